@@ -3,7 +3,7 @@
 use daemon_cron::Zone;
 use daemon_host::driver::Checked;
 use daemon_lint::{CheckedFile, FileInput, check_files};
-use daemon_repo::{Content, DaemonSource, Discovery, EntryKind, Refusal};
+use daemon_repo::{DaemonContent, DaemonSource, Discovery, EntryKind, EntryRefusal};
 use daemon_validate::{SupportEntry, SupportKind};
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -26,8 +26,10 @@ pub(crate) fn check(discovery: &Discovery, zone_of: &dyn Fn(&str) -> String) -> 
 
 fn given(source: &DaemonSource, zone_of: &dyn Fn(&str) -> String) -> FileInput {
     let bytes = match &source.content {
-        Content::Text(bytes) => bytes.to_vec(),
-        Content::TooLarge { .. } | Content::NotAFile(_) | Content::Unreadable(_) => Vec::new(),
+        DaemonContent::Text(bytes) => bytes.to_vec(),
+        DaemonContent::TooLarge { .. }
+        | DaemonContent::NotAFile(_)
+        | DaemonContent::Unreadable(_) => Vec::new(),
     };
     let zone = TimeZone::get(&zone_of(source.dir.as_str())).unwrap_or(TimeZone::UTC);
     FileInput {
@@ -52,10 +54,12 @@ fn support(source: &DaemonSource) -> Vec<SupportEntry> {
     });
     let refused = source.support.refused.iter().map(|entry| {
         let kind = match &entry.reason {
-            Refusal::Kind(EntryKind::Symlink) => SupportKind::Symlink,
-            Refusal::Kind(EntryKind::Submodule) => SupportKind::Submodule,
-            Refusal::Kind(EntryKind::Directory) => SupportKind::Directory,
-            Refusal::Kind(_) | Refusal::Name | Refusal::Unreadable(_) => SupportKind::Special,
+            EntryRefusal::Kind(EntryKind::Symlink) => SupportKind::Symlink,
+            EntryRefusal::Kind(EntryKind::Submodule) => SupportKind::Submodule,
+            EntryRefusal::Kind(EntryKind::Directory) => SupportKind::Directory,
+            EntryRefusal::Kind(_) | EntryRefusal::Name | EntryRefusal::Unreadable(_) => {
+                SupportKind::Special
+            }
         };
         SupportEntry {
             kind,
@@ -98,18 +102,18 @@ fn checked(source: &DaemonSource, judged: &CheckedFile) -> Checked {
 /// Returns the diagnostic for a file that was not read, as JSON.
 fn unreadable(source: &DaemonSource) -> Option<Value> {
     let (code, message, help) = match &source.content {
-        Content::Text(_) => return None,
-        Content::TooLarge { size } => (
+        DaemonContent::Text(_) => return None,
+        DaemonContent::TooLarge { size } => (
             "D002",
             format!("the file has {size} bytes, at most 262144 are read"),
             "move detail to `references/`".to_owned(),
         ),
-        Content::NotAFile(kind) => (
+        DaemonContent::NotAFile(kind) => (
             "D000",
             "cannot read the file".to_owned(),
             format!("it is {}", kind.why_unread()),
         ),
-        Content::Unreadable(reason) => (
+        DaemonContent::Unreadable(reason) => (
             "D000",
             "cannot read the file".to_owned(),
             reason.to_string(),

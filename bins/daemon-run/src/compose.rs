@@ -15,7 +15,7 @@ use daemon_host::ops::{OpError, OpErrorKind, chain};
 use daemon_host::policy::{OFFLINE_LEVEL, is_offline};
 use daemon_host::serve::{Compose, OpenFailure};
 use daemon_process::{Enclosure, Network, ProcessLimit, SandboxLevel, Supervisor};
-use daemon_repo::{Discovery, Git, Problem as GitProblem, Remote, Repository, daemon_branch};
+use daemon_repo::{Discovery, Git, GitProblem, Remote, Repository, daemon_branch};
 use daemon_store::{Store, StoreError};
 use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, plan_branch};
 

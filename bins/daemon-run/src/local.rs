@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use daemon_host::config::{Config, Repo};
 use daemon_host::driver::Checked;
-use daemon_repo::{Content, DaemonSource, Discovery, ObjectFormat, discover_working_tree};
+use daemon_repo::{DaemonContent, DaemonSource, Discovery, ObjectFormat, discover_working_tree};
 use daemon_spec::{DaemonFile, parse};
 
 use crate::check::check;
@@ -24,10 +24,10 @@ pub(crate) struct LocalDaemon {
 impl LocalDaemon {
     fn new(source: DaemonSource) -> Self {
         let bytes = match &source.content {
-            Content::Text(bytes) => Arc::clone(bytes),
-            Content::TooLarge { .. } | Content::NotAFile(_) | Content::Unreadable(_) => {
-                Vec::new().into()
-            }
+            DaemonContent::Text(bytes) => Arc::clone(bytes),
+            DaemonContent::TooLarge { .. }
+            | DaemonContent::NotAFile(_)
+            | DaemonContent::Unreadable(_) => Vec::new().into(),
         };
         let file = parse(bytes.to_vec()).file;
         Self { source, file }

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use daemon_process::{ChildEvent, Connection, Launch, SpawnError, SupervisedChild, Supervisor};
+use daemon_process::{ChildEvent, ChildPipes, Launch, SpawnError, SupervisedChild, Supervisor};
 use rmcp::model::{CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation};
 use rmcp::service::{
     ClientInitializeError, PeerRequestOptions, RoleClient, RunningService, ServiceError,
@@ -276,7 +276,7 @@ fn refused(error: ServiceError) -> ClientError {
     }
 }
 
-fn pipes(connection: Connection) -> io::Result<(pipe::Receiver, pipe::Sender)> {
+fn pipes(connection: ChildPipes) -> io::Result<(pipe::Receiver, pipe::Sender)> {
     let reading = pipe::Receiver::from_owned_fd(connection.output)?;
     let writing = pipe::Sender::from_owned_fd(connection.input)?;
     Ok((reading, writing))

@@ -1,4 +1,4 @@
-//! A note that this process aborted, left by the last code that it runs.
+//! Records that this process aborted, in a file.
 
 use std::fs::File;
 use std::io;
@@ -13,20 +13,20 @@ const NOWHERE: c_int = -1;
 /// The descriptor that the handler writes to.
 static FILE: AtomicI32 = AtomicI32::new(NOWHERE);
 
-/// While this is held, an abort of the process appends the line `aborted` to a file.
+/// A guard: while it exists, an abort of the process appends the line `aborted` to a file.
 ///
-/// A panic while another one unwinds, a stack overflow and a failed allocation all end in an abort. A SIGABRT
-/// sent by another process is not recorded. One note is held at a time; a later one replaces an earlier one.
+/// A panic during unwinding, a stack overflow and a failed allocation all end in an abort. A SIGABRT from another process is
+/// not recorded. Only one guard is active at a time; a new one replaces the former.
 #[derive(Debug)]
 pub struct AbortNote {
     file: File,
 }
 
 impl AbortNote {
-    /// Has an abort noted in a file that is open for appending.
+    /// Installs the handler, with a file that is open for appending.
     ///
     /// # Errors
-    /// If the signal cannot be handled.
+    /// Returns an error if the signal handler cannot be installed.
     pub fn in_file(file: File) -> io::Result<Self> {
         handle_abort()?;
         FILE.store(file.as_raw_fd(), Ordering::SeqCst);
@@ -36,7 +36,7 @@ impl AbortNote {
 
 impl Drop for AbortNote {
     fn drop(&mut self) {
-        // A later note keeps its place.
+        // A newer guard stays active.
         let own = self.file.as_raw_fd();
         FILE.compare_exchange(own, NOWHERE, Ordering::SeqCst, Ordering::SeqCst)
             .unwrap_or_default();
@@ -69,11 +69,11 @@ fn handle_abort() -> io::Result<()> {
 )]
 extern "C" fn on_abort(signal: c_int, info: *const libc::siginfo_t, _context: *const libc::c_void) {
     let file = FILE.load(Ordering::SeqCst);
-    // SAFETY: the kernel hands over what it knows of the signal, which has a sender where a thread was named as its receiver.
-    // The functions are async-signal-safe; the note is a static of that length, and a descriptor that was closed meanwhile
-    // is refused. The default action is in place again, so that the signal ends the process once the handler returns.
+    // SAFETY: the kernel passes the details of the signal, which name a sender if a thread was the receiver. The functions are
+    // async-signal-safe. The line is a static of that length, and the call fails for a closed descriptor. The default action is
+    // restored before, so the signal ends the process when the handler returns.
     unsafe {
-        // `abort` names its own thread; `kill` of another process names the whole of this one.
+        // `abort` signals its own thread; `kill` of another process signals the whole process.
         let is_own = (*info).si_code == libc::SI_TKILL && (*info).si_pid() == libc::getpid();
         if is_own && file != NOWHERE {
             libc::write(file, NOTE.as_ptr().cast(), NOTE.len());
@@ -91,10 +91,10 @@ mod tests {
     use super::*;
     use crate::{ByteCount, Tool};
 
-    /// Names the file in which the process that `ends_itself` runs in notes its abort.
+    /// The variable with the file for the process started by `ends_itself`.
     const NOTES: &str = "NOTES_OF_THE_TEST";
 
-    /// Runs this test's own program as a process that holds a note, and returns what it noted in the end.
+    /// Runs this test program as a process with a guard, and returns what was recorded.
     fn noted(end: &str) -> String {
         let scratch = tempfile::tempdir().unwrap();
         let notes = scratch.path().join("notes");
@@ -110,7 +110,7 @@ mod tests {
         fs::read_to_string(notes).unwrap()
     }
 
-    /// What the processes of the other tests do; does nothing where it is run as a test.
+    /// The process that the other tests start; does nothing if run as a test.
     #[test]
     fn ends_itself() {
         let Some(notes) = std::env::var_os(NOTES) else {
@@ -129,7 +129,7 @@ mod tests {
             .args(["-c", &script])
             .run(Duration::from_secs(60), ByteCount(1000))
             .unwrap();
-        // The signal is on its way: nothing else ends this thread.
+        // The signal is pending; nothing else ends this thread.
         loop {
             std::thread::park();
         }

@@ -1,6 +1,6 @@
-//! Child processes that cannot outlive, flood or deadlock the process that started them.
+//! Child processes that cannot outlive, flood or block the process that started them. Linux only.
 //!
-//! A [`Tool`] is a short synchronous program, such as git: it runs to its end, or is ended as a group at its deadline.
+//! A [`Tool`] is a short program, such as git, that is run to its end:
 //!
 //! ```
 //! use daemon_process::{ByteCount, Tool};
@@ -13,19 +13,31 @@
 //! assert_eq!(output.stdout, b"hello");
 //! assert_eq!(output.stderr, b"no\n");
 //! assert_eq!(output.status.code(), Some(3));
-//! # Ok::<(), daemon_process::ToolError>(())
+//! # Ok::<(), daemon_process::ToolRunError>(())
 //! ```
 //!
+//! # Overview
+//!
+//! - [`Tool`] runs a program with a deadline and a cap on its output. It blocks.
+//! - A [`Supervisor`] starts long-lived children from a [`Launch`] and reports their lines, limits and end as
+//!   [`ChildEvent`]s. [`SupervisedChild::next`] works on any async executor.
+//! - [`ChildLimits`] limit a child's whole tree, and a [`Sandbox`] limits the files, processes and connections that it can
+//!   reach. The level that this machine supports is determined by starting children, never assumed.
+//! - [`resolve_program`] finds a program outside of untrusted directories; [`end_orphans`] ends the processes that a dead
+//!   host left behind.
+//!
 //! # What this crate does not do
-//! It knows no protocol, no provider and no folder. It has no wall clock: deadlines are durations, and a caller that needs the
-//! time of an event reads its own clock. It runs on Linux only.
+//!
+//! It knows no protocol, no provider and no run folder. It reads no wall clock: deadlines are durations.
 //!
 //! # Guarantees
-//! Starting a child takes as long in a large process as in a small one: no page table is copied.
 //!
-//! A child starts with an empty environment plus what it is given, in a process group of its own, and receives SIGKILL when
-//! the process that started it dies. Both output pipes are always read together, so a child that fills one never blocks on
-//! the other, and what is kept of them is bounded. Every child started here is reaped here, by its id.
+//! - Starting a child takes as long in a large process as in a small one: no page table is copied.
+//! - A child starts with an empty environment plus the given variables, in a process group of its own, and receives SIGKILL
+//!   when the process that started it dies.
+//! - Both output pipes are read together, so a child that fills one of them does not block on the other. The output that is
+//!   kept is bounded.
+//! - Every child started here is reaped here, by its id.
 
 mod abort;
 mod allocator;
@@ -49,7 +61,7 @@ pub use sandbox::{
 };
 pub use status::ExitStatus;
 pub use supervisor::{
-    ChildEvent, ChildLimits, Connection, Launch, LimitReached, Line, OutputPipe, ProcessLimit,
-    SpawnError, SupervisedChild, Supervisor, process_limit,
+    ChildEvent, ChildLimits, ChildPipes, Launch, LimitReached, OutputLine, OutputPipe,
+    ProcessLimit, SpawnError, SupervisedChild, Supervisor, process_limit,
 };
-pub use tool::{ByteCount, Tool, ToolError, ToolOutput};
+pub use tool::{ByteCount, CapturedOutput, Tool, ToolRunError};

@@ -1,7 +1,7 @@
-//! A mark that every process of a child bears and hands down, whatever it does to its session, parent and environment.
+//! A mark that every descendant of a child inherits, even with a new session, parent or environment.
 //!
-//! It is the limit of file locks, which Linux keeps, inherits and enforces nothing by. Its two numbers say which process
-//! started the child, and which of its children it was.
+//! The mark is the resource limit of file locks, which Linux keeps and inherits but does not enforce. Its two numbers name the
+//! process that started the child and the child's number.
 
 use std::collections::HashSet;
 use std::fs;
@@ -17,15 +17,15 @@ use crate::ProcessId;
 use crate::process_table::{KILL_LOOK, KILL_LOOKS, all};
 use crate::supervisor::end_groups_of_the_dead;
 
-/// The process that starts children.
+/// The process that starts the children.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Owner {
-    /// The process namespace in which its number is its own.
+pub(crate) struct ProcessOwner {
+    /// The process namespace of its process id.
     pub(crate) namespace: u32,
     pub(crate) id: ProcessId,
 }
 
-impl Owner {
+impl ProcessOwner {
     pub(crate) fn current() -> io::Result<Self> {
         let namespace = fs::metadata("/proc/self/ns/pid")?.ino();
         Ok(Self {
@@ -34,43 +34,43 @@ impl Owner {
         })
     }
 
-    /// Returns whether `me` can know that this owner is dead: processes of another namespace cannot be looked up.
+    /// Whether `me` can determine that this owner is dead: processes of another namespace are not visible.
     pub(crate) fn is_dead_for(&self, me: &Self) -> bool {
         self.namespace == me.namespace && self.id.is_gone()
     }
 }
 
-/// What the processes of one child bear.
+/// The mark of one child's processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mark {
-    pub(crate) owner: Owner,
-    /// Which child of its owner it is.
+pub(crate) struct ProcessMark {
+    pub(crate) owner: ProcessOwner,
+    /// The number of the child among those of its owner.
     pub(crate) count: u32,
 }
 
-/// Set in the upper number of a mark, so that it is larger than the lower one.
+/// A bit that is set in the upper number, so that it is larger than the lower one, as the kernel requires.
 const UPPER: u64 = 1 << 62;
-/// How many bits the start of a process takes: some 350 years.
+/// The number of bits for the start time of a process: enough for some 350 years.
 const START_BITS: u32 = 40;
 const PID_BITS: u32 = 22;
 const NAMESPACE_BITS: u32 = 32;
 const COUNT_BITS: u32 = 29;
 
-impl Mark {
-    /// Makes the mark of the next child of this process.
+impl ProcessMark {
+    /// Creates the mark of the next child of this process.
     pub(crate) fn next() -> io::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
-            owner: Owner::current()?,
+            owner: ProcessOwner::current()?,
             count: count % (1 << COUNT_BITS),
         })
     }
 
-    /// Marks the calling process; makes a system call only.
+    /// Marks the calling process. Makes only system calls.
     ///
-    /// A limit can only be lowered. Where this process has a lower one, the calling process keeps that, and is found by the
-    /// other things that tie it to its run.
+    /// An unprivileged process can only lower a limit. If the limit is lower already, the process stays unmarked, and is found by
+    /// its marker, session and parents instead.
     pub(crate) fn apply(&self) {
         let (current, maximum) = self.numbers();
         let limit = Rlimit {
@@ -81,7 +81,7 @@ impl Mark {
     }
 
     fn numbers(&self) -> (u64, u64) {
-        let Owner { namespace, id } = self.owner;
+        let ProcessOwner { namespace, id } = self.owner;
         let pid = u64::from(id.pid.unsigned_abs());
         let start = id.start & ((1 << START_BITS) - 1);
         let lower = u64::from(self.count) << NAMESPACE_BITS | u64::from(namespace);
@@ -93,7 +93,7 @@ impl Mark {
         let pid = i32::try_from(number >> START_BITS).ok()?;
         let mask = (1 << NAMESPACE_BITS) - 1;
         (pid < 1 << PID_BITS).then_some(())?;
-        let owner = Owner {
+        let owner = ProcessOwner {
             namespace: u32::try_from(lower & mask).ok()?,
             id: ProcessId {
                 pid,
@@ -104,7 +104,7 @@ impl Mark {
         (count < 1 << COUNT_BITS).then_some(Self { owner, count })
     }
 
-    /// Returns the mark that a process bears, if it does.
+    /// Returns the mark of a process, if it has one.
     pub(crate) fn of(pid: i32) -> Option<Self> {
         let limits = fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
         Self::of_limits(&limits)
@@ -118,19 +118,19 @@ impl Mark {
     }
 }
 
-/// Ends every process that a dead supervising process of this machine left behind, whatever tied it to its run, and returns those
-/// that were found.
+/// Ends every process that a dead supervisor on this machine left behind, of any run, and returns those that were found.
 ///
-/// Blocks until all of them are dead, or for as long as SIGKILL may need. Processes that this one may not signal are left
-/// out. So are those of the run that this process itself belongs to, where it does.
+/// Blocks until all of them are dead, or until the timeout after SIGKILL. Processes that this one may not signal are left out,
+/// and so are those of the run that this process itself belongs to.
 ///
 /// # Errors
-/// The table of processes could not be read.
+/// Returns an error if the process table cannot be read.
 pub fn end_strays() -> io::Result<Vec<ProcessId>> {
-    let me = Owner::current()?;
-    let own = Mark::of(me.id.pid).map(|mark| mark.owner);
+    let me = ProcessOwner::current()?;
+    let own = ProcessMark::of(me.id.pid).map(|mark| mark.owner);
     let is_stray = |pid: i32| {
-        Mark::of(pid).is_some_and(|mark| Some(mark.owner) != own && mark.owner.is_dead_for(&me))
+        ProcessMark::of(pid)
+            .is_some_and(|mark| Some(mark.owner) != own && mark.owner.is_dead_for(&me))
     };
     let mut found = Vec::new();
     let mut others = HashSet::new();
@@ -146,13 +146,13 @@ pub fn end_strays() -> io::Result<Vec<ProcessId>> {
                 continue;
             }
             match stat.id.send(Signal::KILL) {
-                // One that is gone already is as good as killed.
+                // The process may have ended already.
                 Ok(()) | Err(Errno::SRCH) => found.push(stat.id),
                 Err(Errno::PERM) => {
                     others.insert(stat.id);
                     continue;
                 }
-                // For example because no descriptor is available: the next look tries again.
+                // A failure, for example without a free descriptor, is retried at the next look.
                 Err(_) => {}
             }
             n_left += 1;
@@ -171,8 +171,8 @@ pub fn end_strays() -> io::Result<Vec<ProcessId>> {
 mod tests {
     use super::*;
 
-    const MARK: Mark = Mark {
-        owner: Owner {
+    const MARK: ProcessMark = ProcessMark {
+        owner: ProcessOwner {
             namespace: 4_026_531_836,
             id: ProcessId {
                 pid: (1 << PID_BITS) - 1,
@@ -184,8 +184,8 @@ mod tests {
 
     #[test]
     fn a_mark_is_read_as_it_was_made_and_is_a_limit() {
-        let small = Mark {
-            owner: Owner {
+        let small = ProcessMark {
+            owner: ProcessOwner {
                 namespace: 1,
                 id: ProcessId { pid: 1, start: 7 },
             },
@@ -194,11 +194,11 @@ mod tests {
         for mark in [MARK, small] {
             let (lower, upper) = mark.numbers();
             assert!(lower <= upper);
-            assert_eq!(Mark::of_numbers(lower, upper), Some(mark));
+            assert_eq!(ProcessMark::of_numbers(lower, upper), Some(mark));
             let limits = format!(
                 "Limit  Soft Limit  Hard Limit  Units\nMax file locks            {lower} {upper} locks\n"
             );
-            assert_eq!(Mark::of_limits(&limits), Some(mark));
+            assert_eq!(ProcessMark::of_limits(&limits), Some(mark));
         }
     }
 
@@ -213,8 +213,8 @@ mod tests {
             (lower.to_string(), (upper << 1).to_string()),
         ] {
             let limits = format!("Max file locks  {one} {other} locks\n");
-            assert_eq!(Mark::of_limits(&limits), None, "{limits}");
+            assert_eq!(ProcessMark::of_limits(&limits), None, "{limits}");
         }
-        assert_eq!(Mark::of_limits("Max cpu time 1 2 seconds\n"), None);
+        assert_eq!(ProcessMark::of_limits("Max cpu time 1 2 seconds\n"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Reading and waiting without blocking.
+//! Non-blocking reads and waits.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -7,7 +7,7 @@ use rustix::event::{PollFd, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 
-/// The size the kernel allows an unprivileged process to give a pipe.
+/// The largest size of a pipe that the kernel allows an unprivileged process.
 const LARGEST_PIPE: usize = 1 << 20;
 const CHUNK: usize = 16 << 10;
 
@@ -16,20 +16,20 @@ pub(crate) fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
     Ok(fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)?)
 }
 
-/// Whether a pipe can give more.
+/// Whether a pipe can have more bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Drained {
-    /// A writer may still write, or has written more than was read.
+    /// A writer is left, or bytes are left to read.
     Open,
-    /// Nothing is in the pipe at this moment.
+    /// The pipe is empty at the moment.
     Dry,
-    /// No writer is left and all of it was read.
+    /// No writer is left and everything was read.
     Ended,
 }
 
-/// Hands `take` what is in the pipe at this moment, until it says stop or the largest possible pipe was read.
+/// Passes the bytes in the pipe to `take`, until it returns `Stop` or as much as the largest possible pipe was read.
 ///
-/// The bound keeps a program that never stops writing from holding up everything else.
+/// The limit prevents a program that never stops writing from blocking everything else.
 pub(crate) fn drain(pipe: impl AsFd, mut take: impl FnMut(&[u8]) -> More) -> io::Result<Drained> {
     let mut chunk = [0; CHUNK];
     for _ in 0..LARGEST_PIPE / CHUNK {
@@ -55,7 +55,7 @@ pub(crate) enum More {
     Stop,
 }
 
-/// Waits until a descriptor is ready or the time is over.
+/// Waits until a descriptor is ready or the timeout has passed.
 pub(crate) fn wait(fds: &mut [PollFd<'_>], timeout: Option<&Timespec>) -> io::Result<()> {
     match poll(fds, timeout) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
@@ -63,12 +63,12 @@ pub(crate) fn wait(fds: &mut [PollFd<'_>], timeout: Option<&Timespec>) -> io::Re
     }
 }
 
-/// Writes what fits of `bytes`, or returns `None` when the reader is gone.
+/// Writes as much of `bytes` as fits; returns `None` if the reader has closed the pipe.
 pub(crate) fn write_some(pipe: impl AsFd, bytes: &[u8]) -> io::Result<Option<usize>> {
     match rustix::io::write(pipe, bytes) {
         Ok(n_written) => Ok(Some(n_written)),
         Err(Errno::AGAIN | Errno::INTR) => Ok(Some(0)),
-        // A program may end, or close its input, without reading all of it.
+        // A program may exit or close its input before it has read everything.
         Err(Errno::PIPE) => Ok(None),
         Err(error) => Err(error.into()),
     }

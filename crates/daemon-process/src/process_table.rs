@@ -1,4 +1,4 @@
-//! What `/proc` says about the processes of this machine.
+//! Reads the process table in `/proc`.
 
 use std::fs;
 use std::io;
@@ -12,33 +12,33 @@ use rustix::process::{
 /// The name of the environment variable that marks every process of a run.
 pub const RUN_MARKER: &str = "DAEMON_RUN_ID";
 
-/// The identity of a process, which outlives the process and the reuse of its number.
+/// The identity of a process: unlike its id, it is never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ProcessId {
     /// The process id.
     pub pid: i32,
-    /// The time it started, in clock ticks since the machine started.
+    /// The start time, in clock ticks since the machine started.
     pub start: u64,
 }
 
 impl ProcessId {
-    /// Returns the identity of this process.
+    /// Returns the identity of the calling process.
     ///
     /// # Errors
-    /// `/proc` could not be read.
+    /// Returns an error if `/proc` cannot be read.
     pub fn current() -> io::Result<Self> {
         let pid = getpid().as_raw_nonzero().get();
         Ok(Stat::read(pid)?.id)
     }
 
-    /// Returns whether this very process still runs; a zombie and another process of the same number do not count.
+    /// Whether this process is running. A zombie does not count, nor does another process with the same id.
     pub fn is_alive(self) -> bool {
         Stat::read(self.pid).is_ok_and(|stat| stat.id == self && !stat.is_zombie)
     }
 
-    /// Returns whether this very process has certainly ended.
+    /// Whether this process has certainly ended.
     ///
-    /// What cannot be read, because of a limit of this process or because `/proc` hides the processes of other users, may live.
+    /// Returns false if it cannot be determined, because of a limit of this process or because `/proc` hides other users' processes.
     pub(crate) fn is_gone(self) -> bool {
         match Stat::read(self.pid) {
             Ok(stat) => stat.id != self || stat.is_zombie,
@@ -51,21 +51,22 @@ impl ProcessId {
         }
     }
 
-    /// Sends a signal to this very process, if it has not ended and this process may.
+    /// Sends a signal to this process if it has not ended; ignores errors.
     pub(crate) fn signal(self, signal: Signal) {
-        // Whether it has ended is seen in the table of processes, also after a signal was sent.
+        // Whether the process ends is read from the process table, whether or not the signal could be sent.
         self.send(signal).unwrap_or(());
     }
 
-    /// Sends a signal to this very process.
+    /// Sends a signal to this process.
     ///
     /// # Errors
-    /// `SRCH` if it has ended; another one if that is not known, for example because no descriptor is available, or if this
-    /// process may not.
+    /// Returns `SRCH` if it has ended. Other errors mean that this is unknown, for example without a free descriptor, or that this
+    /// process has no permission.
     pub(crate) fn send(self, signal: Signal) -> Result<(), Errno> {
         let pid = Pid::from_raw(self.pid).ok_or(Errno::SRCH)?;
         let process = pidfd_open(pid, PidfdFlags::empty())?;
-        // The descriptor names whatever holds the number; only then can its start time be compared without a race.
+        // The descriptor refers to the process that has the id now. Its start time is compared afterwards, which avoids a race with
+        // the reuse of the id.
         match Stat::read(self.pid) {
             Ok(stat) if stat.id == self && !stat.is_zombie => pidfd_send_signal(&process, signal),
             Err(error) if !self.is_gone() => Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
@@ -74,24 +75,24 @@ impl ProcessId {
     }
 }
 
-/// Returns the identity of this start of the machine, without which a start time means nothing.
+/// Returns the id of the machine's current boot, without which a start time is ambiguous.
 ///
 /// # Errors
-/// `/proc` could not be read.
+/// Returns an error if `/proc` cannot be read.
 pub fn boot_id() -> io::Result<String> {
     Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?
         .trim()
         .to_owned())
 }
 
-/// One line of the table.
+/// One entry of the process table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stat {
     pub(crate) id: ProcessId,
     pub(crate) parent: i32,
     pub(crate) group: i32,
     pub(crate) session: i32,
-    /// Whether it has ended. One whose first thread has ended lives on while it has others, though it is shown as a zombie.
+    /// Whether it has ended. A process whose first thread has exited is shown as a zombie but runs while other threads do.
     pub(crate) is_zombie: bool,
     pub(crate) n_threads: usize,
     pub(crate) resident_pages: u64,
@@ -108,7 +109,7 @@ impl Stat {
         })
     }
 
-    /// Reads what follows the command's name, which is in parentheses and may itself hold some.
+    /// Parses the fields after the command name, which is in parentheses and may contain some itself.
     fn parse(pid: i32, text: &str) -> Option<Self> {
         let (_, rest) = text.rsplit_once(") ")?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -129,7 +130,7 @@ impl Stat {
     }
 }
 
-/// Returns every process that could be read; those that end meanwhile are left out.
+/// Returns all processes that can be read; those that end meanwhile are left out.
 pub(crate) fn all() -> io::Result<Vec<Stat>> {
     let pids = fs::read_dir("/proc")?
         .filter_map(Result::ok)
@@ -137,7 +138,7 @@ pub(crate) fn all() -> io::Result<Vec<Stat>> {
     Ok(pids.filter_map(|pid| Stat::read(pid).ok()).collect())
 }
 
-/// Returns whether the environment the process was started with holds the marker of this run.
+/// Whether the initial environment of the process contains the marker of this run.
 pub(crate) fn is_marked(pid: i32, run: &str) -> bool {
     let marker = format!("{RUN_MARKER}={run}");
     fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environ| {
@@ -148,21 +149,21 @@ pub(crate) fn is_marked(pid: i32, run: &str) -> bool {
     })
 }
 
-/// What became of the processes that a dead host left behind.
+/// The result of ending the processes that a dead host left behind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Orphans {
-    /// Those that were ended.
+    /// Processes that were ended.
     pub ended: Vec<ProcessId>,
-    /// Those that outlived SIGKILL.
+    /// Processes that survived SIGKILL.
     pub survivors: Vec<ProcessId>,
 }
 
-/// Ends what a dead host left behind: `child`, if it is still the same process, and whatever carries the marker of `run`.
+/// Ends the processes that a dead host left behind: `child` if it is still the same process, and all with the marker of `run`.
 ///
-/// Blocks until all of it is dead, or for as long as SIGKILL may need.
+/// Blocks until all of them are dead, or until the timeout after SIGKILL.
 ///
 /// # Errors
-/// The table of processes could not be read.
+/// Returns an error if the process table cannot be read.
 pub fn end_orphans(child: Option<ProcessId>, run: &str) -> io::Result<Orphans> {
     let mut orphans = Orphans::default();
     for _ in 0..KILL_LOOKS {
@@ -190,7 +191,7 @@ pub fn end_orphans(child: Option<ProcessId>, run: &str) -> io::Result<Orphans> {
     Ok(orphans)
 }
 
-/// 3 seconds in all.
+/// The delays between checks after SIGKILL, 3 seconds in total.
 pub(crate) const KILL_LOOKS: u32 = 150;
 pub(crate) const KILL_LOOK: Duration = Duration::from_millis(20);
 
@@ -237,7 +238,7 @@ mod tests {
         assert_eq!(other.send(Signal::KILL), Err(Errno::SRCH));
     }
 
-    /// Tries to signal itself without a descriptor to spare; does nothing where it is run as a test.
+    /// Signals itself without a free descriptor; does nothing if run as a test.
     #[test]
     fn signals_itself_without_descriptors() {
         if std::env::var_os("WITHOUT_DESCRIPTORS").is_none() {

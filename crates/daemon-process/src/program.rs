@@ -1,4 +1,4 @@
-//! Finding a program once, outside the places a stranger can write.
+//! Resolves a program once, outside of directories that others can write.
 
 use std::ffi::OsStr;
 use std::io;
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-/// Why a program could not be resolved.
+/// The error of resolving a program.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramError {
-    /// No directory of the search path holds an executable file of this name.
+    /// No directory of the search path contains an executable file of this name.
     #[error("no executable file `{program}` in the search path")]
     NotFound {
-        /// The name that was looked for.
+        /// The name that was searched.
         program: PathBuf,
     },
     /// The program is a relative path with a directory in it.
@@ -22,38 +22,38 @@ pub enum ProgramError {
         /// The path as given.
         program: PathBuf,
     },
-    /// The path exists but is a directory, or may not be executed.
+    /// The path is a directory, or is not executable.
     #[error("`{program}` is not an executable file")]
     NotExecutable {
         /// The path as given.
         program: PathBuf,
     },
-    /// The program lies in a directory whose content is not trusted.
+    /// The program is in a directory whose content is not trusted.
     #[error("`{program}` lies inside `{forbidden}`, whose files may not be executed")]
     Forbidden {
         /// The resolved program.
         program: PathBuf,
-        /// The directory it lies in.
+        /// The untrusted directory.
         forbidden: PathBuf,
     },
-    /// The path could not be read.
+    /// The path cannot be read.
     #[error("cannot read `{program}`")]
     Unreadable {
         /// The path as given.
         program: PathBuf,
-        /// The cause.
+        /// The error of the file system.
         source: io::Error,
     },
 }
 
-/// Resolves `program` to the absolute path of an executable file with no symbolic link left in it.
+/// Resolves `program` to the absolute path of an executable file, without symbolic links.
 ///
-/// A bare name is looked up in `search` (the form of `PATH`; relative and empty entries are skipped), an absolute path is
-/// taken as it is. Nothing inside one of the `forbidden` directories is returned, so that a repository cannot supply the
-/// program that works on it.
+/// A bare name is searched in `search`, a list of directories like `PATH`; relative and empty entries are skipped. An absolute path
+/// is used as it is. A file inside one of the `forbidden` directories is rejected, so that a repository cannot supply the program
+/// that works on it.
 ///
 /// # Errors
-/// Every [`ProgramError`] names the path that was refused.
+/// Returns [`ProgramError`] with the path that was rejected.
 pub fn resolve_program(
     program: impl AsRef<Path>,
     search: &OsStr,

@@ -1,4 +1,4 @@
-//! What a child may touch, in levels, each adding to the one before.
+//! The resources that a child can reach, in levels of which each includes the former.
 
 mod changes;
 mod confinement;
@@ -14,25 +14,25 @@ use std::path::PathBuf;
 
 pub(crate) use confinement::Confinement;
 use confinement::Processes;
-pub(crate) use isolation::{Isolation, Keeper};
+pub(crate) use isolation::{Isolation, NamespaceKeeper};
 pub use probe::{SandboxReport, probe};
 pub use system::{SystemGrant, system_grant};
 
-/// How far a child is isolated from the rest of the machine.
+/// The degree of isolation of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SandboxLevel {
-    /// Nothing.
+    /// No isolation.
     None,
     /// A clean environment, limits and a process group of its own.
     Contained,
-    /// Also files by Landlock, no capabilities, no new privileges, and a system-call filter.
+    /// In addition: access to files limited by Landlock, no capabilities, no new privileges, and a system-call filter.
     Confined,
-    /// Also mount and process namespaces.
+    /// In addition: mount and process namespaces.
     Isolated,
 }
 
 impl SandboxLevel {
-    /// Returns the number of this level, from 0 to 3.
+    /// Returns the level as a number from 0 to 3.
     pub fn number(self) -> u8 {
         match self {
             Self::None => 0,
@@ -49,59 +49,59 @@ impl fmt::Display for SandboxLevel {
     }
 }
 
-/// What one child may touch.
+/// The resources that one child can reach.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Sandbox {
-    /// Level 1: whatever its user may.
+    /// Level 1: everything that its user can reach.
     #[default]
     Contained,
-    /// Level 2: the system's programs and libraries for reading, and these paths.
+    /// Level 2: programs and libraries of the system for reading, and these paths.
     ///
-    /// Paths that do not exist are left out. The child can reach no Unix socket by path, signal no process outside, and
-    /// read neither memory nor environment of one. Network connections are not restricted.
+    /// Paths that do not exist are ignored. The child cannot connect to a Unix socket by its path, signal a process outside of its tree,
+    /// or read the memory or environment of one. Network connections are not restricted.
     Confined {
-        /// Files and directories it may also read and execute.
+        /// Files and directories that it can also read and execute.
         readable: Vec<PathBuf>,
-        /// Files and directories it may also change.
+        /// Files and directories that it can also change.
         writable: Vec<PathBuf>,
     },
-    /// Level 3: as level 2, in mount, process and user namespaces of its own: of files it sees nothing but these paths, of
-    /// processes nothing but its own tree, which ends as one.
+    /// Level 3: as level 2, in mount, process and user namespaces of its own. It sees no files except these paths and no processes except
+    /// its own tree, which ends as a whole.
     Isolated {
-        /// Files and directories it may also read and execute.
+        /// Files and directories that it can also read and execute.
         readable: Vec<PathBuf>,
-        /// Files and directories it may also change.
+        /// Files and directories that it can also change.
         writable: Vec<PathBuf>,
-        /// What it can connect to.
+        /// The connections that it can make.
         network: Network,
     },
 }
 
-/// What an isolated child can connect to.
+/// The connections that an isolated child can make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Network {
-    /// Whatever this machine can.
+    /// All connections that this machine can make.
     #[default]
     Shared,
-    /// Its own tree, over a loopback of its own.
+    /// Connections within its own tree, over a loopback interface of its own.
     Loopback,
 }
 
-/// How the children of a run are isolated, before it is known which paths are theirs.
+/// The isolation of a run's children, independent of their paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Enclosure {
-    /// Level 1.
+    /// Level 1, without paths.
     #[default]
     Contained,
-    /// Level 2.
+    /// Level 2, with files limited to the run's paths.
     Confined,
-    /// Level 3.
+    /// Level 3, with this network access.
     Isolated(Network),
 }
 
 impl Enclosure {
-    /// Returns the level of it.
+    /// Returns the level as an enum.
     pub fn level(self) -> SandboxLevel {
         match self {
             Self::Contained => SandboxLevel::Contained,
@@ -110,7 +110,7 @@ impl Enclosure {
         }
     }
 
-    /// Returns the sandbox of a child that may read and change these paths, where paths matter.
+    /// Returns the sandbox of a child that can read and change these paths; level 1 ignores them.
     pub fn around(self, readable: Vec<PathBuf>, writable: Vec<PathBuf>) -> Sandbox {
         match self {
             Self::Contained => Sandbox::Contained,
@@ -124,16 +124,16 @@ impl Enclosure {
     }
 }
 
-/// What is prepared for one child before it starts.
+/// The sandbox prepared for one child before it starts.
 #[derive(Debug)]
-pub(crate) enum Prepared {
+pub(crate) enum PreparedSandbox {
     Contained,
     Confined(Confinement),
     Isolated(Box<Isolation>),
 }
 
-impl Prepared {
-    /// Returns what the child applies to itself.
+impl PreparedSandbox {
+    /// Returns the part that the child applies to itself.
     pub(crate) fn confinement(&self) -> Option<&Confinement> {
         match self {
             Self::Contained => None,
@@ -144,7 +144,7 @@ impl Prepared {
 }
 
 impl Sandbox {
-    /// Returns the level this sandbox is of.
+    /// Returns the level of this sandbox.
     pub fn level(&self) -> SandboxLevel {
         match self {
             Self::Contained => SandboxLevel::Contained,
@@ -153,14 +153,14 @@ impl Sandbox {
         }
     }
 
-    /// Builds what a child of the run that `marker` names applies when it starts.
+    /// Prepares the sandbox of a child of the run with this `marker`.
     ///
-    /// Fails where the kernel does not offer the level: a child never runs with less than was asked for.
-    pub(crate) fn prepare(&self, marker: &str) -> io::Result<Prepared> {
+    /// Fails if the kernel does not support the level: a child never runs with less isolation than requested.
+    pub(crate) fn prepare(&self, marker: &str) -> io::Result<PreparedSandbox> {
         Ok(match self {
-            Self::Contained => Prepared::Contained,
+            Self::Contained => PreparedSandbox::Contained,
             Self::Confined { readable, writable } => {
-                Prepared::Confined(Confinement::new(readable, writable, Processes::Shared)?)
+                PreparedSandbox::Confined(Confinement::new(readable, writable, Processes::Shared)?)
             }
             Self::Isolated {
                 readable,
@@ -168,7 +168,7 @@ impl Sandbox {
                 network,
             } => {
                 let isolation = Isolation::new(readable, writable, *network, marker)?;
-                Prepared::Isolated(Box::new(isolation))
+                PreparedSandbox::Isolated(Box::new(isolation))
             }
         })
     }

@@ -1,7 +1,7 @@
-//! Starting a process without copying this one.
+//! Starts a process without copying this one.
 //!
-//! A fork copies the page tables of the whole process: a host of half a gigabyte needs a tenth of a second for each git
-//! command. A child here borrows the memory of its parent instead, whose thread waits until the child runs its program.
+//! A fork copies the page tables of the process, which takes a tenth of a second in a host of half a gigabyte, for each git command.
+//! A child started here shares the memory of its parent instead; the calling thread waits until the child runs its program.
 
 mod child;
 mod image;
@@ -16,70 +16,70 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
 
 use crate::ExitStatus;
-use crate::mark::Mark;
-use crate::sandbox::{Keeper, Prepared};
+use crate::mark::ProcessMark;
+use crate::sandbox::{NamespaceKeeper, PreparedSandbox};
 use crate::supervisor::{ChildLimits, ControlGroup};
 
-pub(crate) use child::{Child, Failed, Step, die_with};
+pub(crate) use child::{ChildStart, Failed, StartStep, die_with};
 pub(crate) use image::Image;
 pub(crate) use vfork::{
     Body, ChildSignals, Entrance, Stack, clone_and_wait, inherit_no_descriptors, reset_signals,
 };
 
-/// What a process is started from.
+/// The parameters of a new process.
 #[derive(Debug)]
 pub(crate) struct Recipe {
     pub(crate) image: Image,
     pub(crate) input: Input,
     pub(crate) group: Group,
     pub(crate) limits: Option<ChildLimits>,
-    /// The mark that it bears and hands down.
-    pub(crate) mark: Option<Mark>,
-    /// The control groups it is to be in, where there are some.
+    /// The mark that it and its descendants have.
+    pub(crate) mark: Option<ProcessMark>,
+    /// The control groups that it enters, if there are any.
     pub(crate) control_group: Option<ControlGroup>,
-    pub(crate) sandbox: Prepared,
+    pub(crate) sandbox: PreparedSandbox,
 }
 
-/// What a process reads.
+/// The standard input of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// Nothing.
+    /// Standard input is empty.
     Null,
-    /// What is written to its pipe.
+    /// Standard input is a pipe with this content.
     Pipe,
 }
 
-/// What a process leads.
+/// Whether a process leads a group or a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
-    /// A process group of the session of this process.
+    /// A process group in the session of this process.
     Group,
-    /// A session.
+    /// A session of its own.
     Session,
 }
 
-/// A process that was started, and that only the caller reaps.
+/// A process that was started. Only the caller reaps it.
 #[derive(Debug)]
 pub(crate) struct Spawned {
     pub(crate) pid: Pid,
     pub(crate) stdin: Option<OwnedFd>,
     pub(crate) stdout: Option<OwnedFd>,
     pub(crate) stderr: Option<OwnedFd>,
-    /// What holds its namespaces, where it has some.
-    pub(crate) keeper: Option<Keeper>,
+    /// The process that keeps its namespaces, if it has its own.
+    pub(crate) keeper: Option<NamespaceKeeper>,
 }
 
-/// The ends of the pipes that a child is given.
+/// The ends of the pipes that a child receives.
 struct Stdio {
     input: OwnedFd,
     output: OwnedFd,
     complaints: OwnedFd,
 }
 
-/// Starts a process, and returns when it runs its program.
+/// Starts a process and returns when it runs its program.
 ///
 /// # Errors
-/// It does not; nothing is left of it then.
+/// Returns an error if the program cannot be run; the process has ended and was reaped then.
 pub(crate) fn spawn(recipe: &Recipe) -> io::Result<Spawned> {
     let (input, stdin) = match recipe.input {
         Input::Null => (null(OFlags::RDONLY)?, None),
@@ -100,12 +100,12 @@ pub(crate) fn spawn(recipe: &Recipe) -> io::Result<Spawned> {
         .as_ref()
         .and_then(ControlGroup::entrance);
     let (pid, keeper) = match &recipe.sandbox {
-        Prepared::Isolated(isolation) => {
+        PreparedSandbox::Isolated(isolation) => {
             let child = child(recipe, &stdio, None);
             let (pid, keeper) = isolation.start(&child, entrance)?;
             (pid, Some(keeper))
         }
-        Prepared::Contained | Prepared::Confined(_) => {
+        PreparedSandbox::Contained | PreparedSandbox::Confined(_) => {
             let child = child(recipe, &stdio, Some(rustix::process::getpid()));
             (start(&child, entrance)?, None)
         }
@@ -119,8 +119,8 @@ pub(crate) fn spawn(recipe: &Recipe) -> io::Result<Spawned> {
     })
 }
 
-fn child<'a>(recipe: &'a Recipe, stdio: &'a Stdio, parent: Option<Pid>) -> Child<'a> {
-    Child {
+fn child<'a>(recipe: &'a Recipe, stdio: &'a Stdio, parent: Option<Pid>) -> ChildStart<'a> {
+    ChildStart {
         image: &recipe.image,
         input: stdio.input.as_fd(),
         output: stdio.output.as_fd(),
@@ -138,7 +138,7 @@ fn child<'a>(recipe: &'a Recipe, stdio: &'a Stdio, parent: Option<Pid>) -> Child
     }
 }
 
-fn start(child: &Child<'_>, entrance: Option<Entrance<'_>>) -> io::Result<Pid> {
+fn start(child: &ChildStart<'_>, entrance: Option<Entrance<'_>>) -> io::Result<Pid> {
     let mut stack = Stack::new();
     let pid = clone_and_wait(0, entrance, &mut stack, child)?;
     match child.failed.error() {
@@ -150,14 +150,14 @@ fn start(child: &Child<'_>, entrance: Option<Entrance<'_>>) -> io::Result<Pid> {
     }
 }
 
-/// Kills and reaps a process.
+/// Kills a process and reaps it.
 pub(crate) fn end(pid: Pid) -> io::Result<()> {
-    // One that has ended already is as good as killed.
+    // The process may have ended already.
     kill_process(pid, Signal::KILL).unwrap_or(());
     reap(pid).map(|_| ())
 }
 
-/// Waits for the end of a child of this process.
+/// Waits until a child of this process has ended.
 pub(crate) fn reap(pid: Pid) -> io::Result<ExitStatus> {
     loop {
         match waitpid(Some(pid), WaitOptions::empty()) {
@@ -168,13 +168,13 @@ pub(crate) fn reap(pid: Pid) -> io::Result<ExitStatus> {
     }
 }
 
-/// Reaps a child of this process that has ended; `None` if it has not.
+/// Reaps a child of this process if it has ended; returns `None` otherwise.
 pub(crate) fn try_reap(pid: Pid) -> io::Result<Option<ExitStatus>> {
     let reaped = waitpid(Some(pid), WaitOptions::NOHANG)?;
     Ok(reaped.map(|(_, status)| exit_status(status)))
 }
 
-/// Reads how a process ended.
+/// Converts the wait status of a process.
 pub(crate) fn exit_status(status: WaitStatus) -> ExitStatus {
     let killed = Signal::KILL.as_raw();
     status.exit_status().map_or_else(
@@ -183,7 +183,7 @@ pub(crate) fn exit_status(status: WaitStatus) -> ExitStatus {
     )
 }
 
-/// Makes a pipe that no other child inherits: its reading end, and its writing end.
+/// Creates a pipe that other children do not inherit; returns its reading end and its writing end.
 pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(pipe_with(PipeFlags::CLOEXEC)?)
 }

@@ -1,23 +1,23 @@
-//! How a child ended.
+//! The exit status of a child.
 
 use std::fmt;
 
-/// How a process ended: with a code of its own, or by a signal.
+/// The exit status of a process: an exit code or a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ExitStatus {
     /// The process exited with this code.
     Code(i32),
-    /// The process was ended by this signal.
+    /// The process was ended by this signal number.
     Signal(i32),
 }
 
 impl ExitStatus {
-    /// Returns whether the process exited with code 0.
+    /// Whether the process exited with code 0.
     pub fn is_success(self) -> bool {
         self == Self::Code(0)
     }
 
-    /// Returns the exit code, or `None` when a signal ended the process.
+    /// Returns the exit code, or `None` if a signal ended the process.
     pub fn code(self) -> Option<i32> {
         match self {
             Self::Code(code) => Some(code),
@@ -25,7 +25,7 @@ impl ExitStatus {
         }
     }
 
-    /// Returns the signal that ended the process, or `None` when it exited by itself.
+    /// Returns the signal that ended the process, or `None` if it exited by itself.
     pub fn signal(self) -> Option<i32> {
         match self {
             Self::Code(_) => None,

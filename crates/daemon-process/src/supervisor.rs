@@ -1,4 +1,4 @@
-//! Long-lived children, all forked and watched by one thread.
+//! Long-lived children, all started and supervised by one thread.
 
 mod census;
 mod channel;
@@ -25,18 +25,18 @@ use thread::{Order, Started};
 pub(crate) use control_group::{ControlGroup, end_groups_of_the_dead};
 pub use control_group::{ProcessLimit, process_limit};
 pub use launch::{ChildLimits, Launch};
-pub use lines::Line;
-pub use streams::Connection;
+pub use lines::OutputLine;
+pub use streams::ChildPipes;
 pub(crate) use tree::Leaders;
 
-/// The thread that forks and watches every supervised child.
+/// The thread that starts and supervises children.
 ///
-/// The request by which a child dies with its parent belongs to the thread that forked it, so that thread must live as long
-/// as the process; it also makes this process the one that orphans of its children are handed to. Clones share it. When
-/// the last clone and the last child are dropped, what still runs is stopped and the thread ends.
+/// The kernel's request to kill a child with its parent belongs to the thread that started it, so that thread lives as long as the
+/// process. It also makes this process the reaper of its children's orphans. Clones share the thread. When the last clone and the
+/// last child are dropped, running children are stopped and the thread ends.
 ///
-/// Zombies handed over from other sessions are reaped by this thread, so a program that holds a supervisor must not start
-/// children in sessions of their own by other means.
+/// The thread reaps zombies from other sessions, so a program with a supervisor must not start children in sessions of their own by
+/// other means.
 #[derive(Debug, Clone)]
 pub struct Supervisor {
     orders: Arc<Orders>,
@@ -45,7 +45,7 @@ pub struct Supervisor {
 #[derive(Debug)]
 struct Orders {
     sender: Sender<Order>,
-    // Dropped after the sender, so that the thread wakes to find it gone.
+    // Dropped after the sender, so that the thread finds the channel closed when it wakes.
     bell: LastRing,
 }
 
@@ -58,52 +58,52 @@ impl Drop for LastRing {
     }
 }
 
-/// A child could not be started.
+/// The error of starting a child.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start `{program}`")]
 pub struct SpawnError {
-    /// The program.
+    /// The program's path.
     pub program: PathBuf,
-    /// The cause.
+    /// The error of the system.
     pub source: io::Error,
 }
 
-/// A child of the supervisor.
+/// A supervised child.
 ///
 /// Dropping it stops the child and everything it started.
 #[derive(Debug)]
 pub struct SupervisedChild {
     id: ProcessId,
     channel: Arc<Channel>,
-    // Keeps the supervising thread alive.
+    // Keeps the supervising thread running.
     _supervisor: Supervisor,
 }
 
-/// What a child did.
+/// An event of a child.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChildEvent {
-    /// It printed a line.
+    /// The child printed a line.
     Line {
-        /// Where.
+        /// The stream of the line.
         stream: OutputPipe,
-        /// What.
-        line: Line,
+        /// The line without its line end.
+        line: OutputLine,
     },
-    /// It took more than it may, and is being stopped for that.
+    /// The child exceeded a limit and is being stopped for it.
     LimitReached(LimitReached),
-    /// It, and everything it started, is gone; no event follows.
+    /// The child and everything it started have ended; no event follows.
     Exited {
-        /// How it ended.
+        /// The exit status of the child.
         status: ExitStatus,
-        /// Whether it was being stopped when it ended.
+        /// Whether the child was being stopped when it ended.
         was_stopped: bool,
-        /// Processes that survived SIGKILL, or did not die of it in time.
+        /// Processes that were still running after the timeout for SIGKILL.
         leaked: Vec<ProcessId>,
     },
 }
 
-/// One of the two output pipes of a child.
+/// An output stream of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OutputPipe {
     /// Standard output.
@@ -112,7 +112,7 @@ pub enum OutputPipe {
     Stderr,
 }
 
-/// A limit on the child's whole tree, or on its directories.
+/// A limit on the child's process tree or its directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LimitReached {
@@ -125,13 +125,13 @@ pub enum LimitReached {
 }
 
 impl Supervisor {
-    /// Starts the thread.
+    /// Starts the supervising thread.
     ///
     /// # Errors
-    /// The thread or its descriptors could not be had.
+    /// Returns an error if the thread or its descriptors cannot be created.
     pub fn start() -> io::Result<Self> {
         let bell = Arc::new(Bell::new()?);
-        // Unbounded: each sender waits for the answer to its one order.
+        // Unbounded: every sender waits for the reply to its only order, so the queue has at most one entry for each.
         let (sender, orders) = channel();
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
         thread::spawn(orders, Arc::clone(&bell))?;
@@ -143,22 +143,22 @@ impl Supervisor {
         })
     }
 
-    /// Starts a child, blocking until it runs its program or could not.
+    /// Starts a child, and blocks until it runs its program or has failed to.
     ///
     /// # Errors
-    /// The program could not be executed, or the sandbox could not be built; nothing runs then.
+    /// Returns an error if the program cannot be executed or the sandbox cannot be set up. No process is left then.
     pub fn spawn(&self, launch: Launch) -> Result<SupervisedChild, SpawnError> {
         self.order(launch, Wiring::Captured).map(|(child, _)| child)
     }
 
-    /// Starts a child to talk to, blocking like [`Supervisor::spawn`].
+    /// Starts a child with pipes for the caller; blocks like [`Supervisor::spawn`].
     ///
-    /// Its standard input and output are handed over, so [`Launch::stdin`] is not used and only its standard error comes as
-    /// events. Everything else holds as for any child: limits, sandbox, and its end with everything it started.
+    /// The caller receives the pipes of standard input and output, so [`Launch::stdin`] is not used and only lines of standard error are
+    /// events. Limits, sandbox and the end of the whole tree apply as to any child.
     ///
     /// # Errors
-    /// The program could not be executed, or the sandbox could not be built; nothing runs then.
-    pub fn connect(&self, launch: Launch) -> Result<(SupervisedChild, Connection), SpawnError> {
+    /// Returns an error if the program cannot be executed or the sandbox cannot be set up. No process is left then.
+    pub fn connect(&self, launch: Launch) -> Result<(SupervisedChild, ChildPipes), SpawnError> {
         let program = launch.program.clone();
         let (child, connection) = self.order(launch, Wiring::Connected)?;
         let source = io::Error::other("the child came without its pipes");
@@ -170,7 +170,7 @@ impl Supervisor {
         &self,
         launch: Launch,
         wiring: Wiring,
-    ) -> Result<(SupervisedChild, Option<Connection>), SpawnError> {
+    ) -> Result<(SupervisedChild, Option<ChildPipes>), SpawnError> {
         let program = launch.program.clone();
         let channel = Arc::new(Channel::new(Arc::clone(&self.orders.bell.0)));
         let (reply, answer) = sync_channel(1);
@@ -202,27 +202,27 @@ impl Supervisor {
 }
 
 impl SupervisedChild {
-    /// Returns the child's identity; its process group and session have the same number.
+    /// Returns the child's identity; its process group and its session have the same number as the process.
     pub fn id(&self) -> ProcessId {
         self.id
     }
 
-    /// Waits for the next event; `None` after [`ChildEvent::Exited`].
+    /// Waits for the next event; returns `None` after [`ChildEvent::Exited`].
     ///
-    /// Works on any executor, and loses no event when its future is dropped. While nobody waits, at most some 64 KiB of
-    /// output are queued; then the pipes fill and the child waits.
+    /// Works on any executor and is cancel-safe. While the events are not read, at most about 64 KiB of output are queued; then the pipes
+    /// fill up and the child blocks.
     pub async fn next(&mut self) -> Option<ChildEvent> {
         poll_fn(|context| self.channel.poll(context)).await
     }
 
-    /// Waits like [`SupervisedChild::next`], blocking the thread.
+    /// Like [`SupervisedChild::next`], but blocks the thread.
     pub fn next_blocking(&mut self) -> Option<ChildEvent> {
         self.channel.wait()
     }
 
-    /// Begins to stop the child and everything it started, and returns.
+    /// Begins to stop the child and everything it started, and returns at once.
     ///
-    /// SIGTERM now, SIGKILL to what is left after 5 seconds. Events go on until [`ChildEvent::Exited`].
+    /// Sends SIGTERM now, and SIGKILL after 5 seconds to the processes that are left. Events follow until [`ChildEvent::Exited`].
     pub fn stop(&self) {
         self.channel.want_stop();
     }

@@ -1,4 +1,4 @@
-//! Short synchronous programs, run to their end or to a deadline.
+//! Short synchronous programs, run until they exit or until a deadline.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -18,7 +18,7 @@ use rustix::time::{
 
 use crate::ExitStatus;
 use crate::nonblocking::{Drained, More, drain, set_nonblocking, wait, write_some};
-use crate::sandbox::Prepared;
+use crate::sandbox::PreparedSandbox;
 use crate::spawn::{Group, Image, Input, Recipe, Spawned, exit_status, spawn};
 
 /// A number of bytes.
@@ -27,8 +27,8 @@ pub struct ByteCount(pub usize);
 
 /// A program with its arguments, environment, directory and input.
 ///
-/// The environment holds only what [`Tool::env`] and [`Tool::envs`] put there. A bare program name is looked up in the
-/// `PATH` given there, so an absolute path from [`resolve_program`](crate::resolve_program) is the safer choice.
+/// The environment contains only the variables of [`Tool::env`] and [`Tool::envs`]. A bare program name is searched in the `PATH`
+/// among them, so an absolute path from [`resolve_program`](crate::resolve_program) is the safer choice.
 #[derive(Debug, Clone)]
 pub struct Tool {
     program: PathBuf,
@@ -38,29 +38,29 @@ pub struct Tool {
     stdin: Vec<u8>,
 }
 
-/// What a tool left behind.
+/// The result of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolOutput {
-    /// How it ended.
+pub struct CapturedOutput {
+    /// The exit status.
     pub status: ExitStatus,
-    /// The first bytes of its standard output.
+    /// The start of standard output, up to the cap.
     pub stdout: Vec<u8>,
-    /// The first bytes of its standard error.
+    /// The start of standard error, up to the cap.
     pub stderr: Vec<u8>,
-    /// Whether either stream was longer than the cap; the rest was read and dropped.
+    /// Whether either stream exceeded the cap; the excess was read and dropped.
     pub truncated: bool,
 }
 
-/// Why a tool gave no output.
+/// The error of running a tool.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ToolError {
+pub enum ToolRunError {
     /// The program could not be started.
     #[error("cannot start `{program}`")]
     Spawn {
         /// The program as given.
         program: PathBuf,
-        /// The cause.
+        /// The error of the system.
         source: io::Error,
     },
     /// The program was still running at its deadline; its process group was killed.
@@ -68,21 +68,21 @@ pub enum ToolError {
     TimedOut {
         /// The program as given.
         program: PathBuf,
-        /// The time it had.
+        /// The timeout.
         timeout: Duration,
     },
-    /// The program ran, but could not be watched; its process group was killed.
+    /// The program was started but could not be supervised; its process group was killed.
     #[error("cannot follow `{program}`")]
     Watch {
         /// The program as given.
         program: PathBuf,
-        /// The cause.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
 impl Tool {
-    /// Names the program to run.
+    /// Creates a tool from a program.
     pub fn new(program: impl AsRef<Path>) -> Self {
         Self {
             program: program.as_ref().to_owned(),
@@ -93,7 +93,7 @@ impl Tool {
         }
     }
 
-    /// Adds one argument.
+    /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.args.push(arg.as_ref().to_owned());
@@ -108,7 +108,7 @@ impl Tool {
         self
     }
 
-    /// Sets one environment variable.
+    /// Sets an environment variable.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.env
@@ -128,54 +128,54 @@ impl Tool {
             .fold(self, |acc, (name, value)| acc.env(name, value))
     }
 
-    /// Sets the directory the program starts in; without it, that of this process.
+    /// Sets the working directory; the default is that of this process.
     #[must_use]
     pub fn cwd(mut self, directory: impl AsRef<Path>) -> Self {
         self.cwd = Some(directory.as_ref().to_owned());
         self
     }
 
-    /// Sets the bytes the program reads before its standard input ends; none by default.
+    /// Sets the content of standard input; the default is empty.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = bytes.into();
         self
     }
 
-    /// Runs the program, keeping at most `cap` bytes of each output stream.
+    /// Runs the program and keeps at most `cap` bytes of each output stream.
     ///
-    /// Blocks until the program has ended. What is left of its process group is then killed, so that a background job
-    /// cannot hold the pipes open.
+    /// Blocks until the program has exited. The rest of its process group is then killed, so that a background job cannot keep the
+    /// pipes open.
     ///
     /// # Errors
-    /// [`ToolError::Spawn`] when it cannot start, [`ToolError::TimedOut`] when it runs longer than `timeout`. A program that
-    /// fails by its exit code is not an error here; see [`ToolOutput::status`].
-    pub fn run(&self, timeout: Duration, cap: ByteCount) -> Result<ToolOutput, ToolError> {
+    /// Returns [`ToolRunError::Spawn`] if the program cannot be started, and [`ToolRunError::TimedOut`] if it exceeds `timeout`. A non-zero
+    /// exit code is not an error; see [`CapturedOutput::status`].
+    pub fn run(&self, timeout: Duration, cap: ByteCount) -> Result<CapturedOutput, ToolRunError> {
         let mut child = self.spawn()?;
         let watched =
             Watch::new(&mut child, timeout).and_then(|watch| watch.follow(&self.stdin, cap));
-        // The group goes before the leader is reaped: until then its number cannot be given to another group.
+        // The group is killed before the leader is reaped: until then the kernel does not reuse the group's number.
         kill_group_of(child.pid);
         let status = reap_group_of(child.pid);
-        let watch_error = |source| ToolError::Watch {
+        let watch_error = |source| ToolRunError::Watch {
             program: self.program.clone(),
             source,
         };
         match watched.map_err(watch_error)? {
-            Some([stdout, stderr]) => Ok(ToolOutput {
+            Some([stdout, stderr]) => Ok(CapturedOutput {
                 status: status.map_err(watch_error)?,
                 truncated: stdout.truncated || stderr.truncated,
                 stdout: stdout.bytes,
                 stderr: stderr.bytes,
             }),
-            None => Err(ToolError::TimedOut {
+            None => Err(ToolRunError::TimedOut {
                 program: self.program.clone(),
                 timeout,
             }),
         }
     }
 
-    fn spawn(&self) -> Result<Spawned, ToolError> {
+    fn spawn(&self) -> Result<Spawned, ToolRunError> {
         let image = Image::new(&self.program, &self.args, &self.env, self.cwd.as_deref());
         let spawned = image.and_then(|image| {
             spawn(&Recipe {
@@ -189,17 +189,17 @@ impl Tool {
                 limits: None,
                 mark: None,
                 control_group: None,
-                sandbox: Prepared::Contained,
+                sandbox: PreparedSandbox::Contained,
             })
         });
-        spawned.map_err(|source| ToolError::Spawn {
+        spawned.map_err(|source| ToolRunError::Spawn {
             program: self.program.clone(),
             source,
         })
     }
 }
 
-/// The descriptors of one running tool.
+/// The descriptors of a running tool.
 struct Watch {
     exit: OwnedFd,
     deadline: OwnedFd,
@@ -207,7 +207,7 @@ struct Watch {
     outputs: [Stream; 2],
 }
 
-/// One output pipe and what was kept of it.
+/// An output pipe and the part of the output that is kept.
 struct Stream {
     pipe: Option<OwnedFd>,
     kept: Kept,
@@ -227,7 +227,7 @@ impl Watch {
             tv_sec: 0,
             tv_nsec: 0,
         };
-        // A zero value would disarm the timer instead of ringing at once.
+        // A value of zero would disarm the timer instead of firing at once.
         let value =
             Timespec::try_from(timeout.max(Duration::from_nanos(1))).map_err(io::Error::other)?;
         timerfd_settime(
@@ -257,7 +257,7 @@ impl Watch {
         })
     }
 
-    /// Moves bytes until the program has exited, or returns `None` at its deadline.
+    /// Moves bytes until the program has exited; returns `None` at the deadline.
     fn follow(mut self, input: &[u8], cap: ByteCount) -> io::Result<Option<[Kept; 2]>> {
         let mut unsent = input;
         loop {
@@ -269,7 +269,7 @@ impl Watch {
                 stream.drain(cap)?;
             }
             if ready.exited {
-                // What the program wrote before it exited is in the pipes; what survives it is not waited for.
+                // Everything that the program itself wrote is in the pipes by now; processes that survive it are not waited for.
                 for stream in &mut self.outputs {
                     stream.drain(cap)?;
                 }
@@ -351,11 +351,11 @@ impl Kept {
 }
 
 fn kill_group_of(leader: Pid) {
-    // The only possible failure is that no member of the group is left.
+    // The only possible failure is that the group has no members left.
     kill_process_group(leader, Signal::KILL).unwrap_or(());
 }
 
-/// Reaps the leader, and what of its killed group was handed to this process, where that is the one orphans go to.
+/// Reaps the leader, and members of its killed group that became orphans of this process, if it is their reaper.
 fn reap_group_of(leader: Pid) -> io::Result<ExitStatus> {
     let mut ended = None;
     loop {

@@ -1,27 +1,27 @@
-//! Branches that daemons create, here and at remotes.
+//! Branches created by daemons, in the repository and at remotes.
 
 use std::time::Duration;
 
-use crate::error::{GitError, Problem};
-use crate::git::Call;
-use crate::mark::Mark;
+use crate::error::{GitError, GitProblem};
+use crate::git::GitCommand;
+use crate::mark::CommitMark;
 use crate::object::{InvalidName, ObjectId, RefName};
 use crate::refs::RefSnapshot;
 use crate::repository::Repository;
 
-/// How long a remote may take to say whether it would take a branch.
+/// The timeout for a remote's response to a trial push.
 const PROBE: Duration = Duration::from_secs(20);
 
-/// Where a daemon's branch goes.
+/// The destination of a daemon's branches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remote {
-    /// Into the watched repository itself.
+    /// The watched repository itself.
     Here,
-    /// To a remote that git knows by this name, or to this URL.
+    /// A remote by its configured name, or a URL.
     Named(RemoteName),
 }
 
-/// The name or URL of a remote, as its operator configured it.
+/// The name or URL of a remote, from the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteName(Box<str>);
 
@@ -31,7 +31,7 @@ impl std::str::FromStr for RemoteName {
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         let is_plain =
             !text.is_empty() && !text.starts_with('-') && !text.contains(char::is_control);
-        // This form runs a program of the writer's choice.
+        // A URL of this form makes git run an arbitrary program.
         let runs_a_program = text.starts_with("ext::");
         if is_plain && !runs_a_program {
             Ok(Self(text.into()))
@@ -44,7 +44,7 @@ impl std::str::FromStr for RemoteName {
 impl std::str::FromStr for Remote {
     type Err = InvalidName;
 
-    /// Reads `.` as the repository itself, anything else as a remote.
+    /// Parses `.` as the repository itself, anything else as a remote.
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         match text {
             "." => Ok(Self::Here),
@@ -62,34 +62,34 @@ impl std::fmt::Display for Remote {
     }
 }
 
-/// What stands at the place of an output's branch.
+/// The state of an output's branch at its destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// There is no such branch.
+pub enum BranchStatus {
+    /// The branch does not exist.
     Absent,
-    /// The branch is there, and its tip is marked with the output's key by the daemon itself.
+    /// The branch exists, and its tip is the daemon's commit with the output's key.
     Ours(ObjectId),
-    /// The branch is there, and somebody else's.
+    /// The branch exists with a commit from another source.
     Taken(ObjectId),
 }
 
 impl Repository {
-    /// Looks for the branch of an output, and reads at its tip whose it is.
+    /// Looks up the branch of an output and reads the origin of its tip.
     ///
     /// # Errors
-    /// [`GitError`] when the repository or the remote cannot be read: nothing is known then.
-    pub fn standing(
+    /// Returns [`GitError`] if the repository or the remote cannot be read; the state is unknown then.
+    pub fn branch_status(
         &self,
         remote: &Remote,
         branch: &RefName,
         output: &str,
-    ) -> Result<Standing, GitError> {
+    ) -> Result<BranchStatus, GitError> {
         let tip = match remote {
             Remote::Here => self.refs()?.get(branch).cloned(),
             Remote::Named(name) => self.remote_tip(name, branch)?,
         };
         let Some(tip) = tip else {
-            return Ok(Standing::Absent);
+            return Ok(BranchStatus::Absent);
         };
         if let Remote::Named(name) = remote
             && !self.has_commit(&tip)?
@@ -97,21 +97,21 @@ impl Repository {
             self.fetch_commit(name, &tip)?;
         }
         let commit = self.commit(&tip)?;
-        let is_ours = Mark::in_message(&commit.message).is_some_and(|mark| {
+        let is_ours = CommitMark::in_message(&commit.message).is_some_and(|mark| {
             *mark.output == *output && mark.is_committed_by(&commit.committer.email)
         });
         Ok(if is_ours {
-            Standing::Ours(tip)
+            BranchStatus::Ours(tip)
         } else {
-            Standing::Taken(tip)
+            BranchStatus::Taken(tip)
         })
     }
 
-    /// Creates a branch; one that exists is left as it is.
+    /// Creates a branch; an existing branch is not changed.
     ///
     /// # Errors
-    /// [`GitError`] with [`Problem::BranchTaken`] when the branch, or one that its name would lie in, exists; else when git
-    /// fails, and then the branch may have been created at a remote.
+    /// Returns [`GitError`] with [`GitProblem::BranchTaken`] if the branch exists, or a branch that is a prefix of its name. Other
+    /// errors mean that git failed; a remote may have created the branch nevertheless.
     pub fn create_branch(
         &self,
         remote: &Remote,
@@ -124,6 +124,7 @@ impl Repository {
                 .arg("--no-deref")
                 .operand(branch.as_str())
                 .operand(commit.as_str())
+                // The zero name as the expected value: the update fails if the ref exists.
                 .operand(self.format().zero())
                 .stdout(),
             Remote::Named(name) => {
@@ -133,14 +134,15 @@ impl Repository {
         };
         match created {
             Ok(_) => Ok(()),
+            // Looked up afterwards, because git's message does not distinguish a name that is taken from other failures.
             Err(error) => Err(self.taken(remote, branch)?.unwrap_or(error)),
         }
     }
 
-    /// Asks a remote whether it would take a branch, without creating it.
+    /// Asks a remote whether it would accept a branch, without creating it.
     ///
     /// # Errors
-    /// [`GitError`] with git's own reason.
+    /// Returns [`GitError`] with git's reason.
     pub(crate) fn probe_push(
         &self,
         name: &RemoteName,
@@ -153,13 +155,13 @@ impl Repository {
             .map(drop)
     }
 
-    /// Tells a refusal, because the name is taken, from other failures.
+    /// Returns an error if the branch name is taken at the destination.
     fn taken(&self, remote: &Remote, branch: &RefName) -> Result<Option<GitError>, GitError> {
         let is_taken = match remote {
             Remote::Here => {
                 let inside = |name: &RefName| {
-                    lies_in(name.as_str(), branch.as_str())
-                        || lies_in(branch.as_str(), name.as_str())
+                    is_below(name.as_str(), branch.as_str())
+                        || is_below(branch.as_str(), name.as_str())
                 };
                 self.refs()?
                     .iter()
@@ -170,7 +172,7 @@ impl Repository {
         let taken = || {
             self.error(
                 "update-ref",
-                Problem::BranchTaken {
+                GitProblem::BranchTaken {
                     name: branch.as_str().into(),
                 },
             )
@@ -178,13 +180,13 @@ impl Repository {
         Ok(is_taken.then(taken))
     }
 
-    /// Fetches the branches and tags of a remote, and returns them under the names they have there.
+    /// Fetches the branches and tags of a remote and returns them with the names that they have there.
     ///
-    /// They are kept below `refs/daemon/`, apart from everything a person works with. Their objects are those of this
-    /// repository from then on, so that commits can be discovered and moves told like local ones.
+    /// They are stored below `refs/daemon/`, apart from all refs that people use. Their objects become part of this repository, so
+    /// commits can be discovered and moves reported as for local refs.
     ///
     /// # Errors
-    /// [`GitError`] when the remote cannot be read; what was fetched before stays.
+    /// Returns [`GitError`] if the remote cannot be read; refs fetched earlier stay.
     pub fn fetch(&self, remote: &RemoteName) -> Result<RefSnapshot, GitError> {
         self.call("fetch")
             .args([
@@ -212,7 +214,7 @@ impl Repository {
             .operand(self.push_url(remote)?)
             .operand(branch.as_str())
             .stdout()?;
-        // Git matches the end of names, so other refs can be listed as well.
+        // Git matches names by their end, so other refs can be listed as well.
         let text = String::from_utf8_lossy(&output);
         let lines = text.lines().filter_map(|line| line.split_once('\t'));
         let found = lines
@@ -236,12 +238,12 @@ impl Repository {
             .map(drop)
     }
 
-    /// Returns where branches are pushed to, which is not where a remote with a `pushurl` is fetched from.
+    /// Returns the URL for pushes, which differs from the fetch URL if the remote has a `pushurl`.
     fn push_url(&self, remote: &RemoteName) -> Result<String, GitError> {
         let call = self.call("remote").args(["get-url", "--push"]);
         let output = call.operand(&*remote.0).output()?;
         let url = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        // What git knows no remote by is a URL itself.
+        // A name that is not a configured remote is a URL itself.
         Ok(match url.is_empty() {
             true => remote.0.as_ref().to_owned(),
             false => url,
@@ -249,9 +251,10 @@ impl Repository {
     }
 }
 
-/// Adds what makes a push create one branch and nothing else, whatever is configured for the remote.
-fn push_options(push: Call, name: &RemoteName, branch: &RefName) -> Call {
-    // A mirror refuses to push single branches. The name goes by the environment, since `-c` would end it at a `=`.
+/// Adds the options by which a push creates exactly one branch, regardless of the remote's configuration.
+fn push_options(push: GitCommand, name: &RemoteName, branch: &RefName) -> GitCommand {
+    // Git refuses to push single branches to a mirror. The setting is passed in the environment because `-c` would split a
+    // name that contains `=`.
     push.env("GIT_CONFIG_COUNT", "1")
         .env("GIT_CONFIG_KEY_0", format!("remote.{}.mirror", name.0))
         .env("GIT_CONFIG_VALUE_0", "false")
@@ -261,16 +264,21 @@ fn push_options(push: Call, name: &RemoteName, branch: &RefName) -> Call {
             "--no-follow-tags",
             "--recurse-submodules=no",
         ])
-        // An empty expectation: the ref must not be there.
+        // An empty expected value: the push fails if the ref exists.
         .arg(format!("--force-with-lease={branch}:"))
 }
 
-fn push_operands(push: Call, name: &RemoteName, branch: &RefName, commit: &ObjectId) -> Call {
+fn push_operands(
+    push: GitCommand,
+    name: &RemoteName,
+    branch: &RefName,
+    commit: &ObjectId,
+) -> GitCommand {
     push.operand(&*name.0).operand(format!("{commit}:{branch}"))
 }
 
-/// Whether `name` lies in the directory that `other` would have to be.
-fn lies_in(name: &str, other: &str) -> bool {
+/// Whether `name` is below the directory `other`.
+fn is_below(name: &str, other: &str) -> bool {
     name.strip_prefix(other)
         .is_some_and(|rest| rest.starts_with('/'))
 }

@@ -1,4 +1,4 @@
-//! What a run changed in its work tree, and the commit that holds it.
+//! The changes of a run in its work tree, and the commit made from them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,35 +7,35 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::error::{GitError, Problem};
-use crate::mark::Mark;
+use crate::error::{GitError, GitProblem};
+use crate::mark::CommitMark;
 use crate::object::ObjectId;
 use crate::path::TreePath;
 use crate::tree::EntryKind;
 use crate::worktree::Worktree;
 
-/// The most paths a run may change before its changes are not read.
+/// The maximum number of changed paths.
 const MAX_CHANGED_PATHS: usize = 20_000;
-/// The most bytes of changed files that are taken into the object database.
+/// The maximum total size of changed files, in bytes.
 const MAX_CHANGED_BYTES: u64 = 64 << 20;
 
-/// The changes of a work tree against the commit it was made from, as a tree in the object database.
+/// The changes of a work tree against its base commit, as a tree in the object database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changes {
+pub struct WorktreeChanges {
     /// The changed files, in path order.
     pub files: Vec<FileChange>,
-    /// Changed paths that are left out: other repositories, and names that leave the directory or are not printable UTF-8.
+    /// Changed paths that are left out: nested repositories, and names that leave the directory or are not printable UTF-8.
     pub unusable: Vec<String>,
     tree: ObjectId,
 }
 
-impl Changes {
+impl WorktreeChanges {
     /// Whether the tree equals that of the base commit.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// Returns the number of lines added and removed, in all.
+    /// Returns the total number of lines added and removed.
     pub fn lines(&self) -> u64 {
         self.files
             .iter()
@@ -44,30 +44,31 @@ impl Changes {
     }
 }
 
-/// One changed file.
+/// A changed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
-    /// Its path; a rename is a removal and an addition.
+    /// The path; a rename is a removal and an addition.
     pub path: TreePath,
-    /// What it is afterwards; `None` when it went.
+    /// The kind of the file after the change; `None` if it was removed.
     pub kind: Option<EntryKind>,
-    /// Lines added.
+    /// The number of lines added.
     pub insertions: u64,
-    /// Lines removed.
+    /// The number of lines removed.
     pub deletions: u64,
-    /// Whether git takes it for text; other files have no lines.
+    /// Whether git treats it as text; other files have no line counts.
     pub is_text: bool,
 }
 
 impl Worktree {
-    /// Reads what changed against the base commit, whatever was staged or committed in the work tree meanwhile.
+    /// Reads the changes against the base commit, regardless of what was staged or committed in the work tree.
     ///
-    /// Ignored files do not count. The contents go into the object database, reachable from nothing yet. No process may be
-    /// writing in the work tree any more.
+    /// Ignored files do not count. The contents are written to the object database, where no ref reaches them yet. No process
+    /// may still be writing in the work tree.
     ///
     /// # Errors
-    /// [`GitError`] with [`Problem::TooManyChanges`] over 20,000 paths or 64 MiB, or when git fails.
-    pub fn changes(&self) -> Result<Changes, GitError> {
+    /// Returns [`GitError`] with [`GitProblem::TooManyChanges`] above 20,000 paths or 64 MiB, or if git fails.
+    pub fn changes(&self) -> Result<WorktreeChanges, GitError> {
+        // The index of the work tree is the run's to write, so it is not used.
         let mut name = self.dir().as_os_str().to_owned();
         name.push(".index");
         let index = ScratchIndex(PathBuf::from(name));
@@ -92,7 +93,7 @@ impl Worktree {
         let tree = self.call("write-tree", &index.0).stdout()?;
         let malformed = |what| {
             self.repository()
-                .error("write-tree", Problem::Malformed { what })
+                .error("write-tree", GitProblem::Malformed { what })
         };
         let tree: ObjectId = String::from_utf8_lossy(&tree)
             .trim()
@@ -114,14 +115,14 @@ impl Worktree {
             .operand(tree.as_str())
             .stdout()?;
         let files = parse_diff(&diff).ok_or_else(|| malformed("a comparison of trees"))?;
-        Ok(Changes {
+        Ok(WorktreeChanges {
             files,
             unusable,
             tree,
         })
     }
 
-    /// Sorts a listing into the paths to take, each ended by NUL, and those to leave out.
+    /// Splits a listing into the usable paths, each terminated by NUL, and the unusable ones.
     fn usable(&self, listing: &[u8]) -> Result<(Vec<u8>, Vec<String>), GitError> {
         let (mut taken, mut unusable) = (Vec::new(), Vec::new());
         let (mut n_paths, mut bytes) = (0, 0);
@@ -129,19 +130,20 @@ impl Worktree {
             .split(|byte| *byte == 0)
             .filter(|path| !path.is_empty())
         {
-            // A directory in the listing is another repository.
+            // A directory in the listing is a nested repository.
             if path.ends_with(b"/") || TreePath::from_bytes(path).is_err() {
                 unusable.push(String::from_utf8_lossy(path).into_owned());
                 continue;
             }
             let file = self.dir().join(std::ffi::OsStr::from_bytes(path));
             match fs::symlink_metadata(&file) {
-                // Where a submodule was checked out there is a directory: it stays what it was.
+                // A directory at the path of a file is a checked-out submodule; its entry is left unchanged.
                 Ok(metadata) if metadata.is_dir() && file.join(".git").exists() => {
                     unusable.push(String::from_utf8_lossy(path).into_owned());
                     continue;
                 }
                 Ok(metadata) => bytes += metadata.len(),
+                // The file was deleted, or vanished after the listing; `update-index --remove` handles both.
                 Err(_) => {}
             }
             n_paths += 1;
@@ -151,18 +153,18 @@ impl Worktree {
         if n_paths > MAX_CHANGED_PATHS || bytes > MAX_CHANGED_BYTES {
             return Err(self
                 .repository()
-                .error("ls-files", Problem::TooManyChanges { n_paths, bytes }));
+                .error("ls-files", GitProblem::TooManyChanges { n_paths, bytes }));
         }
         unusable.sort_unstable();
         unusable.dedup();
         Ok((taken, unusable))
     }
 
-    /// Returns every line that the changes add, of files of any kind, with replacement characters where it is not UTF-8.
+    /// Returns every line that the changes add, in files of any kind; invalid UTF-8 is replaced.
     ///
     /// # Errors
-    /// [`GitError`] when git fails, or the lines have more than 64 MiB.
-    pub fn added_lines(&self, changes: &Changes) -> Result<String, GitError> {
+    /// Returns [`GitError`] if git fails, or if the lines exceed 64 MiB.
+    pub fn added_lines(&self, changes: &WorktreeChanges) -> Result<String, GitError> {
         let diff = self
             .repository()
             .call("diff-tree")
@@ -179,7 +181,7 @@ impl Worktree {
             .operand(changes.tree.as_str())
             .stdout()?;
         let mut lines = String::new();
-        // A header of a file also begins with a plus sign; what it says is a path, and harms no reader of the lines.
+        // A file header `+++ path` matches too. It contains only a path, which does no harm to a search of the lines.
         for line in diff
             .split(|byte| *byte == b'\n')
             .filter_map(|line| line.strip_prefix(b"+"))
@@ -190,23 +192,24 @@ impl Worktree {
         Ok(lines)
     }
 
-    /// Writes the changes as one commit on the base commit, in the daemon's name and with its marks, on no branch.
+    /// Writes the changes as one commit on top of the base commit, with the daemon as author and its trailers. No ref points to it.
     ///
-    /// The same changes, message, mark and time give the same commit, so that doing it again does nothing new.
+    /// The same changes, message, mark and time give the same commit, so that a repetition creates nothing new.
     ///
     /// # Errors
-    /// [`GitError`] when git fails.
+    /// Returns [`GitError`] if git fails.
     pub fn commit(
         &self,
-        changes: &Changes,
+        changes: &WorktreeChanges,
         message: &str,
-        mark: &Mark,
+        mark: &CommitMark,
         at: Timestamp,
     ) -> Result<ObjectId, GitError> {
         let date = format!("{} +0000", at.as_second());
         let mut call = self
             .repository()
             .call("commit-tree")
+            // `commit.gpgSign` in the repository's configuration would start a program.
             .args(["--no-gpg-sign"]);
         for role in ["AUTHOR", "COMMITTER"] {
             call = call
@@ -231,7 +234,7 @@ impl Worktree {
             .ok_or_else(|| {
                 self.repository().error(
                     "commit-tree",
-                    Problem::Malformed {
+                    GitProblem::Malformed {
                         what: "the name of a commit",
                     },
                 )
@@ -239,8 +242,8 @@ impl Worktree {
     }
 }
 
-/// A message without control characters, and never empty; our trailers follow it in a paragraph of their own.
-fn clean_message(message: &str, mark: &Mark) -> String {
+/// Returns the message without control characters, or a default if it is empty; the trailers follow in a paragraph of their own.
+fn clean_message(message: &str, mark: &CommitMark) -> String {
     let text: String = message
         .chars()
         .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
@@ -251,20 +254,20 @@ fn clean_message(message: &str, mark: &Mark) -> String {
     }
 }
 
-/// An index file beside the work tree, where the run could not write, removed when it is done with.
+/// An index file next to the work tree, where the run cannot write. It is removed on drop.
 struct ScratchIndex(PathBuf);
 
 impl Drop for ScratchIndex {
     fn drop(&mut self) {
         let lock: &Path = &self.0.with_extension("index.lock");
         for path in [self.0.as_path(), lock] {
-            // It may never have been written; one that stays is overwritten by the next reading.
+            // The file may not exist; one that remains is overwritten by the next use.
             drop(fs::remove_file(path));
         }
     }
 }
 
-/// Reads `:<mode> <mode> <object> <object> <status> NUL <path> NUL` and `<added> TAB <removed> TAB <path> NUL`.
+/// Parses `:<mode> <mode> <object> <object> <status> NUL <path> NUL` and `<added> TAB <removed> TAB <path> NUL`.
 fn parse_diff(diff: &[u8]) -> Option<Vec<FileChange>> {
     let mut files: BTreeMap<TreePath, FileChange> = BTreeMap::new();
     let mut fields = diff
@@ -304,7 +307,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_comparison_panics(diff in "(:100644 [0-7]{6} |[0-9a-f]{40}|[\\x00\t ]|-|[0-9]{1,20}|[a-z/]{0,5}){0,20}") {
+        fn parsing_any_comparison_does_not_panic(diff in "(:100644 [0-7]{6} |[0-9a-f]{40}|[\\x00\t ]|-|[0-9]{1,20}|[a-z/]{0,5}){0,20}") {
             let _files: Option<Vec<FileChange>> = parse_diff(diff.as_bytes());
         }
     }

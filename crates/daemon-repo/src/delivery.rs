@@ -1,41 +1,42 @@
-//! Whether the place that branches of daemons go to would take one.
+//! Checks whether branches of daemons can be delivered.
 
 use rustix::fs::{Access, access};
 
 use crate::branch::Remote;
-use crate::error::{GitError, Problem};
+use crate::error::{GitError, GitProblem};
 use crate::object::RefName;
 use crate::repository::Repository;
 
-/// What is asked for, and never created.
+/// A branch name that is checked but never created.
 const PROBE: &str = "refs/heads/daemon/doctor/probe";
 
-/// What keeps branches of daemons from staying where they are delivered.
+/// A reason why delivered branches may not persist.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Doubt {
-    /// Nothing does.
+pub enum BranchDoubt {
+    /// There is no such reason.
     None,
-    /// The branches here are those of a remote: a fetch that prunes removes every other.
+    /// The repository mirrors this remote: a fetch that prunes removes all other branches.
     MirrorOf(String),
 }
 
 impl Repository {
-    /// Says whether a branch of a daemon would be taken, and whether it would stay; nothing is created.
+    /// Checks whether a branch of a daemon could be created, and whether it would persist. Creates nothing.
     ///
     /// # Errors
-    /// [`GitError`] with the reason why it would not be taken.
-    pub fn examine_delivery(&self, remote: &Remote) -> Result<Doubt, GitError> {
+    /// Returns [`GitError`] with the reason why a branch cannot be created.
+    pub fn examine_delivery(&self, remote: &Remote) -> Result<BranchDoubt, GitError> {
         let refs = self.refs()?;
         let branch: RefName = PROBE.parse().expect("the name is well formed");
         match remote {
             Remote::Here => {
+                // A branch `daemon` would be a file where the directory of `daemon/...` has to be.
                 let obstacle = refs.iter().map(|(name, _)| name).find(|name| {
                     let beneath = branch.as_str().strip_prefix(name.as_str());
                     beneath.is_some_and(|rest| rest.starts_with('/'))
                 });
                 if let Some(name) = obstacle {
                     let name = name.as_str().into();
-                    return Err(self.error("update-ref", Problem::BranchTaken { name }));
+                    return Err(self.error("update-ref", GitProblem::BranchTaken { name }));
                 }
                 for part in ["refs", "objects"] {
                     let part = self.common_dir().join(part);
@@ -43,19 +44,19 @@ impl Repository {
                         .map_err(|error| self.unwritable(&part, error.into()))?;
                 }
                 let mirror = self.mirrored_remote()?;
-                Ok(mirror.map_or(Doubt::None, Doubt::MirrorOf))
+                Ok(mirror.map_or(BranchDoubt::None, BranchDoubt::MirrorOf))
             }
             Remote::Named(name) => {
                 let tip = self.default_branch(&refs)?;
                 let tip = refs.get(&tip).expect("a default branch is one of the refs");
                 let commit = self.commit_of(tip)?;
                 self.probe_push(name, &branch, &commit)?;
-                Ok(Doubt::None)
+                Ok(BranchDoubt::None)
             }
         }
     }
 
-    /// Names the remote whose branches those of this repository are, as in a mirror clone.
+    /// Returns the remote that this repository mirrors, if it is a mirror clone.
     fn mirrored_remote(&self) -> Result<Option<String>, GitError> {
         let call = self
             .call("config")

@@ -1,4 +1,4 @@
-//! What a tree holds below `.agents/daemons`, whether it was read from objects or from files.
+//! The daemons in a tree, read from objects or from files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,42 +6,41 @@ use std::sync::Arc;
 use daemon_validate::holds_daemons;
 
 use crate::path::TreePath;
-use crate::support::{Candidate, Rev, SupportTree};
+use crate::support::{Rev, SupportCandidates, SupportTree};
 use crate::tree::{EntryKind, RawEntry};
 
-/// The directory that holds one directory per daemon.
+/// The directory that contains one directory per daemon.
 pub const DAEMONS_DIR: &str = ".agents/daemons";
-/// The name of a daemon file, in exactly this case.
+/// The name of a daemon file; the case matters.
 pub const DAEMON_FILE: &str = "DAEMON.md";
-/// The most bytes of a daemon file that are read.
+/// The maximum size of a daemon file, in bytes; a larger one is not read.
 pub const MAX_DAEMON_FILE: u64 = 256 << 10;
-/// The most daemons of one repository that are read.
+/// The maximum number of daemons read from one repository.
 pub const MAX_DAEMONS: usize = 1_000;
 
-/// Everything of one tree that concerns daemons.
+/// The daemons of a tree, and the findings of the discovery.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Discovery {
     /// The daemon files, ordered by directory.
     pub daemons: Vec<DaemonSource>,
-    /// Files that look like daemon files at a place or in a case where none is looked for; bytes that are not UTF-8 show
-    /// as the replacement character.
+    /// DirectoryFiles that look like daemon files but are in another place or have another case. Invalid UTF-8 is replaced.
     pub misplaced: Vec<String>,
     /// Directories beyond the first 1,000, which are not read.
     pub beyond_limit: Vec<TreePath>,
-    /// `.agents` or [`DAEMONS_DIR`], where it is no directory of this tree, so that no daemon behind it is read.
+    /// `.agents` or [`DAEMONS_DIR`] if it is a link or a submodule, so that no daemon in it is read.
     pub barred: Option<(&'static str, EntryKind)>,
 }
 
-/// One daemon file and what stands beside it.
+/// A daemon file and the files in its directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DaemonSource {
-    /// The name of its directory below `.agents/daemons`.
+    /// The name of the directory below `.agents/daemons`.
     pub dir: TreePath,
-    /// The file.
-    pub content: Content,
-    /// Its `scripts/` and `references/`.
+    /// The daemon file, or the reason why it was not read.
+    pub content: DaemonContent,
+    /// The files in `scripts/` and `references/`.
     pub support: SupportTree,
-    /// The content hash of file and support tree.
+    /// The content hash of the daemon file and the support tree.
     pub rev: Rev,
 }
 
@@ -52,71 +51,73 @@ impl DaemonSource {
     }
 }
 
-/// The bytes of a daemon file, or why they were not read.
+/// The bytes of a daemon file, or the reason why they were not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// The whole file as stored.
+pub enum DaemonContent {
+    /// The whole file, byte for byte.
     Text(Arc<[u8]>),
-    /// The file has more bytes than [`MAX_DAEMON_FILE`].
+    /// The file is larger than [`MAX_DAEMON_FILE`].
     TooLarge {
-        /// Its size in bytes.
+        /// The size in bytes.
         size: u64,
     },
-    /// Something else stands where the file should.
+    /// The entry at the path is not a regular file.
     NotAFile(EntryKind),
     /// The file could not be read, for this reason.
     Unreadable(Box<str>),
 }
 
-/// What a reader found out about one regular file.
-pub(crate) enum Read {
-    /// Its bytes; for a support file only the name of the blob counts.
+/// The result of reading a regular file.
+pub(crate) enum FileRead {
+    /// The object name and the bytes.
     Blob(crate::object::ObjectId, Arc<[u8]>),
-    /// Its blob, which nobody needed to open.
+    /// The object name; the bytes were not needed.
     Unopened(crate::object::ObjectId),
-    /// The system's reason.
+    /// The error of the file system.
     Failed(Box<str>),
 }
 
-/// One daemon directory before its files are read.
-pub(crate) struct Planned {
+/// A daemon directory whose files have not been read yet.
+pub(crate) struct PlannedDaemon {
     dir: TreePath,
     file: RawEntry,
-    support: Candidate,
+    support: SupportCandidates,
 }
 
-/// A tree sorted into daemon directories before their files are read.
+/// A tree sorted into daemon directories whose files have not been read yet.
 #[derive(Default)]
-pub(crate) struct Plan {
-    daemons: Vec<Planned>,
+pub(crate) struct DiscoveryPlan {
+    daemons: Vec<PlannedDaemon>,
     misplaced: Vec<String>,
     beyond_limit: Vec<TreePath>,
     barred: Option<(&'static str, EntryKind)>,
 }
 
-impl Plan {
-    /// Sorts the entries of a tree; the order they come in does not matter.
+impl DiscoveryPlan {
+    /// Sorts the entries of a tree, in any order, into daemon directories.
     pub(crate) fn new(mut entries: Vec<RawEntry>) -> Self {
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         let mut acc = Self::default();
-        let mut dirs: BTreeMap<TreePath, (Option<RawEntry>, Candidate)> = BTreeMap::new();
+        let mut dirs: BTreeMap<TreePath, (Option<RawEntry>, SupportCandidates)> = BTreeMap::new();
         for entry in entries {
-            match Place::of(&entry.path) {
-                Place::DaemonFile(dir) => dirs.entry(dir).or_default().0 = Some(entry),
-                Place::InsideDaemonFile(dir) => {
+            match EntryPosition::of(&entry.path) {
+                EntryPosition::DaemonFile(dir) => dirs.entry(dir).or_default().0 = Some(entry),
+                EntryPosition::InsideDaemonFile(dir) => {
                     let kind = EntryKind::Directory;
                     dirs.entry(dir)
                         .or_default()
                         .0
                         .get_or_insert(RawEntry { kind, ..entry });
                 }
-                Place::Beside(dir, start) => dirs.entry(dir).or_default().1.push(entry, start),
-                Place::Misplaced => {
+                EntryPosition::InDaemonDirectory(dir, start) => {
+                    dirs.entry(dir).or_default().1.push(entry, start);
+                }
+                EntryPosition::Misplaced => {
                     acc.misplaced
                         .push(String::from_utf8_lossy(&entry.path).into_owned());
                 }
-                Place::Elsewhere => {
-                    // What is in place of a directory is not followed, and not passed over in silence.
+                EntryPosition::Elsewhere => {
+                    // A link or submodule in place of a directory is not followed, but it is reported.
                     if !holds_daemons(&entry.path) || !is_elsewhere(entry.kind) {
                         continue;
                     }
@@ -137,14 +138,14 @@ impl Plan {
         for (dir, (file, support)) in dirs {
             match file {
                 Some(_) if acc.daemons.len() == MAX_DAEMONS => acc.beyond_limit.push(dir),
-                Some(file) => acc.daemons.push(Planned { dir, file, support }),
+                Some(file) => acc.daemons.push(PlannedDaemon { dir, file, support }),
                 None => {}
             }
         }
         acc
     }
 
-    /// Lists the regular files whose bytes are needed: daemon files, and scripts that may lack their mode.
+    /// Lists the regular files whose bytes are needed: daemon files, and scripts whose mode may be missing.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = &RawEntry> {
         self.daemons.iter().flat_map(|planned| {
             let file = planned.readable_file();
@@ -152,8 +153,8 @@ impl Plan {
         })
     }
 
-    /// Reads every file within the limits through `read`.
-    pub(crate) fn finish(self, mut read: impl FnMut(&RawEntry) -> Read) -> Discovery {
+    /// Reads the files within the limits with `read`.
+    pub(crate) fn finish(self, mut read: impl FnMut(&RawEntry) -> FileRead) -> Discovery {
         Discovery {
             daemons: self
                 .daemons
@@ -167,34 +168,35 @@ impl Plan {
     }
 }
 
-impl Planned {
+impl PlannedDaemon {
     fn readable_file(&self) -> Option<&RawEntry> {
         let file = &self.file;
         (file.kind.is_file() && file.size <= MAX_DAEMON_FILE).then_some(file)
     }
 
-    fn finish(self, read: &mut impl FnMut(&RawEntry) -> Read) -> DaemonSource {
+    fn finish(self, read: &mut impl FnMut(&RawEntry) -> FileRead) -> DaemonSource {
         let mut rev = Rev::builder();
+        // The same entries go into the revision whether they come from objects or files, so that both give equal revisions.
         let content = match self.readable_file().map(&mut *read) {
-            Some(Read::Blob(id, bytes)) => {
+            Some(FileRead::Blob(id, bytes)) => {
                 rev.file(b"DAEMON.md", self.file.kind, &id);
-                Content::Text(bytes)
+                DaemonContent::Text(bytes)
             }
-            Some(Read::Failed(reason)) => {
+            Some(FileRead::Failed(reason)) => {
                 rev.unread(b"DAEMON.md", self.file.kind, 0);
-                Content::Unreadable(reason)
+                DaemonContent::Unreadable(reason)
             }
-            Some(Read::Unopened(id)) => {
+            Some(FileRead::Unopened(id)) => {
                 rev.file(b"DAEMON.md", self.file.kind, &id);
-                Content::Unreadable("the object is not in the repository".into())
+                DaemonContent::Unreadable("the object is not in the repository".into())
             }
             None => {
                 rev.unread(b"DAEMON.md", self.file.kind, self.file.size);
                 match self.file.kind {
-                    EntryKind::File | EntryKind::Executable => Content::TooLarge {
+                    EntryKind::File | EntryKind::Executable => DaemonContent::TooLarge {
                         size: self.file.size,
                     },
-                    kind => Content::NotAFile(kind),
+                    kind => DaemonContent::NotAFile(kind),
                 }
             }
         };
@@ -207,38 +209,38 @@ impl Planned {
     }
 }
 
-/// Reports whether the files behind an entry are not of its tree.
+/// Whether the files at an entry belong to another tree.
 fn is_elsewhere(kind: EntryKind) -> bool {
     matches!(kind, EntryKind::Symlink | EntryKind::Submodule)
 }
 
-/// Returns the name of the daemon whose directory a path is, or is below.
+/// Returns the name of the daemon directory that contains a path.
 fn daemon_directory(path: &[u8]) -> Option<&[u8]> {
     path.strip_prefix(DAEMONS_DIR.as_bytes())?
         .strip_prefix(b"/")
 }
 
-/// Reports whether a path is that of a daemon's `scripts` or `references`, or below.
+/// Whether a path is a daemon's `scripts` or `references`, or is below one of them.
 pub(crate) fn is_support(path: &[u8]) -> bool {
-    let Place::Beside(_, start) = Place::of(path) else {
+    let EntryPosition::InDaemonDirectory(_, start) = EntryPosition::of(path) else {
         return false;
     };
     let top = path[start..].split(|byte| *byte == b'/').next();
     matches!(top, Some(b"scripts" | b"references"))
 }
 
-/// Where an entry stands.
-enum Place {
+/// The position of an entry relative to the daemon directories.
+enum EntryPosition {
     DaemonFile(TreePath),
-    /// Below a directory that has the daemon file's name.
+    /// Below a directory with the name of the daemon file.
     InsideDaemonFile(TreePath),
-    /// In a daemon's directory; the path relative to it starts at this byte.
-    Beside(TreePath, usize),
+    /// In a daemon's directory; the relative path starts at this byte.
+    InDaemonDirectory(TreePath, usize),
     Misplaced,
     Elsewhere,
 }
 
-impl Place {
+impl EntryPosition {
     fn of(path: &[u8]) -> Self {
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
         let looks_like_one = name.eq_ignore_ascii_case(DAEMON_FILE.as_bytes());
@@ -265,9 +267,9 @@ impl Place {
         match first {
             b"DAEMON.md" if first.len() == rest.len() => Self::DaemonFile(dir),
             b"DAEMON.md" => Self::InsideDaemonFile(dir),
-            b"scripts" | b"references" => Self::Beside(dir, start + slash + 1),
+            b"scripts" | b"references" => Self::InDaemonDirectory(dir, start + slash + 1),
             _ if looks_like_one => Self::Misplaced,
-            _ => Self::Beside(dir, start + slash + 1),
+            _ => Self::InDaemonDirectory(dir, start + slash + 1),
         }
     }
 }

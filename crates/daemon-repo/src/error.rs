@@ -1,32 +1,32 @@
-//! What goes wrong with a repository.
+//! Errors of working with a repository.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use daemon_process::{ExitStatus, ToolError};
+use daemon_process::{ExitStatus, ToolRunError};
 
-/// Reports that something could not be read from or done to a repository.
+/// The error of a git command, with the repository and the command.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use repository `{place}` (`git {command}`)")]
 pub struct GitError {
     place: PathBuf,
     command: &'static str,
     #[source]
-    problem: Problem,
+    problem: GitProblem,
 }
 
-/// What went wrong.
+/// The reason of a [`GitError`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Problem {
-    /// The path cannot be read, or does not exist.
+pub enum GitProblem {
+    /// The path does not exist or cannot be read.
     #[error("cannot read it")]
     Unreadable {
-        /// The cause.
+        /// The error of the file system.
         #[source]
         source: io::Error,
     },
-    /// There is no repository at that path.
+    /// The path is not a repository.
     #[error("not a git repository")]
     NotARepository,
     /// The repository has no commit yet.
@@ -35,60 +35,60 @@ pub enum Problem {
     /// The branch, tag or commit does not exist.
     #[error("no branch, tag or commit `{name}`")]
     MissingRef {
-        /// The name as it was asked for.
+        /// The name as requested.
         name: Box<str>,
     },
-    /// The branch to be created exists, with other content.
+    /// The branch to be created exists already, with other content.
     #[error("branch `{name}` exists and is not ours")]
     BranchTaken {
-        /// The branch.
+        /// The full name of the branch.
         name: Box<str>,
     },
-    /// The git command did not start or end.
+    /// Git could not be started, or did not exit in time.
     #[error("it did not run")]
     Run {
-        /// The cause.
+        /// The reason, such as a timeout.
         #[source]
-        source: ToolError,
+        source: ToolRunError,
     },
-    /// The git command failed.
+    /// Git exited with an error.
     #[error("it ended with {status}: {stderr}")]
     Failed {
-        /// How it ended.
+        /// The exit status.
         status: ExitStatus,
-        /// The end of its standard error.
+        /// The end of standard error.
         stderr: Box<str>,
     },
-    /// The git command printed more than is read.
+    /// Git printed more than the limit.
     #[error("its output is too long")]
     TooMuchOutput,
-    /// The git command printed something unexpected.
+    /// Git printed something that cannot be parsed.
     #[error("unexpected output: {what}")]
     Malformed {
-        /// What was expected.
+        /// The expected content.
         what: &'static str,
     },
-    /// A run changed more than is read.
-    #[error("{n_paths} paths with {bytes} bytes are changed, more than is read")]
+    /// A run changed more than the limits allow.
+    #[error("{n_paths} changed paths with {bytes} bytes are more than the limits allow")]
     TooManyChanges {
         /// The number of changed paths.
         n_paths: usize,
-        /// The size of what stands at them, in bytes.
+        /// The total size of the changed files, in bytes.
         bytes: u64,
     },
-    /// A file of ours could not be read or written.
+    /// A file of the host could not be read or written.
     #[error("cannot use `{path}`")]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The cause.
+        /// The error of the file system.
         #[source]
         source: io::Error,
     },
 }
 
 impl GitError {
-    pub(crate) fn new(place: &Path, command: &'static str, problem: Problem) -> Self {
+    pub(crate) fn new(place: &Path, command: &'static str, problem: GitProblem) -> Self {
         Self {
             place: place.to_owned(),
             command,
@@ -96,12 +96,12 @@ impl GitError {
         }
     }
 
-    /// Returns what went wrong.
-    pub fn problem(&self) -> &Problem {
+    /// Returns the reason.
+    pub fn problem(&self) -> &GitProblem {
         &self.problem
     }
 
-    /// Returns the repository, or the path where one was looked for.
+    /// Returns the path of the repository, or the path that was expected to be one.
     pub fn place(&self) -> &Path {
         &self.place
     }

@@ -1,4 +1,4 @@
-//! Moves of refs as events.
+//! Converts moves of refs into events.
 
 use std::fmt::Write as _;
 
@@ -6,38 +6,38 @@ use daemon_event::{DeliveryId, Enrichment, Event, EventId, MalformedPayload, Sou
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::error::{GitError, Problem};
-use crate::history::{ChangedFiles, Commit, MergeDiff};
-use crate::mark::Mark;
+use crate::error::{GitError, GitProblem};
+use crate::history::{ChangedFiles, GitCommit, MergeDiff};
+use crate::mark::CommitMark;
 use crate::object::{ObjectFormat, ObjectId, RefName};
-use crate::refs::{RefMove, Step};
+use crate::refs::{RefChange, RefMove};
 use crate::repository::Repository;
 
-/// The most bytes of one commit message in a payload.
+/// The maximum size of a commit message in a payload, in bytes.
 const MAX_MESSAGE: usize = 16 << 10;
-/// The most bytes of a repository's name in a delivery id, which holds 512 in all.
+/// The maximum size of the repository's name in a delivery id, in bytes; the whole id has at most 512.
 const MAX_REPO: usize = 160;
-/// The most bytes of a ref in a delivery id.
+/// The maximum size of the ref in a delivery id, in bytes.
 const MAX_REF: usize = 240;
 
-/// One event of a repository, before it has an id.
+/// An event of a repository that has no id yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitEvent {
     /// `push`, `create`, `delete` or `merge`.
     pub kind: &'static str,
-    /// `git:<repo>:<ref>:<n>`, with `:<commit>` for a merge and `:push` for the push that creates a ref.
+    /// The delivery id: `git:<repo>:<ref>:<n>`, with `:<commit>` for a merge and `:push` for the push of a created ref.
     pub delivery: DeliveryId,
-    /// The daemon whose commit the ref names afterwards, if its committer is that daemon.
-    pub origin: Option<Mark>,
-    /// The payload: the fields of GitHub's webhook of that kind, and `changed_files`.
+    /// The mark of the daemon that made the commit at the tip, if the tip was committed by that daemon.
+    pub origin: Option<CommitMark>,
+    /// The payload: the fields of GitHub's webhook of that kind, and `changed_files` with the paths of the whole move.
     pub body: Vec<u8>,
 }
 
 impl GitEvent {
-    /// Types the payload as an event.
+    /// Reads the payload into an event.
     ///
     /// # Errors
-    /// [`MalformedPayload`] when the vocabulary expects another shape of the payload.
+    /// Returns [`MalformedPayload`] if the payload does not have the shape of its kind.
     pub fn into_event(
         self,
         id: EventId,
@@ -63,43 +63,42 @@ impl GitEvent {
 }
 
 impl Repository {
-    /// Returns the events of one move of a ref: a push or deletion and one for each merge it brought, or a creation and its
-    /// push. `default_branch` is the default branch and the commit it is at.
+    /// Returns the events of one move of a ref: a push or deletion and one event for each merge, or a creation and its push.
+    /// `default_branch` is the default branch with its commit.
     ///
-    /// The push of a created ref has the commits that the default branch lacks, so that conditions on pushes meet it as they
-    /// meet the webhook's. The answer depends on the move, the default branch and the objects only, so that the same move
-    /// read again after a crash gives the same events under the same delivery ids. Objects that are gone leave fields out;
-    /// they lose no event.
+    /// The push of a created ref lists the commits that are not on the default branch, so that conditions on pushes match it as
+    /// they match a webhook's. The result depends only on the move, the default branch and the objects: after a crash the same
+    /// move gives the same events with the same delivery ids. If objects are missing, fields are omitted but no event is.
     ///
     /// # Errors
-    /// [`GitError`] when git does not run.
+    /// Returns [`GitError`] if git cannot be run.
     pub fn events_of(
         &self,
         ref_move: &RefMove,
         default_branch: (&RefName, &ObjectId),
     ) -> Result<Vec<GitEvent>, GitError> {
-        let telling = Telling {
+        let builder = EventBuilder {
             repository: self,
             ref_move,
             default_branch: default_branch.0,
             default_tip: default_branch.1,
         };
         match &ref_move.step {
-            Step::Created { after } => telling.created(after),
-            Step::Deleted { .. } => Ok(vec![telling.event("delete", Map::new(), None)]),
-            Step::Moved { before, after } => telling.moved(before, after),
+            RefChange::Created { after } => builder.created(after),
+            RefChange::Deleted { .. } => Ok(vec![builder.event("delete", Map::new(), None)]),
+            RefChange::Moved { before, after } => builder.moved(before, after),
         }
     }
 }
 
-struct Telling<'a> {
+struct EventBuilder<'a> {
     repository: &'a Repository,
     ref_move: &'a RefMove,
     default_branch: &'a RefName,
     default_tip: &'a ObjectId,
 }
 
-impl Telling<'_> {
+impl EventBuilder<'_> {
     fn created(&self, after: &ObjectId) -> Result<Vec<GitEvent>, GitError> {
         let base = self.present(self.repository.commit_of(self.default_tip))?;
         let tip = self.present(self.repository.commit_of(after))?;
@@ -114,11 +113,12 @@ impl Telling<'_> {
         }
         let create = self.event("create", Map::new(), tip.as_ref());
         let mut push = self.event("push", fields, tip.as_ref());
+        // Both events belong to the same move; the suffix gives the push a delivery id of its own.
         push.delivery = self.delivery(":push");
         Ok(vec![create, push])
     }
 
-    /// Adds the commits that `after` has and `before` has not, oldest first.
+    /// Adds the commits reachable from `after` but not from `before`, oldest first.
     fn add_commits(
         &self,
         fields: &mut Map<String, Value>,
@@ -127,11 +127,11 @@ impl Telling<'_> {
     ) -> Result<(), GitError> {
         let commits = self.repository.commits_between(before, after)?;
         let changes = self.repository.changes_of(&commits, MergeDiff::Nothing)?;
-        let told = commits
+        let listed = commits
             .iter()
             .rev()
             .map(|commit| commit_json(commit, changes.get(&commit.id)));
-        fields.insert("commits".into(), told.collect());
+        fields.insert("commits".into(), listed.collect());
         Ok(())
     }
 
@@ -151,6 +151,7 @@ impl Telling<'_> {
                 &mut fields,
                 &self.repository.changed_files(&before, &tip.id)?,
             );
+            // A pull request counts as merged when it reaches the default branch; a merge into another is only a push.
             if self.ref_move.name == *self.default_branch {
                 merges = self.repository.merges_between(&before, &tip.id)?;
             }
@@ -166,7 +167,7 @@ impl Telling<'_> {
         Ok(std::iter::once(push).chain(merges).collect())
     }
 
-    fn merge(&self, commit: &Commit, files: Option<&ChangedFiles>) -> GitEvent {
+    fn merge(&self, commit: &GitCommit, files: Option<&ChangedFiles>) -> GitEvent {
         let mut fields = Map::new();
         if let Some(files) = files {
             add_files(&mut fields, files);
@@ -179,16 +180,17 @@ impl Telling<'_> {
         );
         fields.insert("after".into(), commit.id.as_str().into());
         let mut event = self.event("merge", fields, Some(commit));
+        // One move can bring several merges; the commit distinguishes their delivery ids.
         event.delivery = self.delivery(&format!(":{}", commit.id));
         event
     }
 
-    /// Fills in what every payload has; `fields` win.
+    /// Adds the fields of every payload; `fields` take precedence.
     fn event(
         &self,
         kind: &'static str,
         fields: Map<String, Value>,
-        tip: Option<&Commit>,
+        tip: Option<&GitCommit>,
     ) -> GitEvent {
         let RefMove { name, step, .. } = self.ref_move;
         let zero = self.repository.format().zero();
@@ -220,7 +222,7 @@ impl Telling<'_> {
                 json!({"login": tip.committer.name, "type": kind}),
             );
         }
-        if let Some(Mark {
+        if let Some(CommitMark {
             daemon,
             activation,
             output,
@@ -250,17 +252,17 @@ impl Telling<'_> {
         .expect("its parts are bounded and hold no control characters")
     }
 
-    /// Turns "not there" into `None`: objects of a moved ref can be gone before it is told.
+    /// Converts a missing object into `None`: objects may be removed between the move and its report.
     fn present(&self, found: Result<ObjectId, GitError>) -> Result<Option<ObjectId>, GitError> {
         match found {
             Ok(id) => Ok(Some(id)),
-            Err(error) if matches!(error.problem(), Problem::MissingRef { .. }) => Ok(None),
+            Err(error) if matches!(error.problem(), GitProblem::MissingRef { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 }
 
-/// The text as it stands, but for what a delivery id cannot hold, which is percent-encoded; a very long text becomes its hash.
+/// Percent-encodes the characters that a delivery id cannot contain, and replaces a very long string by its hash.
 fn in_delivery(text: &str, max: usize) -> String {
     let mut acc = String::new();
     for c in text.chars() {
@@ -280,26 +282,29 @@ fn in_delivery(text: &str, max: usize) -> String {
     }
 }
 
-/// The daemon that made the commit, if it also committed it.
-fn origin_of(commit: &Commit) -> Option<Mark> {
-    Mark::in_message(&commit.message).filter(|mark| mark.is_committed_by(&commit.committer.email))
+/// Returns the mark of a commit, if the daemon it names is also the committer.
+fn origin_of(commit: &GitCommit) -> Option<CommitMark> {
+    CommitMark::in_message(&commit.message)
+        .filter(|mark| mark.is_committed_by(&commit.committer.email))
 }
 
-fn commit_json(commit: &Commit, files: Option<&ChangedFiles>) -> Value {
-    let Commit {
+fn commit_json(commit: &GitCommit, files: Option<&ChangedFiles>) -> Value {
+    let GitCommit {
         author,
         committer,
         message,
         ..
     } = commit;
-    let mut told = json!({
+    let mut object_json = json!({
         "id": commit.id.as_str(),
         "message": beginning(message).trim_end(),
         "author": {"name": author.name, "email": author.email},
         "committer": {"name": committer.name, "email": committer.email},
         "parents": commit.parents.iter().map(ObjectId::as_str).collect::<Value>(),
     });
-    let object = told.as_object_mut().expect("an object was just written");
+    let object = object_json
+        .as_object_mut()
+        .expect("an object was just written");
     if let Some(at) = commit.committed_at {
         object.insert("timestamp".into(), at.to_string().into());
     }
@@ -308,10 +313,10 @@ fn commit_json(commit: &Commit, files: Option<&ChangedFiles>) -> Value {
         object.insert("modified".into(), json!(files.modified));
         object.insert("removed".into(), json!(files.removed));
     }
-    told
+    object_json
 }
 
-/// The first 16 KiB of a message, cut between characters.
+/// Returns the first 16 KiB of a message, cut between characters.
 fn beginning(message: &str) -> &str {
     let mut end = message.len().min(MAX_MESSAGE);
     while !message.is_char_boundary(end) {

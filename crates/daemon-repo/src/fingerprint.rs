@@ -1,4 +1,4 @@
-//! Whether any ref moved, without starting git.
+//! Detects moved refs without starting git.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
@@ -7,26 +7,26 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::error::{GitError, Problem};
+use crate::error::{GitError, GitProblem};
 use crate::repository::Repository;
 
-/// The most bytes of a loose ref that count; git writes at most a name.
+/// The maximum number of bytes read from a loose ref; git writes at most one name.
 const MAX_LOOSE_REF: u64 = 8 << 10;
 const MAX_DEPTH: usize = 64;
 
-/// A summary of the files that hold the branches and tags; it differs whenever one of them moved.
+/// A summary of the files that contain branches and tags. It differs if any of them moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefsFingerprint([u8; 32]);
 
 impl Repository {
-    /// Summarises the files that hold the refs.
+    /// Computes the summary of the files that contain refs.
     ///
-    /// Loose refs count by their bytes, since two moves can share a timestamp; the packed ones by the identity and times of
-    /// their file, which git only ever replaces whole. Take it before [`Repository::refs`], so that a move between the two
-    /// is seen by the next comparison.
+    /// Loose refs are compared by their bytes, because two moves can have the same timestamp. The packed refs are compared by the
+    /// identity and times of their file, which git only replaces as a whole. Compute the summary before [`Repository::refs`], so
+    /// that a move between the two calls is found by the next comparison.
     ///
     /// # Errors
-    /// [`GitError`] when a file or directory cannot be read.
+    /// Returns [`GitError`] if a file or directory cannot be read.
     pub fn refs_fingerprint(&self) -> Result<RefsFingerprint, GitError> {
         let root = self.common_dir();
         let mut acc = Sha256::new();
@@ -36,12 +36,13 @@ impl Repository {
             .and_then(|()| add_file(&mut acc, &root.join("refs/remotes/origin/HEAD")))
             .and_then(|()| add_directory(&mut acc, &root.join("refs/heads"), MAX_DEPTH))
             .and_then(|()| add_directory(&mut acc, &root.join("refs/tags"), MAX_DEPTH));
-        summarised.map_err(|source| self.error("for-each-ref", Problem::Unreadable { source }))?;
+        summarised
+            .map_err(|source| self.error("for-each-ref", GitProblem::Unreadable { source }))?;
         Ok(RefsFingerprint(acc.finalize().into()))
     }
 }
 
-/// What is not there is a fact like any other: a ref may be packed or deleted while it is looked at.
+/// Converts a missing file into `None`: a ref can be packed or deleted between listing and reading.
 fn present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Ok(value) => Ok(Some(value)),
@@ -62,6 +63,7 @@ fn add_file(acc: &mut Sha256, path: &Path) -> io::Result<()> {
     let Some(metadata) = present(fs::symlink_metadata(path))? else {
         return Ok(());
     };
+    // Not a regular file, such as a symbolic link used as a ref: its times have to do.
     if metadata.is_file()
         && let Some(file) = present(File::open(path))?
     {

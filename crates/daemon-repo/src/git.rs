@@ -1,19 +1,21 @@
-//! The git command, run so that a hostile repository gains nothing by it.
+//! Runs the git command so that a hostile repository cannot influence it.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use daemon_process::{ByteCount, ExitStatus, ProgramError, Tool, ToolOutput, resolve_program};
+use daemon_process::{ByteCount, CapturedOutput, ExitStatus, ProgramError, Tool, resolve_program};
 
-use crate::error::{GitError, Problem};
+use crate::error::{GitError, GitProblem};
 
+/// The default timeout: a git process that hangs must not block its caller for ever.
 const TIMEOUT: Duration = Duration::from_secs(120);
+/// The maximum size of standard output, which is kept in memory.
 const OUTPUT_CAP: ByteCount = ByteCount(64 << 20);
 
-/// Settings of a local `.git/config` that could start a program or change bytes, each overridden.
+/// Overrides for settings of a local `.git/config` that could start a program or change bytes.
 const OVERRIDES: [&str; 18] = [
-    // The empty grafts below are ours; the hint would stand before the message of every failure.
+    // The empty grafts file below is ours; without this, git's hint would precede every error message.
     "advice.graftFileDeprecated=false",
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -25,9 +27,12 @@ const OVERRIDES: [&str; 18] = [
     "core.sparseCheckout=false",
     "core.quotePath=false",
     "core.logAllRefUpdates=false",
+    // An `ext::` URL is a command line.
     "protocol.ext.allow=never",
+    // A watched repository may belong to another user, which git refuses without this.
     "safe.directory=*",
     "submodule.recurse=false",
+    // Housekeeping would continue in the background after the command has returned.
     "gc.auto=0",
     "maintenance.auto=false",
     "i18n.logOutputEncoding=UTF-8",
@@ -40,21 +45,25 @@ const ENVIRONMENT: [(&str, &str); 17] = [
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
     ("GIT_ATTR_NOSYSTEM", "1"),
+    // A host has no terminal: a prompt would wait until the timeout.
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_ASKPASS", "/bin/false"),
     ("GIT_SSH_COMMAND", "ssh -oBatchMode=yes"),
     ("GIT_EDITOR", "/bin/false"),
     ("GIT_PAGER", "cat"),
+    // Reading must not take locks that a user's git needs.
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_LITERAL_PATHSPECS", "1"),
+    // Replacements and grafts would show other content under an object's name.
     ("GIT_NO_REPLACE_OBJECTS", "1"),
+    // In a partial clone, reading a missing object would fetch it from a server.
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_GRAFT_FILE", "/dev/null"),
     ("GIT_FLUSH", "0"),
     ("GIT_MERGE_AUTOEDIT", "no"),
 ];
 
-/// The git binary, resolved once, and the search path that its own helpers (ssh) are found in.
+/// The path of the git binary, and the search path for the programs that git starts (ssh).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Git {
     program: PathBuf,
@@ -62,10 +71,10 @@ pub struct Git {
 }
 
 impl Git {
-    /// Finds git in `search`, which has the form of `PATH`.
+    /// Finds git in `search`, a list of directories like `PATH`.
     ///
     /// # Errors
-    /// [`ProgramError`] when no directory of `search` holds an executable `git`.
+    /// Returns [`ProgramError`] if no directory of `search` contains an executable `git`.
     pub fn find(search: &OsStr) -> Result<Self, ProgramError> {
         Ok(Self {
             program: resolve_program("git", search, &[])?,
@@ -78,22 +87,22 @@ impl Git {
         &self.program
     }
 
-    /// Returns what `git version` prints, without the words before the number.
+    /// Returns the version number that `git version` prints.
     ///
     /// # Errors
-    /// [`GitError`] when the binary does not run.
+    /// Returns [`GitError`] if the binary cannot be run.
     pub fn version(&self) -> Result<String, GitError> {
-        let stdout = Call::new(self, Path::new("/"), "version").stdout()?;
+        let stdout = GitCommand::new(self, Path::new("/"), "version").stdout()?;
         let text = String::from_utf8_lossy(&stdout);
         Ok(text.trim().trim_start_matches("git version ").to_owned())
     }
 }
 
-/// One git command being put together.
+/// A git command under construction.
 ///
-/// Untrusted text enters as an argument only behind [`Call::operand`], which ends the options first.
+/// Untrusted text is passed only with [`Self::operand`], which ends the options first.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
+pub(crate) struct GitCommand {
     tool: Tool,
     place: PathBuf,
     command: &'static str,
@@ -101,8 +110,8 @@ pub(crate) struct Call {
     ended_options: bool,
 }
 
-impl Call {
-    /// Starts a command that runs in `place`, which need not be a repository.
+impl GitCommand {
+    /// Creates a command that runs in `place`, which need not be a repository.
     pub(crate) fn new(git: &Git, place: &Path, command: &'static str) -> Self {
         let mut tool = Tool::new(&git.program)
             .envs(ENVIRONMENT)
@@ -121,7 +130,7 @@ impl Call {
         }
     }
 
-    /// Gives it another time than two minutes.
+    /// Replaces the default timeout of two minutes.
     pub(crate) fn within(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
@@ -132,7 +141,7 @@ impl Call {
         self
     }
 
-    /// Adds an argument that is ours, never one that was read.
+    /// Adds an argument of this crate, never one that was read from a repository or a user.
     pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         debug_assert!(!self.ended_options || !arg.as_ref().as_encoded_bytes().starts_with(b"-"));
         self.tool = self.tool.arg(arg);
@@ -143,7 +152,7 @@ impl Call {
         args.into_iter().fold(self, Self::arg)
     }
 
-    /// Adds an operand that was read from somewhere; it cannot be taken for an option.
+    /// Adds an operand that was read from somewhere; git cannot mistake it for an option.
     pub(crate) fn operand(mut self, operand: impl AsRef<OsStr>) -> Self {
         if !self.ended_options {
             self.tool = self.tool.arg("--end-of-options");
@@ -158,10 +167,10 @@ impl Call {
         self
     }
 
-    /// Runs to the end and returns standard output.
+    /// Runs the command and returns its standard output.
     ///
     /// # Errors
-    /// [`GitError`] when git does not run, fails, or prints more than 64 MiB.
+    /// Returns [`GitError`] if git cannot be run, fails, or prints more than 64 MiB.
     pub(crate) fn stdout(self) -> Result<Vec<u8>, GitError> {
         let output = self.output()?;
         match output.status {
@@ -170,10 +179,10 @@ impl Call {
         }
     }
 
-    /// Runs to the end and returns standard output, of which what exceeds 64 MiB is cut off.
+    /// Runs the command and returns the first 64 MiB of its standard output.
     ///
     /// # Errors
-    /// [`GitError`] when git does not run, or fails.
+    /// Returns [`GitError`] if git cannot be run or fails.
     pub(crate) fn stdout_prefix(self) -> Result<Vec<u8>, GitError> {
         let output = self.run()?;
         match output.status {
@@ -182,10 +191,10 @@ impl Call {
         }
     }
 
-    /// Runs to the end and tells by the exit code: zero is yes, one is no.
+    /// Runs the command and returns whether its exit code is zero (true) or one (false).
     ///
     /// # Errors
-    /// [`GitError`] when git does not run, or ends any other way.
+    /// Returns [`GitError`] if git cannot be run or exits in another way.
     pub(crate) fn holds(self) -> Result<bool, GitError> {
         let output = self.output()?;
         match output.status {
@@ -195,37 +204,37 @@ impl Call {
         }
     }
 
-    /// Runs to the end, however git ends.
+    /// Runs the command and returns its output, for any exit status.
     ///
     /// # Errors
-    /// [`GitError`] when git does not run, runs too long or prints more than 64 MiB.
-    pub(crate) fn output(&self) -> Result<ToolOutput, GitError> {
+    /// Returns [`GitError`] if git cannot be run, exceeds the timeout or prints more than 64 MiB.
+    pub(crate) fn output(&self) -> Result<CapturedOutput, GitError> {
         let output = self.run()?;
         if output.truncated {
-            return Err(self.error(Problem::TooMuchOutput));
+            return Err(self.error(GitProblem::TooMuchOutput));
         }
         Ok(output)
     }
 
-    fn run(&self) -> Result<ToolOutput, GitError> {
+    fn run(&self) -> Result<CapturedOutput, GitError> {
         self.tool
             .run(self.timeout, OUTPUT_CAP)
-            .map_err(|source| self.error(Problem::Run { source }))
+            .map_err(|source| self.error(GitProblem::Run { source }))
     }
 
-    pub(crate) fn failed(&self, output: &ToolOutput) -> GitError {
-        self.error(Problem::Failed {
+    pub(crate) fn failed(&self, output: &CapturedOutput) -> GitError {
+        self.error(GitProblem::Failed {
             status: output.status,
             stderr: tail(&output.stderr),
         })
     }
 
-    pub(crate) fn error(&self, problem: Problem) -> GitError {
+    pub(crate) fn error(&self, problem: GitProblem) -> GitError {
         GitError::new(&self.place, self.command, problem)
     }
 }
 
-/// The last 2,000 characters of what git wrote, without the control characters a repository could put there.
+/// Returns the last 2,000 characters of standard error, without the control characters that a repository could put there.
 fn tail(stderr: &[u8]) -> Box<str> {
     let text: String = String::from_utf8_lossy(stderr)
         .chars()

@@ -1,62 +1,62 @@
-//! Commits and the paths they change.
+//! Commits and the paths that they change.
 
 use std::collections::HashMap;
 use std::num::NonZeroU64;
 
 use jiff::Timestamp;
 
-use crate::error::{GitError, Problem};
+use crate::error::{GitError, GitProblem};
 use crate::object::ObjectId;
 use crate::repository::Repository;
 
-/// The most commits that are listed for one move of a ref.
+/// The maximum number of commits listed for one move of a ref.
 pub const MAX_COMMITS: usize = 2_048;
-/// The most changed paths that are listed for one move of a ref.
+/// The maximum number of changed paths listed for one move of a ref.
 pub const MAX_CHANGED_FILES: usize = 20_000;
 
-/// The name and address in a commit.
+/// The name and email address in a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
-    /// The name, with replacement characters where it was not UTF-8.
+    /// The name; invalid UTF-8 is replaced.
     pub name: String,
-    /// The address.
+    /// The email address.
     pub email: String,
 }
 
-/// One commit.
+/// A commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Commit {
-    /// Its name.
+pub struct GitCommit {
+    /// The commit's object name.
     pub id: ObjectId,
-    /// Its parents, the first one first.
+    /// The parents in order, the first parent first.
     pub parents: Vec<ObjectId>,
-    /// Who wrote the change.
+    /// The author of the change.
     pub author: Person,
-    /// Who made the commit.
+    /// The person or daemon that made the commit.
     pub committer: Person,
-    /// When, by the committer's clock; `None` for a time outside the calendar.
+    /// The time of the commit by the committer's clock; `None` if it is out of range.
     pub committed_at: Option<Timestamp>,
-    /// The whole message.
+    /// The whole commit message.
     pub message: String,
 }
 
-/// The paths that differ between two trees, without telling renames: those are a removal and an addition.
+/// The paths that differ between two trees. A rename counts as a removal and an addition.
 ///
-/// Paths are text; bytes that are not UTF-8 show as the replacement character.
+/// Invalid UTF-8 in a path is replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangedFiles {
-    /// Paths that appeared.
+    /// Paths that were added.
     pub added: Vec<String>,
     /// Paths whose content or mode changed.
     pub modified: Vec<String>,
-    /// Paths that went.
+    /// Paths that were removed.
     pub removed: Vec<String>,
-    /// Whether there are more than 20,000, of which these are the first.
+    /// Whether more than 20,000 paths changed; only the first 20,000 are listed.
     pub is_cut: bool,
 }
 
 impl ChangedFiles {
-    /// Returns every path, in order.
+    /// Returns all paths, sorted.
     pub fn paths(&self) -> Vec<&str> {
         let mut acc: Vec<&str> = [&self.added, &self.modified, &self.removed]
             .into_iter()
@@ -81,24 +81,25 @@ impl ChangedFiles {
     }
 }
 
-/// Which merges a list of commits tells the changes of.
+/// How the changes of merges are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MergeDiff {
-    /// A merge changes nothing of its own.
+    /// A merge has no changes of its own.
     Nothing,
-    /// A merge changes what differs from its first parent.
+    /// A merge has the changes against its first parent.
     FirstParent,
 }
 
+// The separator is NUL, which no commit contains: no message can imitate a field.
 const FORMAT: &str = "--format=%H%x00%P%x00%an%x00%ae%x00%cn%x00%ce%x00%ct%x00%B%x00";
 const FORMAT_WITHOUT_MESSAGE: &str = "--format=%H%x00%P%x00%an%x00%ae%x00%cn%x00%ce%x00%ct%x00%x00";
 
 impl Repository {
-    /// Reads one commit.
+    /// Reads a commit.
     ///
     /// # Errors
-    /// [`GitError`] when it is not there.
-    pub fn commit(&self, id: &ObjectId) -> Result<Commit, GitError> {
+    /// Returns [`GitError`] if it does not exist.
+    pub fn commit(&self, id: &ObjectId) -> Result<GitCommit, GitError> {
         let call = self
             .call("rev-list")
             .args([
@@ -108,33 +109,33 @@ impl Repository {
                 FORMAT,
             ])
             .operand(id.as_str());
-        let malformed = call.error(Problem::Malformed { what: "a commit" });
+        let malformed = call.error(GitProblem::Malformed { what: "a commit" });
         parse_commits(&call.stdout()?)
             .and_then(|commits| commits.into_iter().next())
             .ok_or(malformed)
     }
 
-    /// Lists the commits that `after` has and `before` has not, newest first, at most 2,048.
+    /// Lists the commits reachable from `after` but not from `before`, newest first, at most 2,048.
     ///
     /// # Errors
-    /// [`GitError`] when one of them is not there.
+    /// Returns [`GitError`] if one of them does not exist.
     pub fn commits_between(
         &self,
         before: &ObjectId,
         after: &ObjectId,
-    ) -> Result<Vec<Commit>, GitError> {
+    ) -> Result<Vec<GitCommit>, GitError> {
         self.list(&[], before, after)
     }
 
-    /// Lists the merges among the first parents that `after` has and `before` has not, newest first, at most 2,048.
+    /// Lists the merges on the first-parent line from `before` to `after`, newest first, at most 2,048.
     ///
     /// # Errors
-    /// [`GitError`] when one of them is not there.
+    /// Returns [`GitError`] if one of them does not exist.
     pub fn merges_between(
         &self,
         before: &ObjectId,
         after: &ObjectId,
-    ) -> Result<Vec<Commit>, GitError> {
+    ) -> Result<Vec<GitCommit>, GitError> {
         self.list(&["--first-parent", "--min-parents=2"], before, after)
     }
 
@@ -143,7 +144,7 @@ impl Repository {
         which: &[&'static str],
         before: &ObjectId,
         after: &ObjectId,
-    ) -> Result<Vec<Commit>, GitError> {
+    ) -> Result<Vec<GitCommit>, GitError> {
         let listed = |format| {
             self.call("rev-list")
                 .args([
@@ -158,8 +159,8 @@ impl Repository {
                 .stdout()
         };
         let output = match listed(FORMAT) {
-            // Messages without end must not hide that the ref moved.
-            Err(error) if matches!(error.problem(), Problem::TooMuchOutput) => {
+            // Oversized messages must not hide that the ref moved, so the list is read again without messages.
+            Err(error) if matches!(error.problem(), GitProblem::TooMuchOutput) => {
                 listed(FORMAT_WITHOUT_MESSAGE)?
             }
             other => other?,
@@ -167,7 +168,7 @@ impl Repository {
         let malformed = || {
             self.error(
                 "rev-list",
-                Problem::Malformed {
+                GitProblem::Malformed {
                     what: "a list of commits",
                 },
             )
@@ -178,7 +179,7 @@ impl Repository {
     /// Whether `before` is `after` or one of its ancestors.
     ///
     /// # Errors
-    /// [`GitError`] when one of them is not there.
+    /// Returns [`GitError`] if one of them does not exist.
     pub fn is_ancestor(&self, before: &ObjectId, after: &ObjectId) -> Result<bool, GitError> {
         self.call("merge-base")
             .arg("--is-ancestor")
@@ -190,7 +191,7 @@ impl Repository {
     /// Compares the trees of two commits.
     ///
     /// # Errors
-    /// [`GitError`] when one of them is not there.
+    /// Returns [`GitError`] if one of them does not exist.
     pub fn changed_files(
         &self,
         before: &ObjectId,
@@ -205,12 +206,12 @@ impl Repository {
         Ok(parse_changes(&output))
     }
 
-    /// Lists what a pull request changes: from the merge base of `base` and `head` to `head`.
+    /// Lists the paths that a pull request changes: from the merge base of `base` and `head` to `head`.
     ///
-    /// Returns `None` when one of the commits is not in this repository, or they have no common ancestor here.
+    /// Returns `None` if one of the commits is not in this repository, or if they have no common ancestor in it.
     ///
     /// # Errors
-    /// [`GitError`] when git fails for another reason.
+    /// Returns [`GitError`] if git fails for another reason.
     pub fn pull_request_files(
         &self,
         base: &ObjectId,
@@ -230,11 +231,12 @@ impl Repository {
         }
     }
 
-    /// Returns base and head of a pull request whose refs are mirrored here: the parents of `refs/pull/N/merge`, where the
-    /// second is also `refs/pull/N/head`.
+    /// Returns base and head of a pull request whose refs are mirrored here: the parents of `refs/pull/N/merge`.
+    ///
+    /// Returns `None` if a ref is missing, or if the merge was made for another head than `refs/pull/N/head`.
     ///
     /// # Errors
-    /// [`GitError`] when git does not run.
+    /// Returns [`GitError`] if git cannot be run.
     pub fn pull_request_ends(
         &self,
         number: NonZeroU64,
@@ -258,13 +260,14 @@ impl Repository {
         let Ok([head, base, merged]) = <[ObjectId; 3]>::try_from(found) else {
             return Ok(None);
         };
+        // GitHub updates `merge` after `head`: a merge of an older head would give the wrong base.
         Ok((head == merged).then_some((base, head)))
     }
 
-    /// Lists what each commit changes against its first parent, for as many of them as 64 MiB and 20,000 paths allow.
+    /// Lists the changes of each commit against its first parent, up to 64 MiB of output and 20,000 paths in total.
     pub(crate) fn changes_of(
         &self,
-        commits: &[Commit],
+        commits: &[GitCommit],
         merges: MergeDiff,
     ) -> Result<HashMap<ObjectId, ChangedFiles>, GitError> {
         if commits.is_empty() {
@@ -291,8 +294,8 @@ impl Repository {
     }
 }
 
-/// Reads records of eight fields, each ended by NUL; a line feed stands between records.
-fn parse_commits(output: &[u8]) -> Option<Vec<Commit>> {
+/// Parses records of eight fields, each terminated by NUL, with a line feed between records.
+fn parse_commits(output: &[u8]) -> Option<Vec<GitCommit>> {
     let text = String::from_utf8_lossy(output);
     let mut fields = text.split('\0');
     let mut commits = Vec::new();
@@ -316,7 +319,7 @@ fn parse_commits(output: &[u8]) -> Option<Vec<Commit>> {
         };
         let (author, committer) = (person()?, person()?);
         let seconds = fields.next()?.parse().ok();
-        commits.push(Commit {
+        commits.push(GitCommit {
             id: id.parse().ok()?,
             parents,
             author,
@@ -327,7 +330,7 @@ fn parse_commits(output: &[u8]) -> Option<Vec<Commit>> {
     }
 }
 
-/// Reads `<status> NUL <path> NUL` pairs; a torn last one is dropped.
+/// Parses `<status> NUL <path> NUL` pairs; an incomplete last pair is dropped.
 fn parse_changes(output: &[u8]) -> ChangedFiles {
     let mut acc = ChangedFiles::default();
     let mut rest = whole_fields(output);
@@ -341,7 +344,7 @@ fn parse_changes(output: &[u8]) -> ChangedFiles {
     acc
 }
 
-/// Reads the same, in runs that each begin with the name of their commit.
+/// Parses the same pairs in groups that each start with the object name of their commit.
 fn parse_changes_by_commit(output: &[u8]) -> HashMap<ObjectId, ChangedFiles> {
     let mut acc: HashMap<ObjectId, ChangedFiles> = HashMap::new();
     let mut current = None;
@@ -371,7 +374,7 @@ fn parse_changes_by_commit(output: &[u8]) -> HashMap<ObjectId, ChangedFiles> {
     acc
 }
 
-/// The fields that a NUL ends.
+/// Returns the fields that are terminated by NUL.
 fn whole_fields(output: &[u8]) -> impl Iterator<Item = &[u8]> {
     let end = output
         .iter()
@@ -389,15 +392,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_output_panics(output in "([0-9a-f]{40}|[AMD]|[\\x00\n ]|-?[0-9]{1,20}|[a-z]{0,5}){0,30}") {
-            let _commits: Option<Vec<Commit>> = parse_commits(output.as_bytes());
+        fn parsing_any_output_does_not_panic(output in "([0-9a-f]{40}|[AMD]|[\\x00\n ]|-?[0-9]{1,20}|[a-z]{0,5}){0,30}") {
+            let _commits: Option<Vec<GitCommit>> = parse_commits(output.as_bytes());
             let _files: ChangedFiles = parse_changes(output.as_bytes());
             let _by_commit: HashMap<ObjectId, ChangedFiles> = parse_changes_by_commit(output.as_bytes());
         }
     }
 
     #[test]
-    fn a_torn_record_is_dropped_and_a_flood_is_cut() {
+    fn an_incomplete_record_is_dropped_and_a_long_list_is_cut() {
         assert_eq!(parse_changes(b"A\0a\0M\0b").paths(), ["a"]);
         let flood = "A\0x\0".repeat(MAX_CHANGED_FILES + 1);
         let files = parse_changes(flood.as_bytes());

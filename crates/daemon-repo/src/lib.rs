@@ -1,13 +1,7 @@
-//! Git repositories: discovery, lifecycle, events, worktrees.
-//!
-//! A [`Repository`] answers from its objects: which daemons a commit holds ([`Repository::discover`]), which refs there are
-//! ([`Repository::refs`]), what a moved ref means ([`Repository::events_of`]), what a pull request changes. A [`RefCursor`]
-//! remembers what was told of the refs, and [`lifecycle`] compares two states of the daemons; both are plain values. A
-//! [`Worktree`] holds the files of one activation, and its [`Changes`] become a commit with the [`Mark`] of the daemon, which
-//! [`Repository::create_branch`] publishes and [`Repository::standing`] finds again.
+//! Git repositories: discovery of daemons, moves of refs as events, and work trees for runs.
 //!
 //! ```
-//! use daemon_repo::{Content, ObjectFormat, discover_working_tree};
+//! use daemon_repo::{DaemonContent, ObjectFormat, discover_working_tree};
 //!
 //! let root = tempfile::tempdir()?;
 //! let daemon = root.path().join(".agents/daemons/pr-helper");
@@ -18,20 +12,33 @@
 //! let found = discover_working_tree(root.path(), ObjectFormat::Sha1)?;
 //! let [pr_helper] = found.daemons.as_slice() else { panic!("one daemon") };
 //! assert_eq!(pr_helper.path(), ".agents/daemons/pr-helper/DAEMON.md");
-//! assert_eq!(pr_helper.content, Content::Text((*b"---\nid: pr-helper\n---\n").into()));
+//! assert_eq!(pr_helper.content, DaemonContent::Text((*b"---\nid: pr-helper\n---\n").into()));
 //! assert!(pr_helper.support.files[0].lacks_mode);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Overview
+//!
+//! - A [`Repository`] reads a repository on disk: the daemons of a commit ([`Repository::discover`]), the refs
+//!   ([`Repository::refs`]), the paths that a pull request changes ([`Repository::pull_request_files`]).
+//! - [`RefPositions`] compares the refs with those reported last; [`Repository::events_of`] converts a [`RefMove`] into
+//!   [`GitEvent`]s. [`lifecycle`] compares two states of a repository's daemons. Both are plain values without git.
+//! - A [`Worktree`] has the files of one activation. Its [`WorktreeChanges`] become a commit with a [`CommitMark`], which
+//!   [`Repository::create_branch`] publishes and [`Repository::branch_status`] finds again.
+//!
 //! # What this crate does not do
-//! It parses no daemon file and judges none: whoever validates files says which are valid. It stores nothing: cursors and
-//! registries are the caller's to keep. It has no clock and no thread; every call that starts git blocks until git has ended.
+//!
+//! It does not parse or validate daemon files. It stores nothing: the caller keeps the positions of refs and the states of
+//! daemons. It has no clock and no threads; a call that starts git blocks until git has exited.
 //!
 //! # Guarantees
-//! Git runs with an environment of its own, no configuration but the repository's, and every setting of that which could start
-//! a program overridden: no hook, filter, text conversion, file monitor or pager runs. Names that were read never become options.
-//! Equal trees give equal revisions, from objects and from files alike. Moves of refs told from the same cursor are the same
-//! events under the same delivery ids. A branch is created or refused, never moved.
+//!
+//! - Git starts no program that a repository names: it runs with an environment of its own, reads only the repository's
+//!   configuration, and every setting for a hook, filter, text conversion, file monitor or pager is overridden.
+//! - A name that was read from a repository is never parsed as an option.
+//! - Equal trees give equal revisions, whether read from objects or from files.
+//! - A move of a ref gives the same events with the same delivery ids each time it is read.
+//! - A branch is created or rejected, never moved.
 
 mod branch;
 mod changes;
@@ -57,25 +64,27 @@ mod tree;
 mod working_tree;
 mod worktree;
 
-pub use branch::{Remote, RemoteName, Standing};
-pub use changes::{Changes, FileChange};
-pub use delivery::Doubt;
+pub use branch::{BranchStatus, Remote, RemoteName};
+pub use changes::{FileChange, WorktreeChanges};
+pub use delivery::BranchDoubt;
 pub use discover::{
-    Content, DAEMON_FILE, DAEMONS_DIR, DaemonSource, Discovery, MAX_DAEMON_FILE, MAX_DAEMONS,
+    DAEMON_FILE, DAEMONS_DIR, DaemonContent, DaemonSource, Discovery, MAX_DAEMON_FILE, MAX_DAEMONS,
 };
-pub use error::{GitError, Problem};
+pub use error::{GitError, GitProblem};
 pub use event::GitEvent;
 pub use fingerprint::RefsFingerprint;
 pub use git::Git;
-pub use history::{ChangedFiles, Commit, MAX_CHANGED_FILES, MAX_COMMITS, Person};
-pub use lifecycle::{LifecycleChange, LifecycleKind, Registration, Registry, Validity, lifecycle};
-pub use mark::{Mark, daemon_branch, encode};
+pub use history::{ChangedFiles, GitCommit, MAX_CHANGED_FILES, MAX_COMMITS, Person};
+pub use lifecycle::{
+    DirectoryState, DirectoryStates, FileValidity, LifecycleChange, LifecycleKind, lifecycle,
+};
+pub use mark::{CommitMark, daemon_branch, encode};
 pub use object::{InvalidName, ObjectFormat, ObjectId, RefKind, RefName};
 pub use path::TreePath;
-pub use refs::{RefCursor, RefMove, RefPosition, RefSnapshot, Step};
+pub use refs::{RefChange, RefMove, RefPosition, RefPositions, RefSnapshot};
 pub use repository::Repository;
 pub use support::{
-    MAX_SUPPORT_DEPTH, MAX_SUPPORT_FILE, MAX_SUPPORT_FILES, MAX_SUPPORT_TREE, Refusal,
+    EntryRefusal, MAX_SUPPORT_DEPTH, MAX_SUPPORT_FILE, MAX_SUPPORT_FILES, MAX_SUPPORT_TREE,
     RefusedEntry, Rev, SupportFile, SupportTree,
 };
 pub use tree::EntryKind;

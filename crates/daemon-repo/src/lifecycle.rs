@@ -1,72 +1,72 @@
-//! What changed between two states of a repository's daemons.
+//! Differences between two states of a repository's daemons.
 
 use std::collections::BTreeMap;
 
 use crate::path::TreePath;
 use crate::support::Rev;
 
-/// Whether a daemon may be woken, as whoever validates files has judged it.
+/// Whether a daemon may be activated, as determined by validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Validity {
-    /// It may.
+pub enum FileValidity {
+    /// The daemon may be activated.
     Valid,
-    /// Its file has errors, or shares its `id` with another.
+    /// The file has errors, or its `id` is used by another daemon.
     Invalid,
 }
 
-/// One daemon directory as it was registered.
+/// The state of one daemon directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Registration {
-    /// The content hash.
+pub struct DirectoryState {
+    /// The content hash of the daemon.
     pub rev: Rev,
-    /// The judgement.
-    pub validity: Validity,
+    /// The result of validation.
+    pub validity: FileValidity,
 }
 
-/// The registered daemons of one repository, by directory.
-pub type Registry = BTreeMap<TreePath, Registration>;
+/// The states of a repository's daemon directories, by directory.
+pub type DirectoryStates = BTreeMap<TreePath, DirectoryState>;
 
-/// What happened to one daemon directory.
+/// The difference of one daemon directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LifecycleChange {
     /// The directory below `.agents/daemons`.
     pub dir: TreePath,
-    /// What happened.
+    /// The kind of the difference.
     pub kind: LifecycleKind,
 }
 
-/// What happened to a daemon.
+/// The kind of a difference between two states of a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LifecycleKind {
-    /// It appeared, and may wake.
+    /// A valid daemon was added.
     Added,
-    /// It appeared, and may not.
+    /// An invalid daemon was added.
     AddedInvalid,
-    /// Its file or support tree changed, its validity did not.
+    /// The file or the support tree changed; the validity did not.
     Modified,
-    /// It may no longer wake.
+    /// A valid daemon became invalid.
     TurnedInvalid,
-    /// It may wake again.
+    /// An invalid daemon became valid.
     ValidAgain,
-    /// It went.
+    /// The daemon was removed.
     Removed,
 }
 
-/// Compares two states of one repository, in the order of the directories.
+/// Compares two states of a repository; the result is sorted by directory.
 ///
-/// A daemon that moves to another directory is removed in one place and added in the other: nothing but its directory and
-/// `id`, which agree, makes it the same daemon.
+/// A daemon that moves to another directory is removed in one and added in the other: its identity is the directory, which agrees
+/// with its `id`.
 ///
 /// ```
-/// use daemon_repo::{LifecycleKind, Registration, Registry, Validity, lifecycle};
+/// use daemon_repo::{LifecycleKind, DirectoryState, DirectoryStates, FileValidity, lifecycle};
 ///
 /// let rev = "0".repeat(64).parse()?;
-/// let after = Registry::from([("pr-helper".parse()?, Registration { rev, validity: Validity::Valid })]);
-/// let changes = lifecycle(&Registry::new(), &after);
+/// let after = DirectoryStates::from([("pr-helper".parse()?, DirectoryState { rev, validity: FileValidity::Valid })]);
+/// let changes = lifecycle(&DirectoryStates::new(), &after);
 /// assert_eq!(changes[0].kind, LifecycleKind::Added);
 /// # Ok::<(), daemon_repo::InvalidName>(())
 /// ```
-pub fn lifecycle(before: &Registry, after: &Registry) -> Vec<LifecycleChange> {
+pub fn lifecycle(before: &DirectoryStates, after: &DirectoryStates) -> Vec<LifecycleChange> {
     let appeared = after.keys().filter(|dir| !before.contains_key(*dir));
     let mut dirs: Vec<&TreePath> = before.keys().chain(appeared).collect();
     dirs.sort();
@@ -81,8 +81,11 @@ pub fn lifecycle(before: &Registry, after: &Registry) -> Vec<LifecycleChange> {
         .collect()
 }
 
-fn change(before: Option<&Registration>, after: Option<&Registration>) -> Option<LifecycleKind> {
-    use Validity::{Invalid, Valid};
+fn change(
+    before: Option<&DirectoryState>,
+    after: Option<&DirectoryState>,
+) -> Option<LifecycleKind> {
+    use FileValidity::{Invalid, Valid};
     match (before, after) {
         (None, None) => None,
         (None, Some(after)) => Some(match after.validity {
@@ -102,16 +105,16 @@ fn change(before: Option<&Registration>, after: Option<&Registration>) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Validity::{Invalid, Valid};
+    use FileValidity::{Invalid, Valid};
 
-    fn registry(daemons: &[(&str, u8, Validity)]) -> Registry {
+    fn registry(daemons: &[(&str, u8, FileValidity)]) -> DirectoryStates {
         daemons
             .iter()
             .map(|(dir, seed, validity)| {
                 let rev = format!("{seed:02x}").repeat(32).parse().unwrap();
                 (
                     dir.parse().unwrap(),
-                    Registration {
+                    DirectoryState {
                         rev,
                         validity: *validity,
                     },
@@ -121,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn every_change_has_a_name_and_the_unchanged_has_none() {
+    fn every_difference_has_a_kind_and_unchanged_daemons_have_none() {
         let before = registry(&[
             ("breaks", 1, Valid),
             ("broken", 1, Invalid),
@@ -129,7 +132,7 @@ mod tests {
             ("edited", 1, Valid),
             ("edited-broken", 1, Invalid),
             ("goes", 1, Valid),
-            ("mended", 1, Invalid),
+            ("repaired", 1, Invalid),
             ("moves", 7, Valid),
             ("same", 1, Valid),
         ]);
@@ -141,17 +144,17 @@ mod tests {
             ("duplicated", 1, Invalid),
             ("edited", 2, Valid),
             ("edited-broken", 2, Invalid),
-            ("mended", 2, Valid),
+            ("repaired", 2, Valid),
             ("moved", 7, Valid),
             ("same", 1, Valid),
         ]);
         let changes = lifecycle(&before, &after);
-        let told: Vec<_> = changes
+        let found: Vec<_> = changes
             .iter()
             .map(|change| (change.dir.as_str(), change.kind))
             .collect();
         assert_eq!(
-            told,
+            found,
             [
                 ("breaks", LifecycleKind::TurnedInvalid),
                 ("came", LifecycleKind::Added),
@@ -160,9 +163,9 @@ mod tests {
                 ("edited", LifecycleKind::Modified),
                 ("edited-broken", LifecycleKind::Modified),
                 ("goes", LifecycleKind::Removed),
-                ("mended", LifecycleKind::ValidAgain),
                 ("moved", LifecycleKind::Added),
                 ("moves", LifecycleKind::Removed),
+                ("repaired", LifecycleKind::ValidAgain),
             ]
         );
         assert_eq!(lifecycle(&after, &after), []);

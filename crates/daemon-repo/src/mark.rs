@@ -1,4 +1,4 @@
-//! The marks that tell a daemon's commits and branches from everybody else's.
+//! The marks by which commits and branches of daemons are recognised.
 
 use std::fmt::Write as _;
 
@@ -6,22 +6,22 @@ use daemon_event::{ActivationId, DaemonId};
 
 use crate::object::RefName;
 
-/// The domain of the address that commits of daemons carry; no mail is ever delivered there.
+/// The domain of the email address in daemons' commits. `.invalid` is reserved, so no mail is ever delivered.
 const DOMAIN: &str = "daemon.invalid";
 
-/// What a commit of a daemon says about itself.
+/// The origin of a daemon's commit, as written in its trailers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
-    /// The daemon.
+pub struct CommitMark {
+    /// The daemon that made the commit.
     pub daemon: DaemonId,
-    /// The activation that made it.
+    /// The activation during which it was made.
     pub activation: ActivationId,
-    /// The idempotency key of the output that it is.
+    /// The idempotency key of the output that the commit belongs to.
     pub output: Box<str>,
 }
 
-impl Mark {
-    /// Reads the trailers of a commit message; a mark is whole or is none.
+impl CommitMark {
+    /// Reads the trailers of a commit message; returns `None` unless all of them are present.
     pub fn in_message(message: &str) -> Option<Self> {
         let (mut daemon, mut activation, mut output) = (None, None, None);
         for line in last_paragraph(message) {
@@ -39,7 +39,7 @@ impl Mark {
         })
     }
 
-    /// Writes the trailers, one a line.
+    /// Formats the trailers, one per line.
     pub fn trailers(&self) -> String {
         format!(
             "Daemon-Id: {}\nDaemon-Activation: {}\nDaemon-Output: {}\n",
@@ -49,30 +49,30 @@ impl Mark {
         )
     }
 
-    /// Returns the branch that the output goes to unless it is proposed otherwise: `daemon/<id>/<activation>`.
+    /// Returns the default branch name of the output: `daemon/<id>/<activation>`.
     pub fn branch(&self) -> RefName {
         daemon_branch(&self.daemon, &self.activation)
     }
 
-    /// Returns the name that commits carry as their author and committer.
+    /// Returns the author's and committer's name of the daemon's commits.
     pub fn name(&self) -> String {
         format!("{} (daemon)", encode(self.daemon.as_str()))
     }
 
-    /// Returns the address that commits carry as their author's and committer's.
+    /// Returns the author's and committer's email address of the daemon's commits.
     pub fn email(&self) -> String {
         format!("{}@{DOMAIN}", encode(self.daemon.as_str()))
     }
 
-    /// Whether the committer's address is the one this daemon's commits carry.
+    /// Whether `email` is the committer address of this daemon's commits.
     ///
-    /// Whoever copies a marked commit becomes its committer, and the copy is theirs.
+    /// Trailers alone prove nothing: a person who copies a marked commit copies them too, but becomes its committer.
     pub fn is_committed_by(&self, email: &str) -> bool {
         email == self.email()
     }
 }
 
-/// Names the branch of one activation's changes: `daemon/<id>/<activation>`.
+/// Returns the branch name for the changes of an activation: `daemon/<id>/<activation>`.
 pub fn daemon_branch(daemon: &DaemonId, activation: &ActivationId) -> RefName {
     let short = format!(
         "daemon/{}/{}",
@@ -95,7 +95,7 @@ pub fn encode(text: &str) -> String {
     acc
 }
 
-/// Reads what [`encode`] wrote; anything else is none of ours.
+/// Reverses [`encode`]; returns `None` for any string that `encode` does not produce.
 fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -121,7 +121,7 @@ fn last_paragraph(message: &str) -> impl Iterator<Item = &str> {
         .iter()
         .rposition(|line| line.trim().is_empty())
         .map_or(lines.len(), |at| at + 1);
-    // A message of one paragraph is a title, whatever it looks like.
+    // A message of one paragraph is a title, even if it looks like trailers.
     lines.into_iter().skip(start)
 }
 
@@ -130,8 +130,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn mark(id: &str) -> Mark {
-        Mark {
+    fn mark(id: &str) -> CommitMark {
+        CommitMark {
             daemon: id.parse().unwrap(),
             activation: ActivationId::new(1_700_000_000_000, [7; 10]),
             output: "abcdefghijklmnopqrstuvwxyz".into(),
@@ -139,25 +139,25 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_the_last_paragraph_of_a_message() {
+    fn trailers_are_read_from_the_last_paragraph_only() {
         let mark = mark("a b");
         let trailers = mark.trailers();
         assert!(trailers.starts_with("Daemon-Id: a%20b\n"), "{trailers}");
         assert_eq!(
-            Mark::in_message(&format!("title\n\nbody\n\n{trailers}")),
+            CommitMark::in_message(&format!("title\n\nbody\n\n{trailers}")),
             Some(mark.clone())
         );
         assert_eq!(
-            Mark::in_message(&format!("title\n\n{trailers}\nReverts it.\n")),
+            CommitMark::in_message(&format!("title\n\n{trailers}\nReverts it.\n")),
             None
         );
-        assert_eq!(Mark::in_message(&trailers), None);
-        assert_eq!(Mark::in_message("title\n\nDaemon-Id: a\n"), None);
-        assert_eq!(Mark::in_message(""), None);
+        assert_eq!(CommitMark::in_message(&trailers), None);
+        assert_eq!(CommitMark::in_message("title\n\nDaemon-Id: a\n"), None);
+        assert_eq!(CommitMark::in_message(""), None);
     }
 
     #[test]
-    fn only_the_daemon_itself_is_its_committer() {
+    fn only_the_daemon_itself_counts_as_committer() {
         let mark = mark("a");
         assert_eq!(
             (mark.name().as_str(), mark.email().as_str()),
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_cannot_shape_the_branch() {
+    fn an_id_cannot_change_the_shape_of_a_branch_name() {
         for (id, encoded) in [
             ("pr-helper", "pr-helper"),
             ("../x", "%2E%2E%2Fx"),
@@ -192,8 +192,8 @@ mod tests {
         }
 
         #[test]
-        fn no_message_panics(message in "(Daemon-(Id|Activation|Output): [%a-z0-9 ]{0,5}\n|[\n a-z%:]){0,12}") {
-            let _mark: Option<Mark> = Mark::in_message(&message);
+        fn reading_any_message_does_not_panic(message in "(Daemon-(Id|Activation|Output): [%a-z0-9 ]{0,5}\n|[\n a-z%:]){0,12}") {
+            let _mark: Option<CommitMark> = CommitMark::in_message(&message);
         }
     }
 }

@@ -1,22 +1,22 @@
-//! Writing a support tree out for a run.
+//! Writes a support tree to disk for a run.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use crate::error::{GitError, Problem};
+use crate::error::{GitError, GitProblem};
 use crate::repository::Repository;
 use crate::support::SupportTree;
 
 impl Repository {
-    /// Writes the files of a support tree below the new directory `into`, readable and, where they were, executable.
+    /// Writes the files of a support tree into the new directory `into`, read-only, and executable where they were.
     ///
-    /// Contents come from the object database, so the files are those of the revision whatever the work tree holds. Nobody
-    /// may write to them. The directory must not exist, and its parent must not be writable by strangers.
+    /// Contents come from the object database, so they belong to the revision regardless of the work tree. The directory must not
+    /// exist, and other users must not be able to write to its parent.
     ///
     /// # Errors
-    /// [`GitError`] when a file is not in the repository, or cannot be written; what was written stays.
+    /// Returns [`GitError`] if a file is not in the repository or cannot be written. DirectoryFiles written before stay.
     pub fn materialise(&self, support: &SupportTree, into: &Path) -> Result<(), GitError> {
         let blobs = self.blobs(support.files.iter().map(|file| (&file.object, file.size)))?;
         fs::create_dir(into).map_err(|source| self.unwritable(into, source))?;
@@ -34,7 +34,7 @@ impl Repository {
     pub(crate) fn unwritable(&self, path: &Path, source: io::Error) -> GitError {
         self.error(
             "cat-file",
-            Problem::File {
+            GitProblem::File {
                 path: path.to_owned(),
                 source,
             },
@@ -46,7 +46,7 @@ fn write_new(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
     }
-    // A new file in a directory that is ours: no link can stand where it is written.
+    // The file is new and its directory is ours, so no link can redirect the write.
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use sha1::{Digest as _, Sha1};
 use sha2::Sha256;
 
-/// Reports a text that is not the name of an object or a ref.
+/// The error of parsing a string that is not the name of an object or a ref.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {expected}")]
 pub struct InvalidName {
@@ -23,7 +23,7 @@ impl InvalidName {
     }
 }
 
-/// The hash function that names a repository's objects.
+/// The hash function of a repository's object names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectFormat {
     /// SHA-1, the default of git.
@@ -33,7 +33,7 @@ pub enum ObjectFormat {
 }
 
 impl ObjectFormat {
-    /// Names `content` as git names a blob.
+    /// Returns the object name that git gives to a blob with this content.
     pub fn blob_id(self, content: &[u8]) -> ObjectId {
         let header = format!("blob {}\0", content.len());
         let hex = match self {
@@ -47,7 +47,7 @@ impl ObjectFormat {
         ObjectId(hex.into_boxed_str())
     }
 
-    /// The tree without entries, which git knows in every repository.
+    /// Returns the name of the empty tree, which git knows in every repository.
     pub(crate) fn empty_tree(self) -> &'static str {
         match self {
             Self::Sha1 => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -55,7 +55,7 @@ impl ObjectFormat {
         }
     }
 
-    /// The name that git prints where there is no object.
+    /// Returns the name that git prints in place of a missing object.
     pub(crate) fn zero(self) -> &'static str {
         const ZEROS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
         match self {
@@ -84,12 +84,12 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 pub struct ObjectId(Box<str>);
 
 impl ObjectId {
-    /// Returns the digits.
+    /// Returns the hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the hash function that made it, which its length tells.
+    /// Returns the hash function of this name, which follows from its length.
     pub fn format(&self) -> ObjectFormat {
         if self.0.len() == 40 {
             ObjectFormat::Sha1
@@ -118,7 +118,7 @@ impl fmt::Display for ObjectId {
     }
 }
 
-/// What a ref is.
+/// The namespace of a ref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RefKind {
     /// Below `refs/heads/`.
@@ -128,7 +128,7 @@ pub enum RefKind {
 }
 
 impl RefKind {
-    /// Returns the word webhooks use: `branch` or `tag`.
+    /// Returns the word used in webhooks: `branch` or `tag`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Branch => "branch",
@@ -139,15 +139,15 @@ impl RefKind {
 
 /// The full name of a branch or a tag: `refs/heads/main`.
 ///
-/// It begins with `refs/`, so that no name can be taken for an option, and satisfies the rules of `git check-ref-format`.
+/// It starts with `refs/`, so git cannot mistake it for an option, and follows the rules of `git check-ref-format`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RefName(Box<str>);
 
 impl RefName {
-    /// Names a branch by its short name.
+    /// Creates the full name of a branch from its short name.
     ///
     /// # Errors
-    /// [`InvalidName`] when git would refuse the name.
+    /// Returns [`InvalidName`] if git would reject the name.
     pub fn branch(short: &str) -> Result<Self, InvalidName> {
         format!("refs/heads/{short}").parse()
     }
@@ -162,7 +162,7 @@ impl RefName {
         self.split().1
     }
 
-    /// Tells a branch from a tag.
+    /// Returns whether the ref is a branch or a tag.
     pub fn kind(&self) -> RefKind {
         self.split().0
     }
@@ -201,7 +201,7 @@ impl fmt::Display for RefName {
     }
 }
 
-/// The rules of `git check-ref-format` for what follows `refs/heads/`.
+/// Checks the rules of `git check-ref-format` for the part after `refs/heads/`.
 fn is_well_formed(short: &str) -> bool {
     let forbidden = |c: char| c.is_ascii_control() || " ~^:?*[\\".contains(c);
     !short.is_empty()

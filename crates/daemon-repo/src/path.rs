@@ -5,27 +5,27 @@ use std::str::FromStr;
 
 use crate::object::InvalidName;
 
-/// A path relative to a directory that it cannot leave.
+/// A relative path that cannot leave its directory.
 ///
-/// Not empty, at most 4,096 bytes of UTF-8 without control characters, and no part of it is empty, `.`, `..` or `.git`.
+/// It is not empty, has at most 4,096 bytes of UTF-8 without control characters, and no component is empty, `.`, `..` or `.git`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TreePath(Box<str>);
 
 impl TreePath {
-    /// Returns the text.
+    /// Returns the path as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the number of parts.
+    /// Returns the number of components.
     pub fn depth(&self) -> usize {
         self.0.split('/').count()
     }
 
-    /// Reads the bytes of a path as git stores them.
+    /// Converts the bytes of a path as stored by git.
     ///
     /// # Errors
-    /// [`InvalidName`] with the text as far as it is UTF-8.
+    /// Returns [`InvalidName`] for a path that breaks the rules, or that is not UTF-8.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidName> {
         String::from_utf8_lossy(bytes).parse()
     }
@@ -35,7 +35,7 @@ impl FromStr for TreePath {
     type Err = InvalidName;
 
     fn from_str(text: &str) -> Result<Self, InvalidName> {
-        // What was not UTF-8 arrives as the replacement character, which therefore never names a file here.
+        // Invalid UTF-8 arrives as the replacement character, so a path with that character is rejected.
         let is_part =
             |part: &str| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git");
         let fits = text.len() <= 4096

@@ -1,6 +1,6 @@
-//! Refs read from the files git keeps them in, where those are of the plain kind.
+//! Reads refs from git's files, where their format is simple.
 //!
-//! Starting git costs about as much as listing a tree, and a host looks at the refs of every repository again and again.
+//! Starting git takes about as long as listing a tree, and a host reads the refs of every repository repeatedly.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -10,16 +10,16 @@ use std::path::Path;
 use crate::object::{ObjectId, RefName};
 use crate::refs::RefSnapshot;
 
-/// The most bytes of a loose ref; git writes a name and a line feed.
+/// The maximum size of a loose ref, in bytes; git writes an object name and a line feed.
 const MAX_LOOSE_REF: u64 = 4 << 10;
-/// The largest packed file that is read here.
+/// The maximum size of the packed refs file that is read here, in bytes.
 const MAX_PACKED_REFS: u64 = 64 << 20;
 const MAX_DEPTH: usize = 64;
 
-/// Reads the refs, or returns `None` for whatever only git can tell: another storage, links, broken files, odd names.
+/// Reads the refs. Returns `None` where only git can: other storage formats, symbolic refs, broken files, unusual names.
 ///
-/// Loose files are read before the packed one. Git packs a ref before it deletes the loose file and unpacks it the other way
-/// round, so each ref is seen as it was at some moment of the reading.
+/// Loose files are read before the packed file. Git packs a ref before it deletes the loose file, and does the reverse to unpack
+/// it, so each ref is read with a value that it had at some time during the reading.
 pub(crate) fn read_ref_files(common_dir: &Path) -> Option<RefSnapshot> {
     if common_dir.join("reftable").exists() {
         return None;
@@ -38,6 +38,7 @@ pub(crate) fn read_ref_files(common_dir: &Path) -> Option<RefSnapshot> {
             refs.insert(name.parse().ok()?, object.parse().ok()?);
         }
     }
+    // A loose file overrides the packed entry of the same ref.
     for (name, object) in loose {
         refs.insert(name, object);
     }
@@ -64,7 +65,7 @@ fn read_loose(
         let entry = entry.ok()?;
         let file_name = entry.file_name();
         let name = std::str::from_utf8(file_name.as_bytes()).ok()?;
-        // A writer's lock, there while it writes.
+        // The lock file of a writer.
         if name.ends_with(".lock") {
             continue;
         }
@@ -83,7 +84,7 @@ fn read_loose(
     Some(())
 }
 
-/// Reads a whole file of at most `cap` bytes of UTF-8; one that is not there is `None`.
+/// Reads a whole file of at most `cap` bytes of UTF-8; returns `None` if it does not exist.
 fn read_capped(path: &Path, cap: u64) -> io::Result<Option<String>> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

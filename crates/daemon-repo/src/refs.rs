@@ -1,10 +1,10 @@
-//! Branches and tags, and how they move.
+//! Branches and tags, and their moves.
 
 use std::collections::BTreeMap;
 
 use crate::object::{ObjectId, RefKind, RefName};
 
-/// The branches and tags of a repository at one moment.
+/// The branches and tags of a repository at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RefSnapshot {
     refs: BTreeMap<RefName, ObjectId>,
@@ -13,22 +13,22 @@ pub struct RefSnapshot {
 }
 
 impl RefSnapshot {
-    /// Returns the object that a ref names; for an annotated tag, the tag.
+    /// Returns the object of a ref; for an annotated tag, the tag object.
     pub fn get(&self, name: &RefName) -> Option<&ObjectId> {
         self.refs.get(name)
     }
 
-    /// Lists the refs in the order of their names.
+    /// Lists the refs, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&RefName, &ObjectId)> {
         self.refs.iter()
     }
 
-    /// Whether there is no branch and no tag.
+    /// Whether there are neither branches nor tags.
     pub fn is_empty(&self) -> bool {
         self.refs.is_empty()
     }
 
-    /// Returns the local branch of the name that `origin/HEAD` points to, whether or not it exists.
+    /// Returns the local branch with the name that `origin/HEAD` points to; it may not exist.
     pub fn origin_head(&self) -> Option<&RefName> {
         self.origin_head.as_ref()
     }
@@ -41,7 +41,7 @@ impl RefSnapshot {
         self.origin_head = Some(branch);
     }
 
-    /// Lists the refs whose names are not UTF-8 and which are therefore not watched, with replacement characters.
+    /// Lists the refs whose names are not UTF-8, with replacement characters; they are not watched.
     pub fn unnamable(&self) -> &[String] {
         &self.unnamable
     }
@@ -56,9 +56,9 @@ impl FromIterator<(RefName, ObjectId)> for RefSnapshot {
     }
 }
 
-/// Reads lines of `<object> NUL <symref> NUL <ref>`; returns `None` when one has another shape.
+/// Parses lines of `<object> NUL <symref> NUL <ref>`; returns `None` if a line has another format.
 ///
-/// Names below `root` are given as those below `refs/`.
+/// Names below `root` are returned with `refs/` in its place.
 pub(crate) fn parse_refs(output: &[u8], root: &str) -> Option<RefSnapshot> {
     let mut acc = RefSnapshot::default();
     for line in output
@@ -86,57 +86,57 @@ pub(crate) fn parse_refs(output: &[u8], root: &str) -> Option<RefSnapshot> {
     Some(acc)
 }
 
-/// What was last told of each ref: what it named, and how often it has moved.
+/// The last reported position of every ref: its object and the number of its moves.
 ///
-/// A ref that went keeps its count, so that no move of a ref of the same name ever gets the number of an earlier one.
+/// A deleted ref keeps its count, so that the moves of a later ref with the same name get new numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RefCursor {
+pub struct RefPositions {
     refs: BTreeMap<RefName, RefPosition>,
 }
 
-/// What was last told of one ref.
+/// The last reported position of a ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefPosition {
-    /// What it named; `None` when it went.
+    /// The object; `None` if the ref was deleted.
     pub at: Option<ObjectId>,
-    /// How many of its moves were told.
+    /// The number of moves reported so far.
     pub n_moves: u64,
 }
 
-/// One ref named one thing and names another.
+/// A move of one ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefMove {
-    /// The ref.
+    /// The ref that moved.
     pub name: RefName,
-    /// How it moved.
-    pub step: Step,
-    /// The number of this move among the moves of this ref, from one.
+    /// The objects before and after the move.
+    pub step: RefChange,
+    /// The number of this move among the moves of the ref, from 1.
     pub n: u64,
 }
 
-/// How a ref moved.
+/// The objects of a ref before and after a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// It appeared.
+pub enum RefChange {
+    /// The ref was created.
     Created {
-        /// What it names.
+        /// The object of the new ref.
         after: ObjectId,
     },
-    /// It names something else.
+    /// The ref points to another object.
     Moved {
-        /// What it named.
+        /// The former object.
         before: ObjectId,
-        /// What it names.
+        /// The current object.
         after: ObjectId,
     },
-    /// It went.
+    /// The ref was deleted.
     Deleted {
-        /// What it named.
+        /// The former object.
         before: ObjectId,
     },
 }
 
-impl Step {
+impl RefChange {
     fn between(before: Option<&ObjectId>, after: Option<&ObjectId>) -> Option<Self> {
         match (before.cloned(), after.cloned()) {
             (None, Some(after)) => Some(Self::Created { after }),
@@ -146,7 +146,7 @@ impl Step {
         }
     }
 
-    /// Returns what the ref names afterwards.
+    /// Returns the object after the move; `None` if the ref was deleted.
     pub fn after(&self) -> Option<&ObjectId> {
         match self {
             Self::Created { after } | Self::Moved { after, .. } => Some(after),
@@ -154,7 +154,7 @@ impl Step {
         }
     }
 
-    /// Returns what the ref named before.
+    /// Returns the object before the move; `None` if the ref was created.
     pub fn before(&self) -> Option<&ObjectId> {
         match self {
             Self::Moved { before, .. } | Self::Deleted { before } => Some(before),
@@ -164,16 +164,16 @@ impl Step {
 }
 
 impl RefMove {
-    /// Tells a branch from a tag.
+    /// Returns whether the ref is a branch or a tag.
     pub fn kind(&self) -> RefKind {
         self.name.kind()
     }
 }
 
-impl RefCursor {
-    /// Takes the refs as they are for told: the first sight of a repository makes no event.
+impl RefPositions {
+    /// Returns the positions of the current refs with no moves: the first look at a repository reports no event.
     pub fn baseline(refs: &RefSnapshot) -> Self {
-        let told = |(name, at): (&RefName, &ObjectId)| {
+        let position = |(name, at): (&RefName, &ObjectId)| {
             (
                 name.clone(),
                 RefPosition {
@@ -183,19 +183,18 @@ impl RefCursor {
             )
         };
         Self {
-            refs: refs.iter().map(told).collect(),
+            refs: refs.iter().map(position).collect(),
         }
     }
 
-    /// Lists every ref ever seen with what was told of it, in the order of their names.
+    /// Lists every ref ever seen with its last reported position, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&RefName, &RefPosition)> {
         self.refs.iter()
     }
 
-    /// Compares the refs with what was told, and returns the cursor that has told the difference.
+    /// Compares the refs with the last reported positions. Returns the new positions and the moves, sorted by name.
     ///
-    /// Moves come in the order of the refs' names. A caller that stores the new cursor in the same transaction as the events
-    /// of the moves loses none and tells none twice.
+    /// A caller that stores the new positions in the same transaction as the events of the moves reports each move exactly once.
     pub fn advance(&self, refs: &RefSnapshot) -> (Self, Vec<RefMove>) {
         let mut next = self.clone();
         for name in refs.refs.keys() {
@@ -208,7 +207,7 @@ impl RefCursor {
         let mut moves = Vec::new();
         for (name, position) in &mut next.refs {
             let now = refs.get(name);
-            let Some(step) = Step::between(position.at.as_ref(), now) else {
+            let Some(step) = RefChange::between(position.at.as_ref(), now) else {
                 continue;
             };
             position.at = now.cloned();
@@ -223,7 +222,7 @@ impl RefCursor {
     }
 }
 
-impl FromIterator<(RefName, RefPosition)> for RefCursor {
+impl FromIterator<(RefName, RefPosition)> for RefPositions {
     fn from_iter<I: IntoIterator<Item = (RefName, RefPosition)>>(refs: I) -> Self {
         Self {
             refs: refs.into_iter().collect(),

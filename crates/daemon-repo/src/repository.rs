@@ -1,4 +1,4 @@
-//! A repository: where it is, what it is called, which branch counts.
+//! A repository: its location, its name and its default branch.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 
 use daemon_event::RepoName;
 
-use crate::error::{GitError, Problem};
-use crate::git::{Call, Git};
+use crate::error::{GitError, GitProblem};
+use crate::git::{Git, GitCommand};
 use crate::object::{ObjectFormat, ObjectId, RefName};
 use crate::ref_files::read_ref_files;
 use crate::refs::{RefSnapshot, parse_refs};
 
-/// A git repository that was found on disk: a work tree, a linked work tree or a bare one.
+/// A git repository on disk: a work tree, a linked work tree or a bare repository.
 ///
-/// Every method starts git anew; nothing is cached but the paths. All methods block.
+/// Every method starts a git process; nothing is cached except the paths. All methods block.
 #[derive(Clone, Debug)]
 pub struct Repository {
     git: Git,
@@ -28,15 +28,17 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// Opens the repository whose root, or whose git directory, is `path`.
+    /// Opens the repository whose root or git directory is `path`.
     ///
     /// # Errors
-    /// [`GitError`] with [`Problem::Unreadable`] or [`Problem::NotARepository`]; a directory inside of a repository is not one.
+    /// Returns [`GitError`] with [`GitProblem::Unreadable`] or [`GitProblem::NotARepository`], the latter also for a subdirectory of a
+    /// repository.
     pub fn open(git: &Git, path: &Path) -> Result<Self, GitError> {
         let root = canonical_directory(path)?;
+        // The ceiling keeps git from searching the parent directories.
         let ceiling = root.parent().unwrap_or(&root).to_owned();
         Self::locate(
-            Call::new(git, &root, "rev-parse").env("GIT_CEILING_DIRECTORIES", ceiling),
+            GitCommand::new(git, &root, "rev-parse").env("GIT_CEILING_DIRECTORIES", ceiling),
             git,
         )
     }
@@ -44,13 +46,13 @@ impl Repository {
     /// Opens the repository that encloses `path`.
     ///
     /// # Errors
-    /// [`GitError`] with [`Problem::Unreadable`] or [`Problem::NotARepository`].
+    /// Returns [`GitError`] with [`GitProblem::Unreadable`] or [`GitProblem::NotARepository`].
     pub fn enclosing(git: &Git, path: &Path) -> Result<Self, GitError> {
         let root = canonical_directory(path)?;
-        Self::locate(Call::new(git, &root, "rev-parse"), git)
+        Self::locate(GitCommand::new(git, &root, "rev-parse"), git)
     }
 
-    fn locate(call: Call, git: &Git) -> Result<Self, GitError> {
+    fn locate(call: GitCommand, git: &Git) -> Result<Self, GitError> {
         let call = call.args([
             "--path-format=absolute",
             "--show-object-format",
@@ -60,7 +62,7 @@ impl Repository {
             "--show-toplevel",
         ]);
         let output = call.output()?;
-        // A bare repository prints everything but its top level, and fails for that.
+        // For a bare repository git prints everything except the top level, and then fails.
         let printed = output.stdout.strip_suffix(b"\n").unwrap_or_default();
         let lines: Vec<&OsStr> = printed
             .split(|byte| *byte == b'\n')
@@ -68,11 +70,11 @@ impl Repository {
             .collect();
         let [format, is_bare, git_dir, common_dir, rest @ ..] = lines.as_slice() else {
             return Err(match is_not_a_repository(&output.stderr) {
-                true => call.error(Problem::NotARepository),
+                true => call.error(GitProblem::NotARepository),
                 false => call.failed(&output),
             });
         };
-        // Git prints no top level for a path inside the git directory of a work tree either.
+        // Git prints no top level either for a path inside the git directory of a work tree.
         let work_tree = match rest {
             [root] if *is_bare == "false" => Some(PathBuf::from(root)),
             _ => None,
@@ -97,29 +99,29 @@ impl Repository {
         Ok(repository)
     }
 
-    /// Gives the repository the name its operator chose.
+    /// Replaces the name by one from the configuration.
     #[must_use]
     pub fn named(mut self, name: RepoName) -> Self {
         self.name = name;
         self
     }
 
-    /// Returns its name: the operator's, else `owner/name` of the URL of `origin`, else its folder's.
+    /// Returns the name: the configured one, or `owner/name` from the URL of `origin`, or the name of the directory.
     pub fn name(&self) -> &RepoName {
         &self.name
     }
 
-    /// Returns the directory of the work tree it was opened in; a bare repository has none.
+    /// Returns the root of the work tree in which it was opened; `None` for a bare repository.
     pub fn work_tree(&self) -> Option<&Path> {
         self.work_tree.as_deref()
     }
 
-    /// Returns the directory that holds the objects and refs, which linked work trees share.
+    /// Returns the directory of the objects and refs, which linked work trees share.
     pub fn common_dir(&self) -> &Path {
         &self.common_dir
     }
 
-    /// Returns the hash function that names its objects.
+    /// Returns the hash function of the object names.
     pub fn format(&self) -> ObjectFormat {
         self.format
     }
@@ -128,18 +130,18 @@ impl Repository {
         &self.git
     }
 
-    /// Starts a command on the objects and refs, without a work tree.
-    pub(crate) fn call(&self, command: &'static str) -> Call {
-        Call::new(&self.git, &self.common_dir, command)
+    /// Creates a command on the objects and refs, without a work tree.
+    pub(crate) fn call(&self, command: &'static str) -> GitCommand {
+        GitCommand::new(&self.git, &self.common_dir, command)
             .env("GIT_DIR", &self.common_dir)
-            // Attributes of a tree could name filters; those of the empty tree name none.
+            // Attributes in a tree could name filters; the empty tree has none.
             .env("GIT_ATTR_SOURCE", self.format.empty_tree())
     }
 
-    /// Reads all branches and tags, from their files where these are plain, else with one process.
+    /// Reads all branches and tags: from git's files where their format allows it, otherwise with a git process.
     ///
     /// # Errors
-    /// [`GitError`] when git fails.
+    /// Returns [`GitError`] if git fails.
     pub fn refs(&self) -> Result<RefSnapshot, GitError> {
         match read_ref_files(&self.common_dir) {
             Some(refs) => Ok(refs),
@@ -147,7 +149,7 @@ impl Repository {
         }
     }
 
-    /// Lists the branches and tags of a namespace that has the shape of `refs/`.
+    /// Lists the branches and tags of a namespace with the layout of `refs/`.
     pub(crate) fn refs_below(&self, root: &'static str) -> Result<RefSnapshot, GitError> {
         let call = self
             .call("for-each-ref")
@@ -155,17 +157,17 @@ impl Repository {
             .arg(format!("{root}heads"))
             .arg(format!("{root}tags"))
             .arg("refs/remotes/origin/HEAD");
-        let malformed = call.error(Problem::Malformed {
+        let malformed = call.error(GitProblem::Malformed {
             what: "a list of refs",
         });
         parse_refs(&call.stdout()?, root).ok_or(malformed)
     }
 
-    /// Finds the default branch among `refs`: that of `origin/HEAD`, else `main`, `master`, or HEAD's.
+    /// Returns the default branch: that of `origin/HEAD`, else `main`, `master`, or the branch of HEAD.
     ///
     /// # Errors
-    /// [`GitError`] with [`Problem::Unborn`] when the repository has no commit, with [`Problem::MissingRef`] when the
-    /// branch that `origin/HEAD` names, or a detached HEAD, leaves no branch.
+    /// Returns [`GitError`] with [`GitProblem::Unborn`] if the repository has no commit, and with [`GitProblem::MissingRef`] if the branch
+    /// does not exist or HEAD is detached.
     pub fn default_branch(&self, refs: &RefSnapshot) -> Result<RefName, GitError> {
         let fallback = ["refs/heads/main", "refs/heads/master"];
         let candidate = refs.origin_head().cloned().or_else(|| {
@@ -181,16 +183,16 @@ impl Repository {
         if refs.get(&branch).is_some() {
             Ok(branch)
         } else if refs.is_empty() {
-            Err(self.error("for-each-ref", Problem::Unborn))
+            Err(self.error("for-each-ref", GitProblem::Unborn))
         } else {
             Err(self.missing(branch.as_str()))
         }
     }
 
-    /// Finds the branch or tag that a person named: in full, or short with branches first.
+    /// Finds a branch or tag by its full name, or by its short name with branches first.
     ///
     /// # Errors
-    /// [`GitError`] with [`Problem::MissingRef`].
+    /// Returns [`GitError`] with [`GitProblem::MissingRef`] if there is no such ref.
     pub fn find_ref(&self, name: &str, refs: &RefSnapshot) -> Result<RefName, GitError> {
         [
             name.to_owned(),
@@ -203,10 +205,10 @@ impl Repository {
         .ok_or_else(|| self.missing(name))
     }
 
-    /// Resolves the object a ref names to a commit, following annotated tags.
+    /// Resolves an object to a commit, following annotated tags.
     ///
     /// # Errors
-    /// [`GitError`] with [`Problem::MissingRef`] when it leads to no commit that is present.
+    /// Returns [`GitError`] with [`GitProblem::MissingRef`] if it does not lead to a commit in this repository.
     pub fn commit_of(&self, object: &ObjectId) -> Result<ObjectId, GitError> {
         let call = self
             .call("rev-parse")
@@ -223,19 +225,19 @@ impl Repository {
     /// Whether the commit is in this repository.
     ///
     /// # Errors
-    /// [`GitError`] when git fails for another reason.
+    /// Returns [`GitError`] if git fails for another reason.
     pub fn has_commit(&self, commit: &ObjectId) -> Result<bool, GitError> {
         match self.commit_of(commit) {
             Ok(_) => Ok(true),
-            Err(error) if matches!(error.problem(), Problem::MissingRef { .. }) => Ok(false),
+            Err(error) if matches!(error.problem(), GitProblem::MissingRef { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// Returns which of some commits are in this repository, with one process of git.
+    /// Returns the given commits that are in this repository, with one git process.
     ///
     /// # Errors
-    /// [`GitError`] when git fails.
+    /// Returns [`GitError`] if git fails.
     pub fn commits_among(
         &self,
         commits: &BTreeSet<ObjectId>,
@@ -252,23 +254,23 @@ impl Repository {
             .args(["--batch-check=%(objecttype)", "--buffer"])
             .stdin(asked);
         let output = call.stdout()?;
-        // One line for each that was asked about: its type, or that it is missing.
+        // Git prints one line for each request: the type, or that the object is missing.
         let lines = output.split(|byte| *byte == b'\n');
         let there = commits.iter().zip(lines);
         let there = there.filter(|(_, line)| *line == b"commit");
         Ok(there.map(|(commit, _)| commit.clone()).collect())
     }
 
-    pub(crate) fn error(&self, command: &'static str, problem: Problem) -> GitError {
+    pub(crate) fn error(&self, command: &'static str, problem: GitProblem) -> GitError {
         GitError::new(&self.common_dir, command, problem)
     }
 
     pub(crate) fn missing(&self, name: &str) -> GitError {
-        self.error("rev-parse", Problem::MissingRef { name: name.into() })
+        self.error("rev-parse", GitProblem::MissingRef { name: name.into() })
     }
 
     fn head_branch(&self) -> Result<Option<RefName>, GitError> {
-        // HEAD belongs to the work tree that was opened, not to the repository all of them share.
+        // HEAD belongs to the work tree that was opened, not to the shared directory.
         let call = self
             .call("symbolic-ref")
             .env("GIT_DIR", &self.git_dir)
@@ -288,7 +290,7 @@ impl Repository {
             .and_then(|name| name.parse().ok()))
     }
 
-    /// The name of the folder that holds the repository, whichever of its work trees was opened.
+    /// Returns the name of the repository's directory, regardless of the work tree that was opened.
     fn folder(&self) -> Option<String> {
         let dir = &self.common_dir;
         let folder = if dir.file_name()? == ".git" {
@@ -303,11 +305,11 @@ impl Repository {
 
 fn canonical_directory(path: &Path) -> Result<PathBuf, GitError> {
     let error = |problem| GitError::new(path, "rev-parse", problem);
-    let root = fs::canonicalize(path).map_err(|source| error(Problem::Unreadable { source }))?;
+    let root = fs::canonicalize(path).map_err(|source| error(GitProblem::Unreadable { source }))?;
     if root.is_dir() {
         Ok(root)
     } else {
-        Err(error(Problem::NotARepository))
+        Err(error(GitProblem::NotARepository))
     }
 }
 
@@ -315,12 +317,12 @@ fn is_not_a_repository(stderr: &[u8]) -> bool {
     String::from_utf8_lossy(stderr).contains("not a git repository")
 }
 
-/// The last two parts of the path of a URL with a host; a local path says nothing about a service.
+/// Returns the last two components of the path of a URL with a host; a local path does not name a service's repository.
 fn name_in_url(url: &str) -> Option<String> {
     let path = match url.split_once("://") {
         Some(("file", _)) => return None,
         Some((_, rest)) => rest.split_once('/')?.1,
-        // The form of ssh: `git@host:owner/name.git`.
+        // The scp-like form of ssh: `git@host:owner/name.git`.
         None => {
             url.split_once(':')
                 .filter(|(host, _)| !host.contains('/'))?
@@ -339,7 +341,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_with_a_host_names_the_repository() {
+    fn the_url_of_a_host_gives_the_repository_name() {
         let named = "acme/widgets";
         for (url, expected) in [
             ("https://github.com/acme/widgets.git", Some(named)),

@@ -1,90 +1,91 @@
-//! The files that stand beside a daemon file, and the revision of both.
+//! The support files of a daemon, and the revision of the daemon file with them.
 
 use std::fmt;
 use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::discover::Read;
+use crate::discover::FileRead;
 use crate::object::{InvalidName, ObjectId, hex};
 use crate::path::TreePath;
 use crate::tree::{EntryKind, RawEntry};
 
-/// The most files of a support tree.
+/// The maximum number of files in a support tree.
 pub const MAX_SUPPORT_FILES: usize = 200;
-/// The most bytes of one support file.
+/// The maximum size of one support file, in bytes.
 pub const MAX_SUPPORT_FILE: u64 = 1 << 20;
-/// The most bytes of a support tree.
+/// The maximum size of a support tree, in bytes.
 pub const MAX_SUPPORT_TREE: u64 = 8 << 20;
-/// The most parts of a support file's path, counted from the daemon's directory.
+/// The maximum number of components in a support file's path, counted from the daemon's directory.
 pub const MAX_SUPPORT_DEPTH: usize = 8;
 
-/// The most names kept of entries that are not part of a support tree.
+/// The maximum number of names kept of entries that are not part of a support tree.
 const MAX_NAMES: usize = 200;
 
-/// The `scripts/` and `references/` of one daemon, in path order.
+/// The `scripts/` and `references/` of a daemon, sorted by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SupportTree {
-    /// The files the daemon may use.
+    /// The files that the daemon may use.
     pub files: Vec<SupportFile>,
-    /// Entries that are never used, whatever the limits.
+    /// Entries that are rejected regardless of the limits.
     pub refused: Vec<RefusedEntry>,
-    /// Files beyond the limits, the first 200 of them.
+    /// DirectoryFiles that exceed the limits, the first 200 of them.
     pub left_out: Vec<TreePath>,
-    /// How many files are beyond the limits.
+    /// The number of files that exceed the limits.
     pub n_left_out: usize,
-    /// Entries beside `scripts/` and `references/`, the first 200 of them, as text with replacement characters.
+    /// Other entries in the daemon's directory, the first 200 of them; invalid UTF-8 is replaced.
     pub stray: Vec<String>,
 }
 
-/// One file that a daemon may use.
+/// A file that a daemon may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SupportFile {
-    /// Its path from the daemon's directory.
+    /// The path relative to the daemon's directory.
     pub path: TreePath,
-    /// Whether it may be executed.
+    /// Whether the file is executable.
     pub executable: bool,
-    /// Whether it is below `scripts/`, begins with `#!` and may not be executed.
+    /// Whether the file is below `scripts/` and starts with `#!`, but is not executable.
     pub lacks_mode: bool,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// The name of its content.
+    /// The object name of the content.
     pub object: ObjectId,
 }
 
-/// An entry that is not given to the daemon.
+/// An entry that the daemon cannot use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedEntry {
-    /// Its path from the daemon's directory; bytes that are not UTF-8 show as the replacement character.
+    /// The path relative to the daemon's directory; invalid UTF-8 is replaced.
     pub path: String,
-    /// Why it is refused.
-    pub reason: Refusal,
+    /// The reason for the rejection.
+    pub reason: EntryRefusal,
 }
 
-/// Why an entry is not given to the daemon.
+/// The reason why a daemon cannot use an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// It is not a regular file.
+pub enum EntryRefusal {
+    /// The entry is not a regular file.
     Kind(EntryKind),
-    /// Its name leaves the directory, or is not printable UTF-8.
+    /// The name leaves the directory or is not printable UTF-8.
     Name,
-    /// It could not be read, for this reason.
+    /// The file could not be read, for this reason.
     Unreadable(Box<str>),
 }
 
 /// The content hash of a daemon: 64 hexadecimal digits over its file and its support tree.
 ///
-/// Equal content gives equal revisions, in whichever repository, directory or working tree it stands. What lies beyond the
-/// limits counts by name and size only.
+/// Equal content gives equal revisions, regardless of the repository, the directory or the work tree. DirectoryFiles beyond the limits
+/// are included by name and size only.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Rev(Box<str>);
 
 impl Rev {
     pub(crate) fn builder() -> RevBuilder {
+        // The prefix has a version: if the records change, every revision changes with them.
         RevBuilder(Sha256::new_with_prefix("daemon-rev 1\0"))
     }
 
-    /// Returns the digits.
+    /// Returns the hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -109,7 +110,7 @@ impl FromStr for Rev {
     }
 }
 
-/// The hash of a revision while entries are added in path order.
+/// The hash of a revision; entries are added in path order.
 pub(crate) struct RevBuilder(Sha256);
 
 impl RevBuilder {
@@ -118,13 +119,13 @@ impl RevBuilder {
         self.entry(path, kind, object.as_str());
     }
 
-    /// Adds an entry whose content is not used.
+    /// Adds an entry by its kind and size, without its content.
     pub(crate) fn unread(&mut self, path: &[u8], kind: EntryKind, size: u64) {
         self.entry(path, kind, &size.to_string());
     }
 
     fn entry(&mut self, path: &[u8], kind: EntryKind, content: &str) {
-        // No path holds NUL, so the record ends where it seems to.
+        // A path contains no NUL, so the record is unambiguous.
         self.0.update(kind.mode());
         self.0.update(" ");
         self.0.update(content);
@@ -138,15 +139,15 @@ impl RevBuilder {
     }
 }
 
-/// A support tree before its files are read.
+/// The entries of a support tree whose files have not been read yet.
 #[derive(Default)]
-pub(crate) struct Candidate {
+pub(crate) struct SupportCandidates {
     entries: Vec<(usize, RawEntry)>,
     stray: Vec<String>,
 }
 
-impl Candidate {
-    /// Adds an entry whose path from the daemon's directory starts at byte `start`.
+impl SupportCandidates {
+    /// Adds an entry; the path relative to the daemon's directory starts at byte `start`.
     pub(crate) fn push(&mut self, entry: RawEntry, start: usize) {
         let relative = &entry.path[start..];
         let is_support = [&b"scripts"[..], b"references"].into_iter().any(|root| {
@@ -154,7 +155,7 @@ impl Candidate {
                 .strip_prefix(root)
                 .is_some_and(|rest| match rest.first() {
                     Some(byte) => *byte == b'/',
-                    // A link in place of the directory is refused with the tree; a plain file is only in the way.
+                    // A link in place of the directory is rejected; a plain file of that name is merely listed.
                     None => !entry.kind.is_file(),
                 })
         });
@@ -166,9 +167,9 @@ impl Candidate {
         }
     }
 
-    /// Lists the files that must be opened to see how they begin.
+    /// Lists the files whose first bytes are needed.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = &RawEntry> {
-        let mut bounds = Bounds::default();
+        let mut bounds = SupportLimits::default();
         self.entries.iter().filter_map(move |(start, entry)| {
             let path = TreePath::from_bytes(&entry.path[*start..]).ok()?;
             let inside = entry.kind.is_file() && bounds.admit(&path, entry.size);
@@ -179,18 +180,18 @@ impl Candidate {
     pub(crate) fn finish(
         self,
         rev: &mut RevBuilder,
-        read: &mut impl FnMut(&RawEntry) -> Read,
+        read: &mut impl FnMut(&RawEntry) -> FileRead,
     ) -> SupportTree {
         let mut acc = SupportTree {
             stray: self.stray,
             ..SupportTree::default()
         };
-        let mut bounds = Bounds::default();
+        let mut bounds = SupportLimits::default();
         for (start, entry) in self.entries {
             let relative = &entry.path[start..];
             let refusal = match TreePath::from_bytes(relative) {
-                Err(_) => Some(Refusal::Name),
-                Ok(_) if !entry.kind.is_file() => Some(Refusal::Kind(entry.kind)),
+                Err(_) => Some(EntryRefusal::Name),
+                Ok(_) if !entry.kind.is_file() => Some(EntryRefusal::Kind(entry.kind)),
                 Ok(path) if !bounds.admit(&path, entry.size) => {
                     rev.unread(relative, entry.kind, entry.size);
                     acc.leave_out(path);
@@ -221,12 +222,12 @@ impl SupportTree {
         path: TreePath,
         entry: &RawEntry,
         rev: &mut RevBuilder,
-        read: Read,
-    ) -> Option<Refusal> {
+        read: FileRead,
+    ) -> Option<EntryRefusal> {
         let (object, begins_with_shebang) = match read {
-            Read::Blob(object, bytes) => (object, bytes.starts_with(b"#!")),
-            Read::Unopened(object) => (object, false),
-            Read::Failed(reason) => return Some(Refusal::Unreadable(reason)),
+            FileRead::Blob(object, bytes) => (object, bytes.starts_with(b"#!")),
+            FileRead::Unopened(object) => (object, false),
+            FileRead::Failed(reason) => return Some(EntryRefusal::Unreadable(reason)),
         };
         rev.file(path.as_str().as_bytes(), entry.kind, &object);
         self.files.push(SupportFile {
@@ -244,17 +245,19 @@ fn may_lack_mode(path: &TreePath, entry: &RawEntry) -> bool {
     entry.kind == EntryKind::File && path.as_str().starts_with("scripts/")
 }
 
-/// The limits of a support tree, met in path order: once the count or the sum is reached, everything after is out.
+/// The limits of a support tree, applied in path order: after the first file that exceeds the count or the total size, no
+/// further file is admitted.
 #[derive(Default)]
-struct Bounds {
+struct SupportLimits {
     n_files: usize,
     bytes: u64,
     is_full: bool,
 }
 
-impl Bounds {
+impl SupportLimits {
     fn admit(&mut self, path: &TreePath, size: u64) -> bool {
         if size > MAX_SUPPORT_FILE || path.depth() > MAX_SUPPORT_DEPTH {
+            // Does not set `is_full`: a single file that is too large does not exclude the files after it.
             return false;
         }
         self.is_full |= self.n_files == MAX_SUPPORT_FILES || self.bytes + size > MAX_SUPPORT_TREE;

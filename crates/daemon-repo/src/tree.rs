@@ -1,28 +1,28 @@
-//! Entries of a tree, as git lists them.
+//! The entries of a tree, as git lists them.
 
 use daemon_validate::SupportKind;
 
 use crate::object::ObjectId;
 
-/// What an entry is, by its mode.
+/// The kind of an entry, from its mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EntryKind {
     /// A regular file.
     File,
-    /// A regular file that may be executed.
+    /// A regular file that is executable.
     Executable,
     /// A symbolic link.
     Symlink,
-    /// Another repository.
+    /// A commit of another repository.
     Submodule,
     /// A directory that could not be read.
     Directory,
-    /// A device, a pipe or a socket; only a working tree has these.
+    /// A device, a pipe or a socket, which exist only in work trees.
     Special,
 }
 
 impl EntryKind {
-    /// Reads a mode as git prints it.
+    /// Converts a mode as printed by git.
     pub(crate) fn from_mode(mode: &[u8]) -> Self {
         match mode {
             b"100755" => Self::Executable,
@@ -35,7 +35,7 @@ impl EntryKind {
         }
     }
 
-    /// Returns the mode as git prints it; zeros for what git cannot store.
+    /// Returns the mode as printed by git; zeros for kinds that git cannot store.
     pub fn mode(self) -> &'static str {
         match self {
             Self::File => "100644",
@@ -47,7 +47,7 @@ impl EntryKind {
         }
     }
 
-    /// Says what is in place of a file or directory that was to be read, and why that is not read.
+    /// Returns what the entry is and why it is not read, for a diagnostic.
     pub fn why_unread(self) -> &'static str {
         let kind = match self {
             Self::File | Self::Executable => SupportKind::File,
@@ -59,25 +59,25 @@ impl EntryKind {
         kind.why_unread()
     }
 
-    /// Whether it is a regular file, executable or not.
+    /// Whether the entry is a regular file, executable or not.
     pub fn is_file(self) -> bool {
         matches!(self, Self::File | Self::Executable)
     }
 }
 
-/// One entry of a listing, with its path as raw bytes: nothing about it is checked.
+/// An entry of a listing. The path is raw bytes, and nothing is validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RawEntry {
     pub(crate) path: Vec<u8>,
     pub(crate) kind: EntryKind,
     pub(crate) size: u64,
-    /// The object's name, where content is within the limits; a working tree does not hash what lies beyond them.
+    /// The object name; `None` in a work tree, where files are hashed only when they are read.
     pub(crate) object: Option<ObjectId>,
 }
 
-/// Reads `git ls-tree -r -z -l`: `<mode> SP <type> SP <object> SP+ <size> TAB <path> NUL`.
+/// Parses `git ls-tree -r -z -l`: `<mode> SP <type> SP <object> SP+ <size> TAB <path> NUL`.
 ///
-/// Returns `None` when a record has another shape.
+/// Returns `None` if a record has another format.
 pub(crate) fn parse_listing(listing: &[u8]) -> Option<Vec<RawEntry>> {
     listing
         .split(|byte| *byte == 0)
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_listing_keeps_odd_names_and_kinds() {
+    fn unusual_names_and_kinds_are_parsed() {
         let id = "ce013625030ba8dba906f756967f9e9ca394464a";
         let listing = format!(
             "100644 blob {id}       6\ta b\tc\n\0100755 blob {id}       7\tx\0120000 blob {id} 8\ty\0160000 commit {id}       -\tz\0"
@@ -148,7 +148,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_listing_panics(listing in "([0-9a-f]{0,44}|[ \t\\x00]|blob|-|[a-z/.]{0,5}){0,20}") {
+        fn parsing_any_listing_does_not_panic(listing in "([0-9a-f]{0,44}|[ \t\\x00]|blob|-|[a-z/.]{0,5}){0,20}") {
             let _entries: Option<Vec<RawEntry>> = parse_listing(listing.as_bytes());
         }
     }

@@ -1,4 +1,4 @@
-//! Discovery from the files of a directory, for commands that read what an author is editing.
+//! Discovery in the files of a directory, for commands that read what an author is editing.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -11,18 +11,18 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::discover::{Discovery, MAX_DAEMON_FILE, Plan, Read};
-use crate::links::{self, Node, Tree};
+use crate::discover::{Discovery, DiscoveryPlan, FileRead, MAX_DAEMON_FILE};
+use crate::links::{self, LinkTarget, LinkTree};
 use crate::object::ObjectFormat;
 use crate::support::MAX_SUPPORT_FILE;
 use crate::tree::{EntryKind, RawEntry};
 
-/// The most entries that are looked at, in all.
+/// The maximum number of entries read in total.
 const MAX_ENTRIES: usize = 200_000;
-/// The deepest directory that is entered, counted from `.agents`.
+/// The maximum depth of a directory, counted from `.agents`.
 const MAX_DEPTH: usize = 16;
 
-/// Reports that the directory of a repository cannot be read.
+/// The error of reading the root directory.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read directory `{path}`")]
 pub struct UnreadableDirectory {
@@ -30,13 +30,14 @@ pub struct UnreadableDirectory {
     source: std::io::Error,
 }
 
-/// Reads the daemons below `root` from its files, whether or not it is a repository.
+/// Reads the daemons below `root` from its files; `root` need not be a repository.
 ///
-/// No link is followed but those of support trees, within `root`, and nothing but regular files is opened. Where files equal those of a commit whose objects have this
-/// `format`, so do the revisions. A file that cannot be read is reported as such and hides no other.
+/// Only regular files are opened. Links are not followed, except those of support trees within `root`. If the files equal those
+/// of a commit whose objects have this `format`, the revisions are equal too. An unreadable file is reported and does not affect
+/// the others.
 ///
 /// # Errors
-/// [`UnreadableDirectory`] when `root` is no readable directory; having no `.agents` is not an error.
+/// Returns [`UnreadableDirectory`] if `root` cannot be read. A missing `.agents` is not an error.
 pub fn discover_working_tree(
     root: &Path,
     format: ObjectFormat,
@@ -47,7 +48,7 @@ pub fn discover_working_tree(
         source: errno.into(),
     };
     let root_fd = openat(CWD, root, flags, Mode::empty()).map_err(unreadable)?;
-    let mut walk = Walk {
+    let mut walk = DirectoryWalk {
         entries: Vec::new(),
     };
     match statat(&root_fd, ".agents", AtFlags::SYMLINK_NOFOLLOW) {
@@ -57,21 +58,21 @@ pub fn discover_working_tree(
         _ => walk.enter(root_fd.as_fd(), b".agents", b".agents", 0),
     }
     let root = root_fd.as_fd();
-    let followed = links::follow(walk.entries, &mut Files { root });
+    let followed = links::follow(walk.entries, &mut DirectoryFiles { root });
     let origins = followed.origins;
-    Ok(Plan::new(followed.entries).finish(|entry| {
+    Ok(DiscoveryPlan::new(followed.entries).finish(|entry| {
         let path = origins.get(&entry.path).unwrap_or(&entry.path);
         read(root, path, format)
     }))
 }
 
-/// The files of a directory, in which links of support trees are followed.
-struct Files<'r> {
+/// The files of a directory, for following links of support trees.
+struct DirectoryFiles<'r> {
     root: BorrowedFd<'r>,
 }
 
-impl Files<'_> {
-    /// Opens the directory of a path part by part, and returns it with the last part.
+impl DirectoryFiles<'_> {
+    /// Opens the directory of a path component by component; returns it with the last component.
     fn parent<'p>(&self, path: &'p [u8]) -> Option<(OwnedFd, &'p [u8])> {
         let (directory, name) = match path.iter().rposition(|byte| *byte == b'/') {
             Some(slash) => (&path[..slash], &path[slash + 1..]),
@@ -84,22 +85,22 @@ impl Files<'_> {
     }
 }
 
-impl Tree for Files<'_> {
+impl LinkTree for DirectoryFiles<'_> {
     fn target(&mut self, path: &[u8]) -> Option<Vec<u8>> {
         let (parent, name) = self.parent(path)?;
         let target = readlinkat(&parent, name, Vec::new()).ok()?;
         Some(target.into_bytes())
     }
 
-    fn node(&mut self, path: &[u8]) -> Option<Node> {
+    fn node(&mut self, path: &[u8]) -> Option<LinkTarget> {
         if path.is_empty() {
-            return Some(Node::Directory);
+            return Some(LinkTarget::Directory);
         }
         let (parent, name) = self.parent(path)?;
         let stat = statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         Some(match kind_of(&stat) {
-            EntryKind::Directory => Node::Directory,
-            kind => Node::Entry(RawEntry {
+            EntryKind::Directory => LinkTarget::Directory,
+            kind => LinkTarget::Entry(RawEntry {
                 path: path.to_owned(),
                 kind,
                 size: size_of(&stat),
@@ -109,24 +110,25 @@ impl Tree for Files<'_> {
     }
 
     fn below(&mut self, directory: &[u8], most: usize) -> Vec<RawEntry> {
-        let mut walk = Walk {
+        let mut walk = DirectoryWalk {
             entries: Vec::new(),
         };
         if let Some((parent, name)) = self.parent(directory) {
             walk.enter(parent.as_fd(), name, directory, 0);
         }
+        // Sorted before the cut: the order of a directory differs between file systems, and the result must not.
         walk.entries.sort_by(|a, b| a.path.cmp(&b.path));
         walk.entries.truncate(most);
         walk.entries
     }
 }
 
-struct Walk {
+struct DirectoryWalk {
     entries: Vec<RawEntry>,
 }
 
-impl Walk {
-    /// Enters a directory; one that cannot be read becomes an entry of its own, so that it is reported.
+impl DirectoryWalk {
+    /// Enters a directory. An unreadable one becomes an entry, so that it is reported.
     fn enter(&mut self, parent: BorrowedFd<'_>, name: &[u8], path: &[u8], depth: usize) {
         match open(parent, name, OFlags::DIRECTORY) {
             Ok(directory) if depth <= MAX_DEPTH => self.list(directory, path, depth),
@@ -136,6 +138,7 @@ impl Walk {
     }
 
     fn list(&mut self, directory: OwnedFd, path: &[u8], depth: usize) {
+        // A directory with `.git` is a nested repository, whose daemons are not of this one.
         let has_git = || statat(&directory, ".git", AtFlags::SYMLINK_NOFOLLOW).is_ok();
         if holds_daemons(path) && has_git() {
             return self.push(path, EntryKind::Submodule, 0);
@@ -184,20 +187,20 @@ fn size_of(stat: &Stat) -> u64 {
     u64::try_from(stat.st_size).unwrap_or(u64::MAX)
 }
 
-/// Opens one name in a directory without following a link and without waiting for a pipe's writer.
+/// Opens a name in a directory without following a link and without waiting for the writer of a pipe.
 fn open(parent: BorrowedFd<'_>, name: &[u8], extra: OFlags) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | extra;
     openat(parent, name, flags, Mode::empty())
 }
 
-fn read(root: BorrowedFd<'_>, path: &[u8], format: ObjectFormat) -> Read {
+fn read(root: BorrowedFd<'_>, path: &[u8], format: ObjectFormat) -> FileRead {
     match read_bytes(root, path) {
-        Ok(bytes) => Read::Blob(format.blob_id(&bytes), bytes.into()),
-        Err(error) => Read::Failed(error.to_string().into_boxed_str()),
+        Ok(bytes) => FileRead::Blob(format.blob_id(&bytes), bytes.into()),
+        Err(error) => FileRead::Failed(error.to_string().into_boxed_str()),
     }
 }
 
-/// Opens a path part by part, so that no part can have become a link since it was listed.
+/// Opens a path component by component, so that a component replaced by a link after the listing is not followed.
 fn read_bytes(root: BorrowedFd<'_>, path: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut parts = path.split(|byte| *byte == b'/').peekable();
     let mut at: Option<OwnedFd> = None;
@@ -231,7 +234,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn what_became_a_link_after_it_was_listed_is_not_followed() {
+    fn a_component_replaced_by_a_link_is_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("real")).unwrap();
         std::fs::write(dir.path().join("real/file"), "secret").unwrap();
@@ -252,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_place_of_the_directory_holds_no_daemons() {
+    fn a_link_in_place_of_agents_hides_its_daemons() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("elsewhere/daemons/a")).unwrap();
         std::fs::write(dir.path().join("elsewhere/daemons/a/DAEMON.md"), "a").unwrap();

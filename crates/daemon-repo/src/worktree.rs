@@ -1,4 +1,4 @@
-//! Work trees of single activations.
+//! Work trees, each for one activation.
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -8,13 +8,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::GitError;
-use crate::git::Call;
+use crate::git::GitCommand;
 use crate::object::ObjectId;
 use crate::repository::Repository;
 
-/// A work tree of one commit, on no branch, for one activation.
+/// A work tree of one commit with a detached HEAD, for one activation.
 ///
-/// What a run left in it is read without trusting anything git keeps there: neither its `.git` file nor its index.
+/// Its `.git` file and its index are not trusted when the changes of a run are read.
 #[derive(Clone, Debug)]
 pub struct Worktree {
     repository: Repository,
@@ -25,22 +25,23 @@ pub struct Worktree {
 /// Git's record of a work tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorktreeRecord {
-    /// Its name among the records: that of the directory, with a number behind it where the name was taken.
+    /// The name of the record: that of the directory, with a number appended if the name was taken.
     pub name: OsString,
-    /// The directory of the work tree; `None` where its making was cut off before it was recorded.
+    /// The directory of the work tree; `None` if its creation was interrupted before it was recorded.
     pub dir: Option<PathBuf>,
 }
 
 impl Repository {
-    /// Checks a commit out into the new directory `dir`, byte for byte: no hook, filter or line-end conversion runs.
+    /// Checks out a commit into the new directory `dir`, byte for byte: no hook, filter or line-end conversion runs.
     ///
     /// # Errors
-    /// [`GitError`] when the commit is not there or the directory exists; what was begun is removed.
+    /// Returns [`GitError`] if the commit does not exist or the directory exists. An incomplete work tree is removed.
     pub fn create_worktree(&self, commit: &ObjectId, dir: &Path) -> Result<Worktree, GitError> {
         let dir = std::path::absolute(dir).map_err(|source| self.unwritable(dir, source))?;
         if dir.symlink_metadata().is_ok() {
             return Err(self.unwritable(&dir, io::ErrorKind::AlreadyExists.into()));
         }
+        // Detached, because git refuses to check out one branch in two work trees.
         let added = self
             .call("worktree")
             .args(["add", "--quiet", "--detach", "--no-guess-remote"])
@@ -48,7 +49,7 @@ impl Repository {
             .operand(commit.as_str())
             .stdout();
         if let Err(error) = added {
-            // The reason of the failure is worth more than that of a failed removal, which the next sweep repeats.
+            // The first error is the one to report. If the removal fails too, the next sweep repeats it.
             return match self.remove_worktree(&dir) {
                 Ok(()) | Err(_) => Err(error),
             };
@@ -56,7 +57,7 @@ impl Repository {
         Ok(self.worktree(dir, commit.clone()))
     }
 
-    /// Takes up a work tree that an earlier process created.
+    /// Returns a work tree that an earlier process created.
     pub fn worktree(&self, dir: PathBuf, base: ObjectId) -> Worktree {
         Worktree {
             repository: self.clone(),
@@ -65,13 +66,12 @@ impl Repository {
         }
     }
 
-    /// Lists git's records of work trees, also of those whose directory is gone or whose making was cut off.
+    /// Lists git's records of work trees, including those whose directory is missing or whose creation was interrupted.
     ///
-    /// They are read as files: with an empty `commondir` in one record, git refuses every `worktree` command of the
-    /// repository.
+    /// The records are read as files: if one of them has an empty `commondir`, every `git worktree` command of the repository fails.
     ///
     /// # Errors
-    /// [`GitError`] when the records cannot be read.
+    /// Returns [`GitError`] if the records cannot be read.
     pub fn worktree_records(&self) -> Result<Vec<WorktreeRecord>, GitError> {
         let place = self.records();
         let entries = match fs::read_dir(&place) {
@@ -83,7 +83,7 @@ impl Repository {
             let record = entry
                 .map_err(|source| self.unwritable(&place, source))?
                 .path();
-            // A making that was cut off may not have written it.
+            // If the creation was interrupted, the file may not exist.
             let text = fs::read(record.join("gitdir")).unwrap_or_default();
             let git_file = Path::new(std::ffi::OsStr::from_bytes(text.trim_ascii_end()));
             let dir = git_file.parent().filter(|dir| dir.is_absolute());
@@ -95,10 +95,10 @@ impl Repository {
         Ok(records)
     }
 
-    /// Removes git's record of a work tree, with the index and the locks that are kept in it.
+    /// Removes git's record of a work tree, with the index and the locks in it.
     ///
     /// # Errors
-    /// [`GitError`] when it cannot be removed.
+    /// Returns [`GitError`] if the record cannot be removed.
     pub fn forget_worktree(&self, record: &WorktreeRecord) -> Result<(), GitError> {
         let path = self.records().join(&record.name);
         match fs::remove_dir_all(&path) {
@@ -107,25 +107,26 @@ impl Repository {
             }
             Err(_) | Ok(()) => {}
         }
-        // As git does it: the folder goes with the last record, and stays where another one is in it.
+        // Git does the same: it removes the directory with the last record. The call fails while other records exist.
         fs::remove_dir(self.records()).unwrap_or_default();
         Ok(())
     }
 
-    /// Removes a work tree with everything in it, also when only its directory or only git's record of it is left.
+    /// Removes a work tree with its files and git's record of it, each if it exists.
     ///
     /// # Errors
-    /// [`GitError`] when something of it cannot be removed.
+    /// Returns [`GitError`] if a part cannot be removed.
     pub fn remove_worktree(&self, dir: &Path) -> Result<(), GitError> {
         remove_tree(dir).map_err(|source| self.unwritable(dir, source))?;
         let name = dir.file_name().unwrap_or_default();
+        // Git records the resolved path, which differs from `dir` if a parent directory is a link.
         let parent = dir
             .parent()
             .and_then(|parent| fs::canonicalize(parent).ok());
         let resolved = parent.map(|parent| parent.join(name));
         for record in self.worktree_records()? {
-            let told = record.dir.as_deref();
-            if told.is_some() && (told == Some(dir) || told == resolved.as_deref()) {
+            let recorded = record.dir.as_deref();
+            if recorded.is_some() && (recorded == Some(dir) || recorded == resolved.as_deref()) {
                 self.forget_worktree(&record)?;
             }
         }
@@ -138,34 +139,34 @@ impl Repository {
 }
 
 impl Worktree {
-    /// Returns its directory.
+    /// Returns the root directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Returns the commit it was made from.
+    /// Returns the commit that was checked out.
     pub fn base(&self) -> &ObjectId {
         &self.base
     }
 
-    /// Returns its repository.
+    /// Returns the repository that it belongs to.
     pub fn repository(&self) -> &Repository {
         &self.repository
     }
 
-    /// Removes it.
+    /// Removes the work tree; see [`Repository::remove_worktree`].
     ///
     /// # Errors
-    /// [`GitError`] when something of it cannot be removed.
+    /// Returns [`GitError`] if a part cannot be removed.
     pub fn remove(self) -> Result<(), GitError> {
         self.repository.remove_worktree(&self.dir)
     }
 
-    /// Starts a command on the files of this work tree and an index of ours.
+    /// Creates a command on the files of this work tree with an index of the caller.
     ///
-    /// The repository is named outright, because a run may have rewritten the `.git` file to name one of its own.
-    pub(crate) fn call(&self, command: &'static str, index: &Path) -> Call {
-        Call::new(self.repository.git(), &self.dir, command)
+    /// The repository is passed explicitly, because a run may have changed the `.git` file to name another one.
+    pub(crate) fn call(&self, command: &'static str, index: &Path) -> GitCommand {
+        GitCommand::new(self.repository.git(), &self.dir, command)
             .env("GIT_DIR", self.repository.common_dir())
             .env("GIT_WORK_TREE", &self.dir)
             .env("GIT_INDEX_FILE", index)
@@ -173,7 +174,7 @@ impl Worktree {
     }
 }
 
-/// Removes a directory tree; directories that a run made unwritable are made writable first.
+/// Removes a directory tree; directories without write permission are made writable first.
 fn remove_tree(dir: &Path) -> io::Result<()> {
     match fs::remove_dir_all(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

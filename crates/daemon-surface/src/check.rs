@@ -1,7 +1,7 @@
 //! Checks of a daemon's branch: its name, the files it changes, and the lines it adds.
 
 use daemon_event::{ActivationId, DaemonId};
-use daemon_repo::{Changes, FileChange, RefName, TreePath, daemon_branch};
+use daemon_repo::{FileChange, RefName, TreePath, WorktreeChanges, daemon_branch};
 use daemon_validate::find_secret;
 
 /// The maximum number of lines that a branch may add and remove together.
@@ -102,7 +102,7 @@ pub fn check_target(
 ///
 /// # Errors
 /// Names the first refused file, or the number of lines.
-pub fn check_branch(changes: &Changes) -> Result<(), BranchRefusal> {
+pub fn check_branch(changes: &WorktreeChanges) -> Result<(), BranchRefusal> {
     if let Some(path) = changes.unusable.first() {
         return Err(BranchRefusal::Unusable { path: path.clone() });
     }

@@ -9,8 +9,8 @@ use daemon_engine::{
 };
 use daemon_event::RepoName;
 use daemon_repo::{
-    Changes, Doubt, GitError, ObjectId, Problem, RefName, Remote, Repository, Standing,
-    daemon_branch,
+    BranchDoubt, BranchStatus, GitError, GitProblem, ObjectId, RefName, Remote, Repository,
+    WorktreeChanges, daemon_branch,
 };
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
@@ -45,7 +45,7 @@ pub(crate) struct Pushed {
 }
 
 impl Pushed {
-    pub(crate) fn new(commit: &ObjectId, changes: &Changes) -> Self {
+    pub(crate) fn new(commit: &ObjectId, changes: &WorktreeChanges) -> Self {
         Self {
             v: CONTENT_VERSION,
             commit: commit.to_string(),
@@ -138,10 +138,10 @@ fn unexamined(why: &str) -> PlaceCondition {
 impl Place {
     fn examine(&self) -> PlaceCondition {
         match self.repository.examine_delivery(&self.remote) {
-            Ok(Doubt::None) => PlaceCondition::Takes {
+            Ok(BranchDoubt::None) => PlaceCondition::Takes {
                 detail: format!("branches are delivered to `{}`", self.remote),
             },
-            Ok(Doubt::MirrorOf(remote)) => PlaceCondition::Doubtful {
+            Ok(BranchDoubt::MirrorOf(remote)) => PlaceCondition::Doubtful {
                 detail: format!(
                     "branches are delivered to a mirror of `{remote}`: a fetch that prunes removes them"
                 ),
@@ -156,10 +156,10 @@ impl Place {
 
     fn find(&self, output: &Output) -> Result<Found, SurfaceError> {
         let branch = branch_of(output)?;
-        match self.standing(&branch, output) {
-            Ok(Standing::Ours(tip)) => Ok(Found::At(remote_id(&branch, &tip))),
+        match self.branch_status(&branch, output) {
+            Ok(BranchStatus::Ours(tip)) => Ok(Found::At(remote_id(&branch, &tip))),
             // A branch of that name with other marks does not carry this output. Sending it will be refused.
-            Ok(Standing::Absent | Standing::Taken(_)) => Ok(Found::Absent),
+            Ok(BranchStatus::Absent | BranchStatus::Taken(_)) => Ok(Found::Absent),
             Err(error) => Err(failed(SurfaceErrorKind::Retryable, &error)),
         }
     }
@@ -178,10 +178,10 @@ impl Place {
             .create_branch(&self.remote, &branch, &commit)
         {
             Ok(()) => Ok(remote_id(&branch, &commit)),
-            Err(error) if matches!(error.problem(), Problem::BranchTaken { .. }) => {
+            Err(error) if matches!(error.problem(), GitProblem::BranchTaken { .. }) => {
                 // Two sends of one output may race, or the reply to an earlier push was lost: then the branch is ours.
-                match self.standing(&branch, output) {
-                    Ok(Standing::Ours(tip)) => Ok(remote_id(&branch, &tip)),
+                match self.branch_status(&branch, output) {
+                    Ok(BranchStatus::Ours(tip)) => Ok(remote_id(&branch, &tip)),
                     Ok(_) => Err(failed(SurfaceErrorKind::Refused, &error)),
                     Err(error) => Err(failed(SurfaceErrorKind::Ambiguous, &error)),
                 }
@@ -190,9 +190,9 @@ impl Place {
         }
     }
 
-    fn standing(&self, branch: &RefName, output: &Output) -> Result<Standing, GitError> {
+    fn branch_status(&self, branch: &RefName, output: &Output) -> Result<BranchStatus, GitError> {
         self.repository
-            .standing(&self.remote, branch, output.key.as_str())
+            .branch_status(&self.remote, branch, output.key.as_str())
     }
 }
 

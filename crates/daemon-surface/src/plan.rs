@@ -4,7 +4,9 @@ use std::fmt;
 
 use daemon_engine::{NewOutput, OutputKey, OutputState};
 use daemon_event::{ActivationId, DaemonKey};
-use daemon_repo::{Changes, GitError, Mark, Problem, RefName, Worktree, daemon_branch};
+use daemon_repo::{
+    CommitMark, GitError, GitProblem, RefName, Worktree, WorktreeChanges, daemon_branch,
+};
 use jiff::Timestamp;
 
 use crate::check::{BranchRefusal, BranchRules, check_branch, check_target, check_text};
@@ -47,7 +49,7 @@ impl fmt::Debug for BranchPlan<'_> {
 /// output.
 pub fn plan_branch(
     worktree: &Worktree,
-    changes: &Changes,
+    changes: &WorktreeChanges,
     plan: &BranchPlan<'_>,
     rules: &BranchRules,
 ) -> Result<NewOutput, GitError> {
@@ -68,7 +70,7 @@ pub fn plan_branch(
         let state = OutputState::Refused;
         return Ok(output("{}".to_owned(), None, state, Some(refusal)));
     }
-    let mark = Mark {
+    let mark = CommitMark {
         daemon: daemon.clone(),
         activation: plan.activation.clone(),
         output: key.as_str().into(),
@@ -83,7 +85,7 @@ pub fn plan_branch(
 /// Runs every check.
 fn check(
     worktree: &Worktree,
-    changes: &Changes,
+    changes: &WorktreeChanges,
     target: &RefName,
     plan: &BranchPlan<'_>,
     rules: &BranchRules,
@@ -95,7 +97,7 @@ fn check(
         return Ok(shape);
     }
     let lines = match worktree.added_lines(changes) {
-        Err(error) if matches!(error.problem(), Problem::TooMuchOutput) => {
+        Err(error) if matches!(error.problem(), GitProblem::TooMuchOutput) => {
             return Ok(Err(BranchRefusal::Unsearchable));
         }
         lines => lines?,

@@ -11,7 +11,7 @@ use daemon_host::policy::RunPolicy;
 use daemon_host::random;
 use daemon_host::registration::{self, Reading};
 use daemon_registry::Registered;
-use daemon_repo::{Content, Git, Repository};
+use daemon_repo::{DaemonContent, Git, Repository};
 use daemon_store::{EventRow, Matching};
 use jiff::Timestamp;
 
@@ -188,7 +188,7 @@ impl<'a> PreviewDaemon<'a> {
         now: Timestamp,
     ) -> Result<Built, CommandFailure> {
         let source = self.daemon.source.as_ref().map(|source| &source.content);
-        let Some(Content::Text(file)) = source else {
+        let Some(DaemonContent::Text(file)) = source else {
             return Err(CommandFailure::bug("the previewed daemon has no file"));
         };
         build(&Ingredients {

@@ -212,7 +212,7 @@ fn source(daemon: &Registered) -> Result<(Arc<[u8]>, daemon_repo::SupportTree), 
         .as_ref()
         .ok_or_else(|| Refusal::repository(&daemon.row.key.repo))?;
     match &source.content {
-        daemon_repo::Content::Text(bytes) => Ok((Arc::clone(bytes), source.support.clone())),
+        daemon_repo::DaemonContent::Text(bytes) => Ok((Arc::clone(bytes), source.support.clone())),
         _ => Err(Refusal::final_("its file could not be read")),
     }
 }

@@ -1,4 +1,4 @@
-//! Which directories have changed, and whether mounts have.
+//! Detects changed directories and mounts.
 
 use std::collections::{BTreeSet, HashMap};
 use std::mem::MaybeUninit;
@@ -12,22 +12,22 @@ use rustix::fs::inotify::{
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-/// Inotify events are read in blocks of this size; the largest has a header and a name of 255 bytes.
+/// The size of a read of inotify events, in bytes; the largest event has a header and a name of 255 bytes.
 const BLOCK: usize = 4096;
 
-/// The changes of watched directories: entries that come, go or change their mode, and the directories' own modes.
-pub(super) struct Changes {
+/// The changes of watched directories: entries that are added, removed or change their mode, and the directories' own modes.
+pub(super) struct WatchedChanges {
     /// `None` if a directory could not be watched, for example because no watch is available.
     inotify: Option<OwnedFd>,
     /// The paths of each watch; a directory that was moved, or is mounted twice, has several.
     watched: HashMap<i32, BTreeSet<PathBuf>>,
-    /// Watches from before [`Changes::again`].
+    /// Watches from before the last [`WatchedChanges::again`].
     earlier: Vec<i32>,
     most: usize,
 }
 
-impl Changes {
-    /// Begins without a directory; at most `most` can be watched.
+impl WatchedChanges {
+    /// Creates an empty set of watches, of at most `most` directories.
     pub(super) fn new(most: usize) -> Self {
         Self {
             inotify: init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok(),
@@ -37,8 +37,8 @@ impl Changes {
         }
     }
 
-    /// Begins again without a directory. The kernel takes 10 to 20 ms to close an instance of inotify, so that it is kept, with
-    /// the watches until [`Changes::remove_unused`].
+    /// Starts over with no directories. The kernel takes 10 to 20 ms to close an instance of inotify, so it is kept, with the watches
+    /// until [`WatchedChanges::remove_unused`].
     pub(super) fn again(mut self, most: usize) -> Self {
         self.take();
         if self.inotify.is_none() {
@@ -48,7 +48,7 @@ impl Changes {
         Self { most, ..self }
     }
 
-    /// Removes the watches of directories that were not watched again.
+    /// Removes the watches of directories that were not added again.
     pub(super) fn remove_unused(&mut self) {
         let earlier = std::mem::take(&mut self.earlier);
         let Some(inotify) = &self.inotify else {
@@ -58,12 +58,12 @@ impl Changes {
             if self.watched.contains_key(&watch) {
                 continue;
             }
-            // The watch of a directory that was removed is gone already.
+            // The kernel has removed the watch already if the directory was removed.
             remove_watch(inotify, watch).unwrap_or(());
         }
     }
 
-    /// Notes what changes in a directory from now on.
+    /// Watches a directory from now on.
     pub(super) fn watch(&mut self, directory: &Path) {
         let Some(inotify) = &self.inotify else {
             return;
@@ -89,17 +89,17 @@ impl Changes {
         }
     }
 
-    /// Reports whether every directory is watched.
+    /// Whether every added directory is watched.
     pub(super) fn are_known(&self) -> bool {
         self.inotify.is_some()
     }
 
-    /// Returns how many watches of the kernel are in use.
+    /// Returns the number of the kernel's watches in use.
     pub(super) fn n_watches(&self) -> usize {
         self.watched.len()
     }
 
-    /// Returns the directories that have changed since the last call, or `None` if they are not known.
+    /// Returns the directories that have changed since the last call, or `None` if they are unknown.
     pub(super) fn take(&mut self) -> Option<BTreeSet<PathBuf>> {
         let mut acc = BTreeSet::new();
         let mut is_complete = true;
@@ -124,9 +124,9 @@ impl Changes {
     }
 }
 
-/// The mounts of this process. Inotify does not report them.
+/// The mounts of this process, which inotify does not report.
 pub(super) struct Mounts {
-    /// `None` if the table cannot be read.
+    /// The content of the table; `None` if it cannot be read.
     table: Option<OwnedFd>,
 }
 
@@ -138,7 +138,7 @@ impl Mounts {
         }
     }
 
-    /// Reports whether something was mounted or unmounted since the last call.
+    /// Whether something was mounted or unmounted since the last call.
     pub(super) fn have_changed(&self) -> bool {
         let Some(table) = &self.table else {
             return false;
@@ -185,7 +185,7 @@ mod tests {
             fs::write(root.join("old"), "").unwrap();
             fs::write(root.join("other"), "").unwrap();
             fs::create_dir(root.join("below")).unwrap();
-            let mut seen = Changes::new(1);
+            let mut seen = WatchedChanges::new(1);
             seen.watch(root);
             fs::read(root.join("old")).unwrap();
             let none = Some(BTreeSet::new());
@@ -202,11 +202,11 @@ mod tests {
 
     #[test]
     fn without_a_watch_for_every_directory_no_change_is_known() {
-        let mut absent = Changes::new(1);
+        let mut absent = WatchedChanges::new(1);
         absent.watch(Path::new("/absent"));
         let scratch = tempfile::tempdir().unwrap();
         fs::create_dir(scratch.path().join("below")).unwrap();
-        let mut too_many = Changes::new(1);
+        let mut too_many = WatchedChanges::new(1);
         too_many.watch(scratch.path());
         assert!(too_many.are_known());
         too_many.watch(&scratch.path().join("below"));
@@ -222,7 +222,7 @@ mod tests {
         for directory in [&kept, &left] {
             fs::create_dir(directory).unwrap();
         }
-        let mut first = Changes::new(2);
+        let mut first = WatchedChanges::new(2);
         first.watch(&kept);
         first.watch(&left);
         fs::write(kept.join("before"), "").unwrap();

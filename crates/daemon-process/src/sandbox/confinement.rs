@@ -19,7 +19,7 @@ use seccompiler::{
 
 use super::system;
 
-/// The oldest Landlock that can refuse to truncate a file.
+/// The oldest version of Landlock that can deny truncation of a file.
 pub(super) const OLDEST_ABI: i32 = 3;
 
 pub(super) const DEVICES: [&str; 5] = [
@@ -30,7 +30,7 @@ pub(super) const DEVICES: [&str; 5] = [
     "/dev/urandom",
 ];
 
-/// Rules and filter, built before the child starts so that it only makes system calls.
+/// Landlock rules and a filter, built before the child starts, so that the child makes only system calls.
 #[derive(Debug)]
 pub(crate) struct Confinement {
     rules: OwnedFd,
@@ -38,12 +38,12 @@ pub(crate) struct Confinement {
     processes: Processes,
 }
 
-/// Whose process table is mounted at `/proc`.
+/// The process table mounted at `/proc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Processes {
-    /// That of this process.
+    /// The table of this process's namespace.
     Shared,
-    /// One that is mounted after the rules are built, and gets its rule from the child.
+    /// A table that is mounted after the rules are built; the child adds the rule for it.
     Own,
 }
 
@@ -63,7 +63,7 @@ impl Confinement {
         })
     }
 
-    /// Confines the calling process for good; makes system calls only.
+    /// Confines the calling process permanently. Makes only system calls.
     pub(crate) fn apply(&self) -> Result<(), Errno> {
         give_up_privileges()?;
         if self.processes == Processes::Own {
@@ -79,10 +79,10 @@ impl Confinement {
     }
 }
 
-/// Takes every capability from the calling process, and the ways to new ones; makes system calls only.
+/// Drops all capabilities of the calling process, and the ways to regain them. Makes only system calls.
 pub(super) fn give_up_privileges() -> Result<(), Errno> {
     set_no_new_privs(true)?;
-    // Root reads the environment of any process whatever Landlock says; without capabilities it is a user like any other.
+    // Root can read the environment of any process in spite of Landlock; without capabilities it is like any other user.
     let none = CapabilitySet::empty();
     let sets = CapabilitySets {
         effective: none,
@@ -127,8 +127,8 @@ fn rules(
     Ok(rules)
 }
 
-/// Adds a rule about a path, unless it could not be opened. The wrapper asks for the kind of each path, twice, which takes as
-/// long as the rules.
+/// Adds a rule for a path; ignores a path that cannot be opened. The wrapper of the `landlock` crate determines the kind of each path
+/// twice, which takes as long as the rules themselves.
 fn allow(
     rules: &OwnedFd,
     opened: Result<OwnedFd, Errno>,
@@ -138,20 +138,20 @@ fn allow(
         return Ok(());
     };
     match add_rule(rules, &path, access) {
-        // Of a file, some of the rights mean nothing.
+        // Some of the rights do not apply to a file.
         Err(Errno::INVAL) => add_rule(rules, &path, access & AccessFs::from_file(ABI::V1)),
         added => added,
     }
 }
 
-/// Returns the version of Landlock, or `None` where there is none.
+/// Returns the version of Landlock; `None` if the kernel has none.
 #[expect(
     unsafe_code,
     reason = "no wrapper asks for the version without building rules"
 )]
 pub(super) fn landlock_abi() -> Option<i32> {
     const VERSION: libc::c_long = 1;
-    // SAFETY: with this flag the kernel takes a null pointer of size 0 and returns a number.
+    // SAFETY: with this flag the kernel accepts a null pointer of size 0 and returns a number.
     let abi = unsafe {
         libc::syscall(
             libc::SYS_landlock_create_ruleset,
@@ -180,20 +180,20 @@ fn restrict_self(rules: &OwnedFd) -> Result<(), Errno> {
     succeeded(answer)
 }
 
-/// What the kernel reads of a rule about a path.
+/// A rule about a path, in the form that the kernel reads.
 #[repr(C, packed)]
 struct PathRule {
     allowed: u64,
     parent: i32,
 }
 
-/// Lets `/proc` be read as it stands for the calling process.
+/// Allows reading `/proc` as it is visible to the calling process.
 fn allow_reading_processes(rules: &OwnedFd) -> Result<(), Errno> {
     let processes = rustix::fs::open(c"/proc", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     add_rule(rules, &processes, AccessFs::from_read(ABI::V1))
 }
 
-/// Adds a rule about one path; makes system calls only.
+/// Adds a rule about one path. Makes only system calls.
 #[expect(
     unsafe_code,
     reason = "the wrapper takes rules only before they are handed out, and a process table is mounted after that"
@@ -205,7 +205,7 @@ fn add_rule(rules: &OwnedFd, path: &OwnedFd, access: BitFlags<AccessFs>) -> Resu
         allowed: access.bits(),
         parent: path.as_raw_fd(),
     };
-    // SAFETY: both descriptors are open, and the rule has the form that this kind of rule has.
+    // SAFETY: both descriptors are open, and the structure has the layout of this kind of rule.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_landlock_add_rule,
@@ -226,7 +226,7 @@ fn succeeded(answer: libc::c_long) -> Result<(), Errno> {
     Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL))
 }
 
-/// Calls that reach into other processes, change the machine, or get around the other rules.
+/// Calls that access other processes, change the machine, or circumvent the other rules.
 const REFUSED: [libc::c_long; 31] = [
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -261,10 +261,10 @@ const REFUSED: [libc::c_long; 31] = [
     libc::SYS_acct,
 ];
 
-/// On x86-64 every call has a twin with this bit in its number, which programs of another ABI use.
+/// On x86-64, the bit in the number of each call's x32 twin, which programs of that ABI use.
 const X32_TWIN: u32 = 0x4000_0000;
 
-/// Puts before a filter that a twin of any call fails: naming them all would make the filter twice as long.
+/// Prepends a check to a filter by which the twin of any call fails: listing them all would double the filter's length.
 fn without_twins(filter: BpfProgram, errno: u32) -> BpfProgram {
     let step = |code: u32, jf, k| sock_filter {
         code: u16::try_from(code).expect("instructions have 16 bits"),
@@ -272,7 +272,7 @@ fn without_twins(filter: BpfProgram, errno: u32) -> BpfProgram {
         jf,
         k,
     };
-    // The number of the call is the first word of what a filter sees.
+    // The number of the call is the first word of the filter's input.
     let twins = [
         step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
         step(libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K, 1, X32_TWIN),
@@ -285,8 +285,8 @@ fn without_twins(filter: BpfProgram, errno: u32) -> BpfProgram {
     twins.into_iter().chain(filter).collect()
 }
 
-/// Matches a call that would change the limit which marks the processes of a run: the limit's number is one argument, and another,
-/// where there is one, is not null.
+/// Matches a call that would change the limit used as the mark of a run's processes: one argument is the number of the limit, and
+/// another, if there is one, is not null.
 fn mark(limit: u8, new: Option<u8>) -> io::Result<SeccompRule> {
     let dword = SeccompCmpArgLen::Dword;
     let number = u64::from(libc::RLIMIT_LOCKS);
@@ -300,8 +300,8 @@ fn mark(limit: u8, new: Option<u8>) -> io::Result<SeccompRule> {
         .map_err(io::Error::other)
 }
 
-/// Calls that name memory and queues of any process of the same user by a number that everybody can read, or by a name
-/// outside the file system. A namespace of their own isolates them, where there is one.
+/// Calls that access memory and queues of any process of the same user, by a number that every process can read or by a name outside
+/// the file system. A namespace isolates them, if the child has its own.
 const SHARED_OBJECTS: [libc::c_long; 13] = [
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -318,10 +318,10 @@ const SHARED_OBJECTS: [libc::c_long; 13] = [
     libc::SYS_mq_unlink,
 ];
 
-/// Calls that change the scheduling or limits of a process, and which argument is its number, 0 for the caller.
+/// Calls that change the scheduling or limits of a process, with the index of the argument that has its id; 0 is the caller.
 ///
-/// A filter cannot compare the number with that of the caller, so where other runs can be reached the caller's own is refused
-/// as well. In a process namespace the number is always of a process of the same run.
+/// A filter cannot compare the argument with the caller's id. So if other runs are visible, the caller's own id is denied as well. In a
+/// process namespace, every id belongs to the same run.
 const BY_NUMBER: [(libc::c_long, u8); 7] = [
     (libc::SYS_setpriority, 1),
     (libc::SYS_ioprio_set, 1),
@@ -332,12 +332,12 @@ const BY_NUMBER: [(libc::c_long, u8); 7] = [
     (libc::SYS_sched_setattr, 0),
 ];
 
-/// The bits of a socket's type that are no flags.
+/// The bits of a socket's type that are not flags.
 const SOCKET_TYPE: u64 = 0xf;
-/// What `ioprio_set` calls all processes of a user.
+/// The value by which `ioprio_set` addresses all processes of a user.
 const IOPRIO_WHO_USER: i32 = 3;
 
-/// Matches a call by these conditions on its arguments, all of them.
+/// Matches a call if all of these conditions on its arguments hold.
 fn calls<const N: usize>(conditions: [(u8, SeccompCmpOp, i32); N]) -> io::Result<SeccompRule> {
     let conditions = conditions.into_iter().map(|(argument, is, number)| {
         let number = u64::from(number.unsigned_abs());
@@ -349,13 +349,13 @@ fn calls<const N: usize>(conditions: [(u8, SeccompCmpOp, i32); N]) -> io::Result
         .map_err(io::Error::other)
 }
 
-/// Builds the filter; fails on an architecture it cannot be built for.
+/// Builds the filter; fails on an unsupported architecture.
 pub(super) fn filter(processes: Processes) -> io::Result<BpfProgram> {
     use SeccompCmpOp::{Eq, MaskedEq, Ne};
 
     let errno = u32::try_from(libc::EPERM).expect("error numbers are positive");
-    // Landlock sees neither a connection to a socket by its path, and the host's own socket is such a path, nor a datagram,
-    // which one of a pair can send anywhere: a raw one is a datagram socket too.
+    // Landlock does not restrict connections to a socket by its path, such as the host's own socket, nor datagrams, which one socket
+    // of a pair can send to any address. A raw socket of this family is a datagram socket too.
     let pair = |kind| calls([(0, Eq, libc::AF_UNIX), (1, MaskedEq(SOCKET_TYPE), kind)]);
     let user = libc::PRIO_USER.cast_signed();
     let mut refused = vec![
@@ -377,7 +377,7 @@ pub(super) fn filter(processes: Processes) -> io::Result<BpfProgram> {
     for (call, rule) in refused {
         rules.entry(call).or_default().push(rule?);
     }
-    // A call without conditions is refused whatever its arguments are.
+    // A call without conditions is denied for all arguments.
     rules.extend(always.into_iter().map(|call| (call, Vec::new())));
     let architecture = std::env::consts::ARCH
         .try_into()

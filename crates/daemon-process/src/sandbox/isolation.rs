@@ -1,4 +1,4 @@
-//! Level 3: namespaces, and what holds them.
+//! Level 3: namespaces, and the process that keeps them.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -14,28 +14,30 @@ use super::confinement::{Confinement, Processes, unsupported};
 use super::namespaces::{Builder, KeeperChild};
 use super::root::Root;
 use crate::process_table::RUN_MARKER;
-use crate::spawn::{Child, Entrance, Failed, Image, Stack, clone_and_wait, end, null, pipe, reap};
+use crate::spawn::{
+    ChildStart, Entrance, Failed, Image, Stack, clone_and_wait, end, null, pipe, reap,
+};
 
-/// What keeps the namespaces: it reads until this process closes the other end of its input, by will or by dying.
+/// The program of the keeper: it reads until this process closes the other end of its input, or ends.
 const KEEPERS: [&str; 2] = ["/bin/cat", "/usr/bin/cat"];
 
-/// Namespaces that are ready to be made for one child.
+/// The namespaces prepared for one child.
 #[derive(Debug)]
 pub(crate) struct Isolation {
     pub(super) root: Root,
     pub(super) network: Network,
-    /// How the one user and the one group of the child are called inside: as outside.
+    /// The maps of the child's only user and group, which have the same numbers inside and outside.
     pub(super) users: String,
     pub(super) groups: String,
     confinement: Confinement,
     keeper: Image,
 }
 
-/// The first process of a child's namespaces, with whose end all others end.
+/// The first process of a child's namespaces; when it ends, the kernel ends all others.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct NamespaceKeeper {
     pub(crate) pid: Pid,
-    // Closed when this process is gone, however that came.
+    // Closed when this process ends, in any way.
     _life: OwnedFd,
 }
 
@@ -64,12 +66,12 @@ impl Isolation {
         &self.confinement
     }
 
-    /// Makes the namespaces and starts a child in them, returning it and what holds them.
+    /// Creates the namespaces and starts a child in them; returns the child and the keeper.
     pub(crate) fn start(
         &self,
-        child: &Child<'_>,
+        child: &ChildStart<'_>,
         entrance: Option<Entrance<'_>>,
-    ) -> io::Result<(Pid, Keeper)> {
+    ) -> io::Result<(Pid, NamespaceKeeper)> {
         let (reading, life) = pipe()?;
         let null = null(OFlags::RDWR)?;
         let builder = Builder {
@@ -91,7 +93,7 @@ impl Isolation {
         if self.network == Network::Loopback {
             flags |= libc::CLONE_NEWNET;
         }
-        // The builder is this process's child only until both of its own are, which it starts in its parent's name.
+        // The builder starts both processes as children of its parent, and is a child of this process itself only until then.
         reap(clone_and_wait(
             flags,
             entrance,
@@ -103,13 +105,13 @@ impl Isolation {
         match (builder.child_pid.get(), builder.keeper_pid.get(), error) {
             (Some(child), Some(keeper), None) => Ok((
                 child,
-                Keeper {
+                NamespaceKeeper {
                     pid: keeper,
                     _life: life,
                 },
             )),
             (child, keeper, error) => {
-                // The keeper's end waits for that of all others to be seen.
+                // The keeper ends only after the kernel has ended all others.
                 for pid in child.into_iter().chain(keeper) {
                     end(pid)?;
                 }

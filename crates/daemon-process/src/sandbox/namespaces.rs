@@ -1,4 +1,4 @@
-//! The part of making namespaces that runs in the borrowed memory of this process: it makes system calls and nothing else.
+//! Creates namespaces in memory shared with this process; makes only system calls.
 
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_int};
@@ -21,15 +21,15 @@ use super::confinement::give_up_privileges;
 use super::isolation::Isolation;
 use super::root::{Access, MOST_MOUNTS, Mount, Place, Root};
 use crate::spawn::{
-    Body, Child, ChildSignals, Failed, Image, Stack, Step, clone_and_wait, die_with,
+    Body, ChildSignals, ChildStart, Failed, Image, Stack, StartStep, clone_and_wait, die_with,
     inherit_no_descriptors, reset_signals,
 };
 
-/// The process that makes the namespaces, and starts two in them that are children of its own parent.
+/// The process that creates the namespaces and starts two processes in them, as children of its own parent.
 pub(super) struct Builder<'a> {
     pub(super) isolation: &'a Isolation,
     pub(super) keeper: KeeperChild<'a>,
-    pub(super) child: &'a Child<'a>,
+    pub(super) child: &'a ChildStart<'a>,
     pub(super) stack: Cell<Option<Stack>>,
     pub(super) keeper_pid: Cell<Option<Pid>>,
     pub(super) child_pid: Cell<Option<Pid>>,
@@ -38,7 +38,7 @@ pub(super) struct Builder<'a> {
 
 impl Body for Builder<'_> {
     fn run(&self) -> c_int {
-        // Taken out and put back, since the memory is the parent's to give back.
+        // Taken out and put back, because the memory belongs to the parent.
         let Some(mut stack) = self.stack.take() else {
             return 1;
         };
@@ -55,35 +55,35 @@ impl Body for Builder<'_> {
 }
 
 impl Builder<'_> {
-    fn build(&self, stack: &mut Stack) -> Result<(), (Step, Errno)> {
+    fn build(&self, stack: &mut Stack) -> Result<(), (StartStep, Errno)> {
         let at = |step| move |error| (step, error);
-        keep_identity(self.isolation).map_err(at(Step::Identity))?;
-        unshare_processes().map_err(at(Step::Namespaces))?;
+        keep_identity(self.isolation).map_err(at(StartStep::Identity))?;
+        unshare_processes().map_err(at(StartStep::Namespaces))?;
         let root = &self.isolation.root;
         build_root(root)?;
-        // The first process of a process namespace: it alone can mount that namespace's table, while the old one can be seen.
-        let keeper = start(stack, &self.keeper).map_err(at(Step::Keep))?;
+        // The first process of a process namespace. It alone can mount the namespace's table, while the old one is visible.
+        let keeper = start(stack, &self.keeper).map_err(at(StartStep::Keep))?;
         self.keeper_pid.set(Some(keeper));
         if self.keeper.failed.is_noted() {
             return Ok(());
         }
-        enter(root).map_err(at(Step::Enter))?;
+        enter(root).map_err(at(StartStep::Enter))?;
         if self.isolation.network == Network::Loopback {
-            start_loopback().map_err(at(Step::Loopback))?;
+            start_loopback().map_err(at(StartStep::Loopback))?;
         }
-        let child = start(stack, self.child).map_err(at(Step::Start))?;
+        let child = start(stack, self.child).map_err(at(StartStep::Start))?;
         self.child_pid.set(Some(child));
         Ok(())
     }
 }
 
-/// Starts a process that is a child of the calling process's parent.
+/// Starts a process as a child of the calling process's parent.
 fn start<B: Body>(stack: &mut Stack, body: &B) -> Result<Pid, Errno> {
     let started = clone_and_wait(libc::CLONE_PARENT, None, stack, body);
     started.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))
 }
 
-/// Makes the calling process the same user and group inside its user namespace as outside.
+/// Maps the user and group of the calling process to the same numbers inside its user namespace.
 fn keep_identity(isolation: &Isolation) -> Result<(), Errno> {
     write(c"/proc/self/setgroups", "deny")?;
     write(c"/proc/self/uid_map", &isolation.users)?;
@@ -95,7 +95,7 @@ fn write(path: &CStr, text: &str) -> Result<(), Errno> {
     rustix::io::write(&file, text.as_bytes()).map(|_| ())
 }
 
-/// Puts what the calling process starts from here on into a process namespace.
+/// Moves the future children of the calling process into a new process namespace.
 #[expect(
     unsafe_code,
     reason = "the wrapper is unsafe too, for flags that are not used here"
@@ -114,31 +114,31 @@ fn succeeded(answer: c_int) -> Result<(), Errno> {
     Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL))
 }
 
-/// Mounts everything in its place below the new root.
-fn build_root(root: &Root) -> Result<(), (Step, Errno)> {
+/// Mounts everything at its place below the new root.
+fn build_root(root: &Root) -> Result<(), (StartStep, Errno)> {
     let at = |step| move |error| (step, error);
-    // The new root may hide some of it, so all of it is held before.
+    // The new root may hide some of the sources, so all of them are opened before.
     let mut sources = [const { None }; MOST_MOUNTS];
     for (source, mount) in sources.iter_mut().zip(&root.mounts) {
-        *source = Some(hold(mount).map_err(at(Step::Sources))?);
+        *source = Some(hold(mount).map_err(at(StartStep::Sources))?);
     }
     let propagation = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change(c"/", propagation).map_err(at(Step::Root))?;
+    mount_change(c"/", propagation).map_err(at(StartStep::Root))?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     let options = c"mode=755,size=4m";
-    mount(c"tmpfs", &*root.base, c"tmpfs", flags, options).map_err(at(Step::Root))?;
+    mount(c"tmpfs", &*root.base, c"tmpfs", flags, options).map_err(at(StartStep::Root))?;
     for place in &root.places {
-        make(place).map_err(at(Step::Places))?;
+        make(place).map_err(at(StartStep::Places))?;
     }
     for (source, mount) in sources.iter().zip(&root.mounts) {
         let Some(source) = source else { continue };
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
-        move_mount(source, c"", CWD, &*mount.target, flags).map_err(at(Step::Mounts))?;
+        move_mount(source, c"", CWD, &*mount.target, flags).map_err(at(StartStep::Mounts))?;
     }
     Ok(())
 }
 
-/// Takes hold of a part of the file system, as it will be mounted.
+/// Opens a part of the file system as a mount to be attached later.
 fn hold(mount: &Mount) -> Result<OwnedFd, Errno> {
     const READ_ONLY: u64 = 1;
     const NO_SETUID: u64 = 2;
@@ -158,7 +158,7 @@ fn hold(mount: &Mount) -> Result<OwnedFd, Errno> {
     Ok(tree)
 }
 
-/// What the kernel reads of the attributes of a mount.
+/// The attributes of a mount, in the form that the kernel reads.
 #[repr(C)]
 struct MountAttributes {
     set: u64,
@@ -180,7 +180,7 @@ fn set_attributes(
         propagation: 0,
         user_namespace: 0,
     };
-    // SAFETY: the path ends with a NUL, and the attributes have the form and the size that the call reads.
+    // SAFETY: the path is null-terminated, and the attributes have the layout and the size that the call reads.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
@@ -209,18 +209,18 @@ fn make(place: &Place) -> Result<(), Errno> {
     }
 }
 
-/// Makes the new root the root, and lets go of the old one.
+/// Makes the new root the root directory and detaches the old one.
 fn enter(root: &Root) -> Result<(), Errno> {
     const READ_ONLY: u64 = 1;
     chdir(&*root.base)?;
-    // The old root is stacked on the new one, where it is taken off again.
+    // `pivot_root` stacks the old root on the new one, from where it is detached.
     pivot_root(c".", c".")?;
     unmount(c".", UnmountFlags::DETACH)?;
     chdir(c"/")?;
     set_attributes(CWD, c"/", 0, READ_ONLY)
 }
 
-/// Brings up the loopback of the network namespace of the calling process.
+/// Activates the loopback interface of the calling process's network namespace.
 #[expect(unsafe_code, reason = "no wrapper changes the flags of an interface")]
 fn start_loopback() -> Result<(), Errno> {
     let socket = socket_with(
@@ -236,7 +236,7 @@ fn start_loopback() -> Result<(), Errno> {
     }
     let up = libc::IFF_UP | libc::IFF_RUNNING;
     request.ifr_ifru.ifru_flags = up as libc::c_short;
-    // SAFETY: the request is one about the flags of an interface, which the call reads.
+    // SAFETY: the request is about the flags of an interface, which the call reads.
     let answer = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw mut request) };
     succeeded(answer)
 }
@@ -254,9 +254,9 @@ impl Body for KeeperChild<'_> {
     fn run(&self) -> c_int {
         let error = match self.prepare() {
             Ok(()) => {
-                // What loses its parent in the namespace becomes the keeper's, who asks for the end of none.
+                // Orphans of the namespace become children of the keeper, which never waits for a child.
                 reset_signals(ChildSignals::ReapNothing);
-                (Step::Keep, self.image.run())
+                (StartStep::Keep, self.image.run())
             }
             Err(error) => error,
         };
@@ -266,17 +266,18 @@ impl Body for KeeperChild<'_> {
 }
 
 impl KeeperChild<'_> {
-    fn prepare(&self) -> Result<(), (Step, Errno)> {
+    fn prepare(&self) -> Result<(), (StartStep, Errno)> {
         let at = |step| move |error| (step, error);
-        die_with(None).map_err(at(Step::Tie))?;
-        setsid().map_err(at(Step::Group))?;
+        die_with(None).map_err(at(StartStep::Tie))?;
+        setsid().map_err(at(StartStep::Group))?;
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-        mount(c"proc", &**self.processes, c"proc", flags, None).map_err(at(Step::Processes))?;
+        mount(c"proc", &**self.processes, c"proc", flags, None)
+            .map_err(at(StartStep::Processes))?;
         dup2_stdin(self.input)
             .and_then(|()| dup2_stdout(self.null))
             .and_then(|()| dup2_stderr(self.null))
-            .map_err(at(Step::Streams))?;
+            .map_err(at(StartStep::Streams))?;
         inherit_no_descriptors();
-        give_up_privileges().map_err(at(Step::Confine))
+        give_up_privileges().map_err(at(StartStep::Confine))
     }
 }

@@ -1,4 +1,4 @@
-//! Which level this machine offers.
+//! Determines the isolation level that this machine supports.
 
 use std::io;
 use std::path::Path;
@@ -13,27 +13,27 @@ use crate::spawn::{Group, Image, Input, Recipe, end, reap, spawn};
 use crate::supervisor::Leaders;
 use crate::{ExitStatus, supervisor::ChildLimits};
 
-/// What a machine offers, and why not more.
+/// The isolation that a machine supports, and the reason why not more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxReport {
-    /// The highest level a child can be given here.
+    /// The highest supported level.
     pub level: SandboxLevel,
-    /// What provides the level and what is missing for the next, for people to read.
+    /// The features that provide the level, and what is missing for the next one, as text for people.
     pub detail: String,
-    /// What provides level 2, where it can be reached.
+    /// The features that provide level 2, if it is supported.
     pub confined: Option<String>,
 }
 
-/// How long a program that does nothing may take to do it.
+/// The timeout for a program that does nothing.
 const PATIENCE: Timespec = Timespec {
     tv_sec: 10,
     tv_nsec: 0,
 };
 const MARKER: &str = "sandbox-probe";
 
-/// Finds out which level a child can be given, by giving it to children; later calls return what the first one found.
+/// Determines the supported level by starting a child at each level; later calls return the first result.
 ///
-/// A child of level 3 is tried with a network namespace of its own, so that the answer holds for it with and without one.
+/// Level 3 is tried with a network namespace, so that the result holds with and without one.
 pub fn probe() -> SandboxReport {
     static REPORT: OnceLock<SandboxReport> = OnceLock::new();
     let found = || {
@@ -56,7 +56,7 @@ pub fn probe() -> SandboxReport {
     REPORT.get_or_init(found).clone()
 }
 
-/// What the kernel says of itself.
+/// The kernel's name and release.
 struct Kernel {
     abi: Option<i32>,
     filter_error: Option<String>,
@@ -73,7 +73,7 @@ fn works(sandbox: &Sandbox) -> io::Result<()> {
         control_group: None,
         sandbox: sandbox.prepare(MARKER)?,
     };
-    // Held to the end, so that no supervisor of this process takes the child for an orphan and reaps it.
+    // Locked until the end, so that no supervisor of this process takes the child for an orphan and reaps it.
     let _leaders = Leaders::lock();
     let spawned = spawn(&recipe)?;
     let process = pidfd_open(spawned.pid, PidfdFlags::empty())?;

@@ -1,4 +1,4 @@
-//! The root directory of an isolated child: nothing but what it may see.
+//! The root directory of an isolated child, which contains only the paths it can see.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr};
@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use super::confinement::{DEVICES, unsupported};
 use super::system::SYSTEM;
 
-/// More than any run has, and few enough to be held in an array.
+/// The maximum number of mounts: more than any run has, and few enough for a fixed array.
 pub(super) const MOST_MOUNTS: usize = 128;
 
-/// Directories under which the root may be put together; in the child it hides what is there.
+/// Directories in which the root may be assembled; in the child, the root hides their content.
 const BASES: [&str; 5] = ["/tmp", "/run", "/mnt", "/srv", "/var"];
-/// What programs look for in addition to the devices.
+/// Links that programs expect in addition to the devices.
 const LINKS: [(&str, &str); 4] = [
     ("/proc/self/fd", "dev/fd"),
     ("/proc/self/fd/0", "dev/stdin"),
@@ -23,16 +23,16 @@ const LINKS: [(&str, &str); 4] = [
 ];
 const PROCESSES: &str = "/proc";
 
-/// What is to be made, with every path in the form the kernel takes.
+/// The planned root, with every path in the form that the kernel reads.
 #[derive(Debug)]
 pub(super) struct Root {
     /// The directory that becomes the root.
     pub(super) base: CString,
-    /// Places to be made, in order.
+    /// Mount points to be created, in order.
     pub(super) places: Vec<Place>,
-    /// What is mounted at them, in order.
+    /// The mounts, in order.
     pub(super) mounts: Vec<Mount>,
-    /// Where the process table is mounted.
+    /// The mount point of the process table.
     pub(super) processes: CString,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Mount {
     pub(super) access: Access,
 }
 
-/// What may be done with what is mounted.
+/// The permitted access to a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
@@ -59,10 +59,10 @@ pub(super) enum Access {
 }
 
 impl Root {
-    /// Plans a root that shows the system, `readable` and `writable`; paths that do not exist are left out.
+    /// Plans a root with the system, `readable` and `writable` paths; paths that do not exist are ignored.
     ///
     /// # Errors
-    /// There is no directory to build in, or too much is to be shown.
+    /// Returns an error if there is no directory to assemble it in, or if there are too many mounts.
     pub(super) fn new(readable: &[PathBuf], writable: &[PathBuf]) -> io::Result<Self> {
         let is_directory = |path: &&str| Path::new(path).is_dir();
         let base = BASES.iter().copied().find(is_directory);
@@ -116,7 +116,7 @@ enum Kind {
     File,
 }
 
-/// What must be there to mount on; a path comes before what is below it.
+/// The mount points to create; a path comes before the paths below it.
 #[derive(Default)]
 struct Places {
     kinds: BTreeMap<PathBuf, Kind>,
@@ -137,7 +137,7 @@ impl Places {
     }
 }
 
-/// Returns what is shown, by path: a path comes before what is below it, and what may be changed stays so below.
+/// Returns the mounts by path. A path comes before those below it, and what is below a writable path is writable.
 fn shown(readable: &[PathBuf], writable: &[PathBuf]) -> BTreeMap<PathBuf, Access> {
     let mut acc = BTreeMap::new();
     let all = |paths: &[PathBuf]| -> Vec<PathBuf> {
@@ -168,7 +168,7 @@ fn shown(readable: &[PathBuf], writable: &[PathBuf]) -> BTreeMap<PathBuf, Access
     acc
 }
 
-/// Says whether a path can be shown: it is there, is not the whole machine, and is not of the process table.
+/// Whether a path can be mounted: it exists, and is neither the root of the machine nor part of the process table.
 fn is_shown(path: &Path) -> bool {
     let is_plain = path
         .components()

@@ -1,4 +1,4 @@
-//! What every confined child may read of the machine.
+//! The parts of the machine that every confined child can read.
 
 mod scan;
 
@@ -12,7 +12,7 @@ use super::changes::Mounts;
 pub(super) use scan::{Readable, open_found};
 use scan::{Scan, is_public, now};
 
-/// What programs need in order to run at all. `/proc` is safe to list: what is secret in it requires the right to trace.
+/// The paths that programs need in order to run. `/proc` can be listed safely: its secrets require the right to trace.
 pub(super) const SYSTEM: [&str; 13] = [
     "/usr",
     "/bin",
@@ -28,22 +28,21 @@ pub(super) const SYSTEM: [&str; 13] = [
     "/sys/devices/system/cpu",
     "/sys/fs/cgroup",
 ];
-/// The directories among them, and below them, that a machine's administrator fills, also with secrets and homes.
+/// The directories among and below them that an administrator fills, possibly with secrets and home directories.
 const MIXED: [&str; 3] = ["/etc", "/opt", "/usr/local"];
-/// The most directories that are watched for changes: the kernel has a bound for all programs of a user, 8,192 on a small
-/// machine.
+/// The maximum number of directories watched for changes. The kernel has a limit for all programs of a user: 8,192 on a small machine.
 const MOST_WATCHES: usize = 4096;
 
-/// How a confined child may read a path of the system.
+/// How a confined child can read a path of the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SystemGrant {
-    /// It may read everything in this directory.
+    /// It can read everything in this directory.
     Whole(&'static Path),
-    /// It may read what every user may read in this directory, and the path is such.
+    /// It can read what every user can read in this directory, and the path belongs to that.
     Public(&'static Path),
 }
 
-/// Returns how every confined child may read a path without links, if it may. What does not exist is not public.
+/// Returns how every confined child can read a path without links, or `None` if it cannot. A missing path is not public.
 pub fn system_grant(path: &Path) -> Option<SystemGrant> {
     let real = |directory: &str| {
         let real = Path::new(directory).canonicalize().ok()?;
@@ -64,18 +63,18 @@ pub fn system_grant(path: &Path) -> Option<SystemGrant> {
     Some(SystemGrant::Whole(Path::new(whole)))
 }
 
-/// Returns the directories of the system that are granted whole whatever they hold. Some are links on most machines.
+/// Returns the directories of the system that are granted as a whole, regardless of their content. On most machines some are links.
 pub(super) fn fixed() -> impl Iterator<Item = &'static str> {
     SYSTEM.into_iter().filter(|path| !holds_mixed(path))
 }
 
-/// Reports whether a directory of the system is a mixed one, or contains one.
+/// Whether a directory of the system is mixed or contains a mixed one.
 fn holds_mixed(directory: &str) -> bool {
     let is_within = |mixed: &&str| Path::new(mixed).starts_with(directory);
     MIXED.iter().any(is_within)
 }
 
-/// Returns what else may be read of the system.
+/// Returns the other readable paths of the system.
 pub(super) fn found() -> Vec<Arc<Readable>> {
     static SCANS: Mutex<Option<Scans>> = Mutex::new(None);
     let mut scans = SCANS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -91,14 +90,14 @@ pub(super) fn found() -> Vec<Arc<Readable>> {
     acc
 }
 
-/// Returns all of a directory but the mixed directories in it.
+/// Returns the entries of a directory except the mixed directories in it.
 fn around_mixed(directory: &str) -> Readable {
     let mut acc = Readable::default();
     let Ok(real) = Path::new(directory).canonicalize() else {
         return acc;
     };
     for entry in fs::read_dir(&real).into_iter().flatten().flatten() {
-        // A link is followed to what has rules of its own.
+        // A link is followed to a path with rules of its own.
         let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
         let named = Path::new(directory).join(entry.file_name());
         if !is_link && !MIXED.iter().any(|mixed| Path::new(mixed) == named) {
@@ -109,14 +108,14 @@ fn around_mixed(directory: &str) -> Readable {
     acc
 }
 
-/// The mixed directories, as they were scanned last.
+/// The mixed directories as of the last scan.
 struct Scans {
     mounts: Mounts,
     scans: [Option<Scan>; MIXED.len()],
 }
 
 impl Scans {
-    /// Returns what may be read at a time, and scans again what has changed or is too old.
+    /// Returns the readable paths, after scanning again what has changed or is too old.
     fn readable(&mut self, at: Instant) -> Vec<Arc<Readable>> {
         let is_mounted_alike = !self.mounts.have_changed();
         for (index, directory) in MIXED.into_iter().enumerate() {

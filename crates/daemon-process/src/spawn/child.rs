@@ -1,4 +1,4 @@
-//! What a child does before it becomes its program.
+//! The steps of a child before it runs its program.
 
 use std::ffi::c_int;
 use std::io;
@@ -12,101 +12,101 @@ use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use super::Group;
 use super::image::Image;
 use super::vfork::{Body, ChildSignals, inherit_no_descriptors, reset_signals};
-use crate::mark::Mark;
+use crate::mark::ProcessMark;
 use crate::sandbox::Confinement;
 use crate::supervisor::ChildLimits;
 
-/// The code of a child that did not become its program; it is not read.
+/// The exit code of a child that could not run its program; it is not read.
 const NOT_RUN: c_int = 127;
 
-/// A child that is about to become a program.
-pub(crate) struct Child<'a> {
+/// A child that has not run its program yet.
+pub(crate) struct ChildStart<'a> {
     pub(crate) image: &'a Image,
     pub(crate) input: BorrowedFd<'a>,
     pub(crate) output: BorrowedFd<'a>,
     pub(crate) complaints: BorrowedFd<'a>,
-    /// The process that it must not outlive; none where the child cannot see it.
+    /// The parent with whose end it has to end; `None` if the parent is not visible in its namespace.
     pub(crate) parent: Option<Pid>,
     pub(crate) group: Group,
-    pub(crate) mark: Option<Mark>,
-    /// What it writes 0 to in order to be counted.
+    pub(crate) mark: Option<ProcessMark>,
+    /// The file to which it writes 0 in order to be counted.
     pub(crate) counter: Option<BorrowedFd<'a>>,
     pub(crate) limits: Option<ChildLimits>,
     pub(crate) confinement: Option<&'a Confinement>,
     pub(crate) failed: Failed,
 }
 
-impl Body for Child<'_> {
+impl Body for ChildStart<'_> {
     fn run(&self) -> c_int {
         self.become_program();
         NOT_RUN
     }
 }
 
-impl Child<'_> {
+impl ChildStart<'_> {
     fn become_program(&self) {
         let prepared = self.prepare().and_then(|()| {
             reset_signals(ChildSignals::Usual);
             let limits = self.limits.as_ref();
             let priority = limits.map_or(Ok(()), ChildLimits::lower_priority);
-            priority.map_err(|error| (Step::Limits, error))
+            priority.map_err(|error| (StartStep::Limits, error))
         });
         if let Err((step, error)) = prepared {
             self.failed.note(step, error);
             return;
         }
-        self.failed.note(Step::Execute, self.image.run());
+        self.failed.note(StartStep::Execute, self.image.run());
     }
 
-    fn prepare(&self) -> Result<(), (Step, Errno)> {
-        die_with(self.parent).map_err(|error| (Step::Tie, error))?;
+    fn prepare(&self) -> Result<(), (StartStep, Errno)> {
+        die_with(self.parent).map_err(|error| (StartStep::Tie, error))?;
         match self.group {
             Group::Group => setpgid(None, None),
             Group::Session => setsid().map(|_| ()),
         }
-        .map_err(|error| (Step::Group, error))?;
+        .map_err(|error| (StartStep::Group, error))?;
         dup2_stdin(self.input)
             .and_then(|()| dup2_stdout(self.output))
             .and_then(|()| dup2_stderr(self.complaints))
-            .map_err(|error| (Step::Streams, error))?;
+            .map_err(|error| (StartStep::Streams, error))?;
         inherit_no_descriptors();
         self.image
             .enter_directory()
-            .map_err(|error| (Step::Directory, error))?;
+            .map_err(|error| (StartStep::Directory, error))?;
         if let Some(counter) = self.counter {
-            // What cannot enter is watched like where there is no such group.
+            // A child that cannot enter the group is supervised as on a machine without control groups.
             rustix::io::write(counter, b"0").unwrap_or(0);
         }
         if let Some(mark) = &self.mark {
             mark.apply();
         }
         if let Some(limits) = &self.limits {
-            limits.apply().map_err(|error| (Step::Limits, error))?;
+            limits.apply().map_err(|error| (StartStep::Limits, error))?;
             if self.parent.is_none() {
                 let applied = limits.apply_to_namespace();
-                applied.map_err(|error| (Step::Limits, error))?;
+                applied.map_err(|error| (StartStep::Limits, error))?;
             }
         }
         if let Some(confinement) = self.confinement {
             confinement
                 .apply()
-                .map_err(|error| (Step::Confine, error))?;
+                .map_err(|error| (StartStep::Confine, error))?;
         }
         Ok(())
     }
 }
 
-/// Has the calling process killed when the thread that started it dies; makes system calls only.
+/// Requests that the kernel kills the calling process when its parent thread ends. Makes only system calls.
 pub(crate) fn die_with(parent: Option<Pid>) -> Result<(), Errno> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The parent may have died before the request was made; the signal would then never come.
+    // If the parent died before the request, the signal would never come.
     match parent {
         Some(_) if getppid() != parent => Err(Errno::SRCH),
         _ => Ok(()),
     }
 }
 
-/// Where a child, or what prepares its surroundings, failed; filled by the child in the memory it borrows.
+/// The step that failed, written by the child into the memory that it shares with its parent.
 #[derive(Debug, Default)]
 pub(crate) struct Failed {
     step: AtomicU8,
@@ -114,34 +114,34 @@ pub(crate) struct Failed {
 }
 
 impl Failed {
-    pub(crate) fn note(&self, step: Step, error: Errno) {
+    pub(crate) fn note(&self, step: StartStep, error: Errno) {
         self.step.store(step as u8, Ordering::Relaxed);
         self.error.store(error.raw_os_error(), Ordering::Relaxed);
     }
 
-    /// Returns whether something was noted.
+    /// Whether a failure was recorded.
     pub(crate) fn is_noted(&self) -> bool {
         self.error.load(Ordering::Relaxed) != 0
     }
 
-    /// Returns what was noted. The parent asks after the child is gone, so there is nothing to wait for.
+    /// Returns the recorded failure. The child has ended when the parent calls this, so there is no race.
     pub(crate) fn error(&self) -> Option<io::Error> {
         let error = self.error.load(Ordering::Relaxed);
         let noted = self.step.load(Ordering::Relaxed);
         let step = STEPS.iter().find(|(step, _)| *step as u8 == noted);
         let error = (error != 0).then(|| io::Error::from_raw_os_error(error))?;
         Some(match step {
-            // Said in the words of the system, which callers look at.
-            None | Some((Step::Execute | Step::Directory, _)) => error,
+            // Uses the system's error, which callers examine.
+            None | Some((StartStep::Execute | StartStep::Directory, _)) => error,
             Some((_, what)) => io::Error::new(error.kind(), format!("cannot {what}: {error}")),
         })
     }
 }
 
-/// A step on the way to a program.
+/// A step of starting a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Step {
+pub(crate) enum StartStep {
     Tie = 1,
     Group,
     Streams,
@@ -162,23 +162,23 @@ pub(crate) enum Step {
     Start,
 }
 
-const STEPS: [(Step, &str); 18] = [
-    (Step::Tie, "tie its life to this process"),
-    (Step::Group, "lead a group of its own"),
-    (Step::Streams, "take its streams"),
-    (Step::Directory, "enter its directory"),
-    (Step::Limits, "set its limits"),
-    (Step::Confine, "confine it"),
-    (Step::Execute, "run"),
-    (Step::Identity, "keep its user in a user namespace"),
-    (Step::Namespaces, "make a process namespace"),
-    (Step::Sources, "take hold of what it may see"),
-    (Step::Root, "mount a root of its own"),
-    (Step::Places, "make the places of what it may see"),
-    (Step::Mounts, "mount what it may see"),
-    (Step::Processes, "mount its process table"),
-    (Step::Enter, "enter its root"),
-    (Step::Loopback, "start its loopback"),
-    (Step::Keep, "hold its namespaces"),
-    (Step::Start, "start it in its namespaces"),
+const STEPS: [(StartStep, &str); 18] = [
+    (StartStep::Tie, "tie its life to this process"),
+    (StartStep::Group, "lead a group of its own"),
+    (StartStep::Streams, "take its streams"),
+    (StartStep::Directory, "enter its directory"),
+    (StartStep::Limits, "set its limits"),
+    (StartStep::Confine, "confine it"),
+    (StartStep::Execute, "run"),
+    (StartStep::Identity, "keep its user in a user namespace"),
+    (StartStep::Namespaces, "make a process namespace"),
+    (StartStep::Sources, "take hold of what it may see"),
+    (StartStep::Root, "mount a root of its own"),
+    (StartStep::Places, "make the places of what it may see"),
+    (StartStep::Mounts, "mount what it may see"),
+    (StartStep::Processes, "mount its process table"),
+    (StartStep::Enter, "enter its root"),
+    (StartStep::Loopback, "start its loopback"),
+    (StartStep::Keep, "hold its namespaces"),
+    (StartStep::Start, "start it in its namespaces"),
 ];

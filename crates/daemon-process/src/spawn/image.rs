@@ -1,4 +1,4 @@
-//! A program with its arguments, in the form the kernel takes.
+//! A program with its arguments, in the form that the kernel reads.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -8,21 +8,21 @@ use std::ptr;
 
 use rustix::io::Errno;
 
-/// Where bare names are looked up when the environment has no `PATH`.
+/// The search path for bare names if the environment has no `PATH`.
 const USUAL_PATH: &[u8] = b"/bin:/usr/bin";
 const SHELL: &std::ffi::CStr = c"/bin/sh";
 
-/// A program, its arguments, its environment and its directory.
+/// A program with its arguments, environment and directory.
 #[derive(Debug)]
 pub(crate) struct Image {
-    /// Where the program may be, in order.
+    /// The candidate paths of the program, in order.
     candidates: Vec<CString>,
     arguments: Strings,
     environment: Strings,
     directory: Option<CString>,
 }
 
-/// Texts with the array of pointers to them that the kernel reads, which ends with a null.
+/// C strings, and the null-terminated array of pointers to them that the kernel reads.
 #[derive(Debug)]
 struct Strings {
     _texts: Vec<CString>,
@@ -40,10 +40,10 @@ impl Strings {
 }
 
 impl Image {
-    /// Puts together what a program is started with; a bare name is looked up in the `PATH` of its environment.
+    /// Prepares the start of a program; a bare name is searched in the `PATH` of its environment.
     ///
     /// # Errors
-    /// A text holds a NUL.
+    /// Returns an error if a string contains a NUL.
     pub(crate) fn new(
         program: &Path,
         args: &[OsString],
@@ -52,7 +52,7 @@ impl Image {
     ) -> io::Result<Self> {
         let arguments = std::iter::once(program.as_os_str()).chain(args.iter().map(AsRef::as_ref));
         let arguments = arguments.map(text).collect::<io::Result<Vec<_>>>()?;
-        // The last value of a name counts, as where variables are set one after another.
+        // The last value of a variable counts, as if the variables were set one after another.
         let last = env
             .iter()
             .enumerate()
@@ -68,14 +68,14 @@ impl Image {
         })
     }
 
-    /// Goes to the program's directory; makes system calls only.
+    /// Changes to the program's directory. Makes only system calls.
     pub(super) fn enter_directory(&self) -> Result<(), Errno> {
         self.directory
             .as_deref()
             .map_or(Ok(()), rustix::process::chdir)
     }
 
-    /// Becomes the program, or says why not; makes system calls only.
+    /// Replaces the calling process by the program, or returns the error. Makes only system calls.
     pub(crate) fn run(&self) -> Errno {
         let mut refused = Errno::NOENT;
         for candidate in &self.candidates {
@@ -94,7 +94,7 @@ impl Image {
     )]
     fn execute(&self, path: &CString) -> Errno {
         let environment = self.environment.pointers.as_ptr();
-        // SAFETY: the arrays end with a null and point to texts that `self` owns, and `path` is such a text.
+        // SAFETY: the arrays are null-terminated and point to strings that `self` owns, and `path` is such a string.
         unsafe {
             libc::execve(path.as_ptr(), self.arguments.pointers.as_ptr(), environment);
         }
@@ -102,7 +102,7 @@ impl Image {
         if error != Errno::NOEXEC {
             return error;
         }
-        // What has no line that names its interpreter is a script of the shell.
+        // A file without an interpreter line is a script of the shell.
         let mut arguments = [ptr::null(); MOST_SHELL_ARGUMENTS];
         let given = self.arguments.pointers.iter().skip(1);
         let filled = [SHELL.as_ptr(), path.as_ptr()];
@@ -113,7 +113,7 @@ impl Image {
         for (place, argument) in arguments.iter_mut().zip(filled) {
             *place = *argument;
         }
-        // SAFETY: as above; the array was checked to hold the final null.
+        // SAFETY: as above; the array was checked to contain the final null.
         unsafe {
             libc::execve(SHELL.as_ptr(), arguments.as_ptr(), environment);
         }
@@ -121,7 +121,7 @@ impl Image {
     }
 }
 
-/// How many arguments a script without an interpreter's name may have, with its own name and the shell's.
+/// The maximum number of arguments of a script without an interpreter line, including its name and the shell's.
 const MOST_SHELL_ARGUMENTS: usize = 1024;
 
 fn last_error() -> Errno {

@@ -1,4 +1,4 @@
-//! A child that borrows the memory of its parent until it runs its own program.
+//! Starts a child that shares the memory of its parent until it runs its own program.
 
 use std::ffi::{c_int, c_void};
 use std::io;
@@ -7,10 +7,10 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 use rustix::process::Pid;
 
-/// What the code of a child may take; it makes system calls and little else.
+/// The size of the stack for a child's code, which makes system calls and little else.
 const STACK_BYTES: usize = 128 << 10;
 
-/// The stack of a child, which borrows all other memory.
+/// The stack of a child; all other memory is shared with the parent.
 pub(crate) struct Stack(Vec<u128>);
 
 impl Stack {
@@ -19,12 +19,12 @@ impl Stack {
     }
 }
 
-/// What a child does between its start and its program.
+/// The code of a child between its start and its program.
 ///
-/// It runs in the memory of its parent, so it may change nothing there but what is meant for both, may neither allocate nor
-/// take a lock, and must not panic. Whatever else a process has (descriptors, directory, limits, credentials) is its own.
+/// It runs in the memory of its parent: it may change only what is meant for both, must not allocate, take a lock or panic. All
+/// other state of a process (descriptors, directory, limits, credentials) is its own.
 pub(crate) trait Body {
-    /// Does it; the child ends with the code that is returned.
+    /// Runs the code; the child exits with the returned code.
     fn run(&self) -> c_int;
 }
 
@@ -38,16 +38,16 @@ extern "C" fn enter<B: Body>(body: *mut c_void) -> c_int {
     body.run()
 }
 
-/// A control group that a child is to be in.
+/// A control group that a child enters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entrance<'a> {
-    /// The group itself.
+    /// The directory of the group.
     pub(crate) group: BorrowedFd<'a>,
-    /// What a process writes 0 to in order to enter.
+    /// The file to which a process writes 0 to enter the group.
     pub(crate) processes: BorrowedFd<'a>,
 }
 
-/// A child that enters its control group itself, which waits for a grace period of the kernel: some 10 ms on an idle machine.
+/// A child that enters its control group by itself, which takes a grace period of the kernel: some 10 ms on an idle machine.
 struct Entering<'a, B> {
     entrance: Entrance<'a>,
     body: &'a B,
@@ -55,16 +55,16 @@ struct Entering<'a, B> {
 
 impl<B: Body> Body for Entering<'_, B> {
     fn run(&self) -> c_int {
-        // What cannot enter is supervised like where there are no groups.
+        // A child that cannot enter the group is supervised as on a machine without control groups.
         rustix::io::write(self.entrance.processes, b"0").unwrap_or(0);
         self.body.run()
     }
 }
 
-/// Starts a child in new namespaces as `flags` say, and in a control group where there is one; returns when it has become its
-/// program or has ended.
+/// Starts a child in the new namespaces of `flags`, and in a control group if there is one. Returns when the child runs its program
+/// or has ended.
 ///
-/// Signals are held back meanwhile: a handler of this process must not run in the child.
+/// Signals are blocked meanwhile: a handler of this process must not run in the child.
 pub(crate) fn clone_and_wait<B: Body>(
     flags: c_int,
     entrance: Option<Entrance<'_>>,
@@ -95,7 +95,7 @@ fn clone<B: Body>(flags: c_int, stack: &mut Stack, body: &B) -> io::Result<Pid> 
     started.ok_or_else(io::Error::last_os_error)
 }
 
-/// What the kernel reads of the arguments of `clone3`.
+/// The arguments of `clone3`, as the kernel reads them.
 #[cfg(target_arch = "x86_64")]
 #[derive(Default)]
 #[repr(C)]
@@ -113,7 +113,7 @@ struct CloneArguments {
     cgroup: u64,
 }
 
-/// Does the same as [`clone`], with the child in a control group from its first instruction on.
+/// Like [`clone`], but the child is in a control group from its first instruction.
 #[cfg(target_arch = "x86_64")]
 #[expect(
     unsafe_code,
@@ -172,7 +172,7 @@ fn clone_into<B: Body>(_: c_int, _: BorrowedFd<'_>, _: &mut Stack, _: &B) -> io:
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// All signals of this thread, held back until this is dropped.
+/// Blocks all signals of this thread until it is dropped.
 struct HeldSignals(libc::sigset_t);
 
 impl HeldSignals {
@@ -201,20 +201,20 @@ impl Drop for HeldSignals {
     }
 }
 
-/// What becomes of a signal in the child's program.
+/// The treatment of signals in the child's program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChildSignals {
-    /// Each does what it usually does.
+    /// Every signal has its default action.
     Usual,
-    /// The same, but children of the program leave no zombies.
+    /// Like the default, but children of the program leave no zombies.
     ReapNothing,
 }
 
-/// Gives the calling child the usual answer to every signal, and lets signals through; makes system calls only.
+/// Resets every signal of the calling child to its default action, and unblocks signals. Makes only system calls.
 #[expect(unsafe_code, reason = "no wrapper sets the answer to a signal")]
 pub(crate) fn reset_signals(signals: ChildSignals) {
     const LAST: c_int = 64;
-    // SAFETY: zeroes are a set without members and a default answer; a number that is no signal is refused by the call.
+    // SAFETY: zeroes are an empty set and a default action; the call fails for a number that is not a signal.
     unsafe {
         let mut answer: libc::sigaction = MaybeUninit::zeroed().assume_init();
         answer.sa_sigaction = libc::SIG_DFL;
@@ -230,13 +230,13 @@ pub(crate) fn reset_signals(signals: ChildSignals) {
     }
 }
 
-/// Marks every descriptor but the first three to be closed by the child's program; makes a system call only.
+/// Marks every descriptor except the first three to be closed by the child's program. Makes only a system call.
 ///
 /// Descriptors of this process are marked already. This is for those that a library or a parent left open.
 #[expect(unsafe_code, reason = "no wrapper marks a range of descriptors")]
 pub(crate) fn inherit_no_descriptors() {
     const FIRST: libc::c_uint = 3;
-    // SAFETY: the call takes three numbers. A kernel without it leaves things as they are.
+    // SAFETY: the call takes three numbers. A kernel without the call ignores the request.
     unsafe {
         libc::syscall(
             libc::SYS_close_range,

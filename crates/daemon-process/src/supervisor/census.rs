@@ -1,14 +1,14 @@
-//! Noticing between two looks at the process table that processes become many.
+//! Detects between two reads of the process table that the number of processes grows fast.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// How often the machine's threads are counted while a child runs: one short read.
+/// The interval at which the machine's threads are counted while a child runs; a count is one short read.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// The least and the most growth that asks for a look.
+/// The minimum and maximum growth that requires a read of the process table.
 const GROWTH: (usize, usize) = (4, 64);
 
-/// The number of threads of the machine when the table was looked at last, and how many more ask for another look.
+/// The number of threads on the machine at the last read of the process table, and the growth that requires another.
 #[derive(Debug)]
 pub(crate) struct Census {
     next: Instant,
@@ -25,21 +25,21 @@ impl Census {
         }
     }
 
-    /// Returns when they are to be counted next.
+    /// Returns the time of the next count.
     pub(crate) fn next(&self) -> Instant {
         self.next
     }
 
-    /// Begins anew after a look, where a child may have this many more processes.
+    /// Starts over after a read of the process table; a child may have this many more processes.
     pub(crate) fn begin(&mut self, now: Instant, room: usize) {
         let (least, most) = GROWTH;
         self.next = now + INTERVAL;
         self.growth = (room / 2).clamp(least, most);
-        // Without a count every look is one that is due anyway.
+        // If the count fails, every read of the table is one that is due anyway.
         self.n_threads = n_threads().unwrap_or(usize::MAX);
     }
 
-    /// Counts, if it is time to; returns whether there are so many more that the table has to be looked at.
+    /// Counts the threads if it is time to; returns whether the growth requires a read of the process table.
     pub(crate) fn has_grown(&mut self, now: Instant) -> bool {
         if now < self.next {
             return false;
@@ -49,7 +49,7 @@ impl Census {
     }
 }
 
-/// Returns how many threads the machine has.
+/// Returns the number of threads on the machine.
 fn n_threads() -> Option<usize> {
     of_load(&fs::read_to_string("/proc/loadavg").ok()?)
 }

@@ -7,12 +7,12 @@ use std::task::{Context, Poll, Waker};
 
 use super::ChildEvent;
 
-/// Above this the pipes are not read until the owner has caught up.
+/// The size of the queue above which pipes are not read until the owner has caught up, in bytes.
 const MOST_QUEUED: usize = 64 << 10;
-/// What an event takes in addition to its text.
+/// The size counted for an event in addition to its text, in bytes.
 const EVENT_OVERHEAD: usize = 64;
 
-/// Rings the supervising thread.
+/// Wakes the supervising thread.
 #[derive(Debug)]
 pub(crate) struct Bell(OwnedFd);
 
@@ -26,12 +26,12 @@ impl Bell {
     }
 
     pub(crate) fn ring(&self) {
-        // A full counter is already ringing, and nothing else can fail.
+        // A full counter means that a wake-up is pending already, and nothing else can fail.
         rustix::io::write(&self.0, &1_u64.to_ne_bytes()).unwrap_or(0);
     }
 
     pub(crate) fn silence(&self) {
-        // A bell that does not ring has nothing to read, and nothing else can fail.
+        // Without a wake-up there is nothing to read, and nothing else can fail.
         rustix::io::read(&self.0, &mut [0; 8]).unwrap_or(0);
     }
 
@@ -67,11 +67,11 @@ impl Channel {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // No step under the lock can panic half-way.
+        // No operation under the lock can panic half-way.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether more output may be queued.
+    /// Whether more output may be queued.
     pub(crate) fn has_room(&self) -> bool {
         let state = self.state();
         state.queued < MOST_QUEUED || state.is_abandoned
@@ -138,7 +138,7 @@ impl Channel {
         self.state().is_stop_wanted
     }
 
-    /// Nobody will read any more: what comes is thrown away, and the child is stopped.
+    /// The owner has gone: discards the events and has the child stopped.
     pub(crate) fn abandon(&self) {
         let mut state = self.state();
         state.is_abandoned = true;

@@ -1,7 +1,7 @@
-//! Control groups for each child, where this process may make some.
+//! Control groups for children, where this process may create them.
 //!
-//! They contain every process of a child, whatever it did to its session, parent and environment, end all of them at once, and
-//! count them where there is a controller for that.
+//! A group contains every process of a child, even with a new session, parent and environment. It kills all of them at once, and
+//! limits their number if the controller for that is available.
 
 mod count;
 mod places;
@@ -16,24 +16,24 @@ use rustix::fs::{Mode, OFlags};
 use rustix::process::Signal;
 
 use crate::ProcessId;
-use crate::mark::{Mark, Owner};
+use crate::mark::{ProcessMark, ProcessOwner};
 use crate::process_table::Stat;
 use crate::spawn::Entrance;
 use count::ProcessCount;
 use places::Places;
 
-/// The first part of a group's name; the others are its owner's process namespace, number and start, and a count.
+/// The first part of a group's name; the other parts are its owner's process namespace, id and start time, and a count.
 const NAME: &str = "daemon-run";
 
-/// The control groups of one child.
+/// The control groups of a child.
 #[derive(Debug)]
 pub(crate) struct ControlGroup {
-    /// Of the unified hierarchy.
+    /// The group in the unified hierarchy.
     whole: Option<Entered>,
     count: Option<ProcessCount>,
 }
 
-/// A group that a child enters when it is made.
+/// A group that a child enters when it is created.
 #[derive(Debug)]
 struct Entered {
     group: Group,
@@ -41,26 +41,26 @@ struct Entered {
     processes: OwnedFd,
 }
 
-/// The directory of one group.
+/// A group's directory.
 #[derive(Debug)]
 struct Group {
     path: PathBuf,
 }
 
-/// Who keeps a child's tree from having more processes than it may.
+/// The mechanism that limits the number of processes in a child's tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProcessLimit {
-    /// The kernel: a control group counts them.
+    /// The kernel counts them in a control group.
     Enforced,
-    /// The supervising thread, which looks often.
+    /// The supervising thread counts them frequently.
     Watched,
 }
 
-/// Returns who limits the processes of children here, by trying.
+/// Determines by a trial how the number of processes is limited on this machine.
 pub fn process_limit() -> ProcessLimit {
     static FOUND: OnceLock<ProcessLimit> = OnceLock::new();
     let find = || {
-        let groups = Mark::next()
+        let groups = ProcessMark::next()
             .ok()
             .and_then(|mark| ControlGroup::make(mark, usize::MAX));
         match groups {
@@ -72,8 +72,8 @@ pub fn process_limit() -> ProcessLimit {
 }
 
 impl ControlGroup {
-    /// Makes groups for a child that may have so many processes, where this process may.
-    pub(crate) fn make(mark: Mark, processes: usize) -> Option<Self> {
+    /// Creates groups for a child with this limit of processes, if this process may.
+    pub(crate) fn make(mark: ProcessMark, processes: usize) -> Option<Self> {
         let places = Places::here();
         let name = name(mark);
         let whole = places
@@ -89,7 +89,7 @@ impl ControlGroup {
         (whole.is_some() || count.is_some()).then_some(Self { whole, count })
     }
 
-    /// Returns what a child enters by when it is made.
+    /// Returns the group in which the child is created.
     pub(crate) fn entrance(&self) -> Option<Entrance<'_>> {
         self.whole.as_ref().map(|whole| Entrance {
             group: whole.directory.as_fd(),
@@ -97,22 +97,22 @@ impl ControlGroup {
         })
     }
 
-    /// Returns what a child writes 0 to in order to be counted.
+    /// Returns the file to which the child writes 0 in order to be counted.
     pub(crate) fn counter(&self) -> Option<BorrowedFd<'_>> {
         self.count.as_ref()?.threads()
     }
 
-    /// Returns the processes in them.
+    /// Returns the processes in the groups.
     pub(crate) fn members(&self) -> Vec<i32> {
         self.groups().flat_map(members).collect()
     }
 
-    /// Kills everything in them.
+    /// Kills all processes in the groups.
     pub(crate) fn kill(&self) {
         self.groups().for_each(kill);
     }
 
-    /// Returns whether the child was refused another process since this was asked last, because it had as many as it may.
+    /// Whether the child was refused another process since the last call because it had reached its limit.
     pub(crate) fn is_exhausted(&mut self) -> bool {
         self.count.as_mut().is_some_and(ProcessCount::is_exhausted)
     }
@@ -150,7 +150,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         kill(&self.path);
-        // What is still dying keeps it; the next process that ends strays takes it away.
+        // A process that is still dying keeps the group; the next sweep for strays removes it.
         fs::remove_dir(&self.path).unwrap_or(());
     }
 }
@@ -171,7 +171,7 @@ fn kill(group: &Path) {
     if opened.and_then(|mut file| file.write_all(b"1")).is_ok() {
         return;
     }
-    // Older kernels, and older hierarchies, have no such file. What is started meanwhile is found by the next look.
+    // Older kernels and older hierarchies have no such file. Processes started meanwhile are found by the next read of the table.
     for id in ids(group) {
         id.signal(Signal::KILL);
     }
@@ -184,8 +184,8 @@ fn ids(group: &Path) -> impl Iterator<Item = ProcessId> {
     })
 }
 
-/// Kills what runs in groups of dead owners, takes away those that are empty, and returns what ran there.
-pub(crate) fn end_groups_of_the_dead(me: &Owner) -> Vec<ProcessId> {
+/// Kills the processes in groups of dead owners, removes the groups that are empty, and returns the processes.
+pub(crate) fn end_groups_of_the_dead(me: &ProcessOwner) -> Vec<ProcessId> {
     let places = Places::here();
     let mut found = Vec::new();
     for place in [places.unified(), places.pids()].into_iter().flatten() {
@@ -198,22 +198,22 @@ pub(crate) fn end_groups_of_the_dead(me: &Owner) -> Vec<ProcessId> {
     found
 }
 
-fn groups_of_the_dead(place: &Path, me: &Owner) -> Vec<PathBuf> {
+fn groups_of_the_dead(place: &Path, me: &ProcessOwner) -> Vec<PathBuf> {
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
     let is_dead = |name: &str| owner(name).is_some_and(|owner| owner.is_dead_for(me));
     let dead = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_dead));
     dead.map(|entry| entry.path()).collect()
 }
 
-fn name(mark: Mark) -> String {
-    let Owner { namespace, id } = mark.owner;
+fn name(mark: ProcessMark) -> String {
+    let ProcessOwner { namespace, id } = mark.owner;
     format!("{NAME}.{namespace}.{}.{}.{}", id.pid, id.start, mark.count)
 }
 
-/// Reads who made a group from its name.
-fn owner(name: &str) -> Option<Owner> {
+/// Parses the creator from a group's name.
+fn owner(name: &str) -> Option<ProcessOwner> {
     let mut parts = name.strip_prefix(NAME)?.strip_prefix('.')?.split('.');
-    Some(Owner {
+    Some(ProcessOwner {
         namespace: parts.next()?.parse().ok()?,
         id: ProcessId {
             pid: parts.next()?.parse().ok()?,
@@ -228,8 +228,8 @@ mod tests {
 
     #[test]
     fn only_the_groups_of_dead_owners_are_removed() {
-        let me = Owner::current().unwrap();
-        let group = |owner, count| name(Mark { owner, count });
+        let me = ProcessOwner::current().unwrap();
+        let group = |owner, count| name(ProcessMark { owner, count });
         assert_eq!(owner(&group(me, 7)), Some(me));
         assert_eq!(owner("daemon-runner.1.2.3.4"), None);
         assert_eq!(owner("system.slice"), None);
@@ -238,12 +238,12 @@ mod tests {
             start: me.id.start + 1,
             ..me.id
         };
-        let dead = Owner { id, ..me };
+        let dead = ProcessOwner { id, ..me };
         let namespace = me.namespace + 1;
         let groups = [
             group(me, 1),
             group(dead, 2),
-            group(Owner { namespace, ..dead }, 3),
+            group(ProcessOwner { namespace, ..dead }, 3),
             "other".to_owned(),
         ];
         for group in &groups {

@@ -1,4 +1,4 @@
-//! How much the directories of children hold.
+//! Measures the size of children's directories.
 
 use std::ffi::CStr;
 use std::io;
@@ -11,28 +11,28 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 
-/// The least time between two measurements.
+/// The minimum time between two measurements.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How many times as long as a measurement took the pause after it is.
+/// The pause after a measurement, as a multiple of its duration.
 const PAUSE_FACTOR: u32 = 10;
-/// What an entry takes at least: a name, and a place in a table.
+/// The minimum size counted for an entry: its name and its place in a table.
 const LEAST: u64 = 1024;
-/// The unit in which the kernel reports the space of a file.
+/// The unit of a file's size in `stat`, in bytes.
 const BLOCK: u64 = 512;
-/// How deep directories are followed; what is deeper cannot be measured, and counts as too much.
+/// The maximum depth of directories; a deeper tree cannot be measured and counts as too large.
 const DEEPEST: usize = 128;
 
-/// The thread that measures; it ends when this is dropped.
+/// The measuring thread; it ends when this is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct DiskWatch {
     shared: Arc<Shared>,
 }
 
-/// The directories of one child, and how much they held when they were measured last.
+/// A child's directories and their size at the last measurement.
 #[derive(Debug)]
 pub(crate) struct Held {
     directories: Vec<PathBuf>,
-    /// From here on more need not be counted.
+    /// The size above which counting stops.
     enough: u64,
     bytes: AtomicU64,
 }
@@ -51,7 +51,7 @@ struct State {
 }
 
 impl Held {
-    /// Returns how much was there.
+    /// Returns the last measured size.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
@@ -59,16 +59,16 @@ impl Held {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        // No step under the lock can panic half-way.
+        // No operation under the lock can panic half-way.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl DiskWatch {
-    /// Measures directories from now on, for as long as the answer is kept.
+    /// Measures directories for as long as the returned value is kept.
     ///
     /// # Errors
-    /// There can be no thread for it.
+    /// Returns an error if the thread cannot be created.
     pub(crate) fn add(&self, directories: Vec<PathBuf>, limit: u64) -> io::Result<Arc<Held>> {
         let held = Arc::new(Held {
             directories,
@@ -96,7 +96,7 @@ impl Drop for DiskWatch {
     }
 }
 
-/// Measures in turns, so that what is large is measured seldom, until there is nothing left to measure for.
+/// Measures in turns until nothing is left to measure. Large directories are measured less often.
 fn watch(shared: &Shared) {
     loop {
         let Some(watched) = next(shared) else {
@@ -118,7 +118,7 @@ fn watch(shared: &Shared) {
     }
 }
 
-/// Waits for something to measure; `None` when there will be nothing.
+/// Waits for something to measure; returns `None` when the thread is to end.
 fn next(shared: &Shared) -> Option<Vec<Weak<Held>>> {
     let mut state = shared.state();
     loop {
@@ -142,9 +142,9 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Adds up what directories hold, until it is enough.
+/// Adds up the size of directories, up to the limit.
 ///
-/// No link is followed, and what vanishes or cannot be read meanwhile counts nothing.
+/// Links are not followed. Entries that vanish or cannot be read count as empty.
 fn measure(directories: &[PathBuf], enough: u64) -> u64 {
     let mut sum = 0;
     for directory in directories {
@@ -192,7 +192,7 @@ fn add_tree(root: Dir, sum: u64, enough: u64) -> u64 {
     sum
 }
 
-/// Returns what an entry takes, and the directory it is, if it is one.
+/// Returns the size of an entry, and the opened directory if it is one.
 fn look(directory: &Dir, name: &CStr) -> rustix::io::Result<(u64, Option<OwnedFd>)> {
     let parent = directory.fd()?;
     let stat = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -200,7 +200,7 @@ fn look(directory: &Dir, name: &CStr) -> rustix::io::Result<(u64, Option<OwnedFd
     let taken = blocks.saturating_mul(BLOCK).max(LEAST);
     let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
     let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    // One that is gone, or is none any more, takes what it took.
+    // If the directory has vanished or was replaced, only the entry's size counts.
     let below = is_directory.then(|| openat(parent, name, flags, Mode::empty()).ok());
     Ok((taken, below.flatten()))
 }

@@ -1,4 +1,4 @@
-//! What a supervised child is started from.
+//! The parameters of a supervised child.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,56 +11,56 @@ use crate::sandbox::Sandbox;
 /// A program to supervise, with everything it receives.
 #[derive(Debug, Clone)]
 pub struct Launch {
-    /// The program, as [`resolve_program`](crate::resolve_program) gives it.
+    /// The program's path, as returned by [`resolve_program`](crate::resolve_program).
     pub program: PathBuf,
-    /// Its arguments.
+    /// The arguments, without the program's name.
     pub args: Vec<OsString>,
-    /// Its whole environment, to which only the marker is added.
+    /// The whole environment; only the marker is added.
     pub env: Vec<(OsString, OsString)>,
-    /// The directory it starts in.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// What it reads before its standard input ends.
+    /// The content of standard input.
     pub stdin: Vec<u8>,
-    /// The value of [`RUN_MARKER`](crate::RUN_MARKER) in its environment, by which its descendants are found.
+    /// The value of [`RUN_MARKER`](crate::RUN_MARKER) in the environment, by which descendants are found.
     ///
-    /// Children of one run that must not end with each other are marked as its parts: `run/part`. They belong to the run
-    /// (`run`) and not to each other.
+    /// Children of one run that must not end with each other have markers of their own below the run's: `run/part`. They end with the run
+    /// (`run`) but not with each other.
     pub marker: String,
-    /// How much it may take.
+    /// The limits of the process tree.
     pub limits: ChildLimits,
-    /// The directories that may hold [`ChildLimits::disk_bytes`] together; those of others do not belong here.
+    /// The directories whose total size is limited by [`ChildLimits::disk_bytes`]. Other children must not write to them.
     pub disk: Vec<PathBuf>,
-    /// What it may touch.
+    /// The files, processes and connections that it can reach.
     pub sandbox: Sandbox,
 }
 
-/// Who reads and writes the pipes of a child.
+/// How the pipes of a child are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wiring {
-    /// The supervising thread: input is given with the launch, output comes as events.
+    /// By the supervising thread: input comes from the launch, output becomes events.
     Captured,
-    /// Whoever asked for the child talks to it; its standard error comes as events.
+    /// Standard input and output by the caller; standard error becomes events.
     Connected,
 }
 
-/// How much a child and its descendants may take.
+/// The resource limits of a child and its descendants.
 ///
-/// Processes are counted over the child's tree: the kernel's own limit counts all processes of the user, and would let one
-/// run starve another.
+/// Processes are counted in the child's tree: the kernel's own limit counts all processes of the user, so one run could starve
+/// another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChildLimits {
-    /// Open files per process.
+    /// The maximum number of open files per process.
     pub open_files: u64,
-    /// Bytes in one file.
+    /// The maximum size of one file, in bytes.
     pub file_bytes: u64,
-    /// Resident bytes of the tree, looked at once a second.
+    /// The maximum resident memory of the tree in bytes, checked once a second.
     pub memory_bytes: u64,
-    /// Processes in the tree; one that has more, or was refused more, is killed without a warning. See
+    /// The maximum number of processes in the tree. A tree that exceeds it, or is refused more, is killed without SIGTERM. See
     /// [`process_limit`](crate::process_limit).
     pub processes: usize,
-    /// Bytes in the directories of [`Launch::disk`], measured about once a second; large ones are measured less often.
+    /// The maximum total size of [`Launch::disk`] in bytes, checked about once a second; large directories less often.
     pub disk_bytes: u64,
-    /// The nice value, from 0 to 19; a higher one that this process has is kept.
+    /// The nice value, from 0 to 19; a higher value of this process is kept.
     pub nice: i32,
 }
 
@@ -79,7 +79,7 @@ impl Default for ChildLimits {
 }
 
 impl ChildLimits {
-    /// Applies to the calling process what the kernel enforces; makes system calls only.
+    /// Sets the limits that the kernel enforces for the calling process. Makes only system calls.
     pub(crate) fn apply(&self) -> Result<(), Errno> {
         let limit = |bound| Rlimit {
             current: Some(bound),
@@ -90,29 +90,29 @@ impl ChildLimits {
         setrlimit(Resource::Core, limit(0))
     }
 
-    /// Lowers the priority of the calling process, unless it is lower already, which an unprivileged process cannot undo; makes
-    /// system calls only.
+    /// Lowers the priority of the calling process, unless it is lower already: an unprivileged process cannot raise it again. Makes
+    /// only system calls.
     ///
-    /// It is the last step before the program: the host waits for all steps, and would wait for a process of low priority.
+    /// This is the last step before the program: the host waits for all steps, and a process of low priority would delay it.
     pub(crate) fn lower_priority(&self) -> Result<(), Errno> {
         let inherited = getpriority_process(None)?;
         setpriority_process(None, self.nice.max(inherited))
     }
 
-    /// Has the kernel count the processes and threads of the calling process's user namespace; makes system calls only.
+    /// Limits the processes and threads of the calling process's user namespace. Makes only system calls.
     ///
-    /// Only where the namespace is the child's own: otherwise the kernel counts all processes of the user.
+    /// Only for a namespace of the child's own: otherwise the kernel counts all processes of the user.
     pub(crate) fn apply_to_namespace(&self) -> Result<(), Errno> {
         let most = self.processes.saturating_add(MORE_IN_NAMESPACE);
         lower(Resource::Nproc, u64::try_from(most).unwrap_or(u64::MAX))
     }
 }
 
-/// How many more processes and threads a namespace may have than its child may have processes. The kernel counts both as one,
-/// and nothing can raise this limit while the child runs, so it has to be enough for all threads that a program ever has.
+/// The additional processes and threads allowed in a namespace beyond the child's limit of processes. The kernel counts both together,
+/// and the limit cannot be raised while the child runs, so it has to suffice for all threads that a program ever has.
 const MORE_IN_NAMESPACE: usize = 1024;
 
-/// Sets a limit, or keeps a lower one that this process already has.
+/// Sets a limit, or keeps a lower one of this process.
 fn lower(resource: Resource, bound: u64) -> Result<(), Errno> {
     let bound = rustix::process::getrlimit(resource)
         .maximum

@@ -1,21 +1,21 @@
-//! Cutting a stream of bytes into lines of bounded length.
+//! Splits a stream of bytes into lines of limited length.
 
 use std::borrow::Cow;
 
-/// One line of output, without its line end.
+/// A line of output, without its line end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
-    /// The text; bytes that are not UTF-8 stand as `\xNN`.
+pub struct OutputLine {
+    /// The text; each byte that is not UTF-8 is written as `\xNN`.
     pub text: String,
-    /// How many bytes of the line were thrown away because it was too long.
+    /// The number of bytes that were dropped because the line was too long.
     pub dropped: u64,
-    /// The bytes, where they are not UTF-8.
+    /// The original bytes; `None` if they are UTF-8.
     pub(super) bytes: Option<Box<[u8]>>,
 }
 
-impl Line {
-    /// Returns the text for a reader of JSON, in which a backslash escapes: bytes that are not UTF-8 stand as `\\xNN`, so
-    /// that a string which holds them is read as [`Line::text`] shows it.
+impl OutputLine {
+    /// Returns the text for use in a JSON string, where a backslash starts an escape: each byte that is not UTF-8 is written as `\\xNN`, so
+    /// that a decoded string equals [`OutputLine::text`].
     pub fn json(&self) -> Cow<'_, str> {
         match &self.bytes {
             None => Cow::Borrowed(&self.text),
@@ -24,12 +24,12 @@ impl Line {
     }
 }
 
-/// A longer line is cut to [`KEPT_OF_LONG_LINE`], because nothing will parse it.
+/// A longer line is cut to [`KEPT_OF_LONG_LINE`], because it will not be parsed.
 pub(crate) const LONGEST_LINE: usize = 4 << 20;
-/// What is kept of a line that is too long, and what every stream may hold without asking for room.
+/// The number of bytes kept of an oversized line. Every stream may use as much without a reservation.
 pub(crate) const KEPT_OF_LONG_LINE: usize = 64 << 10;
 
-/// The memory that all unfinished long lines of a supervisor may take together.
+/// The memory shared by the unfinished long lines of all streams of a supervisor.
 #[derive(Debug)]
 pub(crate) struct LongLineRoom {
     left: usize,
@@ -53,18 +53,18 @@ impl LongLineRoom {
 #[derive(Debug, Default)]
 pub(crate) struct LineBuffer {
     partial: Vec<u8>,
-    /// How much of `partial` was taken from the shared room.
+    /// The part of `partial` that was reserved from the shared memory.
     borrowed: usize,
     dropped: u64,
 }
 
 impl LineBuffer {
-    /// Takes bytes and emits the lines they complete.
+    /// Appends bytes and emits the lines that they complete.
     pub(crate) fn push(
         &mut self,
         bytes: &[u8],
         room: &mut LongLineRoom,
-        mut emit: impl FnMut(Line),
+        mut emit: impl FnMut(OutputLine),
     ) {
         let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
         while let Some(piece) = pieces.next() {
@@ -76,7 +76,7 @@ impl LineBuffer {
     }
 
     /// Emits the last line if the stream ended without a line end.
-    pub(crate) fn finish(&mut self, room: &mut LongLineRoom, mut emit: impl FnMut(Line)) {
+    pub(crate) fn finish(&mut self, room: &mut LongLineRoom, mut emit: impl FnMut(OutputLine)) {
         if !self.partial.is_empty() || self.dropped > 0 {
             emit(self.take(room));
         }
@@ -105,7 +105,7 @@ impl LineBuffer {
         room.left += std::mem::take(&mut self.borrowed);
     }
 
-    fn take(&mut self, room: &mut LongLineRoom) -> Line {
+    fn take(&mut self, room: &mut LongLineRoom) -> OutputLine {
         room.left += std::mem::take(&mut self.borrowed);
         let mut bytes = std::mem::take(&mut self.partial);
         if bytes.last() == Some(&b'\r') {
@@ -113,12 +113,12 @@ impl LineBuffer {
         }
         let dropped = std::mem::take(&mut self.dropped);
         match String::from_utf8(bytes) {
-            Ok(text) => Line {
+            Ok(text) => OutputLine {
                 text,
                 dropped,
                 bytes: None,
             },
-            Err(error) => Line {
+            Err(error) => OutputLine {
                 text: escaped(error.as_bytes(), ""),
                 dropped,
                 bytes: Some(error.into_bytes().into()),
@@ -127,7 +127,7 @@ impl LineBuffer {
     }
 }
 
-/// Writes each byte that is not UTF-8 as `\xNN`, with `prefix` before it.
+/// Writes each byte that is not UTF-8 as `\xNN`, preceded by `prefix`.
 fn escaped(bytes: &[u8], prefix: &str) -> String {
     let mut acc = String::with_capacity(bytes.len() + 16);
     for chunk in bytes.utf8_chunks() {
@@ -144,7 +144,7 @@ fn escaped(bytes: &[u8], prefix: &str) -> String {
 mod tests {
     use super::*;
 
-    fn lines(chunks: &[&[u8]], room: usize) -> (Vec<Line>, usize) {
+    fn lines(chunks: &[&[u8]], room: usize) -> (Vec<OutputLine>, usize) {
         let mut room = LongLineRoom::new(room);
         let mut buffer = LineBuffer::default();
         let mut acc = Vec::new();
@@ -155,8 +155,8 @@ mod tests {
         (acc, room.left)
     }
 
-    fn whole(text: &str) -> Line {
-        Line {
+    fn whole(text: &str) -> OutputLine {
+        OutputLine {
             text: text.to_owned(),
             dropped: 0,
             bytes: None,
@@ -206,7 +206,7 @@ mod tests {
                 .chunks(5000)
                 .chain([&b"\nend"[..]])
                 .collect();
-            let cut = Line {
+            let cut = OutputLine {
                 text: kept.clone(),
                 dropped: (long.len() - kept.len()) as u64,
                 bytes: None,

@@ -1,4 +1,4 @@
-//! One child while it runs.
+//! A running child.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,33 +13,33 @@ use super::control_group::ControlGroup;
 use super::disk::{DiskWatch, Held};
 use super::launch::{ChildLimits, Launch, Wiring};
 use super::lines::LongLineRoom;
-use super::streams::{Connection, Fed, Input, Output};
-use super::tree::{Leaders, Members, Snapshot, Tree, signal_all};
+use super::streams::{ChildInput, ChildOutput, ChildPipes, Fed};
+use super::tree::{Leaders, ProcessTree, Snapshot, TreeMembers, signal_all};
 use super::{ChildEvent, LimitReached, OutputPipe};
-use crate::mark::Mark;
+use crate::mark::ProcessMark;
 use crate::process_table::{RUN_MARKER, Stat, end_orphans};
 use crate::spawn::{Group, Image, Recipe, Spawned, end, spawn, try_reap};
 use crate::{ExitStatus, ProcessId};
 
-/// How long a tree has after SIGTERM.
+/// The time between SIGTERM and SIGKILL.
 const TERM_GRACE: Duration = Duration::from_secs(5);
-/// How long a tree has to die of SIGKILL.
+/// The time that a tree has to end after SIGKILL.
 const KILL_GRACE: Duration = Duration::from_secs(3);
-/// How long the end of a killed process that has nothing left to do may take.
+/// The maximum time that a killed process with no work left may take to end.
 const REAP_GRACE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct RunningChild {
     child: Spawned,
     id: ProcessId,
     exit: OwnedFd,
-    input: Option<Input>,
-    outputs: [Output; 2],
-    tree: Tree,
+    input: Option<ChildInput>,
+    outputs: [ChildOutput; 2],
+    tree: ProcessTree,
     control_group: Option<ControlGroup>,
     limits: ChildLimits,
     held: Option<Arc<Held>>,
-    /// How many processes it had when it was looked at last.
+    /// The number of its processes at the last read of the process table.
     n_processes: usize,
     phase: Phase,
     was_stopped: bool,
@@ -48,29 +48,29 @@ pub(crate) struct Running {
     channel: Arc<Channel>,
 }
 
-/// When a child's tree is to be looked at.
+/// The reason for the next check of a child's tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Look {
-    /// Its way out begins.
+    /// A stop has been requested.
     Now,
-    /// It is on its way out.
+    /// The tree is being stopped.
     Soon,
-    /// It runs, and may be about to take too much.
+    /// The child runs and may soon exceed its limit.
     Attentive,
-    /// It runs, or is dead.
+    /// The child runs or has ended.
     Later,
 }
 
-/// What is known of a child that runs.
+/// The state of a running child at a check.
 struct Watched {
     id: ProcessId,
     exit: OwnedFd,
     keeper: Option<ProcessId>,
 }
 
-/// Puts together what a child is started from.
+/// Collects the parameters of a child's start.
 fn recipe(launch: &Launch) -> io::Result<Recipe> {
-    let mark = Mark::next()?;
+    let mark = ProcessMark::next()?;
     let mut env = launch.env.clone();
     env.push((RUN_MARKER.into(), launch.marker.clone().into()));
     Ok(Recipe {
@@ -84,15 +84,15 @@ fn recipe(launch: &Launch) -> io::Result<Recipe> {
     })
 }
 
-/// Returns the processes of a child that this process reaps, in the order in which it can.
+/// Returns the processes that this process reaps for a child, in the required order.
 fn pids(child: &Spawned) -> impl Iterator<Item = Pid> {
     let keeper = child.keeper.as_ref().map(|keeper| keeper.pid);
     [child.pid].into_iter().chain(keeper)
 }
 
-/// Where a child is on its way out.
+/// The progress of stopping a child.
 ///
-/// The child is reaped last: while it is a zombie, its number names its group and nothing else.
+/// The child is reaped last: while it is a zombie, the kernel does not reuse the number of its group.
 #[derive(Debug)]
 enum Phase {
     Alive,
@@ -101,13 +101,13 @@ enum Phase {
     Dead { leaked: Vec<ProcessId> },
 }
 
-impl Running {
+impl RunningChild {
     pub(crate) fn start(
         launch: Launch,
         wiring: Wiring,
         channel: Arc<Channel>,
         disk: &DiskWatch,
-    ) -> io::Result<(Self, Option<Connection>)> {
+    ) -> io::Result<(Self, Option<ChildPipes>)> {
         let recipe = recipe(&launch)?;
         let limits = launch.limits;
         let is_held = !launch.disk.is_empty();
@@ -121,7 +121,7 @@ impl Running {
         drop(leaders);
         let connected = match wiring {
             Wiring::Captured => Ok(None),
-            Wiring::Connected => Connection::take(&mut child).map(Some),
+            Wiring::Connected => ChildPipes::take(&mut child).map(Some),
         };
         let watched = connected.and_then(|connection| {
             Self::watch(&mut child, launch.stdin).map(|watched| (watched, connection))
@@ -144,7 +144,7 @@ impl Running {
             exit,
             input,
             outputs,
-            tree: Tree::new(id, keeper, (launch.marker, recipe.mark)),
+            tree: ProcessTree::new(id, keeper, (launch.marker, recipe.mark)),
             control_group: recipe.control_group,
             limits,
             held,
@@ -161,7 +161,7 @@ impl Running {
     fn watch(
         child: &mut Spawned,
         bytes: Vec<u8>,
-    ) -> io::Result<(Watched, Option<Input>, [Output; 2])> {
+    ) -> io::Result<(Watched, Option<ChildInput>, [ChildOutput; 2])> {
         let exit = pidfd_open(child.pid, PidfdFlags::empty())?;
         let identity = |pid: Pid| Ok::<_, io::Error>(Stat::read(pid.as_raw_nonzero().get())?.id);
         let keeper = child.keeper.as_ref().map(|keeper| identity(keeper.pid));
@@ -171,10 +171,10 @@ impl Running {
             keeper: keeper.transpose()?,
         };
         let pipe = child.stdin.take().filter(|_| !bytes.is_empty());
-        let input = pipe.map(|pipe| Input::new(pipe, bytes)).transpose()?;
+        let input = pipe.map(|pipe| ChildInput::new(pipe, bytes)).transpose()?;
         let outputs = [
-            Output::new(OutputPipe::Stdout, child.stdout.take())?,
-            Output::new(OutputPipe::Stderr, child.stderr.take())?,
+            ChildOutput::new(OutputPipe::Stdout, child.stdout.take())?,
+            ChildOutput::new(OutputPipe::Stderr, child.stderr.take())?,
         ];
         Ok((watched, input, outputs))
     }
@@ -187,7 +187,7 @@ impl Running {
         self.channel.want_stop();
     }
 
-    /// Returns what is worth waiting for.
+    /// Returns the descriptors to wait for.
     pub(crate) fn descriptors(&self) -> impl Iterator<Item = PollFd<'_>> {
         let exit = (!self.has_exited).then(|| PollFd::new(&self.exit, PollFlags::IN));
         let input = self
@@ -204,7 +204,7 @@ impl Running {
         exit.into_iter().chain(input).chain(outputs)
     }
 
-    /// Moves the bytes that can be moved without waiting.
+    /// Moves the bytes that can be moved without blocking.
     pub(crate) fn transfer(&mut self, room: &mut LongLineRoom) -> io::Result<()> {
         if let Some(input) = &mut self.input
             && input.feed()? == Fed::Whole
@@ -217,7 +217,7 @@ impl Running {
         Ok(())
     }
 
-    /// Returns when the child's tree is to be looked at.
+    /// Returns the time of the next check of the child's tree.
     pub(crate) fn next_look(&mut self) -> Look {
         if !self.has_exited {
             let mut fds = [PollFd::new(&self.exit, PollFlags::IN)];
@@ -225,7 +225,7 @@ impl Running {
                 tv_sec: 0,
                 tv_nsec: 0,
             };
-            // A look that fails is repeated in a second.
+            // A failed check is repeated after a second.
             self.has_exited = poll(&mut fds, Some(&at_once)).unwrap_or(0) > 0;
         }
         match self.phase {
@@ -236,7 +236,7 @@ impl Running {
         }
     }
 
-    /// Goes one step on the way out, if it is time for one.
+    /// Continues stopping the child, if the next step is due.
     pub(crate) fn advance(&mut self, snapshot: &Snapshot, now: Instant) -> io::Result<()> {
         let members = self.members(snapshot);
         match self.phase {
@@ -248,7 +248,7 @@ impl Running {
                     self.channel.want_stop();
                 }
                 if limit == Some(LimitReached::Processes) {
-                    // What multiplies would use its time to end for more of the same.
+                    // A tree that keeps multiplying would use the time after SIGTERM to start more processes.
                     self.was_stopped = !self.has_exited;
                     self.kill(&members.ids);
                     self.phase = Phase::Killing {
@@ -288,18 +288,18 @@ impl Running {
         Ok(())
     }
 
-    fn members(&mut self, snapshot: &Snapshot) -> Members {
+    fn members(&mut self, snapshot: &Snapshot) -> TreeMembers {
         let grouped = self.control_group.as_ref().map(ControlGroup::members);
         self.tree.members(snapshot, &grouped.unwrap_or_default())
     }
 
-    /// Returns how many more processes it may have than it had when it was looked at last, while it runs.
+    /// Returns how many more processes the child may start since the last read of the process table; `None` if it is being stopped.
     pub(crate) fn room(&self) -> Option<usize> {
         let room = self.limits.processes.saturating_sub(self.n_processes);
         matches!(self.phase, Phase::Alive).then_some(room)
     }
 
-    fn limit_reached(&mut self, members: &Members) -> Option<LimitReached> {
+    fn limit_reached(&mut self, members: &TreeMembers) -> Option<LimitReached> {
         let page = rustix::param::page_size() as u64;
         if members.resident_pages.saturating_mul(page) > self.limits.memory_bytes {
             Some(LimitReached::Memory)
@@ -321,7 +321,7 @@ impl Running {
         }
     }
 
-    fn terminate(&mut self, members: &Members, now: Instant) -> io::Result<()> {
+    fn terminate(&mut self, members: &TreeMembers, now: Instant) -> io::Result<()> {
         self.phase = Phase::Terminating {
             until: now + TERM_GRACE,
         };
@@ -345,23 +345,23 @@ impl Running {
         signal_all(members, Signal::KILL);
     }
 
-    /// Kills all that is in the child's control group, and in its namespaces, where it has some.
+    /// Kills all processes in the child's control group and its namespaces, if it has them.
     fn kill_enclosed(&self) {
         if let Some(group) = &self.control_group {
             group.kill();
         }
         if let Some(keeper) = &self.child.keeper {
-            // It is not reaped yet, and one that has ended already is as good as killed.
+            // The process is not reaped yet, so its id is valid; it may have ended already.
             kill_process(keeper.pid, Signal::KILL).unwrap_or(());
         }
     }
 
     fn signal_group(&self, signal: Signal) {
-        // The child is not reaped yet, so its group exists; members that refuse the signal are found by the next look.
+        // The child is not reaped yet, so its group exists; members that survive are found by the next check.
         kill_process_group(self.child.pid, signal).unwrap_or(());
     }
 
-    /// Looks once more: one look at `/proc` can miss a process whose parent exits while the table is read.
+    /// Reads the process table again: one read can miss a process whose parent exits during the read.
     fn confirm_death(&mut self) -> io::Result<()> {
         if self.members(&Snapshot::take()?).ids.is_empty() {
             self.signal_group(Signal::KILL);
@@ -371,7 +371,7 @@ impl Running {
         Ok(())
     }
 
-    /// Reaps the child and sends its end to the owner, once its tree is dead and its pipes are empty; returns whether it did.
+    /// Reaps the child and reports its end, if its tree has ended and its pipes are empty; returns whether it did.
     pub(crate) fn finish(&mut self, room: &mut LongLineRoom) -> io::Result<bool> {
         let Phase::Dead { leaked } = &self.phase else {
             return Ok(false);
@@ -389,12 +389,12 @@ impl Running {
         Ok(true)
     }
 
-    /// Reaps the child, and what holds its namespaces.
+    /// Reaps the child and the process that keeps its namespaces.
     fn reap(&self) -> io::Result<Option<ExitStatus>> {
         let mut leaders = Leaders::lock();
         let mut reaped = None;
         for pid in pids(&self.child) {
-            // What holds namespaces ends once the child is reaped; one that is late is reaped as an orphan.
+            // The keeper of namespaces ends when the child is reaped; a late one is reaped as an orphan.
             wait_for_end(pid, REAP_GRACE);
             let status = try_reap(pid)?;
             if pid == self.child.pid {
@@ -408,7 +408,7 @@ impl Running {
     fn send_end(&self, reaped: Option<ExitStatus>, leaked: Vec<ProcessId>) {
         let killed = ExitStatus::Signal(Signal::KILL.as_raw());
         self.channel.push(ChildEvent::Exited {
-            // A child that even SIGKILL has not ended yet can have no other end.
+            // A child that has survived SIGKILL until now has no other exit status.
             status: reaped.unwrap_or(killed),
             was_stopped: self.was_stopped,
             leaked,
@@ -416,19 +416,19 @@ impl Running {
     }
 }
 
-/// Waits for the end of a process, but not for long.
+/// Waits a short time for the end of a process.
 fn wait_for_end(pid: Pid, patience: Duration) {
     let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else {
         return;
     };
     let mut fds = [PollFd::new(&process, PollFlags::IN)];
     let patience = Timespec::try_from(patience).expect("a moment fits into a timespec");
-    // Whoever waits looks for itself whether it has ended.
+    // The caller checks itself whether the process has ended.
     poll(&mut fds, Some(&patience)).unwrap_or(0);
 }
 
-/// Ends a child that the supervising thread leaves behind because it panicked, and sends its end to the owner, which would wait for ever.
-impl Drop for Running {
+/// Ends a child after a panic of the supervising thread, and reports its end to the owner, which would wait for ever.
+impl Drop for RunningChild {
     fn drop(&mut self) {
         if self.is_finished {
             return;
@@ -463,7 +463,7 @@ mod tests {
             sandbox: Sandbox::default(),
         };
         let disk = DiskWatch::default();
-        let started = Running::start(launch, Wiring::Captured, Arc::clone(&channel), &disk);
+        let started = RunningChild::start(launch, Wiring::Captured, Arc::clone(&channel), &disk);
         let (running, _) = started.unwrap();
         let id = running.id();
         let thread = std::thread::spawn(move || {

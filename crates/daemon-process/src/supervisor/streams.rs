@@ -1,4 +1,4 @@
-//! The three streams of one child.
+//! The standard streams of a child.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,19 +9,19 @@ use super::{ChildEvent, OutputPipe};
 use crate::nonblocking::{Drained, More, drain, set_nonblocking, write_some};
 use crate::spawn::Spawned;
 
-/// The two ends of a conversation with a child: what it reads and what it prints.
+/// The caller's ends of a child's standard input and output.
 ///
-/// Both descriptors are non-blocking. Closing the input ends the child's standard input.
+/// Both descriptors are non-blocking. Dropping `input` closes the child's standard input.
 #[derive(Debug)]
-pub struct Connection {
-    /// Written to, it reaches the child's standard input.
+pub struct ChildPipes {
+    /// The writing end of the child's standard input.
     pub input: OwnedFd,
-    /// Read, it gives what the child prints.
+    /// The reading end of the child's standard output.
     pub output: OwnedFd,
 }
 
-impl Connection {
-    /// Takes the pipes away from a child that was started with them.
+impl ChildPipes {
+    /// Takes the pipes of a child that was started with them.
     pub(crate) fn take(child: &mut Spawned) -> io::Result<Self> {
         let missing = || io::Error::other("a pipe of the child is missing");
         let input = child.stdin.take().ok_or_else(missing)?;
@@ -32,30 +32,30 @@ impl Connection {
     }
 }
 
-/// What a child still has to read.
+/// The input that a child has not read yet.
 #[derive(Debug)]
-pub(crate) struct Input {
+pub(crate) struct ChildInput {
     pipe: OwnedFd,
     bytes: Vec<u8>,
     n_written: usize,
 }
 
-/// What a child prints on one stream.
+/// An output stream of a child.
 #[derive(Debug)]
-pub(crate) struct Output {
+pub(crate) struct ChildOutput {
     stream: OutputPipe,
     pipe: Option<OwnedFd>,
     lines: LineBuffer,
 }
 
-/// How much of its input a child was given.
+/// How much of the input was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fed {
     Part,
     Whole,
 }
 
-impl Input {
+impl ChildInput {
     pub(crate) fn new(pipe: OwnedFd, bytes: Vec<u8>) -> io::Result<Self> {
         set_nonblocking(&pipe)?;
         Ok(Self {
@@ -69,7 +69,7 @@ impl Input {
         &self.pipe
     }
 
-    /// Gives what fits into the pipe.
+    /// Writes as much as fits into the pipe.
     pub(crate) fn feed(&mut self) -> io::Result<Fed> {
         let unsent = self.bytes.get(self.n_written..).unwrap_or_default();
         let written = write_some(&self.pipe, unsent)?;
@@ -82,7 +82,7 @@ impl Input {
     }
 }
 
-impl Output {
+impl ChildOutput {
     pub(crate) fn new(stream: OutputPipe, pipe: Option<OwnedFd>) -> io::Result<Self> {
         pipe.as_ref().map_or(Ok(()), set_nonblocking)?;
         Ok(Self {
@@ -92,12 +92,12 @@ impl Output {
         })
     }
 
-    /// Returns where it comes from, while there may be more.
+    /// Returns the descriptor, unless the stream has ended.
     pub(crate) fn pipe(&self) -> Option<&OwnedFd> {
         self.pipe.as_ref()
     }
 
-    /// Reads what is there at this moment.
+    /// Reads the bytes that are available now.
     pub(crate) fn read(
         &mut self,
         channel: &Channel,
@@ -126,7 +126,7 @@ impl Output {
         Ok(drained)
     }
 
-    /// Reads what is left when every writer is dead, or out of reach.
+    /// Reads the rest when every writer has ended or is out of reach.
     pub(crate) fn close_if_dry(
         &mut self,
         channel: &Channel,

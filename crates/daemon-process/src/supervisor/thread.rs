@@ -1,4 +1,4 @@
-//! The one thread that forks, watches and reaps.
+//! The thread that starts, supervises and reaps children.
 
 use std::io;
 use std::sync::Arc;
@@ -13,22 +13,22 @@ use super::channel::{Bell, Channel};
 use super::disk::DiskWatch;
 use super::launch::{Launch, Wiring};
 use super::lines::LongLineRoom;
-use super::running::{Look, Running};
-use super::streams::Connection;
+use super::running::{Look, RunningChild};
+use super::streams::ChildPipes;
 use super::tree::{Leaders, Snapshot};
 use crate::ProcessId;
 use crate::nonblocking::wait;
 
-/// How often a child's tree is looked at while it runs.
+/// The interval of checks of a child's tree while it runs.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often it is looked at when it has many processes.
+/// The interval for a tree with many processes.
 const ATTENTIVE_LOOK: Duration = Duration::from_millis(100);
-/// How often it is looked at on its way out.
+/// The interval while a tree is being stopped.
 const QUICK_LOOK: Duration = Duration::from_millis(20);
-/// What the unfinished long lines of all children may take together.
+/// The memory for the unfinished long lines of all children, in bytes.
 const LONG_LINES: usize = 16 << 20;
 
-/// The wish for a child, and where to answer it.
+/// A request for a child, with the channel for the reply.
 pub(crate) struct Order {
     pub(crate) launch: Launch,
     pub(crate) wiring: Wiring,
@@ -36,10 +36,10 @@ pub(crate) struct Order {
     pub(crate) reply: SyncSender<io::Result<Started>>,
 }
 
-/// A child that was started, with its pipes where it was wired so.
+/// A child that was started, with its pipes if the caller uses them.
 pub(crate) struct Started {
     pub(crate) id: ProcessId,
-    pub(crate) connection: Option<Connection>,
+    pub(crate) connection: Option<ChildPipes>,
 }
 
 pub(crate) fn spawn(orders: Receiver<Order>, bell: Arc<Bell>) -> io::Result<()> {
@@ -70,7 +70,7 @@ fn now() -> Instant {
 struct Watch {
     orders: Receiver<Order>,
     bell: Arc<Bell>,
-    running: Vec<Running>,
+    running: Vec<RunningChild>,
     room: LongLineRoom,
     disk: DiskWatch,
     next_look: Instant,
@@ -98,13 +98,13 @@ impl Watch {
             match self.orders.try_recv() {
                 Ok(order) => {
                     let started =
-                        Running::start(order.launch, order.wiring, order.channel, &self.disk);
+                        RunningChild::start(order.launch, order.wiring, order.channel, &self.disk);
                     let answer = started.map(|(running, connection)| {
                         let id = running.id();
                         self.running.push(running);
                         Started { id, connection }
                     });
-                    // Nobody waits only if the owner is gone; the channel was then abandoned and the child is stopped.
+                    // The caller has gone; its channel is closed then, and the child is stopped.
                     order.reply.send(answer).unwrap_or(());
                 }
                 Err(TryRecvError::Empty) => return,
@@ -116,7 +116,7 @@ impl Watch {
         }
     }
 
-    /// Sleeps until something happens, at the latest until the next look is due.
+    /// Waits until something happens, or until the next check is due.
     fn wait(&mut self) {
         let now = now();
         match self.soonest() {
@@ -135,22 +135,22 @@ impl Watch {
         let timeout = Timespec::try_from(left).expect("a second fits into a timespec");
         let timeout = (!self.running.is_empty()).then_some(timeout);
         let mut fds = vec![PollFd::new(self.bell.descriptor(), PollFlags::IN)];
-        fds.extend(self.running.iter().flat_map(Running::descriptors));
-        // Descriptors that are owned and open can always be polled; a failure costs one idle turn.
+        fds.extend(self.running.iter().flat_map(RunningChild::descriptors));
+        // Open descriptors can always be polled; a failure costs one idle turn.
         wait(&mut fds, timeout.as_ref()).unwrap_or(());
     }
 
     fn soonest(&mut self) -> Look {
         self.running
             .iter_mut()
-            .map(Running::next_look)
+            .map(RunningChild::next_look)
             .min()
             .unwrap_or(Look::Later)
     }
 
     fn transfer(&mut self) {
         for running in &mut self.running {
-            // A pipe that cannot be used is a child that cannot be supervised.
+            // Without usable pipes the child cannot be supervised.
             if running.transfer(&mut self.room).is_err() {
                 running.stop();
             }
@@ -172,7 +172,7 @@ impl Watch {
                 Look::Attentive => ATTENTIVE_LOOK,
                 Look::Later => LOOK,
             };
-        // Without a look at the table nothing can be decided; it is tried again when the next one is due.
+        // Without the process table nothing can be decided; the next check repeats the read.
         let Ok(snapshot) = Snapshot::take() else {
             return;
         };
@@ -183,9 +183,9 @@ impl Watch {
         self.census.begin(now, self.room().unwrap_or(0));
     }
 
-    /// Returns how many more processes the fullest of the trees may have; none runs without one.
+    /// Returns the smallest number of processes that a running tree may still start; `None` if no tree runs.
     fn room(&self) -> Option<usize> {
-        self.running.iter().filter_map(Running::room).min()
+        self.running.iter().filter_map(RunningChild::room).min()
     }
 
     fn finish(&mut self) {

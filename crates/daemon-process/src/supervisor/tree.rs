@@ -1,4 +1,4 @@
-//! Which processes belong to which child.
+//! Assigns processes to children.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -7,10 +7,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, waitpid};
 
 use crate::ProcessId;
-use crate::mark::Mark;
+use crate::mark::ProcessMark;
 use crate::process_table::{Stat, all, is_marked};
 
-/// One look at the machine's processes, without this one.
+/// One read of the machine's process table, without this process.
 pub(crate) struct Snapshot {
     processes: Vec<Stat>,
     own: Stat,
@@ -24,10 +24,10 @@ impl Snapshot {
         Ok(Self { processes, own })
     }
 
-    /// Reaps orphans of the children's trees that were handed to this process, by their ids.
+    /// Reaps orphans of the children's trees that were reparented to this process, by their ids.
     ///
-    /// Their session distinguishes them from other children of this process: a child of the supervisor has one of its own.
-    /// The session's number is read from the table too, as it is 0 where its leader is outside the namespace of this process.
+    /// They are recognised by their session: a child of the supervisor has its own. The session's number is also read from the table, as it is
+    /// 0 if its leader is outside of the namespace of this process.
     pub(crate) fn reap_orphans(&self, leaders: &Leaders) {
         let orphans = self.processes.iter().filter(|stat| {
             stat.is_zombie
@@ -36,15 +36,15 @@ impl Snapshot {
                 && !leaders.pids.contains(&stat.id.pid)
         });
         for pid in orphans.filter_map(|stat| Pid::from_raw(stat.id.pid)) {
-            // Such processes are dead and reaped only under this lock, so the call neither fails nor waits.
+            // These processes are dead, and reaped only under this lock, so the call neither fails nor blocks.
             waitpid(Some(pid), WaitOptions::NOHANG).unwrap_or(None);
         }
     }
 }
 
-/// The children that every supervisor of this process reaps itself, once their trees are dead.
+/// The children that a supervisor of this process reaps by itself, after their trees have ended.
 ///
-/// The table is held while a child is forked and while one is reaped, so that a zombie which is not in it is an orphan.
+/// The table is locked while a child is started and while one is reaped, so a zombie that is not in it is an orphan.
 #[derive(Debug)]
 pub(crate) struct Leaders {
     pids: BTreeSet<i32>,
@@ -56,7 +56,7 @@ static LEADERS: Mutex<Leaders> = Mutex::new(Leaders {
 
 impl Leaders {
     pub(crate) fn lock() -> MutexGuard<'static, Self> {
-        // Inserting and removing a number cannot be left half done by a panic.
+        // Insertions and removals of a number cannot be interrupted by a panic.
         LEADERS.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -69,33 +69,32 @@ impl Leaders {
     }
 }
 
-/// The tree of one child: the child, its group and session, what carries its marker or bears its mark, and the descendants of all
-/// of them.
+/// The tree of a child: the child, its group and session, the processes with its marker or mark, and the descendants of all of these.
 #[derive(Debug)]
-pub(crate) struct Tree {
+pub(crate) struct ProcessTree {
     leader: ProcessId,
-    /// What holds the child's namespaces: all in them descend from it, but it is not of the tree.
+    /// The process that keeps the child's namespaces: all processes in them descend from it, but it is not part of the tree.
     keeper: Option<ProcessId>,
     marker: String,
-    mark: Option<Mark>,
-    /// Members seen before: still members when their parents are gone.
+    mark: Option<ProcessMark>,
+    /// Members seen before: they remain members after their parents have ended.
     known: HashSet<ProcessId>,
-    /// Processes without marker and mark. One can lose them later, but none gains them.
+    /// Processes without marker and mark. A process can lose them later, but never gains them.
     unmarked: HashSet<ProcessId>,
 }
 
-/// The living members of a tree.
+/// The running members of a tree.
 #[derive(Debug, Default)]
-pub(crate) struct Members {
+pub(crate) struct TreeMembers {
     pub(crate) ids: Vec<ProcessId>,
     pub(crate) resident_pages: u64,
 }
 
-impl Tree {
+impl ProcessTree {
     pub(crate) fn new(
         leader: ProcessId,
         keeper: Option<ProcessId>,
-        (marker, mark): (String, Option<Mark>),
+        (marker, mark): (String, Option<ProcessMark>),
     ) -> Self {
         Self {
             leader,
@@ -111,8 +110,8 @@ impl Tree {
         &self.marker
     }
 
-    /// Returns the living members; `grouped` are known to be some by the child's control group.
-    pub(crate) fn members(&mut self, snapshot: &Snapshot, grouped: &[i32]) -> Members {
+    /// Returns the running members; `grouped` are members according to the child's control group.
+    pub(crate) fn members(&mut self, snapshot: &Snapshot, grouped: &[i32]) -> TreeMembers {
         let present: HashSet<ProcessId> = snapshot.processes.iter().map(|stat| stat.id).collect();
         self.known.retain(|id| present.contains(id));
         self.unmarked.retain(|id| present.contains(id));
@@ -127,7 +126,7 @@ impl Tree {
             .iter()
             .filter(|stat| !stat.is_zombie && self.known.contains(&stat.id))
             .filter(|stat| Some(stat.id) != self.keeper);
-        living.fold(Members::default(), |mut acc, stat| {
+        living.fold(TreeMembers::default(), |mut acc, stat| {
             acc.ids.push(stat.id);
             acc.resident_pages += stat.resident_pages;
             acc
@@ -144,7 +143,7 @@ impl Tree {
         if stat.is_zombie || self.unmarked.contains(&stat.id) {
             return false;
         }
-        let bears = |mark| Mark::of(stat.id.pid) == Some(mark);
+        let bears = |mark| ProcessMark::of(stat.id.pid) == Some(mark);
         let marked = self.mark.is_some_and(bears) || is_marked(stat.id.pid, &self.marker);
         if !marked {
             self.unmarked.insert(stat.id);
@@ -171,10 +170,10 @@ impl Tree {
     }
 }
 
-/// Sends a signal to each of the processes.
+/// Sends a signal to each process.
 pub(crate) fn signal_all(ids: &[ProcessId], signal: Signal) {
     for id in ids {
-        // One that is gone already is as good as signalled.
+        // A process may have ended already.
         id.signal(signal);
     }
 }
@@ -206,7 +205,7 @@ mod tests {
             start: 0,
         };
         let members = |marker: &str| {
-            let mut tree = Tree::new(nobody, None, (marker.to_owned(), None));
+            let mut tree = ProcessTree::new(nobody, None, (marker.to_owned(), None));
             let found = tree.members(&Snapshot::take().unwrap(), &[]).ids;
             found.iter().map(|id| id.pid).collect::<Vec<i32>>()
         };

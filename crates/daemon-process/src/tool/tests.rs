@@ -18,14 +18,14 @@ fn is_alive(pid: &str) -> bool {
 }
 
 #[test]
-fn streams_status_and_directory_come_back_as_the_program_left_them() {
+fn streams_status_and_directory_are_those_of_the_program() {
     let home = tempfile::tempdir().unwrap();
     let home = home.path().canonicalize().unwrap();
     let output = shell("pwd; echo two >&2; exit 7")
         .cwd(&home)
         .run(LONG, CAP)
         .unwrap();
-    let expected = ToolOutput {
+    let expected = CapturedOutput {
         status: ExitStatus::Code(7),
         stdout: format!("{}\n", home.display()).into_bytes(),
         stderr: b"two\n".to_vec(),
@@ -35,7 +35,7 @@ fn streams_status_and_directory_come_back_as_the_program_left_them() {
 }
 
 #[test]
-fn the_environment_holds_only_what_was_given() {
+fn the_environment_contains_only_the_given_variables() {
     let output = Tool::new("/usr/bin/env")
         .env("ONLY", "this")
         .run(LONG, CAP)
@@ -44,7 +44,7 @@ fn the_environment_holds_only_what_was_given() {
 }
 
 #[test]
-fn input_larger_than_any_pipe_arrives_whole_and_then_ends() {
+fn input_larger_than_a_pipe_is_written_completely() {
     let input = "0123456789abcde\n".repeat(64 * 1024);
     let output = shell("cat")
         .stdin(input.as_str())
@@ -67,11 +67,11 @@ fn unread_input_is_not_an_error() {
 }
 
 #[test]
-fn a_flood_on_one_stream_neither_blocks_nor_grows() {
+fn a_flood_on_one_stream_neither_blocks_nor_exceeds_the_cap() {
     let output = shell("yes no | head -c 10000000 >&2; echo done")
         .run(LONG, ByteCount(100))
         .unwrap();
-    let expected = ToolOutput {
+    let expected = CapturedOutput {
         status: ExitStatus::Code(0),
         stdout: b"done\n".to_vec(),
         stderr: "no\n".repeat(34).into_bytes()[..100].to_vec(),
@@ -98,14 +98,14 @@ fn the_whole_group_dies_at_the_deadline() {
         !fs::exists(format!("/proc/{shell_pid}")).unwrap(),
         "the leader was not reaped"
     );
-    // The orphan is dead at once, though the process that adopted it may not have reaped it yet.
+    // The orphan is dead at once, but its new parent may not have reaped it yet.
     while is_alive(child) {
         std::thread::yield_now();
     }
 }
 
 #[test]
-fn a_background_job_holding_the_pipes_is_not_waited_for() {
+fn a_background_job_with_the_pipes_is_not_waited_for() {
     let output = shell("sleep 1000 & echo $!").run(LONG, CAP).unwrap();
     let pid = String::from_utf8(output.stdout).unwrap();
     while is_alive(pid.trim()) {
@@ -114,7 +114,7 @@ fn a_background_job_holding_the_pipes_is_not_waited_for() {
 }
 
 #[test]
-fn what_cannot_start_is_named() {
+fn the_error_names_a_program_that_cannot_start() {
     let home = tempfile::tempdir().unwrap();
     let program = home.path().join("absent");
     let error = Tool::new(&program).run(LONG, CAP).unwrap_err();
@@ -125,7 +125,7 @@ fn what_cannot_start_is_named() {
 }
 
 #[test]
-fn a_signal_is_not_a_code() {
+fn a_signal_is_not_an_exit_code() {
     let output = shell("kill -TERM $$").run(LONG, CAP).unwrap();
     assert_eq!(output.status, ExitStatus::Signal(15));
 }

@@ -1,4 +1,4 @@
-//! What a run can reach of its neighbour, level by level.
+//! Access of one run to another, at each level.
 
 use std::fs;
 use std::os::unix::net::{UnixDatagram, UnixListener};
@@ -12,7 +12,7 @@ use daemon_process::{
 
 use crate::support::{exited, first_line, shell, story, unique};
 
-/// Returns whether children can be given a level here, and says loudly if not.
+/// Whether this machine supports a level; prints a message if not.
 pub(crate) fn is_offered(level: SandboxLevel) -> bool {
     let report = probe();
     if report.level < level {
@@ -40,7 +40,7 @@ pub(crate) fn sandbox(
     }
 }
 
-/// Two runs of one user, and a host's own files.
+/// Two runs of one user, and the files of a host.
 struct Street {
     _scratch: tempfile::TempDir,
     root: PathBuf,
@@ -54,7 +54,7 @@ struct Street {
     level: SandboxLevel,
 }
 
-/// Memory or a queue that every process of the user finds by its number.
+/// Shared memory or a queue that every process of the user can find by its number.
 struct Shared {
     kind: &'static str,
     id: String,
@@ -88,18 +88,18 @@ impl Drop for Shared {
         reason = "what the machine's own tools make belongs to no run"
     )]
     fn drop(&mut self) {
-        // With a capital letter it takes a key.
+        // The option in upper case takes a key instead of an id.
         let option = self.kind.to_ascii_lowercase();
         let removed = Command::new("ipcrm").args([&option, &self.id]).status();
         assert!(removed.is_ok_and(|status| status.success()));
     }
 }
 
-/// The numbers of calls about POSIX queues, for which no tool is installed everywhere.
+/// The numbers of the system calls on POSIX queues, for which no tool is installed everywhere.
 const MQ_OPEN: &str = "$([ $(uname -m) = x86_64 ] && echo 240 || echo 180)";
 const MQ_UNLINK: &str = "$([ $(uname -m) = x86_64 ] && echo 241 || echo 181)";
 
-/// A POSIX message queue of the user, which every process of that user finds by its name.
+/// A POSIX message queue of the user, which every process of that user can find by its name.
 struct NamedQueue {
     name: String,
 }
@@ -113,7 +113,7 @@ impl NamedQueue {
         made
     }
 
-    /// Makes a system call about the queue, and returns whether it succeeded.
+    /// Makes a system call on the queue and returns whether it succeeded.
     fn call(&self, number: &str, arguments: &str) -> bool {
         let script = format!(
             "perl -e '$n=\"{}\"; exit(syscall($ARGV[0], $n, {arguments}) < 0)' {number}",
@@ -179,7 +179,7 @@ impl Street {
         }
     }
 
-    /// Returns whether a script of the other run ends well.
+    /// Whether a script of the other run succeeds.
     fn works(&self, script: &str) -> bool {
         let pid = self.neighbour.id().pid.to_string();
         let script = script
@@ -203,8 +203,8 @@ impl Street {
     }
 }
 
-/// What one run may try at another and at the host. Each works where only the user stands between the two, so that what
-/// fails at a higher level fails because of it.
+/// Attempts of one run to access another and the host. Each succeeds where only the user id separates the two, so a failure at a
+/// higher level is due to that level.
 const PROBES: [&str; 39] = [
     "cat ../../next/worktree/file",
     "ls ../../next/worktree",
@@ -264,8 +264,8 @@ fn failed_at(level: SandboxLevel) -> Option<Vec<&'static str>> {
 }
 
 #[test]
-fn at_level_1_only_the_user_stands_between_two_runs() {
-    // A kernel may keep processes of one user from each other's memory by itself.
+fn at_level_1_only_the_user_id_separates_two_runs() {
+    // A kernel may deny processes of one user access to each other's memory by itself.
     let kept = |probe: &&str| !probe.contains("/mem");
     let failed = failed_at(SandboxLevel::Contained).unwrap_or_default();
     let failed: Vec<&str> = failed.into_iter().filter(kept).collect();
@@ -273,20 +273,20 @@ fn at_level_1_only_the_user_stands_between_two_runs() {
 }
 
 #[test]
-fn at_level_2_every_probe_at_another_run_fails() {
+fn at_level_2_every_access_to_another_run_fails() {
     if let Some(failed) = failed_at(SandboxLevel::Confined) {
         assert_eq!(failed, PROBES);
     }
 }
 
 #[test]
-fn at_level_3_every_probe_at_another_run_fails() {
+fn at_level_3_every_access_to_another_run_fails() {
     if let Some(failed) = failed_at(SandboxLevel::Isolated) {
         assert_eq!(failed, PROBES);
     }
 }
 
-/// What a run may do to a process or thread of its own that it names by its number, as programs with threads do.
+/// Operations of a run on its own processes and threads by number, as programs with threads use them.
 const OWN_NUMBER: [&str; 6] = [
     "taskset -p 1 $$",
     "renice -n 15 -p $$",
@@ -296,7 +296,7 @@ const OWN_NUMBER: [&str; 6] = [
     "sleep 1000 & renice -n 15 -p $!; worked=$?; kill $!; exit $worked",
 ];
 
-/// A filter of calls does not know which number is the caller's; in a process namespace there are no others.
+/// A system-call filter cannot recognise the caller's own number; in a process namespace all numbers belong to the run.
 #[test]
 fn at_level_3_a_run_schedules_its_own_processes_by_their_numbers() {
     for level in [SandboxLevel::Contained, SandboxLevel::Isolated] {
@@ -314,7 +314,7 @@ fn at_level_3_a_run_schedules_its_own_processes_by_their_numbers() {
     }
 }
 
-/// What needs no neighbour: getting out, and up.
+/// Attempts to leave the sandbox or gain privileges.
 const ESCAPES: [&str; 10] = [
     "cat /root/.profile /home/*/.profile",
     "echo x > ../context/file",
@@ -323,15 +323,15 @@ const ESCAPES: [&str; 10] = [
     "unshare --user --map-root-user --mount true",
     "chroot . /bin/true",
     "su root -s /bin/true",
-    // Both mean every process of the user, and change nothing for most.
+    // Both address every process of the user, and change nothing for most.
     "perl -e 'setpriority(2, 0, 0) or die $!'",
     "ionice -c 2 -n 4 -u $(id -u)",
-    // The twin of a harmless call, on x86-64: refused, though this kernel may not have it.
+    // The x32 twin of a harmless call: denied, even if this kernel does not have it.
     "perl -e 'syscall($ARGV[0]); exit($! == 1)' $([ $(uname -m) = x86_64 ] && echo 1073741863 || echo 117)",
 ];
 
 #[test]
-fn a_confined_child_gains_nothing_it_was_not_given() {
+fn a_confined_child_cannot_leave_its_sandbox_or_gain_privileges() {
     for level in [SandboxLevel::Confined, SandboxLevel::Isolated] {
         if !is_offered(level) {
             continue;
@@ -349,7 +349,7 @@ fn a_confined_child_gains_nothing_it_was_not_given() {
 }
 
 #[test]
-fn a_path_inside_another_run_is_opened_by_no_name_it_has() {
+fn no_name_of_a_path_in_another_run_can_be_opened() {
     if !is_offered(SandboxLevel::Isolated) {
         return;
     }
@@ -363,7 +363,7 @@ fn a_path_inside_another_run_is_opened_by_no_name_it_has() {
 }
 
 #[test]
-fn a_confined_child_reads_nothing_of_the_machine_that_is_not_for_everybody() {
+fn a_confined_child_reads_only_public_files_of_the_machine() {
     let script = "for file in $(find /etc -xdev -type f ! -perm -o+r 2>/dev/null); do cat $file > /dev/null 2>&1 && echo $file; done; \
                   cat /etc/passwd > /dev/null && ls /etc > /dev/null && ls /etc/ssl/certs > /dev/null && echo usual";
     for level in [SandboxLevel::Confined, SandboxLevel::Isolated] {

@@ -1,4 +1,4 @@
-//! Level 3, where the kernel offers it.
+//! Level 3, if the kernel supports it.
 
 use std::fs;
 use std::net::TcpListener;
@@ -38,7 +38,7 @@ fn run(script: &str, network: Network) -> Story {
     story(&mut Supervisor::start().unwrap().spawn(launch).unwrap())
 }
 
-/// Returns the processes that carry a marker, as this side sees them.
+/// Returns the processes with a marker, as seen from outside.
 fn marked(marker: &str) -> Vec<i32> {
     let wanted = format!("{RUN_MARKER}={marker}");
     let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| {
@@ -87,7 +87,7 @@ fn an_isolated_child_sees_its_own_tree_its_own_paths_and_the_system() {
 }
 
 #[test]
-fn codes_and_signals_of_an_isolated_child_are_its_own() {
+fn an_isolated_child_reports_its_own_exit_code_or_signal() {
     if !is_offered(SandboxLevel::Isolated) {
         return;
     }
@@ -99,7 +99,7 @@ fn codes_and_signals_of_an_isolated_child_are_its_own() {
 }
 
 #[test]
-fn an_isolated_child_is_named_and_stopped_as_this_side_sees_it() {
+fn an_isolated_child_is_identified_and_stopped_from_outside() {
     if !is_offered(SandboxLevel::Isolated) {
         return;
     }
@@ -129,14 +129,14 @@ fn an_isolated_child_is_named_and_stopped_as_this_side_sees_it() {
     );
 }
 
-/// Every process starts two more in sessions of their own, ignores SIGTERM, loses its marker, and lets its parents die.
+/// Every process starts two more in sessions of their own, ignores SIGTERM, drops its marker, and outlives its parent.
 const WILD: &str = "trap '' TERM\n\
     if [ $1 -gt 0 ]; then for i in 1 2; do (env -i setsid sh $0 $(($1 - 1)) &); done; fi\n\
     echo $$\n\
     exec sleep 1000\n";
 
 #[test]
-fn the_end_of_an_isolated_tree_is_whole_and_takes_less_than_ten_seconds() {
+fn an_isolated_tree_ends_completely_within_ten_seconds() {
     if !is_offered(SandboxLevel::Isolated) {
         return;
     }
@@ -181,7 +181,7 @@ fn in_namespace(namespace: &Path) -> Vec<i32> {
 }
 
 #[test]
-fn a_dropped_isolated_child_and_one_left_by_a_dead_host_end_whole() {
+fn isolated_trees_of_a_dropped_child_and_of_a_dead_host_end_completely() {
     if !is_offered(SandboxLevel::Isolated) {
         return;
     }
@@ -212,14 +212,14 @@ fn a_dropped_isolated_child_and_one_left_by_a_dead_host_end_whole() {
 
 const ROLE: &str = "DAEMON_PROCESS_TEST_ROLE";
 
-/// Plays the host that dies, when the next test starts this program again for that.
+/// The host that dies, if the next test starts this program again.
 #[test]
 fn a_host_of_an_isolated_child_that_kills_itself() {
     if std::env::var_os(ROLE).is_none() {
         return;
     }
     let home = Path::new(".").canonicalize().unwrap();
-    // Nothing in it can be found by its marker, its group or its session.
+    // No process in it can be found by marker, group or session.
     let script = "(env -i setsid sleep 1000 &); echo up; exec env -i sleep 1000";
     let supervisor = Supervisor::start().unwrap();
     let mut child = supervisor
@@ -239,7 +239,7 @@ fn an_isolated_tree_dies_with_the_process_that_started_it() {
         return;
     }
     let (_scratch, home) = home();
-    // The namespace is gone only once its processes are reaped, which the first process of a container may never do.
+    // The namespace disappears only after its processes are reaped, which the first process of a container may never do.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
     let output = Tool::new(std::env::current_exe().unwrap())
         .args([
@@ -263,7 +263,7 @@ fn an_isolated_tree_dies_with_the_process_that_started_it() {
 }
 
 #[test]
-fn what_an_isolated_program_left_behind_ends_with_it() {
+fn background_processes_of_an_isolated_program_end_with_it() {
     if !is_offered(SandboxLevel::Isolated) {
         return;
     }
@@ -275,7 +275,7 @@ fn what_an_isolated_program_left_behind_ends_with_it() {
 }
 
 #[test]
-fn an_isolated_program_that_cannot_start_is_named_and_leaves_nothing() {
+fn the_error_names_an_isolated_program_that_cannot_start() {
     if !is_offered(SandboxLevel::Isolated) {
         return;
     }
@@ -290,7 +290,7 @@ fn an_isolated_program_that_cannot_start_is_named_and_leaves_nothing() {
 }
 
 #[test]
-fn without_a_network_a_child_reaches_its_own_loopback_and_no_other() {
+fn without_a_network_a_child_reaches_only_its_own_loopback() {
     if !is_offered(SandboxLevel::Isolated) {
         return;
     }

@@ -1,4 +1,4 @@
-//! What a child may take, and its end when it takes more.
+//! Limits of a child, and its end when it exceeds one.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -35,9 +35,9 @@ fn limits_hold_inside_the_child() {
 }
 
 #[test]
-fn a_child_of_a_host_of_low_priority_keeps_that_priority() {
+fn a_child_of_a_host_with_low_priority_keeps_that_priority() {
     if getpriority_process(None).unwrap() < 15 {
-        let name = "limits::a_child_of_a_host_of_low_priority_keeps_that_priority";
+        let name = "limits::a_child_of_a_host_with_low_priority_keeps_that_priority";
         return run_test_under(Tool::new("/usr/bin/nice").args(["-n", "15"]), name);
     }
     for level in [
@@ -50,7 +50,7 @@ fn a_child_of_a_host_of_low_priority_keeps_that_priority() {
         launch.sandbox = sandbox(level, Vec::new(), Vec::new());
         match Supervisor::start().unwrap().spawn(launch) {
             Ok(mut child) => assert_eq!(story(&mut child).stdout, ["15"], "level {level}"),
-            // Where a level cannot be had, the reason is another one.
+            // If a level is not supported, the reason is another one.
             Err(error) => {
                 let error = format!("{error:?}");
                 assert!(!error.contains("limits"), "level {level}: {error}");
@@ -59,10 +59,10 @@ fn a_child_of_a_host_of_low_priority_keeps_that_priority() {
     }
 }
 
-/// The same for a user who can raise no priority.
+/// The same for a user who cannot raise a priority.
 #[test]
-fn nor_is_the_priority_of_an_ordinary_users_child_raised() {
-    as_ordinary_user("limits::a_child_of_a_host_of_low_priority_keeps_that_priority");
+fn the_priority_of_an_ordinary_users_child_is_not_raised() {
+    as_ordinary_user("limits::a_child_of_a_host_with_low_priority_keeps_that_priority");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_tree_with_too_many_processes_is_killed() {
     assert_has_too_many(&run(launch));
 }
 
-/// Asserts that a child ended because its tree had too many processes; it may have ended by itself when it was refused one.
+/// Asserts that a child ended because its tree had too many processes; it may have exited by itself when it was refused one.
 #[track_caller]
 fn assert_has_too_many(story: &Story) {
     let limit = ChildEvent::LimitReached(LimitReached::Processes);
@@ -94,13 +94,13 @@ fn assert_has_too_many(story: &Story) {
     assert_eq!((first, &leaked[..]), (&limit, &[][..]));
 }
 
-/// Every process starts two more in sessions and environments of their own, ignores SIGTERM, and loses its parents.
+/// Every process starts two more in sessions and environments of their own, ignores SIGTERM, and outlives its parent.
 const BOMB: &str = "trap '' TERM\n\
     if [ $1 -gt 0 ]; then for i in 1 2; do (env -i setsid sh $0 $(($1 - 1)) &); done; fi\n\
     exec sleep 1000\n";
 
 #[test]
-fn what_multiplies_is_ended_whole_and_within_ten_seconds() {
+fn a_multiplying_tree_ends_completely_within_ten_seconds() {
     for level in [SandboxLevel::Contained, SandboxLevel::Isolated] {
         if !is_offered(level) {
             continue;
@@ -138,7 +138,7 @@ fn working_in(directory: &std::path::Path) -> Vec<i32> {
 }
 
 #[test]
-fn directories_that_hold_too_much_end_their_child() {
+fn a_child_whose_directories_grow_too_large_is_stopped() {
     for script in [
         "head -c 30000000 /dev/zero > flood; exec sleep 1000",
         "mkdir -p a/b; i=0; while :; do i=$((i+1)); : > a/b/$i; done",
@@ -156,7 +156,7 @@ fn directories_that_hold_too_much_end_their_child() {
 }
 
 #[test]
-fn a_child_that_stays_within_its_directories_is_left_alone() {
+fn a_child_within_the_limit_of_its_directories_is_not_stopped() {
     let home = tempfile::tempdir().unwrap();
     let mut launch = shell("head -c 1000000 /dev/zero > file; sleep 2.5; echo done");
     launch.cwd = home.path().canonicalize().unwrap();
@@ -170,7 +170,7 @@ fn a_child_that_stays_within_its_directories_is_left_alone() {
 }
 
 #[test]
-fn a_file_that_grows_too_large_ends_who_writes_it() {
+fn a_process_that_writes_too_large_a_file_is_ended() {
     let home = tempfile::tempdir().unwrap();
     let mut launch = shell("exec head -c 3000000 /dev/zero > file");
     launch.cwd = home.path().canonicalize().unwrap();
@@ -184,7 +184,7 @@ fn a_file_that_grows_too_large_ends_who_writes_it() {
 }
 
 #[test]
-fn a_child_that_opens_too_many_files_is_refused_the_next() {
+fn opening_too_many_files_fails() {
     let mut launch =
         shell("perl -e 'for (1..50) { open $f[$_], \"</dev/null\" or die \"$!\\n\" }'");
     launch.limits.open_files = 16;
@@ -194,7 +194,7 @@ fn a_child_that_opens_too_many_files_is_refused_the_next() {
 }
 
 #[test]
-fn what_left_parent_session_and_environment_before_anybody_looked_dies_with_its_child() {
+fn a_process_that_left_parent_session_and_environment_at_once_dies_with_its_child() {
     let script =
         "(env -i setsid sh -c 'echo $$; exec sleep 1000 > /dev/null 2>&1' &); exec sleep 1000";
     let mut child = Supervisor::start().unwrap().spawn(shell(script)).unwrap();
@@ -204,26 +204,26 @@ fn what_left_parent_session_and_environment_before_anybody_looked_dies_with_its_
     assert!(!is_alive(&escapee));
 }
 
-/// The same for a user who can make no control groups.
+/// The same for a user who cannot create control groups.
 #[test]
-fn what_an_ordinary_users_child_started_dies_with_it_too() {
+fn processes_of_an_ordinary_users_child_die_with_it() {
     as_ordinary_user(
-        "limits::what_left_parent_session_and_environment_before_anybody_looked_dies_with_its_child",
+        "limits::a_process_that_left_parent_session_and_environment_at_once_dies_with_its_child",
     );
 }
 
 /// In a user namespace the kernel counts the processes of an ordinary user, and their threads.
 #[test]
-fn threads_of_an_ordinary_users_child_are_no_processes_either() {
-    as_ordinary_user("limits::threads_are_no_processes");
+fn threads_of_an_ordinary_users_child_do_not_count_as_processes() {
+    as_ordinary_user("limits::threads_do_not_count_as_processes");
 }
 
-/// Starts many processes as fast as a shell can, each of which says that it was started.
+/// Starts many processes as fast as a shell can; each prints that it was started.
 const MANY: &str =
     "i=0; while [ $i -lt 2000 ]; do (echo up; exec sleep 1000) & i=$((i+1)); done; wait";
 
 #[test]
-fn a_control_group_keeps_a_tree_from_having_more_processes_than_it_may() {
+fn a_control_group_limits_the_processes_of_a_tree() {
     if process_limit() != ProcessLimit::Enforced {
         println!("skipped: no control group that counts processes can be made here");
         return;
@@ -244,8 +244,8 @@ fn a_control_group_keeps_a_tree_from_having_more_processes_than_it_may() {
 }
 
 #[test]
-fn threads_are_no_processes() {
-    // Sixty at once, before the host looks again, then many more than there is room for at once.
+fn threads_do_not_count_as_processes() {
+    // Sixty at once, before the next check, then many more than there is room for at once.
     let script = "exec perl -Mthreads -e 'sub start { threads->create(sub { sleep 1000 }) } start() or exit 1 for 1..60; \
                   for (1..240) { start() or do { select(undef, undef, undef, 0.02); redo } } print \"up\\n\"; \
                   $_->detach for threads->list'";

@@ -1,4 +1,4 @@
-//! What a confined child reads of the directories that a machine's administrator fills.
+//! Access of a confined child to directories that an administrator fills.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
@@ -11,13 +11,13 @@ use tempfile::TempDir;
 use crate::confinement::{is_offered, sandbox};
 use crate::support::{as_ordinary_user_in, run_test_under, shell, story};
 
-/// Software in a directory that is granted whole as long as nothing in it has to be hidden.
+/// Software in a directory that is granted as a whole while nothing in it has to be hidden.
 struct Software {
     scratch: TempDir,
 }
 
 impl Software {
-    /// Installs a program where this user can, which is nowhere for most.
+    /// Installs a program in every such directory that this user can write to; most users cannot.
     fn in_every_place() -> Vec<Self> {
         let own = Path::new(".").canonicalize().unwrap();
         let own = own.starts_with("/opt").then_some(own);
@@ -50,7 +50,7 @@ impl Software {
         self.set_mode(name, mode);
     }
 
-    /// Returns which of these files a child reads that starts now.
+    /// Returns the files that a child started now can read.
     fn read_by_a_child(&self, level: SandboxLevel, names: &[&str]) -> Vec<String> {
         let script = format!(
             "cd {} || exit; for file in {}; do cat $file > /dev/null 2>&1 && echo $file; done",
@@ -63,14 +63,14 @@ impl Software {
     }
 }
 
-/// The levels at which a child does not read all that its user may.
+/// The levels at which a child cannot read everything that its user can.
 fn confined_levels() -> impl Iterator<Item = SandboxLevel> {
     [SandboxLevel::Confined, SandboxLevel::Isolated]
         .into_iter()
         .filter(|level| is_offered(*level))
 }
 
-/// What a service may keep in a directory of the system, with its mode.
+/// Files that a service may keep in a directory of the system, with their modes.
 const HIDDEN: [(&str, u32); 3] = [
     ("app/settings", 0o600),
     (".ssh/id", 0o600),
@@ -78,7 +78,7 @@ const HIDDEN: [(&str, u32); 3] = [
 ];
 
 #[test]
-fn what_is_installed_for_its_owner_alone_is_hidden_from_the_next_child() {
+fn private_files_are_hidden_from_the_next_child() {
     for level in confined_levels() {
         for software in Software::in_every_place() {
             let names = HIDDEN.map(|(name, _)| name);
@@ -102,14 +102,14 @@ fn what_is_installed_for_its_owner_alone_is_hidden_from_the_next_child() {
 }
 
 #[test]
-fn what_was_replaced_by_a_link_does_not_grant_what_the_link_leads_to() {
+fn a_link_in_place_of_a_directory_does_not_grant_its_target() {
     let elsewhere = tempfile::tempdir().unwrap();
     let elsewhere = elsewhere.path().canonicalize().unwrap();
     fs::write(elsewhere.join("secret"), "").unwrap();
     let secret = elsewhere.join("secret").display().to_string();
     for level in confined_levels() {
         for software in Software::in_every_place() {
-            // Because of the key, the rest is granted one by one.
+            // Because of the key, the other entries are granted one by one.
             software.add("app/key", 0o600);
             software.add("app/data/secret", 0o644);
             let names = ["app/key", "app/data/secret", &secret];
@@ -124,7 +124,7 @@ fn what_was_replaced_by_a_link_does_not_grant_what_the_link_leads_to() {
 }
 
 #[test]
-fn what_is_mounted_later_is_looked_at() {
+fn later_mounts_are_scanned() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -136,7 +136,7 @@ fn what_is_mounted_later_is_looked_at() {
             return;
         }
         let unshare = Tool::new("/usr/bin/unshare").args(["--mount", "--propagation=private"]);
-        let name = "local_software::what_is_mounted_later_is_looked_at";
+        let name = "local_software::later_mounts_are_scanned";
         return run_test_under(unshare, name);
     }
     for level in confined_levels() {
@@ -167,7 +167,7 @@ fn can_unshare() -> bool {
 
 /// The same for a user who owns a directory in `/opt`.
 #[test]
-fn nor_does_an_ordinary_users_child_read_more_of_local_software() {
+fn an_ordinary_users_child_reads_no_more_of_local_software() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -178,8 +178,8 @@ fn nor_does_an_ordinary_users_child_read_more_of_local_software() {
     chown(place.path(), Some(65534), Some(65534)).unwrap();
     fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
     for test in [
-        "what_is_installed_for_its_owner_alone_is_hidden_from_the_next_child",
-        "what_was_replaced_by_a_link_does_not_grant_what_the_link_leads_to",
+        "private_files_are_hidden_from_the_next_child",
+        "a_link_in_place_of_a_directory_does_not_grant_its_target",
     ] {
         as_ordinary_user_in(place.path(), &format!("local_software::{test}"));
     }

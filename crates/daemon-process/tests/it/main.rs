@@ -1,4 +1,4 @@
-//! The supervisor over real processes.
+//! Tests of the supervisor with real processes.
 
 #[cfg(test)]
 mod confinement;

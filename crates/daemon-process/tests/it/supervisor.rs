@@ -20,7 +20,7 @@ fn run(script: &str, stdin: &str) -> Story {
 }
 
 #[test]
-fn lines_and_exit_code_come_back_in_order() {
+fn lines_and_exit_code_arrive_in_order() {
     let expected = Story {
         stdout: vec!["one".to_owned(), "\\xff".to_owned(), "last".to_owned()],
         stderr: vec!["two".to_owned()],
@@ -33,7 +33,7 @@ fn lines_and_exit_code_come_back_in_order() {
 }
 
 #[test]
-fn the_environment_of_a_child_is_what_it_was_given_and_its_marker() {
+fn the_environment_of_a_child_has_the_given_variables_and_its_marker() {
     let mut launch = shell("");
     launch.program = "/usr/bin/env".into();
     launch.args = Vec::new();
@@ -47,13 +47,13 @@ fn the_environment_of_a_child_is_what_it_was_given_and_its_marker() {
 }
 
 #[test]
-fn a_foreign_signal_is_seen_as_one() {
+fn a_signal_from_outside_is_reported_as_such() {
     let story = run("kill -TERM $$", "");
     assert_eq!(story.other, [exited(ExitStatus::Signal(15))]);
 }
 
 #[test]
-fn input_arrives_whole_and_ends() {
+fn input_is_written_completely_and_closed() {
     let story = run("wc -c", &"x".repeat(300_000));
     assert_eq!(story.stdout, ["300000"]);
     assert_eq!(run("cat; echo end", "").stdout, ["end"]);
@@ -75,7 +75,7 @@ fn nothing_is_lost_while_the_owner_does_not_read() {
     let supervisor = Supervisor::start().unwrap();
     let script = format!("seq 1 300000; echo done > {}", fence.display());
     let mut noisy = supervisor.spawn(shell(&script)).unwrap();
-    // Another child runs to its end meanwhile: the thread is not held up by the full queue.
+    // Another child runs to its end meanwhile: a full queue does not block the thread.
     let mut quiet = supervisor.spawn(shell("echo here")).unwrap();
     assert_eq!(story(&mut quiet).stdout, ["here"]);
     assert!(!fence.exists(), "two megabytes went somewhere");
@@ -113,7 +113,7 @@ fn a_child_that_obeys_sigterm_keeps_its_own_exit_code() {
     assert_eq!(story(&mut child), expected);
 }
 
-/// Returns a program that ignores SIGTERM and whose first thread ends at once; another prints that, then runs `then`.
+/// Returns a program that ignores SIGTERM and whose first thread exits at once; a second thread prints a line, then runs `then`.
 fn without_first_thread(then: &str) -> String {
     let exit = libc::SYS_exit;
     format!(
@@ -123,7 +123,7 @@ fn without_first_thread(then: &str) -> String {
 }
 
 #[test]
-fn the_exit_code_of_a_child_whose_first_thread_ended_earlier_is_its_own() {
+fn a_child_whose_first_thread_exited_earlier_reports_its_own_exit_code() {
     let script = without_first_thread("select undef, undef, undef, 0.3; POSIX::_exit(143)");
     let mut child = Supervisor::start().unwrap().spawn(shell(&script)).unwrap();
     assert_eq!(first_line(&mut child), "up");
@@ -132,7 +132,7 @@ fn the_exit_code_of_a_child_whose_first_thread_ended_earlier_is_its_own() {
 }
 
 #[test]
-fn a_child_that_goes_on_without_its_first_thread_is_killed() {
+fn a_child_that_runs_without_its_first_thread_is_killed() {
     let script = without_first_thread("sleep 1000");
     let mut child = Supervisor::start().unwrap().spawn(shell(&script)).unwrap();
     assert_eq!(first_line(&mut child), "up");
@@ -166,13 +166,13 @@ fn an_escapee_that_clears_its_environment_dies_with_the_child() {
 }
 
 #[test]
-fn orphans_handed_to_this_process_leave_no_zombie() {
+fn orphans_reparented_to_this_process_leave_no_zombie() {
     let story = run(
         "(setsid sh -c 'echo $$' &); (sh -c 'echo $$' &); sleep 0.1",
         "",
     );
     assert_eq!(story.stdout.len(), 2);
-    // The last look may come before the zombies do; the next child's looks find them.
+    // The last check may come before the zombies; the checks of the next child find them.
     for pid in &story.stdout {
         while fs::exists(format!("/proc/{pid}")).unwrap() {
             run("true", "");
@@ -181,7 +181,7 @@ fn orphans_handed_to_this_process_leave_no_zombie() {
 }
 
 #[test]
-fn a_tool_leaves_no_zombie_to_the_process_that_orphans_go_to() {
+fn a_tool_leaves_no_zombie_to_the_reaper_of_orphans() {
     let _supervisor = Supervisor::start().unwrap();
     let output = Tool::new("/bin/sh")
         .args(["-c", "(sleep 1000 & echo $!); sleep 1000 & echo $!; exit 3"])
@@ -201,7 +201,7 @@ fn a_tool_leaves_no_zombie_to_the_process_that_orphans_go_to() {
 fn a_deep_tree_of_sessions_that_ignore_sigterm_dies_within_ten_seconds() {
     let home = tempfile::tempdir().unwrap();
     let script = home.path().join("wild");
-    // Every process starts two more in sessions of their own, ignores SIGTERM, and lets its parents die first.
+    // Every process starts two more in sessions of their own, ignores SIGTERM, and outlives its parent.
     let text = "trap '' TERM\n\
         if [ $1 -gt 0 ]; then for i in 1 2; do (setsid sh $0 $(($1 - 1)) &); done; fi\n\
         echo $$\n\
@@ -211,7 +211,7 @@ fn a_deep_tree_of_sessions_that_ignore_sigterm_dies_within_ten_seconds() {
     let mut child = Supervisor::start().unwrap().spawn(launch).unwrap();
     let pids: Vec<String> = (0..31).map(|_| first_line(&mut child)).collect();
     child.stop();
-    // Five seconds after SIGTERM comes SIGKILL, and three more are all it may take.
+    // SIGKILL follows SIGTERM after five seconds, and takes at most three more.
     assert_eq!(story(&mut child).other, [stopped(ExitStatus::Signal(9))]);
     let alive: Vec<&String> = pids.iter().filter(|pid| is_alive(pid)).collect();
     assert_eq!(alive, Vec::<&String>::new());
@@ -228,7 +228,7 @@ fn a_dropped_child_dies() {
 }
 
 #[test]
-fn a_program_that_cannot_start_is_named() {
+fn the_error_names_a_program_that_cannot_start() {
     let mut launch = shell("");
     launch.program = "/nonexistent/claude".into();
     let error = Supervisor::start().unwrap().spawn(launch).unwrap_err();
@@ -237,7 +237,7 @@ fn a_program_that_cannot_start_is_named() {
 }
 
 #[test]
-fn what_a_dead_host_left_is_found_by_its_marker() {
+fn processes_of_a_dead_host_are_found_by_their_marker() {
     let supervisor = Supervisor::start().unwrap();
     let launch = shell("echo $$; exec sleep 1000");
     let marker = launch.marker.clone();
@@ -260,7 +260,7 @@ fn what_a_dead_host_left_is_found_by_its_marker() {
 }
 
 #[test]
-fn a_connected_child_is_talked_to_and_ends_when_its_input_is_closed() {
+fn a_connected_child_exchanges_lines_and_ends_when_its_input_is_closed() {
     let script = "echo ready >&2; while read line; do echo \"got $line\"; done; exit 5";
     let (mut child, connection) = Supervisor::start().unwrap().connect(shell(script)).unwrap();
     assert_eq!(first_line(&mut child), "ready");
@@ -278,7 +278,7 @@ fn a_connected_child_is_talked_to_and_ends_when_its_input_is_closed() {
     assert_eq!(story(&mut child), expected);
 }
 
-/// Reads what a child prints up to the end of a line, waiting for it at most 20 seconds.
+/// Reads the output of a child up to the end of a line, for at most 20 seconds.
 fn read_line(output: &OwnedFd) -> String {
     let mut text = String::new();
     while !text.ends_with('\n') {
@@ -317,7 +317,7 @@ fn the_parts_of_a_run_end_with_the_run_and_not_with_each_other() {
 
 const ROLE: &str = "DAEMON_PROCESS_TEST_ROLE";
 
-/// Plays the host that dies, when the next test starts this program again for that.
+/// The host that dies, if the next test starts this program again.
 #[test]
 fn a_host_that_kills_itself() {
     if std::env::var_os(ROLE).is_none() {
@@ -326,7 +326,7 @@ fn a_host_that_kills_itself() {
     let supervisor = Supervisor::start().unwrap();
     let mut child = supervisor.spawn(shell("echo $$; exec sleep 1000")).unwrap();
     let pid = first_line(&mut child);
-    // The harness captures what is printed, and this process has no time to hand it over.
+    // The test harness captures printed output, and this process is killed before it is passed on.
     fs::write("child", pid).unwrap();
     rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)
         .unwrap();
@@ -345,7 +345,7 @@ fn a_child_dies_with_the_process_that_started_it() {
     assert_dies(&fs::read_to_string(home.path().join("child")).unwrap());
 }
 
-/// What containers do: the session's leader stays outside, so this process and its children see 0 as its number.
+/// As in a container: the session's leader is outside, so this process and its children see 0 as its number.
 #[test]
 fn children_are_supervised_where_the_leader_of_the_session_is_in_another_namespace() {
     let namespace = ["--pid", "--fork", "--mount-proc", "--"];
@@ -363,7 +363,7 @@ fn children_are_supervised_where_the_leader_of_the_session_is_in_another_namespa
     let output = unshare(&[
         tests.to_str().unwrap(),
         "--exact",
-        "supervisor::orphans_handed_to_this_process_leave_no_zombie",
+        "supervisor::orphans_reparented_to_this_process_leave_no_zombie",
     ])
     .unwrap();
     let printed = String::from_utf8_lossy(&output.stdout);

@@ -1,4 +1,4 @@
-//! Starting children and waiting for ends, with bounds.
+//! Starts children and waits for their end, with timeouts.
 
 use std::path::Path;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(crate) fn shell(script: &str) -> Launch {
     }
 }
 
-/// A marker must name one run, also among tests that run at the same time.
+/// Returns a marker that is unique among tests that run at the same time.
 pub(crate) fn unique() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/uuid")
         .unwrap()
@@ -32,7 +32,7 @@ pub(crate) fn unique() -> String {
         .to_owned()
 }
 
-/// What a child did, without the order between its two streams.
+/// The events of a child, without the order between its two streams.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Story {
     pub(crate) stdout: Vec<String>,
@@ -85,7 +85,7 @@ pub(crate) fn first_line(child: &mut SupervisedChild) -> String {
     }
 }
 
-/// Waits until the process is dead, and fails after 20 seconds.
+/// Waits until the process has ended; fails after 20 seconds.
 #[track_caller]
 pub(crate) fn assert_dies(pid: &str) {
     let pid: i32 = pid.trim().parse().unwrap();
@@ -111,13 +111,13 @@ pub(crate) fn is_alive(pid: &str) -> bool {
         .is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
-/// Runs another test of this program as an ordinary user, where this user can become one.
+/// Runs another test of this program as an ordinary user, if this user can become one.
 #[track_caller]
 pub(crate) fn as_ordinary_user(test: &str) {
     as_ordinary_user_in(Path::new("/"), test);
 }
 
-/// The same in a directory.
+/// Like [`as_ordinary_user`], in a directory.
 #[track_caller]
 pub(crate) fn as_ordinary_user_in(directory: &Path, test: &str) {
     if rustix::process::geteuid().is_root() {
@@ -127,7 +127,7 @@ pub(crate) fn as_ordinary_user_in(directory: &Path, test: &str) {
     }
 }
 
-/// Runs another test of this program under a tool that starts what follows its arguments.
+/// Runs another test of this program under a tool that starts the program after its arguments.
 #[track_caller]
 pub(crate) fn run_test_under(tool: Tool, test: &str) {
     let tests = std::env::current_exe().unwrap();

@@ -1,6 +1,6 @@
 use super::*;
 use crate::object::ObjectFormat;
-use crate::support::{Refusal, RefusedEntry};
+use crate::support::{EntryRefusal, RefusedEntry};
 
 fn file(path: &str, content: &str) -> (RawEntry, Vec<u8>) {
     let entry = RawEntry {
@@ -19,17 +19,17 @@ fn of_kind(path: &str, kind: EntryKind) -> (RawEntry, Vec<u8>) {
 
 fn discover(tree: &[(RawEntry, Vec<u8>)]) -> Discovery {
     let entries = tree.iter().map(|(entry, _)| entry.clone()).collect();
-    Plan::new(entries).finish(|wanted| {
+    DiscoveryPlan::new(entries).finish(|wanted| {
         let (entry, content) = tree
             .iter()
             .find(|(entry, _)| entry.path == wanted.path)
             .unwrap();
-        Read::Blob(entry.object.clone().unwrap(), content.as_slice().into())
+        FileRead::Blob(entry.object.clone().unwrap(), content.as_slice().into())
     })
 }
 
 #[test]
-fn only_the_exact_place_and_case_is_a_daemon_file() {
+fn a_daemon_file_has_the_exact_place_and_case() {
     let found = discover(&[
         file(".agents/daemons/a/DAEMON.md", "a"),
         file(".agents/daemons/b/daemon.md", "b"),
@@ -51,9 +51,9 @@ fn only_the_exact_place_and_case_is_a_daemon_file() {
     assert_eq!(
         contents,
         [
-            ("a", Content::Text((*b"a").into())),
-            ("h", Content::NotAFile(EntryKind::Directory)),
-            ("i", Content::NotAFile(EntryKind::Symlink)),
+            ("a", DaemonContent::Text((*b"a").into())),
+            ("h", DaemonContent::NotAFile(EntryKind::Directory)),
+            ("i", DaemonContent::NotAFile(EntryKind::Symlink)),
         ]
     );
     assert_eq!(
@@ -70,7 +70,7 @@ fn only_the_exact_place_and_case_is_a_daemon_file() {
 }
 
 #[test]
-fn a_support_tree_keeps_files_and_refuses_the_rest() {
+fn a_support_tree_has_files_and_rejects_other_entries() {
     let bad_name = RawEntry {
         path: b".agents/daemons/a/scripts/\xff".to_vec(),
         ..file("", "x").0
@@ -106,18 +106,18 @@ fn a_support_tree_keeps_files_and_refuses_the_rest() {
     assert_eq!(
         support.refused,
         [
-            refused("references", Refusal::Kind(EntryKind::Symlink)),
-            refused("scripts/../../../x", Refusal::Name),
-            refused("scripts/dev", Refusal::Kind(EntryKind::Special)),
-            refused("scripts/mod", Refusal::Kind(EntryKind::Submodule)),
-            refused("scripts/\u{fffd}", Refusal::Name),
+            refused("references", EntryRefusal::Kind(EntryKind::Symlink)),
+            refused("scripts/../../../x", EntryRefusal::Name),
+            refused("scripts/dev", EntryRefusal::Kind(EntryKind::Special)),
+            refused("scripts/mod", EntryRefusal::Kind(EntryKind::Submodule)),
+            refused("scripts/\u{fffd}", EntryRefusal::Name),
         ]
     );
     assert_eq!(support.stray, ["notes.txt"]);
 }
 
 #[test]
-fn what_lies_beyond_the_limits_is_left_out_in_path_order() {
+fn files_beyond_the_limits_are_left_out_in_path_order() {
     let mut tree = vec![file(".agents/daemons/a/DAEMON.md", "a")];
     tree.extend((0..250).map(|n| file(&format!(".agents/daemons/a/references/{n:03}"), "x")));
     let support = discover(&tree).daemons.remove(0).support;
@@ -146,7 +146,7 @@ fn what_lies_beyond_the_limits_is_left_out_in_path_order() {
 }
 
 #[test]
-fn the_sum_of_a_support_tree_is_bounded() {
+fn the_total_size_of_a_support_tree_is_limited() {
     let mut tree = vec![file(".agents/daemons/a/DAEMON.md", "a")];
     for n in 0..10 {
         let mut entry = file(&format!(".agents/daemons/a/references/{n}"), "x");
@@ -163,14 +163,14 @@ fn a_daemon_file_over_the_cap_is_not_read() {
     large.0.size = MAX_DAEMON_FILE + 1;
     assert_eq!(
         discover(&[large]).daemons[0].content,
-        Content::TooLarge {
+        DaemonContent::TooLarge {
             size: MAX_DAEMON_FILE + 1
         }
     );
 }
 
 #[test]
-fn directories_beyond_the_first_thousand_are_named() {
+fn directories_beyond_the_first_thousand_are_listed() {
     let tree: Vec<_> = (0..1_003)
         .map(|n| file(&format!(".agents/daemons/{n:04}/DAEMON.md"), "x"))
         .collect();
@@ -187,7 +187,7 @@ fn directories_beyond_the_first_thousand_are_named() {
 }
 
 #[test]
-fn a_revision_follows_every_byte_and_nothing_else() {
+fn a_revision_depends_on_every_byte_and_nothing_else() {
     let base = [
         file(".agents/daemons/a/DAEMON.md", "a"),
         file(".agents/daemons/a/scripts/x", "1"),
@@ -228,7 +228,7 @@ fn a_revision_follows_every_byte_and_nothing_else() {
 }
 
 #[test]
-fn what_is_in_place_of_a_directory_is_named() {
+fn a_link_or_submodule_in_place_of_a_directory_is_reported() {
     for kind in [EntryKind::Symlink, EntryKind::Submodule] {
         for path in [".agents", ".agents/daemons"] {
             let found = discover(&[of_kind(path, kind)]);
@@ -240,6 +240,6 @@ fn what_is_in_place_of_a_directory_is_named() {
             .iter()
             .map(|d| (d.dir.as_str(), d.content.clone()))
             .collect();
-        assert_eq!(read, [("x", Content::NotAFile(kind))]);
+        assert_eq!(read, [("x", DaemonContent::NotAFile(kind))]);
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn blobs_are_named_as_git_names_them() {
+fn blob_ids_equal_those_of_git() {
     assert_eq!(
         ObjectFormat::Sha1.blob_id(b"hello\n").as_str(),
         "ce013625030ba8dba906f756967f9e9ca394464a"
@@ -53,7 +53,7 @@ fn ref_names_follow_the_rules_of_git() {
 }
 
 #[test]
-fn a_short_name_drops_the_namespace_only() {
+fn a_short_name_omits_only_the_namespace() {
     let name = RefName::branch("heads/x").unwrap();
     assert_eq!(
         (name.as_str(), name.short(), name.kind()),

@@ -15,7 +15,7 @@ fn snapshot(refs: &[(&str, u8)]) -> RefSnapshot {
         .collect()
 }
 
-fn moved(short: &str, step: Step, n: u64) -> RefMove {
+fn moved(short: &str, step: RefChange, n: u64) -> RefMove {
     RefMove {
         name: name(short),
         step,
@@ -24,31 +24,31 @@ fn moved(short: &str, step: Step, n: u64) -> RefMove {
 }
 
 #[test]
-fn first_sight_is_the_baseline() {
+fn the_first_look_reports_no_moves() {
     let refs = snapshot(&[("main", 1)]);
     assert_eq!(
-        RefCursor::baseline(&refs).advance(&refs),
-        (RefCursor::baseline(&refs), vec![])
+        RefPositions::baseline(&refs).advance(&refs),
+        (RefPositions::baseline(&refs), vec![])
     );
 }
 
 #[test]
-fn each_moved_ref_is_told_once_with_its_count() {
-    let first = RefCursor::baseline(&snapshot(&[("gone", 1), ("main", 1), ("same", 1)]));
+fn each_moved_ref_is_reported_once_with_its_count() {
+    let first = RefPositions::baseline(&snapshot(&[("gone", 1), ("main", 1), ("same", 1)]));
     let (second, moves) = first.advance(&snapshot(&[("main", 2), ("new", 3), ("same", 1)]));
     assert_eq!(
         moves,
         [
-            moved("gone", Step::Deleted { before: id(1) }, 1),
+            moved("gone", RefChange::Deleted { before: id(1) }, 1),
             moved(
                 "main",
-                Step::Moved {
+                RefChange::Moved {
                     before: id(1),
                     after: id(2)
                 },
                 1
             ),
-            moved("new", Step::Created { after: id(3) }, 1),
+            moved("new", RefChange::Created { after: id(3) }, 1),
         ]
     );
     let (third, moves) = second.advance(&snapshot(&[
@@ -57,16 +57,19 @@ fn each_moved_ref_is_told_once_with_its_count() {
         ("new", 3),
         ("same", 1),
     ]));
-    assert_eq!(moves, [moved("gone", Step::Created { after: id(1) }, 2)]);
+    assert_eq!(
+        moves,
+        [moved("gone", RefChange::Created { after: id(1) }, 2)]
+    );
     let rows: Vec<_> = third
         .iter()
         .map(|(name, at)| (name.clone(), at.clone()))
         .collect();
-    assert_eq!(rows.into_iter().collect::<RefCursor>(), third);
+    assert_eq!(rows.into_iter().collect::<RefPositions>(), third);
 }
 
 #[test]
-fn lines_of_refs_are_read_and_odd_names_are_reported() {
+fn lines_of_refs_are_parsed_and_unusual_names_are_listed() {
     let one = id(1);
     let output = [
         format!("{one}\0\0refs/heads/-oProxy\n{one}\0\0refs/heads/$(id)\n").into_bytes(),
@@ -88,30 +91,30 @@ fn lines_of_refs_are_read_and_odd_names_are_reported() {
 
 proptest! {
     #[test]
-    fn no_listing_panics(output in prop::collection::vec(prop_oneof![Just(0u8), Just(b'\n'), any::<u8>()], 0..200)) {
+    fn parsing_any_listing_does_not_panic(output in prop::collection::vec(prop_oneof![Just(0u8), Just(b'\n'), any::<u8>()], 0..200)) {
         let _refs: Option<RefSnapshot> = parse_refs(&output, "refs/");
     }
 
     #[test]
-    fn told_moves_replay_to_the_same_refs_and_no_number_repeats(
+    fn reported_moves_replay_to_the_same_refs_and_no_number_repeats(
         steps in prop::collection::vec(prop::collection::btree_map(0u8..4, 1u8..4, 0..4), 1..20)
     ) {
-        let mut cursor = RefCursor::default();
-        let mut told: BTreeMap<RefName, ObjectId> = BTreeMap::new();
+        let mut cursor = RefPositions::default();
+        let mut replayed: BTreeMap<RefName, ObjectId> = BTreeMap::new();
         let mut numbers = std::collections::BTreeSet::new();
         for step in steps {
             let refs: RefSnapshot =
                 step.iter().map(|(short, seed)| (name(&format!("b{short}")), id(*seed))).collect();
             let (next, moves) = cursor.advance(&refs);
             for RefMove { name, step, n } in moves {
-                prop_assert_eq!(told.get(&name), step.before());
+                prop_assert_eq!(replayed.get(&name), step.before());
                 match step.after() {
-                    Some(after) => told.insert(name.clone(), after.clone()),
-                    None => told.remove(&name),
+                    Some(after) => replayed.insert(name.clone(), after.clone()),
+                    None => replayed.remove(&name),
                 };
                 prop_assert!(numbers.insert((name, n)));
             }
-            prop_assert_eq!(&told, &refs.refs);
+            prop_assert_eq!(&replayed, &refs.refs);
             prop_assert_eq!(next.advance(&refs), (next.clone(), vec![]));
             cursor = next;
         }

@@ -1,4 +1,4 @@
-use daemon_repo::{Doubt, Problem, Remote, Standing};
+use daemon_repo::{BranchDoubt, BranchStatus, GitProblem, Remote};
 
 use crate::scratch::Scratch;
 use crate::worktrees::{mark, marked};
@@ -7,7 +7,7 @@ use crate::worktrees::{mark, marked};
 fn delivers(configure: &[&[&str]]) {
     let scratch = Scratch::new();
     let (repository, commit) = marked(&scratch);
-    let [fetched, pushed] = ["remote.git", "pushed.git"].map(|name| scratch.beside(name));
+    let [fetched, pushed] = ["remote.git", "pushed.git"].map(|name| scratch.next_to(name));
     scratch.git(&["init", "-q", "--bare", pushed.to_str().unwrap()]);
     for remote in [&fetched, &pushed] {
         scratch.git(&["push", "-q", remote.to_str().unwrap(), "main"]);
@@ -24,25 +24,29 @@ fn delivers(configure: &[&[&str]]) {
     let remote: Remote = "origin".parse().unwrap();
     assert_eq!(
         repository.examine_delivery(&remote).unwrap(),
-        Doubt::None,
+        BranchDoubt::None,
         "{configure:?}"
     );
     let (branch, output) = (mark().branch(), mark().output);
-    let standing = || repository.standing(&remote, &branch, &output).unwrap();
-    assert_eq!(standing(), Standing::Absent, "{configure:?}");
+    let branch_status = || repository.branch_status(&remote, &branch, &output).unwrap();
+    assert_eq!(branch_status(), BranchStatus::Absent, "{configure:?}");
     repository.create_branch(&remote, &branch, &commit).unwrap();
-    assert_eq!(standing(), Standing::Ours(commit.clone()), "{configure:?}");
+    assert_eq!(
+        branch_status(),
+        BranchStatus::Ours(commit.clone()),
+        "{configure:?}"
+    );
     let error = repository
         .create_branch(&remote, &branch, &scratch.head())
         .unwrap_err();
     assert!(
-        matches!(error.problem(), Problem::BranchTaken { .. }),
+        matches!(error.problem(), GitProblem::BranchTaken { .. }),
         "{error:?}"
     );
 }
 
 #[test]
-fn a_branch_is_delivered_whatever_is_configured_for_the_remote() {
+fn a_branch_is_delivered_under_any_configuration_of_the_remote() {
     let mirror: &[&str] = &["remote.origin.mirror", "true"];
     let all: &[&str] = &["remote.origin.fetch", "+refs/*:refs/*"];
     delivers(&[]);
@@ -58,23 +62,26 @@ fn a_branch_is_delivered_whatever_is_configured_for_the_remote() {
 }
 
 #[test]
-fn what_would_not_be_delivered_is_known_before() {
+fn obstacles_to_a_delivery_are_found_in_advance() {
     let scratch = Scratch::new();
     let (repository, _) = marked(&scratch);
     let examine = |remote: &str| repository.examine_delivery(&remote.parse().unwrap());
-    assert_eq!(examine(".").unwrap(), Doubt::None);
+    assert_eq!(examine(".").unwrap(), BranchDoubt::None);
     let error = examine("nowhere").unwrap_err();
     assert!(
-        matches!(error.problem(), Problem::Failed { .. }),
+        matches!(error.problem(), GitProblem::Failed { .. }),
         "{error:?}"
     );
     scratch.git(&["config", "remote.origin.fetch", "+refs/*:refs/*"]);
-    assert_eq!(examine(".").unwrap(), Doubt::MirrorOf("origin".to_owned()));
-    // No branch can lie in another.
+    assert_eq!(
+        examine(".").unwrap(),
+        BranchDoubt::MirrorOf("origin".to_owned())
+    );
+    // No branch can be below another one.
     scratch.git(&["branch", "daemon"]);
     let error = examine(".").unwrap_err();
     assert!(
-        matches!(error.problem(), Problem::BranchTaken { .. }),
+        matches!(error.problem(), GitProblem::BranchTaken { .. }),
         "{error:?}"
     );
 }

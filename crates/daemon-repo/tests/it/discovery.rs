@@ -2,12 +2,14 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::Arc;
 
-use daemon_repo::{Content, DaemonSource, EntryKind, ObjectFormat, Refusal, discover_working_tree};
+use daemon_repo::{
+    DaemonContent, DaemonSource, EntryKind, EntryRefusal, ObjectFormat, discover_working_tree,
+};
 
 use crate::scratch::Scratch;
 
-fn text(content: &str) -> Content {
-    Content::Text(Arc::from(content.as_bytes()))
+fn text(content: &str) -> DaemonContent {
+    DaemonContent::Text(Arc::from(content.as_bytes()))
 }
 
 fn scratch_with_support() -> Scratch {
@@ -27,7 +29,7 @@ fn scratch_with_support() -> Scratch {
 }
 
 #[test]
-fn objects_and_files_tell_the_same() {
+fn objects_and_files_give_equal_discoveries() {
     for init in [
         ["init", "-q", "-b", "main", "."],
         ["init", "-q", "--object-format=sha256", "-b", "main"],
@@ -97,7 +99,7 @@ fn discovery_reads_the_commit_and_not_the_work_tree() {
 }
 
 #[test]
-fn links_submodules_and_dot_dot_in_a_tree_are_never_files() {
+fn links_submodules_and_dot_dot_are_not_files() {
     let scratch = Scratch::new();
     let blob = scratch.git_with(&["hash-object", "-w", "--stdin"], "x");
     let commit = scratch.commit("first");
@@ -123,7 +125,7 @@ fn links_submodules_and_dot_dot_in_a_tree_are_never_files() {
         .unwrap();
 
     let found = scratch.open().discover(&commit).unwrap().daemons.remove(0);
-    assert_eq!(found.content, Content::NotAFile(EntryKind::Symlink));
+    assert_eq!(found.content, DaemonContent::NotAFile(EntryKind::Symlink));
     assert_eq!(
         found
             .support
@@ -142,9 +144,9 @@ fn links_submodules_and_dot_dot_in_a_tree_are_never_files() {
     assert_eq!(
         refused,
         [
-            ("scripts/link", Refusal::Kind(EntryKind::Symlink)),
-            ("scripts/module", Refusal::Kind(EntryKind::Submodule)),
-            ("scripts/up/..", Refusal::Name),
+            ("scripts/link", EntryRefusal::Kind(EntryKind::Symlink)),
+            ("scripts/module", EntryRefusal::Kind(EntryKind::Submodule)),
+            ("scripts/up/..", EntryRefusal::Name),
         ]
     );
 }
@@ -157,7 +159,7 @@ fn hex_bytes(hex: &str) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_not_a_regular_file_is_never_opened() {
+fn only_regular_files_are_opened() {
     let dir = tempfile::tempdir().unwrap();
     let scripts = dir.path().join(".agents/daemons/a/scripts");
     fs::create_dir_all(&scripts).unwrap();
@@ -178,14 +180,14 @@ fn what_is_not_a_regular_file_is_never_opened() {
     symlink("a", dir.path().join(".agents/daemons/linked")).unwrap();
 
     let found = discover_working_tree(dir.path(), ObjectFormat::Sha1).unwrap();
-    // A link in place of a directory is one more that cannot be read.
+    // A link in place of a directory cannot be read either.
     let linked = &found.daemons[1];
     assert_eq!(
         (found.daemons.len(), linked.dir.as_str(), &linked.content),
-        (2, "linked", &Content::NotAFile(EntryKind::Symlink))
+        (2, "linked", &DaemonContent::NotAFile(EntryKind::Symlink))
     );
     let daemon = &found.daemons[0];
-    assert_eq!(daemon.content, Content::NotAFile(EntryKind::Symlink));
+    assert_eq!(daemon.content, DaemonContent::NotAFile(EntryKind::Symlink));
     let refused: Vec<_> = daemon
         .support
         .refused
@@ -195,15 +197,15 @@ fn what_is_not_a_regular_file_is_never_opened() {
     assert_eq!(
         refused,
         [
-            ("scripts/loop", Refusal::Kind(EntryKind::Symlink)),
-            ("scripts/pipe", Refusal::Kind(EntryKind::Special)),
-            ("scripts/socket", Refusal::Kind(EntryKind::Special)),
+            ("scripts/loop", EntryRefusal::Kind(EntryKind::Symlink)),
+            ("scripts/pipe", EntryRefusal::Kind(EntryKind::Special)),
+            ("scripts/socket", EntryRefusal::Kind(EntryKind::Special)),
         ]
     );
 }
 
-#[test]
-fn a_link_that_stays_in_the_repository_is_what_it_leads_to() {
+/// A repository in whose support trees links lead to files and directories (`a`), and to nothing usable (`c`).
+fn scratch_with_links() -> Scratch {
     let scratch = scratch_with_support();
     scratch
         .write("docs/style.md", "house style")
@@ -226,7 +228,7 @@ fn a_link_that_stays_in_the_repository_is_what_it_leads_to() {
         &format!("{up}/tools/check.sh"),
         ".agents/daemons/a/scripts/check.sh",
     );
-    // Through links that are elsewhere in the repository.
+    // Through links in other directories of the repository.
     link("docs", "handbook");
     link("style.md", "docs/link.md");
     link("deep", "docs/down");
@@ -245,6 +247,25 @@ fn a_link_that_stays_in_the_repository_is_what_it_leads_to() {
     ] {
         link(target, &format!(".agents/daemons/c/references/{name}"));
     }
+    scratch
+}
+
+fn rejected(support: &daemon_repo::SupportTree) -> Vec<(String, EntryRefusal)> {
+    let all = support.refused.iter();
+    all.map(|entry| (entry.path.clone(), entry.reason.clone()))
+        .collect()
+}
+
+fn rejected_link(name: &str) -> (String, EntryRefusal) {
+    (
+        format!("references/{name}"),
+        EntryRefusal::Kind(EntryKind::Symlink),
+    )
+}
+
+#[test]
+fn links_within_the_repository_are_followed_and_others_rejected() {
+    let scratch = scratch_with_links();
     let commit = scratch.commit("link");
     let repository = scratch.open();
     let from_objects = repository.discover(&commit).unwrap();
@@ -274,18 +295,7 @@ fn a_link_that_stays_in_the_repository_is_what_it_leads_to() {
             ("scripts/run.sh", true, 10),
         ]
     );
-    let refused = |support: &daemon_repo::SupportTree| -> Vec<(String, Refusal)> {
-        let all = support.refused.iter();
-        all.map(|entry| (entry.path.clone(), entry.reason.clone()))
-            .collect()
-    };
-    let link = |name: &str| {
-        (
-            format!("references/{name}"),
-            Refusal::Kind(EntryKind::Symlink),
-        )
-    };
-    assert_eq!(refused(&a.support), [link("all/down")]);
+    assert_eq!(rejected(&a.support), [rejected_link("all/down")]);
     let names = [
         "absolute",
         "git",
@@ -295,15 +305,21 @@ fn a_link_that_stays_in_the_repository_is_what_it_leads_to() {
         "self",
         "under-a-file",
     ];
-    assert_eq!(refused(&c.support), names.map(link));
+    assert_eq!(rejected(&c.support), names.map(rejected_link));
+}
 
-    let into = scratch.beside("support");
+#[test]
+fn the_target_of_a_link_is_written_out_and_part_of_the_revision() {
+    let scratch = scratch_with_links();
+    let repository = scratch.open();
+    let before = repository.discover(&scratch.commit("link")).unwrap();
+    let a = &before.daemons[0];
+    let into = scratch.next_to("support");
     repository.materialise(&a.support, &into).unwrap();
     assert_eq!(
         fs::read_to_string(into.join("references/through.md")).unwrap(),
         "house style"
     );
-    // What a link leads to is part of the revision.
     let next = scratch
         .write("docs/style.md", "other style")
         .commit("change");
@@ -312,14 +328,14 @@ fn a_link_that_stays_in_the_repository_is_what_it_leads_to() {
 }
 
 #[test]
-fn a_working_tree_reads_nothing_of_another_repository() {
-    let daemons = |found: &daemon_repo::Discovery| -> Vec<(String, Content)> {
+fn daemons_of_a_nested_repository_are_not_read() {
+    let daemons = |found: &daemon_repo::Discovery| -> Vec<(String, DaemonContent)> {
         let daemons = found.daemons.iter();
         let daemons =
             daemons.map(|daemon| (daemon.dir.as_str().to_owned(), daemon.content.clone()));
         daemons.collect()
     };
-    let other = Content::NotAFile(EntryKind::Submodule);
+    let other = DaemonContent::NotAFile(EntryKind::Submodule);
     let own = ("b".to_owned(), text("b"));
     for (root, found, barred) in [
         (
@@ -345,7 +361,7 @@ fn a_working_tree_reads_nothing_of_another_repository() {
 }
 
 #[test]
-fn a_huge_sparse_file_is_refused_by_its_size() {
+fn a_huge_sparse_file_is_rejected_by_its_size() {
     let dir = tempfile::tempdir().unwrap();
     let daemon = dir.path().join(".agents/daemons/a");
     fs::create_dir_all(&daemon).unwrap();
@@ -356,7 +372,7 @@ fn a_huge_sparse_file_is_refused_by_its_size() {
     let found = discover_working_tree(dir.path(), ObjectFormat::Sha1).unwrap();
     assert_eq!(
         found.daemons[0].content,
-        Content::TooLarge { size: 1 << 30 }
+        DaemonContent::TooLarge { size: 1 << 30 }
     );
 }
 
@@ -377,12 +393,12 @@ fn a_directory_without_daemons_is_empty_and_an_absent_one_is_an_error() {
 }
 
 #[test]
-fn a_support_tree_is_written_out_for_reading_and_running_only() {
+fn a_support_tree_is_written_without_write_permission() {
     let scratch = scratch_with_support();
     let commit = scratch.commit("first");
     let repository = scratch.open();
     let daemon = repository.discover(&commit).unwrap().daemons.remove(0);
-    let into = scratch.beside("support");
+    let into = scratch.next_to("support");
     repository.materialise(&daemon.support, &into).unwrap();
     let written: Vec<_> = [
         "references/deep/er.md",
@@ -408,7 +424,7 @@ fn a_support_tree_is_written_out_for_reading_and_running_only() {
 }
 
 #[test]
-fn the_fingerprint_follows_every_move_of_a_ref() {
+fn the_fingerprint_changes_with_every_move_of_a_ref() {
     let scratch = Scratch::new();
     let repository = scratch.open();
     let mut seen = vec![repository.refs_fingerprint().unwrap()];

@@ -1,20 +1,20 @@
 use daemon_event::{EventId, Field};
-use daemon_repo::{GitEvent, RefCursor, RefName, Repository};
+use daemon_repo::{GitEvent, RefName, RefPositions, Repository};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::scratch::Scratch;
 
-/// Watches a repository the way a host does.
+/// Watches a repository as a host does.
 struct Watch {
     repository: Repository,
-    cursor: RefCursor,
+    cursor: RefPositions,
 }
 
 impl Watch {
     fn new(scratch: &Scratch) -> Self {
         let repository = scratch.open();
-        let cursor = RefCursor::baseline(&repository.refs().unwrap());
+        let cursor = RefPositions::baseline(&repository.refs().unwrap());
         Self { repository, cursor }
     }
 
@@ -37,7 +37,7 @@ fn body(event: &GitEvent) -> Value {
     serde_json::from_slice(&event.body).unwrap()
 }
 
-fn told(events: &[GitEvent]) -> Vec<(&str, &str)> {
+fn deliveries(events: &[GitEvent]) -> Vec<(&str, &str)> {
     events
         .iter()
         .map(|event| (event.kind, event.delivery.as_str()))
@@ -45,7 +45,7 @@ fn told(events: &[GitEvent]) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn a_push_tells_its_commits_and_files() {
+fn a_push_lists_its_commits_and_files() {
     let scratch = Scratch::new();
     let before = scratch
         .write("docs/a.md", "a")
@@ -59,7 +59,10 @@ fn a_push_tells_its_commits_and_files() {
     let two = scratch.write("new file.md", "n").commit("add one");
 
     let events = watch.events();
-    assert_eq!(told(&events), [("push", "git:widgets:refs/heads/main:1")]);
+    assert_eq!(
+        deliveries(&events),
+        [("push", "git:widgets:refs/heads/main:1")]
+    );
     let person = json!({"name": "Cora", "email": "cora@example.org"});
     let commit = |id: &str, parent: &str, message: &str| {
         json!({
@@ -90,14 +93,25 @@ fn a_push_tells_its_commits_and_files() {
             "changed_files": ["docs/a.md", "docs/b.md", "new file.md"],
         })
     );
+}
 
+#[test]
+fn a_push_read_as_an_event_has_files_subject_and_actor() {
+    let scratch = Scratch::new();
+    scratch.write("docs/a.md", "a").commit("first");
+    let mut watch = Watch::new(&scratch);
+    scratch
+        .write("docs/a.md", "aa")
+        .write("new file.md", "n")
+        .commit("edit a, add one");
+    let events = watch.events();
     let received_at: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
     let event = events[0]
         .clone()
         .into_event(EventId::new(0, [1; 10]), received_at)
         .unwrap();
     let files: Vec<_> = event.facts.texts(Field::ChangedFiles).collect();
-    assert_eq!(files, ["docs/a.md", "docs/b.md", "new file.md"]);
+    assert_eq!(files, ["docs/a.md", "new file.md"]);
     assert_eq!(
         (
             event.subject.unwrap().as_str(),
@@ -109,7 +123,7 @@ fn a_push_tells_its_commits_and_files() {
 }
 
 #[test]
-fn branches_and_tags_appear_and_go() {
+fn branches_and_tags_are_created_and_deleted() {
     let scratch = Scratch::new();
     let commit = scratch.commit("first");
     let mut watch = Watch::new(&scratch);
@@ -118,7 +132,7 @@ fn branches_and_tags_appear_and_go() {
     scratch.git(&["update-ref", "refs/heads/$(id)\u{85}100%", commit.as_str()]);
     let created = watch.events();
     assert_eq!(
-        told(&created),
+        deliveries(&created),
         [
             ("create", "git:widgets:refs/heads/$(id)%C2%85100%25:1"),
             ("push", "git:widgets:refs/heads/$(id)%C2%85100%25:1:push"),
@@ -142,7 +156,7 @@ fn branches_and_tags_appear_and_go() {
     scratch.git(&["tag", "-d", "v1"]);
     let deleted = watch.events();
     assert_eq!(
-        told(&deleted),
+        deliveries(&deleted),
         [
             ("delete", "git:widgets:refs/heads/feature/x:2"),
             ("delete", "git:widgets:refs/tags/v1:2")
@@ -158,7 +172,7 @@ fn branches_and_tags_appear_and_go() {
     );
     scratch.git(&["branch", "feature/x"]);
     assert_eq!(
-        told(&watch.events()),
+        deliveries(&watch.events()),
         [
             ("create", "git:widgets:refs/heads/feature/x:3"),
             ("push", "git:widgets:refs/heads/feature/x:3:push")
@@ -167,7 +181,7 @@ fn branches_and_tags_appear_and_go() {
 }
 
 #[test]
-fn merges_into_the_default_branch_are_told_one_by_one() {
+fn each_merge_into_the_default_branch_is_an_event() {
     let scratch = Scratch::new();
     scratch.write("a", "a").commit("first");
     let mut watch = Watch::new(&scratch);
@@ -187,10 +201,10 @@ fn merges_into_the_default_branch_are_told_one_by_one() {
         scratch.head()
     };
     let (one, two) = (merge("one"), merge("two"));
-    // A merge of main into a side branch that then fast-forwards main is no merge into main's first parents.
+    // A merge of main into a side branch that then fast-forwards main is not on the first-parent line.
     let events = watch.events();
     assert_eq!(
-        told(&events),
+        deliveries(&events),
         [
             ("push", "git:widgets:refs/heads/main:1"),
             ("merge", &format!("git:widgets:refs/heads/main:1:{one}")),
@@ -223,7 +237,13 @@ fn merges_into_the_default_branch_are_told_one_by_one() {
         ),
         (Some(true), Some("main"))
     );
+}
 
+#[test]
+fn a_squashed_merge_is_a_push_only() {
+    let scratch = Scratch::new();
+    scratch.write("a", "a").commit("first");
+    let mut watch = Watch::new(&scratch);
     scratch.git(&["checkout", "-q", "-b", "squashed"]);
     scratch.write("three", "3").commit("three");
     scratch.git(&["checkout", "-q", "main"]);
@@ -231,9 +251,9 @@ fn merges_into_the_default_branch_are_told_one_by_one() {
     scratch.commit("squash three");
     let squashed = watch.events();
     assert_eq!(
-        told(&squashed),
+        deliveries(&squashed),
         [
-            ("push", "git:widgets:refs/heads/main:2"),
+            ("push", "git:widgets:refs/heads/main:1"),
             ("create", "git:widgets:refs/heads/squashed:1"),
             ("push", "git:widgets:refs/heads/squashed:1:push")
         ]
@@ -241,7 +261,7 @@ fn merges_into_the_default_branch_are_told_one_by_one() {
 }
 
 #[test]
-fn a_forced_push_says_so_even_when_the_old_commit_is_gone() {
+fn a_forced_push_is_marked_even_if_the_old_commit_is_gone() {
     let scratch = Scratch::new();
     let base = scratch.write("a", "1").commit("base");
     scratch.write("a", "2").commit("replaced");
@@ -260,7 +280,10 @@ fn a_forced_push_says_so_even_when_the_old_commit_is_gone() {
     let at = lost.as_str().split_at(2);
     scratch.remove(&format!(".git/objects/{}/{}", at.0, at.1));
     let second = watch.events();
-    assert_eq!(told(&second), [("push", "git:widgets:refs/heads/main:3")]);
+    assert_eq!(
+        deliveries(&second),
+        [("push", "git:widgets:refs/heads/main:3")]
+    );
     let second = body(&second[0]);
     assert_eq!(
         (
@@ -274,7 +297,7 @@ fn a_forced_push_says_so_even_when_the_old_commit_is_gone() {
 }
 
 #[test]
-fn a_pull_request_changes_what_its_head_has_since_the_fork() {
+fn changes_of_a_pull_request_start_at_the_merge_base() {
     let scratch = Scratch::new();
     scratch.write("a", "1").commit("base");
     scratch.git(&["checkout", "-q", "-b", "feature"]);
@@ -297,7 +320,7 @@ fn a_pull_request_changes_what_its_head_has_since_the_fork() {
 }
 
 #[test]
-fn mirrored_refs_name_the_ends_of_a_pull_request() {
+fn mirrored_refs_give_base_and_head_of_a_pull_request() {
     let scratch = Scratch::new();
     scratch.write("a", "1").commit("base");
     scratch.git(&["checkout", "-q", "-b", "feature"]);
@@ -319,10 +342,10 @@ fn mirrored_refs_name_the_ends_of_a_pull_request() {
 }
 
 #[test]
-fn moves_of_a_remote_are_told_like_local_ones() {
+fn moves_of_a_remote_are_reported_like_local_ones() {
     let scratch = Scratch::new();
     let first = scratch.write("a", "1").commit("first");
-    let path = scratch.beside("remote.git");
+    let path = scratch.next_to("remote.git");
     let path = path.to_str().unwrap();
     scratch.git(&["clone", "-q", "--bare", ".", path]);
     let (repository, remote) = (scratch.open(), path.parse().unwrap());
@@ -334,9 +357,9 @@ fn moves_of_a_remote_are_told_like_local_ones() {
             .collect::<Vec<_>>(),
         [("refs/heads/main", &first)]
     );
-    let cursor = RefCursor::baseline(&fetched);
+    let cursor = RefPositions::baseline(&fetched);
 
-    let other = scratch.beside("other");
+    let other = scratch.next_to("other");
     scratch.git(&["clone", "-q", path, other.to_str().unwrap()]);
     let there = |args: &[&str]| scratch.git(&[&["-C", other.to_str().unwrap()], args].concat());
     there(&["commit", "-q", "--allow-empty", "-m", "from elsewhere"]);
@@ -350,7 +373,7 @@ fn moves_of_a_remote_are_told_like_local_ones() {
         .flat_map(|one| repository.events_of(one, (&main, tip)).unwrap())
         .collect();
     assert_eq!(
-        told(&events),
+        deliveries(&events),
         [
             ("create", "git:widgets:refs/heads/feature:1"),
             ("push", "git:widgets:refs/heads/feature:1:push"),

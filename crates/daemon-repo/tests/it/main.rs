@@ -1,4 +1,4 @@
-//! Repositories as the real git makes them.
+//! Tests of the public interface, on repositories created by the real git.
 
 #[cfg(test)]
 mod delivery;

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use daemon_repo::{ObjectId, Problem, RefName, Repository};
+use daemon_repo::{GitProblem, ObjectId, RefName, Repository};
 
 use crate::scratch::{Scratch, git};
 
@@ -17,7 +17,7 @@ fn name_of(repository: &Repository) -> &str {
 fn a_work_tree_a_bare_repository_and_a_linked_work_tree_are_the_same_repository() {
     let scratch = Scratch::new();
     let commit = scratch.commit("first");
-    let (linked, bare) = (scratch.beside("linked"), scratch.beside("bare.git"));
+    let (linked, bare) = (scratch.next_to("linked"), scratch.next_to("bare.git"));
     scratch.git(&[
         "worktree",
         "add",
@@ -47,7 +47,7 @@ fn a_work_tree_a_bare_repository_and_a_linked_work_tree_are_the_same_repository(
 }
 
 #[test]
-fn the_url_of_origin_names_the_repository_and_the_operator_overrides_it() {
+fn the_name_is_from_the_url_of_origin_unless_configured() {
     let scratch = Scratch::new();
     scratch.git(&["remote", "add", "origin", "git@github.com:acme/widgets.git"]);
     assert_eq!(name_of(&scratch.open()), "acme/widgets");
@@ -58,33 +58,33 @@ fn the_url_of_origin_names_the_repository_and_the_operator_overrides_it() {
 }
 
 #[test]
-fn a_path_that_is_no_repository_is_refused_with_its_reason() {
+fn a_path_that_is_not_a_repository_is_rejected_with_the_reason() {
     let scratch = Scratch::new();
     fs::create_dir(scratch.root().join("inside")).unwrap();
-    fs::write(scratch.beside("file"), "x").unwrap();
-    fs::create_dir(scratch.beside("plain")).unwrap();
+    fs::write(scratch.next_to("file"), "x").unwrap();
+    fs::create_dir(scratch.next_to("plain")).unwrap();
     let problem = |path: &Path| match Repository::open(&git(), path).unwrap_err().problem() {
-        Problem::Unreadable { .. } => "unreadable",
-        Problem::NotARepository => "not a repository",
+        GitProblem::Unreadable { .. } => "unreadable",
+        GitProblem::NotARepository => "not a repository",
         other => panic!("{other:?}"),
     };
-    assert_eq!(problem(&scratch.beside("absent")), "unreadable");
+    assert_eq!(problem(&scratch.next_to("absent")), "unreadable");
     assert_eq!(problem("-x".as_ref()), "unreadable");
-    assert_eq!(problem(&scratch.beside("file")), "not a repository");
-    assert_eq!(problem(&scratch.beside("plain")), "not a repository");
+    assert_eq!(problem(&scratch.next_to("file")), "not a repository");
+    assert_eq!(problem(&scratch.next_to("plain")), "not a repository");
     assert_eq!(problem(&scratch.root().join("inside")), "not a repository");
     let enclosing = Repository::enclosing(&git(), &scratch.root().join("inside")).unwrap();
     assert_eq!(enclosing.work_tree(), Some(scratch.root()));
 }
 
 #[test]
-fn an_unborn_repository_says_so() {
+fn a_repository_without_commits_is_reported_as_unborn() {
     let scratch = Scratch::new();
     let repository = scratch.open();
     let error = repository
         .default_branch(&repository.refs().unwrap())
         .unwrap_err();
-    assert!(matches!(error.problem(), Problem::Unborn), "{error:?}");
+    assert!(matches!(error.problem(), GitProblem::Unborn), "{error:?}");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn the_default_branch_is_that_of_origin_then_main_then_master_then_head() {
             .default_branch(&refs)
             .map(|name| name.short().to_owned())
             .map_err(|error| match error.problem() {
-                Problem::MissingRef { name } => name.to_string(),
+                GitProblem::MissingRef { name } => name.to_string(),
                 other => panic!("{other:?}"),
             })
     };
@@ -119,7 +119,7 @@ fn the_default_branch_is_that_of_origin_then_main_then_master_then_head() {
 }
 
 #[test]
-fn a_detached_head_is_no_default_branch() {
+fn a_detached_head_is_not_a_default_branch() {
     let scratch = Scratch::with(&["init", "-q", "-b", "work"]);
     scratch.commit("first");
     scratch.git(&["checkout", "-q", "--detach"]);
@@ -128,7 +128,7 @@ fn a_detached_head_is_no_default_branch() {
         .default_branch(&repository.refs().unwrap())
         .unwrap_err();
     assert!(
-        matches!(error.problem(), Problem::MissingRef { name } if **name == *"HEAD"),
+        matches!(error.problem(), GitProblem::MissingRef { name } if **name == *"HEAD"),
         "{error:?}"
     );
 }
@@ -190,13 +190,13 @@ fn a_named_ref_is_looked_up_and_never_becomes_an_option() {
 }
 
 #[test]
-fn neither_hooks_nor_settings_of_the_repository_are_run() {
+fn hooks_and_settings_of_the_repository_start_no_program() {
     let scratch = Scratch::new();
     scratch
         .write(".agents/daemons/a/DAEMON.md", "a")
         .write(".gitattributes", "* filter=evil diff=evil\n");
     let commit = scratch.commit("first");
-    let (script, proof) = (scratch.beside("evil"), scratch.beside("proof"));
+    let (script, proof) = (scratch.next_to("evil"), scratch.next_to("proof"));
     fs::write(
         &script,
         format!("#!/bin/sh\ntouch {}\ncat\n", proof.display()),
@@ -227,7 +227,7 @@ fn neither_hooks_nor_settings_of_the_repository_are_run() {
 }
 
 #[test]
-fn refs_are_those_that_git_lists_however_they_are_stored() {
+fn refs_equal_those_that_git_lists_in_every_storage_format() {
     let scratch = Scratch::new();
     let agrees = |what: &str| {
         let refs = scratch.open().refs().unwrap();
@@ -269,7 +269,7 @@ fn refs_are_those_that_git_lists_however_they_are_stored() {
 }
 
 #[test]
-fn a_repository_may_stand_at_a_path_that_is_not_utf8() {
+fn the_path_of_a_repository_need_not_be_utf8() {
     let scratch = Scratch::new();
     let commit = scratch
         .write(".agents/daemons/a/DAEMON.md", "a")

@@ -1,11 +1,11 @@
-//! The registry is a function of the tree, whatever history led to it.
+//! The registry depends on the tree only, not on its history.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use daemon_repo::{
-    Content, Discovery, LifecycleKind, Registration, Registry, TreePath, Validity,
-    discover_working_tree, lifecycle,
+    DaemonContent, DirectoryState, DirectoryStates, Discovery, FileValidity, LifecycleKind,
+    TreePath, discover_working_tree, lifecycle,
 };
 use proptest::prelude::*;
 
@@ -75,21 +75,21 @@ fn act(scratch: &Scratch, action: &Action) {
     }
 }
 
-/// The judgement of this test: an even digit at the end of the text is valid.
-fn registry(found: &Discovery) -> Registry {
+/// Validates as this test does: content that ends with an even digit is valid.
+fn registry(found: &Discovery) -> DirectoryStates {
     let register = |daemon: &daemon_repo::DaemonSource| {
-        let Content::Text(text) = &daemon.content else {
+        let DaemonContent::Text(text) = &daemon.content else {
             panic!("{daemon:?}")
         };
         let is_even = text.last().is_some_and(|digit| digit % 2 == 0);
         let validity = if is_even {
-            Validity::Valid
+            FileValidity::Valid
         } else {
-            Validity::Invalid
+            FileValidity::Invalid
         };
         (
             daemon.dir.clone(),
-            Registration {
+            DirectoryState {
                 rev: daemon.rev.clone(),
                 validity,
             },
@@ -98,12 +98,12 @@ fn registry(found: &Discovery) -> Registry {
     found.daemons.iter().map(register).collect()
 }
 
-/// Applies changes by their names alone; what they do not name must be equal.
+/// Applies the listed differences; everything else must be equal.
 fn apply(
-    registry: &Registry,
+    registry: &DirectoryStates,
     changes: &BTreeMap<TreePath, LifecycleKind>,
-    after: &Registry,
-) -> Registry {
+    after: &DirectoryStates,
+) -> DirectoryStates {
     let mut acc = registry.clone();
     for (dir, kind) in changes {
         match kind {
@@ -122,7 +122,7 @@ proptest! {
         let scratch = Scratch::new();
         scratch.commit("first");
         let repository = scratch.open();
-        let mut told = Registry::new();
+        let mut told = DirectoryStates::new();
         for action in &actions {
             act(&scratch, action);
             let commit = scratch.commit("next");

@@ -1,4 +1,4 @@
-//! Throw-away repositories, made by the real git with nothing of this machine's configuration.
+//! Temporary repositories, created by the real git without this machine's configuration.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -21,7 +21,7 @@ pub(crate) fn git() -> Git {
 }
 
 impl Scratch {
-    /// A repository whose branch `main` has no commit.
+    /// Creates a repository whose branch `main` has no commit.
     pub(crate) fn new() -> Self {
         Self::with(&["init", "-q", "-b", "main"])
     }
@@ -39,8 +39,8 @@ impl Scratch {
         &self.root
     }
 
-    /// A path beside the repository.
-    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+    /// Returns a path next to the repository.
+    pub(crate) fn next_to(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 

@@ -1,16 +1,18 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
 
 use daemon_event::ActivationId;
 use daemon_repo::{
-    EntryKind, Mark, Problem, RefCursor, RefName, Remote, Repository, Standing, WorktreeRecord,
+    BranchStatus, CommitMark, EntryKind, GitProblem, RefName, RefPositions, Remote, Repository,
+    WorktreeRecord,
 };
 use jiff::Timestamp;
 
 use crate::scratch::{Scratch, git};
 
-pub(crate) fn mark() -> Mark {
-    Mark {
+pub(crate) fn mark() -> CommitMark {
+    CommitMark {
         daemon: "link janitor".parse().unwrap(),
         activation: ActivationId::new(1_700_000_000_000, [7; 10]),
         output: "abcdefghijklmnopqrstuvwxyz".into(),
@@ -22,7 +24,7 @@ fn at() -> Timestamp {
 }
 
 #[test]
-fn changes_of_a_run_become_one_marked_commit() {
+fn changes_of_a_run_are_listed_by_file() {
     let scratch = Scratch::new();
     let base = scratch
         .write("docs/a.md", "1\n2\n3\n")
@@ -33,7 +35,7 @@ fn changes_of_a_run_become_one_marked_commit() {
         .commit("first");
     let repository = scratch.open();
     let worktree = repository
-        .create_worktree(&base, &scratch.beside("work"))
+        .create_worktree(&base, &scratch.next_to("work"))
         .unwrap();
     assert!(worktree.changes().unwrap().is_empty());
 
@@ -73,26 +75,22 @@ fn changes_of_a_run_become_one_marked_commit() {
         (changes.lines(), changes.unusable.as_slice()),
         (5, [].as_slice())
     );
+}
 
-    let commit = worktree
-        .commit(
-            &changes,
-            "Repair links\u{1b}[31m\n\nDaemon-Output: forged\n",
-            &mark(),
-            at(),
-        )
+#[test]
+fn changes_of_a_run_become_one_marked_commit() {
+    let scratch = Scratch::new();
+    let base = scratch.write("a.md", "1\n").commit("first");
+    let repository = scratch.open();
+    let worktree = repository
+        .create_worktree(&base, &scratch.next_to("work"))
         .unwrap();
-    assert_eq!(
-        commit,
-        worktree
-            .commit(
-                &changes,
-                "Repair links\u{1b}[31m\n\nDaemon-Output: forged\n",
-                &mark(),
-                at()
-            )
-            .unwrap()
-    );
+    fs::write(worktree.dir().join("a.md"), "1\n2\n").unwrap();
+    let changes = worktree.changes().unwrap();
+    let message = "Repair links\u{1b}[31m\n\nDaemon-Output: forged\n";
+    let commit = worktree.commit(&changes, message, &mark(), at()).unwrap();
+    let again = worktree.commit(&changes, message, &mark(), at()).unwrap();
+    assert_eq!(commit, again);
     assert_eq!(
         scratch.git(&[
             "show",
@@ -108,14 +106,14 @@ fn changes_of_a_run_become_one_marked_commit() {
         )
     );
     assert_eq!(
-        Mark::in_message(&repository.commit(&commit).unwrap().message),
+        CommitMark::in_message(&repository.commit(&commit).unwrap().message),
         Some(mark())
     );
     worktree.remove().unwrap();
     assert_eq!(
         (
-            scratch.beside("work").exists(),
-            scratch.beside("work.index").exists()
+            scratch.next_to("work").exists(),
+            scratch.next_to("work.index").exists()
         ),
         (false, false)
     );
@@ -124,14 +122,9 @@ fn changes_of_a_run_become_one_marked_commit() {
     assert!(!records.exists(), "as git leaves it");
 }
 
-#[test]
-fn a_run_gains_nothing_by_rewriting_what_git_keeps_in_its_work_tree() {
-    let scratch = Scratch::new();
-    let base = scratch
-        .write("a", "a\n")
-        .write(".gitattributes", "* filter=evil\n")
-        .commit("first");
-    let (script, proof) = (scratch.beside("evil"), scratch.beside("proof"));
+/// Installs a filter, a file monitor and hooks that create the returned proof; returns their script and the proof.
+fn install_traps(scratch: &Scratch) -> (PathBuf, PathBuf) {
+    let (script, proof) = (scratch.next_to("evil"), scratch.next_to("proof"));
     fs::write(
         &script,
         format!("#!/bin/sh\ntouch {}\ncat\n", proof.display()),
@@ -151,11 +144,22 @@ fn a_run_gains_nothing_by_rewriting_what_git_keeps_in_its_work_tree() {
             &format!("#!/bin/sh\ntouch {}\n", proof.display()),
         );
     }
-    // Setting the traps may have sprung them.
+    // The preparation itself may have run a hook.
     drop(fs::remove_file(&proof));
+    (script, proof)
+}
+
+#[test]
+fn git_files_rewritten_by_a_run_have_no_effect() {
+    let scratch = Scratch::new();
+    let base = scratch
+        .write("a", "a\n")
+        .write(".gitattributes", "* filter=evil\n")
+        .commit("first");
+    let (script, proof) = install_traps(&scratch);
     let repository = scratch.open();
     let worktree = repository
-        .create_worktree(&base, &scratch.beside("work"))
+        .create_worktree(&base, &scratch.next_to("work"))
         .unwrap();
     let dir = worktree.dir();
     fs::remove_file(dir.join(".git")).unwrap();
@@ -192,12 +196,12 @@ fn a_run_gains_nothing_by_rewriting_what_git_keeps_in_its_work_tree() {
 }
 
 #[test]
-fn commits_and_staged_files_of_the_run_itself_are_changes_like_any_other() {
+fn commits_and_staged_files_of_a_run_count_as_changes() {
     let scratch = Scratch::new();
     let base = scratch.write("a", "a\n").commit("first");
     let repository = scratch.open();
     let worktree = repository
-        .create_worktree(&base, &scratch.beside("work"))
+        .create_worktree(&base, &scratch.next_to("work"))
         .unwrap();
     let dir = worktree.dir().to_str().unwrap();
     fs::write(worktree.dir().join("b"), "b\n").unwrap();
@@ -217,12 +221,12 @@ fn commits_and_staged_files_of_the_run_itself_are_changes_like_any_other() {
 }
 
 #[test]
-fn a_flood_of_changes_is_not_read() {
+fn too_many_changes_are_not_read() {
     let scratch = Scratch::new();
     let base = scratch.commit("first");
     let worktree = scratch
         .open()
-        .create_worktree(&base, &scratch.beside("work"))
+        .create_worktree(&base, &scratch.next_to("work"))
         .unwrap();
     fs::File::create(worktree.dir().join("big"))
         .unwrap()
@@ -232,7 +236,7 @@ fn a_flood_of_changes_is_not_read() {
     assert!(
         matches!(
             error.problem(),
-            Problem::TooManyChanges {
+            GitProblem::TooManyChanges {
                 n_paths: 1,
                 bytes: 0x4000_0000
             }
@@ -242,11 +246,11 @@ fn a_flood_of_changes_is_not_read() {
 }
 
 #[test]
-fn leftover_work_trees_are_found_and_removed_whatever_is_left_of_them() {
+fn leftover_work_trees_are_found_and_removed_from_any_partial_state() {
     let scratch = Scratch::new();
     let base = scratch.commit("first");
     let repository = scratch.open();
-    let parent = scratch.beside("worktrees");
+    let parent = scratch.next_to("worktrees");
     fs::create_dir(&parent).unwrap();
     for name in ["whole", "directory lost"] {
         repository
@@ -275,21 +279,21 @@ fn leftover_work_trees_are_found_and_removed_whatever_is_left_of_them() {
 }
 
 #[test]
-fn a_work_tree_whose_making_was_killed_does_not_stop_the_repository() {
+fn a_work_tree_whose_creation_was_killed_does_not_block_the_repository() {
     let scratch = Scratch::new();
     let base = scratch.commit("first");
     let repository = scratch.open();
-    let parent = scratch.beside("worktrees");
+    let parent = scratch.next_to("worktrees");
     fs::create_dir(&parent).unwrap();
     let dir = parent.join("killed");
-    // What `git worktree add` has written where SIGKILL meets it before it has written `commondir`.
+    // The state after SIGKILL of `git worktree add` before it writes `commondir`.
     let record = repository.common_dir().join("worktrees/killed");
     fs::create_dir_all(&record).unwrap();
     fs::write(record.join("locked"), "initializing").unwrap();
     fs::write(record.join("gitdir"), format!("{}/.git\n", dir.display())).unwrap();
     fs::write(record.join("HEAD"), format!("{}\n", base.as_str())).unwrap();
     fs::write(record.join("commondir"), "").unwrap();
-    // Before that, not even the directory is recorded.
+    // Earlier still, the directory is not recorded yet.
     let earlier = repository.common_dir().join("worktrees/earlier");
     fs::create_dir_all(&earlier).unwrap();
     fs::write(earlier.join("locked"), "initializing").unwrap();
@@ -301,7 +305,7 @@ fn a_work_tree_whose_making_was_killed_does_not_stop_the_repository() {
         told.contains("fatal: ") && !told.contains("hint: "),
         "git's own words: {told}"
     );
-    // Another work tree can be removed all the same.
+    // Another work tree can still be removed.
     repository.remove_worktree(&parent.join("next")).unwrap();
     let mut records = repository.worktree_records().unwrap();
     records.sort_by(|a, b| a.name.cmp(&b.name));
@@ -323,32 +327,35 @@ fn a_work_tree_whose_making_was_killed_does_not_stop_the_repository() {
 }
 
 #[test]
-fn a_work_tree_needs_a_new_directory_and_a_commit_that_is_there() {
+fn a_work_tree_needs_a_new_directory_and_an_existing_commit() {
     let scratch = Scratch::new();
     let base = scratch.commit("first");
     let repository = scratch.open();
-    fs::create_dir(scratch.beside("taken")).unwrap();
+    fs::create_dir(scratch.next_to("taken")).unwrap();
     let error = repository
-        .create_worktree(&base, &scratch.beside("taken"))
-        .unwrap_err();
-    assert!(matches!(error.problem(), Problem::File { .. }), "{error:?}");
-    let absent = "12".repeat(20).parse().unwrap();
-    let error = repository
-        .create_worktree(&absent, &scratch.beside("work"))
+        .create_worktree(&base, &scratch.next_to("taken"))
         .unwrap_err();
     assert!(
-        matches!(error.problem(), Problem::Failed { .. }),
+        matches!(error.problem(), GitProblem::File { .. }),
         "{error:?}"
     );
-    assert!(!scratch.beside("work").exists());
+    let absent = "12".repeat(20).parse().unwrap();
+    let error = repository
+        .create_worktree(&absent, &scratch.next_to("work"))
+        .unwrap_err();
+    assert!(
+        matches!(error.problem(), GitProblem::Failed { .. }),
+        "{error:?}"
+    );
+    assert!(!scratch.next_to("work").exists());
 }
 
-/// A commit of the daemon, in a repository with a bare remote beside it.
+/// Returns a commit of the daemon, in a repository with a bare remote next to it.
 pub(crate) fn marked(scratch: &Scratch) -> (Repository, daemon_repo::ObjectId) {
     let base = scratch.write("a", "a\n").commit("first");
     let repository = scratch.open();
     let worktree = repository
-        .create_worktree(&base, &scratch.beside("work"))
+        .create_worktree(&base, &scratch.next_to("work"))
         .unwrap();
     fs::write(worktree.dir().join("a"), "b\n").unwrap();
     let commit = worktree
@@ -359,7 +366,7 @@ pub(crate) fn marked(scratch: &Scratch) -> (Repository, daemon_repo::ObjectId) {
         "init",
         "-q",
         "--bare",
-        scratch.beside("remote.git").to_str().unwrap(),
+        scratch.next_to("remote.git").to_str().unwrap(),
     ]);
     (repository, commit)
 }
@@ -368,55 +375,55 @@ pub(crate) fn marked(scratch: &Scratch) -> (Repository, daemon_repo::ObjectId) {
 fn a_branch_is_created_once_and_found_again() {
     let scratch = Scratch::new();
     let (repository, commit) = marked(&scratch);
-    let remote = scratch.beside("remote.git");
+    let remote = scratch.next_to("remote.git");
     scratch.git(&["push", "-q", remote.to_str().unwrap(), "main"]);
     let named: Remote = remote.to_str().unwrap().parse().unwrap();
     for remote in [Remote::Here, named] {
         let (branch, output) = (mark().branch(), mark().output);
         assert_eq!(
-            repository.standing(&remote, &branch, &output).unwrap(),
-            Standing::Absent
+            repository.branch_status(&remote, &branch, &output).unwrap(),
+            BranchStatus::Absent
         );
         repository.create_branch(&remote, &branch, &commit).unwrap();
         assert_eq!(
-            repository.standing(&remote, &branch, &output).unwrap(),
-            Standing::Ours(commit.clone())
+            repository.branch_status(&remote, &branch, &output).unwrap(),
+            BranchStatus::Ours(commit.clone())
         );
         assert_eq!(
-            repository.standing(&remote, &branch, "other").unwrap(),
-            Standing::Taken(commit.clone())
+            repository.branch_status(&remote, &branch, "other").unwrap(),
+            BranchStatus::Taken(commit.clone())
         );
         let error = repository
             .create_branch(&remote, &branch, &scratch.head())
             .unwrap_err();
         assert!(
-            matches!(error.problem(), Problem::BranchTaken { .. }),
+            matches!(error.problem(), GitProblem::BranchTaken { .. }),
             "{error:?}"
         );
         assert_eq!(
-            repository.standing(&remote, &branch, &output).unwrap(),
-            Standing::Ours(commit.clone())
+            repository.branch_status(&remote, &branch, &output).unwrap(),
+            BranchStatus::Ours(commit.clone())
         );
     }
 }
 
 #[test]
-fn a_copied_mark_is_not_ours() {
+fn a_commit_with_a_copied_mark_counts_as_foreign() {
     let scratch = Scratch::new();
     let (repository, commit) = marked(&scratch);
     scratch.git(&["cherry-pick", commit.as_str()]);
     scratch.git(&["branch", mark().branch().short()]);
     let found = repository
-        .standing(&Remote::Here, &mark().branch(), &mark().output)
+        .branch_status(&Remote::Here, &mark().branch(), &mark().output)
         .unwrap();
-    assert_eq!(found, Standing::Taken(scratch.head()));
+    assert_eq!(found, BranchStatus::Taken(scratch.head()));
 }
 
 #[test]
-fn the_remote_is_read_when_its_commit_is_not_here() {
+fn a_remote_commit_is_fetched_to_read_its_mark() {
     let scratch = Scratch::new();
     let (repository, commit) = marked(&scratch);
-    let path = scratch.beside("remote.git");
+    let path = scratch.next_to("remote.git");
     let remote: Remote = path.to_str().unwrap().parse().unwrap();
     repository
         .create_branch(&remote, &mark().branch(), &commit)
@@ -426,23 +433,23 @@ fn the_remote_is_read_when_its_commit_is_not_here() {
     assert!(!repository.has_commit(&commit).unwrap());
     assert_eq!(
         repository
-            .standing(&remote, &mark().branch(), &mark().output)
+            .branch_status(&remote, &mark().branch(), &mark().output)
             .unwrap(),
-        Standing::Ours(commit)
+        BranchStatus::Ours(commit)
     );
     let gone: Remote = scratch
-        .beside("gone.git")
+        .next_to("gone.git")
         .to_str()
         .unwrap()
         .parse()
         .unwrap();
     repository
-        .standing(&gone, &mark().branch(), &mark().output)
+        .branch_status(&gone, &mark().branch(), &mark().output)
         .unwrap_err();
 }
 
 #[test]
-fn a_branch_in_the_way_is_a_refusal() {
+fn a_branch_in_the_way_is_reported_as_taken() {
     let scratch = Scratch::new();
     let (repository, commit) = marked(&scratch);
     scratch.git(&["branch", "daemon"]);
@@ -450,13 +457,13 @@ fn a_branch_in_the_way_is_a_refusal() {
         .create_branch(&Remote::Here, &mark().branch(), &commit)
         .unwrap_err();
     assert!(
-        matches!(error.problem(), Problem::BranchTaken { .. }),
+        matches!(error.problem(), GitProblem::BranchTaken { .. }),
         "{error:?}"
     );
 }
 
 #[test]
-fn the_name_of_a_remote_is_no_option_and_no_program() {
+fn the_name_of_a_remote_is_neither_an_option_nor_a_program() {
     for text in [
         "",
         "-oProxyCommand=x",
@@ -470,10 +477,10 @@ fn the_name_of_a_remote_is_no_option_and_no_program() {
 }
 
 #[test]
-fn the_branch_of_a_daemon_is_told_with_its_origin() {
+fn an_event_of_a_daemons_branch_has_its_origin() {
     let scratch = Scratch::new();
     let (repository, commit) = marked(&scratch);
-    let cursor = RefCursor::baseline(&repository.refs().unwrap());
+    let cursor = RefPositions::baseline(&repository.refs().unwrap());
     repository
         .create_branch(&Remote::Here, &mark().branch(), &commit)
         .unwrap();

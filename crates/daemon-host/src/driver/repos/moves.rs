@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use daemon_repo::{RefCursor, RefName, RefPosition};
+use daemon_repo::{RefName, RefPosition, RefPositions};
 use daemon_store::{Matching, NewEvent};
 
 use super::{Git, RepoError, Sight, Watched, store_failed};
@@ -32,7 +32,7 @@ pub(super) async fn moves(
     if stored.is_empty() {
         return Ok(Some(Told {
             is_baseline: true,
-            cursors: rows(&RefCursor::baseline(&sight.refs)),
+            cursors: rows(&RefPositions::baseline(&sight.refs)),
             events: Vec::new(),
         }));
     }
@@ -88,7 +88,7 @@ fn new_event(
     }
 }
 
-fn cursor(stored: Vec<daemon_store::RefCursor>) -> RefCursor {
+fn cursor(stored: Vec<daemon_store::RefCursor>) -> RefPositions {
     let positions = stored.into_iter().filter_map(|row| {
         let at = match row.commit {
             Some(commit) => Some(commit.parse().ok()?),
@@ -105,7 +105,7 @@ fn cursor(stored: Vec<daemon_store::RefCursor>) -> RefCursor {
     positions.collect()
 }
 
-fn rows(cursor: &RefCursor) -> Vec<daemon_store::RefCursor> {
+fn rows(cursor: &RefPositions) -> Vec<daemon_store::RefCursor> {
     let row = |(name, position): (&RefName, &RefPosition)| daemon_store::RefCursor {
         name: name.as_str().to_owned(),
         commit: position.at.as_ref().map(|at| at.as_str().to_owned()),

@@ -1,4 +1,4 @@
-//! What every user may read below a directory that an administrator fills.
+//! The files that every user can read below a directory that an administrator fills.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -15,95 +15,94 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::sandbox::changes::Changes;
+use crate::sandbox::changes::WatchedChanges;
 
-/// The most entries that are looked at, which takes some seconds. What comes after them is not readable.
+/// The maximum number of entries scanned, which takes some seconds. Further entries are not readable.
 const MOST_ENTRIES: usize = 1 << 20;
 
-/// A scan is not used for longer, also if no change is known: what another machine changes on a network file system is not.
+/// The maximum age of a scan, even without a known change: changes by another machine on a network file system are not reported.
 pub(super) const MOST_AGE: Duration = Duration::from_secs(60);
-/// A scan without notices of changes is not used for longer than this many times the time it took.
+/// The maximum age of a scan without change notifications, as a multiple of its duration.
 const REST: u32 = 20;
 
-/// What may be read. No path leads through a symbolic link when it is found; see [`open_found`].
+/// The readable paths. None of them contained a symbolic link when it was found; see [`open_found`].
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::sandbox) struct Readable {
-    /// Files, and directories with everything below.
+    /// Files, and directories with everything below them.
     pub(in crate::sandbox) whole: Vec<PathBuf>,
-    /// Directories that may be listed. Landlock extends this to everything below: the names in a private directory can be
-    /// listed by a child of its owner, though its files cannot be read.
+    /// Directories that can be listed. Landlock extends this to everything below: a child can list the names in a private directory of its
+    /// own user, but not read the files.
     pub(in crate::sandbox) listed: Vec<PathBuf>,
 }
 
-/// Opens a path that was found without links, and fails if it leads through one since.
+/// Opens a path that was found without links; fails if it contains one by now.
 pub(in crate::sandbox) fn open_found(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let flags = flags | OFlags::CLOEXEC;
     openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }
 
-/// Reports whether every user may read a file, or list a directory and open what is in it.
+/// Whether every user can read a file, or list a directory and open its entries.
 pub(super) fn is_public(mode: u32) -> bool {
     let is_directory = FileType::from_raw_mode(mode) == FileType::Directory;
     mode & 0o004 != 0 && (!is_directory || mode & 0o001 != 0)
 }
 
-/// Reports whether a directory is one, not a link to one, and public.
+/// Whether a path is a public directory and not a link to one.
 fn is_public_directory(path: &Path) -> bool {
     let found = fs::symlink_metadata(path);
     found.is_ok_and(|found| found.is_dir() && is_public(found.permissions().mode()))
 }
 
-/// Reports whether this process may read a file, or open what is in a directory. Children that it confines are the same
-/// user, with fewer rights.
+/// Whether this process can read a file, or open the entries of a directory. Confined children run as the same user with fewer rights.
 fn is_accessible(path: &Path) -> bool {
     let refused = Err(Errno::ACCESS);
     access(path, Access::READ_OK) != refused || access(path, Access::EXEC_OK) != refused
 }
 
-/// A directory with all public directories below it, as they were read last.
+/// A directory with all public directories below it, as of the last scan.
 pub(super) struct Scan {
     root: PathBuf,
     directories: BTreeMap<PathBuf, Directory>,
-    changes: Changes,
+    changes: WatchedChanges,
     readable: Arc<Readable>,
-    /// When all of it has to be read again.
+    /// The time at which all of it has to be scanned again.
     expires: Instant,
     bounds: Bounds,
 }
 
-/// How a scan decides what is hidden, and when it ends.
+/// The rules and the limit of a scan.
 #[derive(Clone, Copy)]
 struct Bounds {
     most_entries: usize,
-    /// Whether a file or directory that is not public has to be hidden: the kernel refuses the others anyway.
+    /// Whether a file or directory that is not public has to be hidden; the kernel denies the others anyway.
     is_accessible: fn(&Path) -> bool,
 }
 
-/// What a scan keeps of one directory.
+/// The result of scanning one directory.
 struct Directory {
     /// The names of its public files.
     files: Vec<OsString>,
-    /// Whether it holds something that has to be hidden, or that is not known to be public.
+    /// Whether it contains an entry that has to be hidden, or that is not known to be public.
     hides: bool,
 }
 
 impl Scan {
-    /// Reads a directory at a time; its path has no links.
+    /// Scans a directory whose path has no links.
     pub(super) fn new(root: PathBuf, most_watches: usize, at: Instant) -> Self {
         let bounds = Bounds {
             most_entries: MOST_ENTRIES,
             is_accessible,
         };
-        Self::within(bounds, root, Changes::new(most_watches), at)
+        Self::within(bounds, root, WatchedChanges::new(most_watches), at)
     }
 
-    /// Reads all of it again.
+    /// Scans all of it again.
     pub(super) fn again(self, most_watches: usize, at: Instant) -> Self {
         let changes = self.changes.again(most_watches);
         Self::within(self.bounds, self.root, changes, at)
     }
 
-    fn within(bounds: Bounds, root: PathBuf, changes: Changes, at: Instant) -> Self {
+    fn within(bounds: Bounds, root: PathBuf, changes: WatchedChanges, at: Instant) -> Self {
         let begun = now();
         let mut scan = Self {
             root,
@@ -142,7 +141,7 @@ impl Scan {
         Arc::clone(&self.readable)
     }
 
-    /// Reads again what has changed, or all of it if that is not known or the last time was too long ago.
+    /// Scans again what has changed, or all of it if the changes are unknown or the last scan is too old.
     pub(super) fn refreshed(mut self, most_watches: usize, at: Instant) -> Self {
         if at >= self.expires {
             return self.again(most_watches, at);
@@ -157,7 +156,7 @@ impl Scan {
             return self;
         }
         let mut done: Option<PathBuf> = None;
-        // A directory comes before what is below it, which is read with it.
+        // A directory is processed before those below it, which are scanned with it.
         for directory in changed {
             let is_done = done
                 .as_ref()
@@ -185,26 +184,26 @@ impl Scan {
         self
     }
 
-    /// Reads a public directory and the public directories below it.
+    /// Scans a public directory and the public directories below it.
     fn read_below(&mut self, directory: PathBuf) {
         let mut n_left = self.bounds.most_entries;
         let mut to_read = vec![directory];
         while let Some(path) = to_read.pop() {
-            // Watched before it is read, so that no change is missed.
+            // Watched before it is scanned, so that no change is missed.
             self.changes.watch(&path);
             let mut directory = Directory {
                 files: Vec::new(),
                 hides: false,
             };
             let below = directory.read(&path, self.bounds, &mut n_left);
-            // What cannot be read, for example because no descriptor is available, is not known to be public.
+            // An entry that cannot be read, for example without a free descriptor, is not known to be public.
             directory.hides |= below.is_err();
             to_read.extend(below.unwrap_or_default());
             self.directories.insert(path, directory);
         }
     }
 
-    /// Returns what may be read: whole directories as far up as nothing has to be hidden.
+    /// Returns the readable paths: directories as a whole where nothing below them has to be hidden.
     fn found(&self) -> Readable {
         let mut mixed = BTreeSet::new();
         for (path, directory) in self.directories.iter().rev() {
@@ -229,7 +228,7 @@ impl Scan {
 }
 
 impl Directory {
-    /// Reads its entries, and returns the public directories among them.
+    /// Scans the entries of a directory and returns the public directories among them.
     fn read(
         &mut self,
         path: &Path,

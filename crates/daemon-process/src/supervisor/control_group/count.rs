@@ -9,28 +9,28 @@ use std::thread::available_parallelism;
 use super::{Group, members, writable};
 use crate::process_table::Stat;
 
-/// The count of a child's processes and threads, which the kernel keeps from going above their limit.
+/// The limit of a child's processes and threads, which the kernel enforces.
 #[derive(Debug)]
 pub(super) struct ProcessCount {
     directory: PathBuf,
-    /// How many processes there may be.
+    /// The maximum number of processes.
     processes: usize,
-    /// How many processes and threads there may be at the moment.
+    /// The current limit of processes and threads together.
     most: usize,
     n_refused: u64,
     own: Option<Own>,
 }
 
-/// A group of an older hierarchy, which a child enters by itself.
+/// A group in an older hierarchy, which a child enters by itself.
 #[derive(Debug)]
 struct Own {
     group: Group,
-    /// Where a thread moves itself, which takes no time; to move a process waits for a grace period of the kernel.
+    /// The file for moving a thread, which is immediate; moving a process waits for a grace period of the kernel.
     threads: OwnedFd,
 }
 
 impl ProcessCount {
-    /// Limits a group that the child is made in.
+    /// Limits a group in which the child is created.
     pub(super) fn begin(directory: PathBuf, processes: usize) -> Option<Self> {
         let most = most(processes, 0);
         limit(&directory, most)?;
@@ -59,10 +59,10 @@ impl ProcessCount {
         self.own.as_ref().map(|own| own.group.path.as_path())
     }
 
-    /// Returns whether another process was refused since this was asked last, because there were as many as there may be.
+    /// Whether another process was refused since the last call because the limit of processes was reached.
     ///
-    /// The kernel counts threads as well. Those that are not the first of their process get room of their own, in addition to the
-    /// room for threads to come; what is refused because they became more since this was asked last does not count.
+    /// The kernel also counts threads. Threads other than the first of a process get room of their own, plus room for new ones; a refusal
+    /// because their number grew since the last call does not count.
     pub(super) fn is_exhausted(&mut self) -> bool {
         let n_refused = self.number("pids.events", "max");
         let is_refused = n_refused > self.n_refused;
@@ -72,7 +72,7 @@ impl ProcessCount {
             .filter_map(|pid| Stat::read(pid).ok());
         let n_more_threads: usize = stats.map(|stat| stat.n_threads.saturating_sub(1)).sum();
         let most = most(self.processes, n_more_threads);
-        // Some kernels also count what the limit of a group above refused; then there never were as many here.
+        // Some kernels also count refusals by the limit of a parent group; the number of processes was lower then.
         let peak = fs::read_to_string(self.directory.join("pids.peak"));
         let peak = peak.ok().and_then(|text| text.trim().parse::<usize>().ok());
         let was_full = peak.is_none_or(|peak| peak >= self.most);
@@ -96,23 +96,22 @@ impl ProcessCount {
     }
 }
 
-/// Returns how many processes and threads there may be, while so many threads are not the first of their process.
+/// Returns the limit of processes and threads together, given the number of threads that are not the first of their process.
 fn most(processes: usize, n_more_threads: usize) -> usize {
     let threads = n_more_threads.saturating_add(threads_to_come());
     processes.saturating_add(threads)
 }
 
-/// Returns how many threads there is room for until the group is looked at again. Virtual machines and compilers start some for
-/// each processor at once.
+/// Returns the room for new threads until the next check. Virtual machines and compilers start several for each processor at once.
 fn threads_to_come() -> usize {
     static N_PROCESSORS: OnceLock<usize> = OnceLock::new();
     let n_processors = N_PROCESSORS.get_or_init(|| available_parallelism().map_or(1, usize::from));
     64 + 16 * n_processors
 }
 
-/// Sets how many processes and threads a group may have; a number that is too large for one stands for no limit.
+/// Sets the limit of a group; a number above the maximum means no limit.
 fn limit(directory: &Path, most: usize) -> Option<()> {
-    /// More than the kernel ever has.
+    /// More than the kernel ever allows.
     const MOST: usize = 1 << 22;
     let text = if most > MOST {
         "max".to_owned()

@@ -1,16 +1,16 @@
-//! Where this process may make control groups.
+//! The places in which this process may create control groups.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The groups that this process is in.
+/// The groups of this process.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     unified: Option<PathBuf>,
-    /// Whether groups in the unified one can count processes.
+    /// Whether groups in the unified hierarchy can count processes.
     counts_unified: bool,
-    /// Of the older hierarchy that counts processes.
+    /// The group in the older hierarchy that counts processes.
     pids: Option<PathBuf>,
 }
 
@@ -25,8 +25,8 @@ impl Places {
                 .as_ref()
                 .and_then(|place| fs::read_to_string(place.join("cgroup.subtree_control")).ok());
             Self {
-                // A group that holds processes, such as this one's, cannot hand a controller down: that stops the
-                // groups in it from having processes.
+                // A group with processes, such as that of this process, cannot enable a controller for its child groups: no
+                // process could enter them then.
                 counts_unified: handed_down
                     .is_some_and(|text| text.split_ascii_whitespace().any(|name| name == PIDS)),
                 pids: own_group(&groups, &mounts, Hierarchy::Pids),
@@ -58,7 +58,7 @@ enum Hierarchy {
 }
 
 impl Hierarchy {
-    /// Returns the group that a line of a process's list of groups names, where it is of this hierarchy.
+    /// Returns the group in a line of a process's list of groups, if it is of this hierarchy.
     fn group(self, line: &str) -> Option<&str> {
         let (_, rest) = line.split_once(':')?;
         let (controllers, group) = rest.split_once(':')?;
@@ -69,7 +69,7 @@ impl Hierarchy {
         is_own.then_some(group)
     }
 
-    /// Returns whether the second half of a mount's line is of this hierarchy.
+    /// Whether the second half of a mount's line is of this hierarchy.
     fn is_mounted(self, mount: &str) -> bool {
         match self {
             Self::Unified => mount.starts_with("cgroup2 "),
@@ -81,7 +81,7 @@ impl Hierarchy {
     }
 }
 
-/// Finds the directory of a process's group, by its list of groups and its mounts.
+/// Finds the directory of a process's group from its list of groups and its mounts.
 fn own_group(groups: &str, mounts: &str, hierarchy: Hierarchy) -> Option<PathBuf> {
     let group = groups.lines().find_map(|line| hierarchy.group(line))?;
     let mount = mounts.lines().find_map(|line| {

@@ -7,10 +7,10 @@ const ALL_HIDDEN: Bounds = Bounds {
     is_accessible: |_| true,
 };
 
-/// How many directories of a test are watched at most.
+/// The maximum number of directories watched in a test.
 const MOST: usize = 100;
 
-/// Writes files of these modes, in directories that every user may list.
+/// Writes files with these modes, in directories that every user can list.
 fn tree(files: &[(&str, u32)]) -> (tempfile::TempDir, PathBuf) {
     let scratch = tempfile::tempdir().unwrap();
     let root = scratch.path().canonicalize().unwrap();
@@ -33,10 +33,10 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 fn scan(bounds: Bounds, root: &Path, at: Instant) -> Scan {
-    Scan::within(bounds, root.to_owned(), Changes::new(MOST), at)
+    Scan::within(bounds, root.to_owned(), WatchedChanges::new(MOST), at)
 }
 
-/// Returns what may be read, by names below the root and in order.
+/// Returns the readable paths, relative to the root and sorted.
 fn names(scan: &Scan) -> (Vec<String>, Vec<String>) {
     let names = |paths: &[PathBuf]| {
         let name = |path: &PathBuf| path.strip_prefix(&scan.root).unwrap().display().to_string();
@@ -54,7 +54,7 @@ fn list(whole: &[&str], listed: &[&str]) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn of_a_directory_that_holds_a_secret_the_rest_is_readable() {
+fn entries_next_to_a_secret_are_readable() {
     let (_scratch, root) = tree(&[
         ("passwd", 0o644),
         ("shadow", 0o640),
@@ -74,7 +74,7 @@ fn of_a_directory_that_holds_a_secret_the_rest_is_readable() {
 }
 
 #[test]
-fn what_the_kernel_refuses_this_user_anyway_leaves_its_directory_whole() {
+fn entries_that_the_kernel_denies_anyway_need_no_exception() {
     let (_scratch, root) = tree(&[("hosts", 0o644), ("shadow", 0o600), ("own/key", 0o600)]);
     let look = |is_accessible, most_entries| {
         let bounds = Bounds {
@@ -89,14 +89,20 @@ fn what_the_kernel_refuses_this_user_anyway_leaves_its_directory_whole() {
         look(|path| path.ends_with("key"), MOST_ENTRIES),
         without_key
     );
-    // What was not looked at is not readable.
+    // An entry that was not scanned is not readable.
     assert_eq!(look(|_| false, 0), list(&[], &[""]));
 }
 
-#[test]
-fn what_has_changed_is_read_again_and_nothing_else() {
-    type Change = fn(&Path);
-    let changes: [(&str, Change, &[&str], &[&str]); 8] = [
+/// A change of a directory, with the paths that are readable as a whole and those that can be listed afterwards.
+type Case = (
+    &'static str,
+    fn(&Path),
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
+fn cases() -> [Case; 8] {
+    [
         ("nothing", |_| (), &[""], &[]),
         (
             "a secret",
@@ -148,16 +154,20 @@ fn what_has_changed_is_read_again_and_nothing_else() {
             &[],
             &[],
         ),
-    ];
+    ]
+}
+
+#[test]
+fn only_changed_directories_are_scanned_again() {
     let at = now();
-    for (what, change, whole, listed) in changes {
+    for (what, change, whole, listed) in cases() {
         let (_scratch, root) = tree(&[("a/b/one", 0o644), ("c/two", 0o644)]);
         let first = scan(ALL_HIDDEN, &root, at);
         assert_eq!(names(&first), list(&[""], &[]), "before {what}");
         change(&root);
         let expires = first.expires;
         let second = first.refreshed(MOST, at);
-        // Only if the directory itself is no longer public, all of it is looked at again.
+        // Everything is scanned again only if the directory itself is no longer public.
         assert_eq!(second.expires != expires, whole.is_empty(), "{what}");
         assert_eq!(names(&second), list(whole, listed), "{what}");
         assert_eq!(second.found(), *second.readable(), "{what}");
@@ -165,12 +175,12 @@ fn what_has_changed_is_read_again_and_nothing_else() {
 }
 
 #[test]
-fn a_scan_is_used_for_a_minute_at_most_also_if_no_change_is_known() {
+fn a_scan_expires_after_a_minute_even_without_a_known_change() {
     let (_scratch, root) = tree(&[("one", 0o644)]);
     let at = now();
     let mut first = scan(ALL_HIDDEN, &root, at);
-    // A network file system reports no changes that another machine makes.
-    first.changes = Changes::new(1);
+    // A network file system does not report changes by other machines.
+    first.changes = WatchedChanges::new(1);
     add(&root, "key", 0o600);
     let almost = at + MOST_AGE - Duration::from_secs(1);
     let still = first.refreshed(MOST, almost);
@@ -184,7 +194,7 @@ fn a_scan_is_used_for_a_minute_at_most_also_if_no_change_is_known() {
 fn a_directory_too_large_to_be_watched_is_scanned_again_by_age() {
     let (_scratch, root) = tree(&[("a/one", 0o644), ("b/one", 0o644)]);
     let at = now();
-    let first = Scan::within(ALL_HIDDEN, root.clone(), Changes::new(2), at);
+    let first = Scan::within(ALL_HIDDEN, root.clone(), WatchedChanges::new(2), at);
     assert_eq!((first.n_watches(), first.directories.len()), (0, 0));
     assert_eq!(names(&first), list(&[""], &[]));
     add(&root, "a/key", 0o600);
@@ -196,7 +206,7 @@ fn a_directory_too_large_to_be_watched_is_scanned_again_by_age() {
 }
 
 #[test]
-fn what_a_scan_found_is_opened_through_no_link() {
+fn found_paths_are_not_opened_through_links() {
     let (_scratch, root) = tree(&[("real/one", 0o644)]);
     symlink(root.join("real"), root.join("link")).unwrap();
     symlink(root.join("real/one"), root.join("one")).unwrap();
