@@ -61,7 +61,7 @@ pub use sandbox::{
 };
 pub use status::ExitStatus;
 pub use supervisor::{
-    ChildEvent, ChildLimits, ChildPipes, Launch, LimitReached, OutputLine, OutputPipe,
-    ProcessLimit, SpawnError, SupervisedChild, Supervisor, process_limit,
+    ChildEvent, ChildLimits, ChildLine, ChildPipes, Launch, LimitReached, OutputPipe, ProcessLimit,
+    SpawnError, SupervisedChild, Supervisor, process_limit,
 };
 pub use tool::{ByteCount, CapturedOutput, Tool, ToolRunError};

@@ -25,7 +25,7 @@ use thread::{Order, Started};
 pub(crate) use control_group::{ControlGroup, end_groups_of_the_dead};
 pub use control_group::{ProcessLimit, process_limit};
 pub use launch::{ChildLimits, Launch};
-pub use lines::OutputLine;
+pub use lines::ChildLine;
 pub use streams::ChildPipes;
 pub(crate) use tree::Leaders;
 
@@ -88,7 +88,7 @@ pub enum ChildEvent {
         /// The stream of the line.
         stream: OutputPipe,
         /// The line without its line end.
-        line: OutputLine,
+        line: ChildLine,
     },
     /// The child exceeded a limit and is being stopped for it.
     LimitReached(LimitReached),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use daemon_process::{
-    ChildEvent, ExitStatus, LimitReached, OutputLine, OutputPipe, ProcessId, SupervisedChild,
+    ChildEvent, ChildLine, ExitStatus, LimitReached, OutputPipe, ProcessId, SupervisedChild,
 };
 use daemon_provider::{
     Asked, ChildProcess, Exit, MicroUsd, Outcome, OutputStream, ProviderError, Run, RunEvent,
@@ -185,7 +185,7 @@ impl<D: Dialect> ProgramRun<D> {
         }
     }
 
-    fn take_stdout(&mut self, line: OutputLine) {
+    fn take_stdout(&mut self, line: ChildLine) {
         if line.dropped > 0 {
             self.lost_event |= self.dialect.may_begin(&line.text);
             return self.take_text(line);
@@ -233,12 +233,12 @@ impl<D: Dialect> ProgramRun<D> {
         }
     }
 
-    fn take_text(&mut self, line: OutputLine) {
+    fn take_text(&mut self, line: ChildLine) {
         self.dialect.text_line(&line.text);
         self.tell_line(OutputStream::Stdout, line);
     }
 
-    fn tell_line(&mut self, stream: OutputStream, line: OutputLine) {
+    fn tell_line(&mut self, stream: OutputStream, line: ChildLine) {
         let dropped = line.dropped;
         self.pending.push_back(RunEvent::Output {
             stream,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// A line of output, without its line end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutputLine {
+pub struct ChildLine {
     /// The text; each byte that is not UTF-8 is written as `\xNN`.
     pub text: String,
     /// The number of bytes that were dropped because the line was too long.
@@ -13,9 +13,9 @@ pub struct OutputLine {
     pub(super) bytes: Option<Box<[u8]>>,
 }
 
-impl OutputLine {
+impl ChildLine {
     /// Returns the text for use in a JSON string, where a backslash starts an escape: each byte that is not UTF-8 is written as `\\xNN`, so
-    /// that a decoded string equals [`OutputLine::text`].
+    /// that a decoded string equals [`ChildLine::text`].
     pub fn json(&self) -> Cow<'_, str> {
         match &self.bytes {
             None => Cow::Borrowed(&self.text),
@@ -64,7 +64,7 @@ impl LineBuffer {
         &mut self,
         bytes: &[u8],
         room: &mut LongLineRoom,
-        mut emit: impl FnMut(OutputLine),
+        mut emit: impl FnMut(ChildLine),
     ) {
         let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
         while let Some(piece) = pieces.next() {
@@ -76,7 +76,7 @@ impl LineBuffer {
     }
 
     /// Emits the last line if the stream ended without a line end.
-    pub(crate) fn finish(&mut self, room: &mut LongLineRoom, mut emit: impl FnMut(OutputLine)) {
+    pub(crate) fn finish(&mut self, room: &mut LongLineRoom, mut emit: impl FnMut(ChildLine)) {
         if !self.partial.is_empty() || self.dropped > 0 {
             emit(self.take(room));
         }
@@ -105,7 +105,7 @@ impl LineBuffer {
         room.left += std::mem::take(&mut self.borrowed);
     }
 
-    fn take(&mut self, room: &mut LongLineRoom) -> OutputLine {
+    fn take(&mut self, room: &mut LongLineRoom) -> ChildLine {
         room.left += std::mem::take(&mut self.borrowed);
         let mut bytes = std::mem::take(&mut self.partial);
         if bytes.last() == Some(&b'\r') {
@@ -113,12 +113,12 @@ impl LineBuffer {
         }
         let dropped = std::mem::take(&mut self.dropped);
         match String::from_utf8(bytes) {
-            Ok(text) => OutputLine {
+            Ok(text) => ChildLine {
                 text,
                 dropped,
                 bytes: None,
             },
-            Err(error) => OutputLine {
+            Err(error) => ChildLine {
                 text: escaped(error.as_bytes(), ""),
                 dropped,
                 bytes: Some(error.into_bytes().into()),
@@ -144,7 +144,7 @@ fn escaped(bytes: &[u8], prefix: &str) -> String {
 mod tests {
     use super::*;
 
-    fn lines(chunks: &[&[u8]], room: usize) -> (Vec<OutputLine>, usize) {
+    fn lines(chunks: &[&[u8]], room: usize) -> (Vec<ChildLine>, usize) {
         let mut room = LongLineRoom::new(room);
         let mut buffer = LineBuffer::default();
         let mut acc = Vec::new();
@@ -155,8 +155,8 @@ mod tests {
         (acc, room.left)
     }
 
-    fn whole(text: &str) -> OutputLine {
-        OutputLine {
+    fn whole(text: &str) -> ChildLine {
+        ChildLine {
             text: text.to_owned(),
             dropped: 0,
             bytes: None,
@@ -206,7 +206,7 @@ mod tests {
                 .chunks(5000)
                 .chain([&b"\nend"[..]])
                 .collect();
-            let cut = OutputLine {
+            let cut = ChildLine {
                 text: kept.clone(),
                 dropped: (long.len() - kept.len()) as u64,
                 bytes: None,
