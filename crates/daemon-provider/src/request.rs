@@ -139,6 +139,17 @@ impl Permissions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct MicroUsd(pub u64);
 
+impl MicroUsd {
+    /// Returns the amount in US dollars.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a run costs far less than 2^53 micro-dollars"
+    )]
+    pub fn as_usd(self) -> f64 {
+        self.0 as f64 / 1_000_000.0
+    }
+}
+
 impl fmt::Display for MicroUsd {
     /// Formats dollars with as many digits as needed, at least two after the point.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

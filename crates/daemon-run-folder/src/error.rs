@@ -1,6 +1,6 @@
 //! The recorded error of a run, and the state that an outcome leads to.
 
-use daemon_lifecycle::{Cause, EndState, ErrorClass, Failure, Outcome, RunState};
+use daemon_lifecycle::{Cause, EndState, ErrorClass, Failure, Outcome, RunState, StopReason};
 use serde::{Deserialize, Serialize};
 
 use crate::word;
@@ -26,6 +26,11 @@ impl RunError {
             message: message.into(),
             class: end.class,
         }
+    }
+
+    /// Returns whether the run, or the follow-up, was stopped for `reason`.
+    pub fn is_stop(&self, reason: StopReason) -> bool {
+        self.kind == reason.as_str()
     }
 
     /// Returns the state and the error of a run, or of a follow-up, whose host died before it ended.

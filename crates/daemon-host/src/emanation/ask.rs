@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use daemon_provider::{FollowUps, Limits};
-use daemon_run_folder::{Document, Folder, Reading, RunState, StopReason};
+use daemon_run_folder::{Document, Folder, Reading, StopReason};
 use serde_json::{Map, Value};
 
 use super::call::{Ask, Caller, Emanate, Rank, Task};
@@ -66,12 +66,10 @@ pub(super) async fn ask(
     }
 }
 
-/// Refuses a run that was ended by a reclaim.
+/// Refuses a message to a run that was reclaimed.
 fn refuse_reclaimed(document: &Document) -> Result<(), OpError> {
     let error = document.error.as_ref();
-    let is_reclaimed = document.state == RunState::Cancelled
-        && error.is_some_and(|error| error.kind == StopReason::Reclaim.as_str());
-    if is_reclaimed {
+    if error.is_some_and(|error| error.is_stop(StopReason::Reclaim)) {
         return Err(deaf("reclaimed"));
     }
     Ok(())

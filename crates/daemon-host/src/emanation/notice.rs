@@ -109,10 +109,10 @@ impl News {
     }
 }
 
-/// Reports whether nothing is published of an answer: whoever reclaimed it waits for none.
+/// Returns whether the end of a follow-up is not published: the caller that reclaimed the run does not wait for it.
 pub(super) fn is_silent(reply: &Followup) -> bool {
-    let why = reply.error.as_ref().map(|error| error.kind.as_str());
-    reply.state == RunState::Cancelled && why == Some(StopReason::Reclaim.as_str())
+    let error = reply.error.as_ref();
+    error.is_some_and(|error| error.is_stop(StopReason::Reclaim))
 }
 
 /// What there is to tell.

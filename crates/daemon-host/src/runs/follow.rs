@@ -354,12 +354,7 @@ impl Following {
         if let RunEvent::Usage { usage, .. } | RunEvent::ModelCall { usage, .. } = event {
             *self.tokens.get_or_insert(0) += usage.input + usage.output + usage.thinking;
             if let Some(cost) = usage.cost {
-                #[expect(
-                    clippy::cast_precision_loss,
-                    reason = "a run costs far less than 2^53 micro-dollars"
-                )]
-                let usd = cost.0 as f64 / 1_000_000.0;
-                *self.cost_usd.get_or_insert(0.0) += usd;
+                *self.cost_usd.get_or_insert(0.0) += cost.as_usd();
             }
         }
     }

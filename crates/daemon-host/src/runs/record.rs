@@ -21,7 +21,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub(crate) use self::ending::Written;
-use self::words::{tokens, usd};
+use self::words::tokens;
 use super::redaction;
 use super::show::object;
 use crate::config::Capability;
@@ -98,7 +98,7 @@ pub(crate) fn bound(
         detail: sandbox.1.clone(),
     };
     start.budget = Budget {
-        usd: limits.budget.map(usd),
+        usd: limits.budget.map(MicroUsd::as_usd),
         tokens: None,
     };
 }
@@ -302,7 +302,7 @@ impl Record {
             RunEvent::ToolEnd { name, status, .. } => writer.tool_end(name, *status, now),
             RunEvent::Turn(turn) => writer.turn(*turn, now),
             RunEvent::Usage { usage, raw } => {
-                let cost = usage.cost.map(usd);
+                let cost = usage.cost.map(MicroUsd::as_usd);
                 writer.cli_usage(tokens(usage), cost, raw.clone());
                 Ok(())
             }
@@ -311,7 +311,7 @@ impl Record {
                 model,
                 endpoint,
             } => writer.model_call(tokens(usage), model, endpoint, now),
-            RunEvent::Priced { budget } => writer.budget(usd(*budget), now),
+            RunEvent::Priced { budget } => writer.budget(budget.as_usd(), now),
             RunEvent::Denied { name, detail } => writer.denied(name, detail, now),
             RunEvent::Limit { name, detail } => writer.limit(name, detail, now),
             RunEvent::Terminal { outcome, text } => writer.provider_ended(outcome, text, now),
@@ -392,7 +392,7 @@ impl Record {
         let shown = object(document, folder.path(), now);
         let indexed = Indexed {
             object: RunObject {
-                cost_usd: shown.cost_usd.or(self.spent.map(usd)),
+                cost_usd: shown.cost_usd.or(self.spent.map(MicroUsd::as_usd)),
                 ..shown
             },
             stamp: Stamp::of(folder),
