@@ -1,6 +1,6 @@
-//! The host as a stranger meets it: the real binary over real repositories, sockets and child processes.
+//! The host from outside: the real binary over real repositories, sockets and child processes.
 //!
-//! Every test has its own repository and home, waits for events and never for time, and ends what it started.
+//! Each test has its own repository and home, waits for events and not for time, and ends the processes that it started.
 
 mod agents;
 mod bad_outputs;
@@ -27,7 +27,6 @@ mod serve_browser;
 mod serve_budget;
 mod serve_cancel;
 mod serve_commit;
-mod serve_config;
 mod serve_control;
 mod serve_crash;
 mod serve_crashes;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::rpc::Rpc;
 use crate::world::{World, eventually, processes_with};
 
-/// A child that ends when a file of its directory tells it to.
+/// A child that ends when a file appears in its directory.
 const WAITS: &str = "cat > /dev/null\necho begun\nwhile [ ! -e go ]; do sleep 0.05; done\necho '{\"daemon\":\"result\",\"ok\":true,\"text\":\"went\"}'\n";
 
 #[test]
@@ -63,84 +63,6 @@ fn two_tasks_make_one_group_of_two_recorded_runs() {
         assert_eq!(document["call_parameters"]["cwd"], json!(world.desk()));
         assert_eq!(document["parent_pid"], host.pid());
     }
-}
-
-#[test]
-fn everything_that_is_wrong_is_named_before_anything_is_made() {
-    let world = World::pushed();
-    let _host = world.serve();
-    let refused = |call: Value, exit: i32, words: &str| {
-        let (code, reply) = world.tool(&call);
-        assert_eq!(
-            (
-                code,
-                reply["ok"].clone(),
-                reply["error"]["message"].as_str()
-            ),
-            (exit, json!(false), Some(words)),
-            "{call}"
-        );
-    };
-    let one = |task: Value| json!({"action": "emanate", "tasks": [task]});
-    refused(json!({"action": "emanate"}), 64, "No tasks provided");
-    refused(
-        json!({"action": "emanate", "tasks": []}),
-        64,
-        "No tasks provided",
-    );
-    refused(
-        one(json!({"task": " \n"})),
-        64,
-        "tasks[0]: task is required",
-    );
-    let call = json!({"action": "emanate", "backend": "gemini", "tasks": [{"task": "x"}]});
-    refused(call, 64, "Unknown backend: gemini");
-    for bad in [json!(0), json!(-1), json!("x"), json!(1.5), json!(true)] {
-        let call = json!({"action": "emanate", "max_turns": bad, "tasks": [{"task": "x"}]});
-        refused(call, 64, "max_turns must be an integer of at least 1");
-    }
-    for bad in [json!(4.9), json!("60"), json!(-1)] {
-        let call = json!({"action": "emanate", "timeout": bad, "tasks": [{"task": "x"}]});
-        refused(call, 64, "timeout must be a number of at least 5");
-    }
-    refused(
-        one(json!({"task": "x", "tools": ["file", "daemon"]})),
-        64,
-        "tasks[0]: Unknown tools for emanation: daemon",
-    );
-    refused(
-        json!({"action": "emanate", "tasks": [
-            {"task": "fine"},
-            {"task": "x", "skills": ["nowhere"], "mcp": [{"command": "true"}], "backend_options": {"-x": 1}},
-            {"task": ""},
-        ]}),
-        64,
-        "tasks[2]: task is required; tasks[1].backend_options.-x: bad name; tasks[1].skills[0]: not found; \
-         tasks[1].mcp[0]: name missing",
-    );
-    refused(
-        one(json!({"task": "x", "cwd": "nowhere"})),
-        64,
-        "tasks[0].cwd: not a directory",
-    );
-    refused(
-        one(json!({"task": "x", "surprise": 1})),
-        64,
-        "tasks[0].surprise is not a parameter here",
-    );
-    refused(
-        json!({"action": "dance"}),
-        64,
-        "action must be emanate, list, check, ask or reclaim",
-    );
-    let many: Vec<Value> = (0..101).map(|_| json!({"task": "x"})).collect();
-    refused(
-        json!({"action": "emanate", "tasks": many}),
-        75,
-        "max_emanations reached: 0 running, 101 requested of 100",
-    );
-    assert_eq!(world.folders(), Vec::<String>::new());
-    assert_eq!(world.notices(), Value::Null);
 }
 
 #[test]

@@ -1,22 +1,22 @@
-//! A `git` that hangs in one repository until a test lets it go on.
+//! A `git` that hangs in one repository until a test releases it.
 
 use std::fs::{self, File, Permissions};
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rustix::fs::OFlags;
 
-use crate::world::{World, cleared, eventually};
+use crate::world::{World, cleared, eventually, git};
 
-/// How a `git` at the gate goes on.
+/// What a `git` at the gate does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GitEnd {
     Answers,
     Fails,
 }
 
-/// A repository beside that of a world, and a `git` that hangs whenever it reads objects there.
+/// A second repository of a world, and a `git` that hangs whenever it reads objects there.
 pub(crate) struct SlowGit {
     pub(crate) repo: PathBuf,
     programs: PathBuf,
@@ -31,13 +31,13 @@ impl SlowGit {
         Self::hanging(world, daemon, text, "\"$GIT_DIR\" = '{git}'")
     }
 
-    /// Makes the same; its `git` hangs already where it is asked what lies there.
+    /// Makes the same, with a `git` that hangs already when it opens the repository.
     pub(crate) fn unopened(world: &World, daemon: &str, text: &str) -> Self {
         let condition = "\"$GIT_DIR\" = '{git}' ] || [ \"$PWD\" = '{repo}'";
         Self::hanging(world, daemon, text, condition)
     }
 
-    /// Makes the same; its `git` hangs nowhere else.
+    /// Makes the same, with a `git` that hangs only there.
     pub(crate) fn only_unopened(world: &World, daemon: &str, text: &str) -> Self {
         Self::hanging(world, daemon, text, "\"$PWD\" = '{repo}'")
     }
@@ -111,7 +111,7 @@ impl SlowGit {
         fs::write(&self.is_shut, "").expect("a file");
     }
 
-    /// Lets every `git` go on from here on.
+    /// Releases every `git`, also later ones.
     pub(crate) fn open(&self) {
         fs::remove_file(&self.is_shut).expect("it was shut");
     }
@@ -127,7 +127,7 @@ impl SlowGit {
         asked.lines().count()
     }
 
-    /// Lets the `git` that waits go on, or fail; the next one hangs.
+    /// Lets the waiting `git` continue or fail; the next one hangs.
     pub(crate) fn answer(&self, end: GitEnd) {
         let mut gate = eventually("a git waits", || self.open_gate());
         if end == GitEnd::Fails {
@@ -135,7 +135,7 @@ impl SlowGit {
         }
     }
 
-    /// Lets every `git` go on.
+    /// Releases every `git`.
     pub(crate) fn release(&self) {
         self.open();
         // Those that wait are let go as the gate is opened and closed; with none waiting, opening fails, which is as good.
@@ -156,20 +156,4 @@ fn real_git() -> PathBuf {
         .map(|directory| directory.join("git"))
         .find(|path| path.is_file())
         .expect("git is installed")
-}
-
-fn git(repo: &Path, args: &[&str]) {
-    let mut command = cleared("git");
-    command
-        .current_dir(repo)
-        .args(args)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("HOME", repo);
-    for role in ["AUTHOR", "COMMITTER"] {
-        command
-            .env(format!("GIT_{role}_NAME"), "Ann")
-            .env(format!("GIT_{role}_EMAIL"), "ann@example.com");
-    }
-    let output = command.output().expect("git runs");
-    assert!(output.status.success(), "git {args:?}: {output:?}");
 }

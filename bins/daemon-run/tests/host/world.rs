@@ -6,7 +6,7 @@ mod waiting;
 use std::fmt::Write as _;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use jiff::Timestamp;
@@ -44,7 +44,7 @@ pub(crate) struct World {
     scratch: TempDir,
     pub(crate) repo: PathBuf,
     pub(crate) home: PathBuf,
-    /// As whom the binary runs, where that is not the user of the tests.
+    /// The user id of the binary, if it is not that of the tests.
     user: Option<u32>,
 }
 
@@ -100,20 +100,7 @@ impl World {
 
     /// Runs git in the repository.
     pub(crate) fn git(&self, args: &[&str]) -> String {
-        let mut command = cleared("git");
-        command
-            .current_dir(&self.repo)
-            .args(args)
-            .env("HOME", self.scratch.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1");
-        for role in ["AUTHOR", "COMMITTER"] {
-            command
-                .env(format!("GIT_{role}_NAME"), "Ann")
-                .env(format!("GIT_{role}_EMAIL"), "ann@example.com");
-        }
-        let output = command.output().expect("git runs");
-        assert!(output.status.success(), "git {args:?}: {output:?}");
-        String::from_utf8(output.stdout).expect("git speaks UTF-8")
+        git(&self.repo, args)
     }
 
     /// Returns the branches that daemons made.
@@ -137,7 +124,7 @@ impl World {
         fs::rename(new, self.program()).expect("its place");
     }
 
-    /// Returns a path beside the repository and the home.
+    /// Returns a path in the directory of the repository and the home.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
     }
@@ -153,12 +140,25 @@ impl World {
         self.write_config(&text);
     }
 
+    /// Makes a world whose default provider is a stand-in for `claude`: a script, with more of its configuration.
+    pub(crate) fn of_claude(script: &str, more: &str) -> Self {
+        let world = Self::pushed();
+        world.script(script);
+        world.write_config(&format!(
+            "[[repo]]\npath = {:?}\nname = \"o/r\"\n\n[provider]\ndefault = \"claude\"\n\n[provider.claude]\n\
+             command = {:?}\n{more}\n",
+            world.repo.display().to_string(),
+            world.program().display().to_string(),
+        ));
+        world
+    }
+
     /// Writes the whole configuration.
     pub(crate) fn write_config(&self, text: &str) {
         fs::write(self.home.join("config.toml"), text).expect("the configuration");
     }
 
-    /// Gives everything to another user, as whom the binary runs from here on; only root can.
+    /// Changes the owner of everything to another user, which the binary then runs as; only root can.
     pub(crate) fn hand_over(&mut self, user: u32) {
         let mut command = cleared("chown");
         command.args(["-R", &format!("{user}:{user}")]);
@@ -215,9 +215,22 @@ impl World {
         Running { child: Some(child) }
     }
 
+    /// Opens the store of the home.
+    pub(crate) fn store(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(self.home.join("state.db")).expect("the store")
+    }
+
+    /// Returns the exit code of `doctor` and its check with a name.
+    pub(crate) fn examined(&self, name: &str) -> (i32, Value) {
+        let (code, mut report) = self.json(&["doctor"]);
+        let checks = report["checks"].as_array_mut().expect("a list");
+        let check = checks.iter_mut().find(|check| check["name"] == name);
+        (code, check.expect("it is examined").take())
+    }
+
     /// Makes the ticks of all schedules unrecorded since an instant, while no host serves.
     pub(crate) fn rewind(&self, cursor: Timestamp) {
-        let store = rusqlite::Connection::open(self.home.join("state.db")).expect("the store");
+        let store = self.store();
         let cursor = cursor.as_microsecond();
         store
             .execute(
@@ -229,7 +242,7 @@ impl World {
 
     /// Puts the crashes of hosts far back, while no host serves, so that they make no crash loop.
     pub(crate) fn forget_crashes(&self) {
-        let store = rusqlite::Connection::open(self.home.join("state.db")).expect("the store");
+        let store = self.store();
         store
             .execute("UPDATE host_start SET at = at - 3600000000", [])
             .expect("starts can be moved");
@@ -250,6 +263,24 @@ pub(crate) fn cleared(program: &str) -> Command {
         .env("LANG", "C.UTF-8")
         .stdin(Stdio::null());
     command
+}
+
+/// Runs git in a repository as Ann, without the configuration of the user or the system.
+pub(crate) fn git(repo: &Path, args: &[&str]) -> String {
+    let mut command = cleared("git");
+    command
+        .current_dir(repo)
+        .args(args)
+        .env("HOME", repo)
+        .env("GIT_CONFIG_NOSYSTEM", "1");
+    for role in ["AUTHOR", "COMMITTER"] {
+        command
+            .env(format!("GIT_{role}_NAME"), "Ann")
+            .env(format!("GIT_{role}_EMAIL"), "ann@example.com");
+    }
+    let output = command.output().expect("git runs");
+    assert!(output.status.success(), "git {args:?}: {output:?}");
+    String::from_utf8(output.stdout).expect("git prints UTF-8")
 }
 
 /// A command under way, killed where a test leaves it.
@@ -283,7 +314,7 @@ pub(crate) fn end(child: &mut Child) {
     child.wait().expect("a child can be waited for");
 }
 
-/// Returns the processes that carry a text in their environment.
+/// Returns the processes whose environment contains a string.
 pub(crate) fn processes_with(needle: &str) -> Vec<u32> {
     let entries = fs::read_dir("/proc").expect("/proc is there");
     entries

@@ -1,7 +1,5 @@
 //! `context`: the bytes that a provider receives.
 
-use serde_json::json;
-
 use crate::world::{TIDY, World};
 
 #[test]
@@ -52,11 +50,13 @@ fn the_object_measures_what_it_holds() {
         .sum();
     assert_eq!(object["bytes"], sum);
     assert!(text.contains("Add a wick"), "the payload is told");
-    let masked = ran.masked();
-    assert_eq!(
-        (&masked["sha256"], &masked["daemon_file_sha256"]),
-        (&json!("[SHA256]"), &json!("[SHA256]"))
-    );
+    for name in ["sha256", "daemon_file_sha256"] {
+        let hash = object[name].as_str().unwrap();
+        assert!(
+            hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            "{hash}"
+        );
+    }
     let mut names: Vec<&String> = object.as_object().unwrap().keys().collect();
     names.sort_unstable();
     assert_eq!(
@@ -73,59 +73,15 @@ fn the_object_measures_what_it_holds() {
 }
 
 #[test]
-fn the_working_tree_is_read_and_policy_is_told() {
-    let world = World::new();
-    world.configure("[policy.daemon.tidy]\ncapability = \"read\"\n");
-    world.write(".agents/daemons/tidy/DAEMON.md", TIDY);
-    world.write(".agents/daemons/tidy/scripts/check.sh", "#!/bin/sh\n");
-    let text = world
-        .run(&["context", "tidy", "--tick", "2026-11-20T14:30:00Z"])
-        .output;
-    for words in [
-        "of the repository \"lamp\"",
-        "scripts/check.sh",
-        "2026-11-20T14:30:00Z",
-    ] {
-        assert!(text.contains(words), "{words}: {text}");
-    }
-    let verbs = text.split("# What you may do").last().unwrap();
-    assert!(!verbs.contains("push_branch"), "{verbs}");
-}
-
-#[test]
-fn what_no_provider_would_receive_is_refused() {
-    let world =
-        World::of_daemon(&TIDY.replace("routines:\n  - list broken links in one comment\n", ""));
-    assert_eq!(
-        world.run(&["context", "tidy", "--json"]).failure(),
-        (65, "invalid-daemon".to_owned())
-    );
-    assert_eq!(
-        world.run(&["context", "nobody", "--json"]).failure(),
-        (66, "unknown-daemon".to_owned())
-    );
+fn the_plan_of_a_dry_run_measures_the_context_in_the_same_way() {
     let world = World::of_daemon(TIDY);
-    assert_eq!(
-        world
-            .run(&["context", "tidy", "--json", "--tick", "noon"])
-            .failure(),
-        (64, "usage".to_owned())
-    );
-    assert_eq!(
-        world
-            .run(&[
-                "context",
-                "tidy",
-                "--json",
-                "--tick",
-                "2026-11-20T14:30:30Z"
-            ])
-            .failure(),
-        (64, "invalid-argument".to_owned())
-    );
-    world.configure("[provider.builtin]\ncontext_bytes = 100\n");
-    assert_eq!(
-        world.run(&["context", "tidy", "--json"]).failure(),
-        (77, "context-too-large".to_owned())
-    );
+    let object = world
+        .run_opened(&["fire", "tidy", "--dry-run", "--json"])
+        .json();
+    let context = &object["plan"]["context"];
+    let sections = context["sections"].as_array().unwrap().iter();
+    let sum: u64 = sections
+        .map(|section| section["bytes"].as_u64().unwrap())
+        .sum();
+    assert_eq!(context["bytes"], sum);
 }

@@ -1,4 +1,4 @@
-//! `mcp`: a client speaks the protocol in plain lines over the pipes of the program.
+//! `mcp`: a client sends lines of the protocol through the pipes of the program.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -210,39 +210,41 @@ fn listings_are_those_of_the_commands_and_take_all_they_say_they_take() {
     assert_eq!(client.end(), Some(0));
 }
 
+/// The tools that change nothing.
+const READING: [&str; 14] = [
+    "lint",
+    "explain",
+    "next",
+    "list",
+    "show",
+    "activations",
+    "activation",
+    "runs",
+    "run",
+    "logs",
+    "events",
+    "event",
+    "ticks",
+    "outputs",
+];
+
 #[test]
 fn read_only_serves_nothing_that_changes_anything() {
     let world = World::of_daemon(TIDY);
     let mut all = Client::start(&world, &[]);
     let tools = all.tools();
-    let looks = [
-        "lint",
-        "explain",
-        "next",
-        "list",
-        "show",
-        "activations",
-        "activation",
-        "runs",
-        "run",
-        "logs",
-        "events",
-        "event",
-        "ticks",
-        "outputs",
-    ];
     for tool in &tools {
         let name = tool["name"].as_str().expect("a name");
         assert_eq!(
             tool["annotations"]["readOnlyHint"],
-            looks.contains(&name),
+            READING.contains(&name),
             "{name}"
         );
         assert_eq!(tool["inputSchema"]["type"], "object");
     }
     let mut reading = Client::start(&world, &["--read-only"]);
     let served = reading.tools();
-    let mut expected = looks.to_vec();
+    let mut expected = READING.to_vec();
     expected.push("daemon");
     expected.sort_unstable();
     let mut served_names = names(&served);

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{TIDY, World};
 
 fn schema(world: &World, of: &str) -> Value {
     let ran = world.run(&["schema", of]);
@@ -53,6 +53,17 @@ fn every_schema_is_valid_and_tells_good_from_bad() {
         &reading,
         &json!({"status": "mapped"})
     ));
+    world.write(
+        ".agents/daemons/tidy/DAEMON.md",
+        &TIDY.replace("when a pull", "when a large pull"),
+    );
+    world.configure(
+        "[provider]\ndefault = \"w\"\n[provider.w]\ncommand = \"sh\"\n\
+                     args = [\"-c\", \"echo when a pull request is opened\"]\n",
+    );
+    let report = world.run(&["lint", "--suggest", "--json"]).json();
+    let suggested = &report["suggestions"][0]["wordings"][0]["reading"];
+    assert!(jsonschema::is_valid(&reading, suggested), "{report}");
     schema(&world, "protocol");
     assert_eq!(
         world.run(&["schema"]).output,
@@ -61,35 +72,6 @@ fn every_schema_is_valid_and_tells_good_from_bad() {
     assert_eq!(
         world.run(&["schema", "nothing", "--json"]).failure(),
         (64, "usage".to_owned())
-    );
-}
-
-#[test]
-fn every_code_has_its_page() {
-    let world = World::new();
-    let object = world.run(&["rule", "--json"]).json();
-    let rules = object["rules"].as_array().unwrap();
-    assert_eq!(rules.len(), 75);
-    let one = world.run(&["rule", "d201", "--json"]).json();
-    assert_eq!(
-        (&one["code"], &one["name"], &one["spec"], &one["strict"]),
-        (
-            &json!("D201"),
-            &json!("field-count"),
-            &json!("error"),
-            &json!("error")
-        )
-    );
-    assert!(
-        world
-            .run(&["rule", "D201"])
-            .output
-            .starts_with("# D201: field-count\n")
-    );
-    assert_eq!(world.run(&["rule"]).output.lines().count(), rules.len());
-    assert_eq!(
-        world.run(&["rule", "D999", "--json"]).failure(),
-        (66, "unknown-code".to_owned())
     );
 }
 

@@ -10,8 +10,6 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::masked::masked;
-
 /// A daemon that a pull request or a timer wakes, about which nothing is to be said.
 pub(crate) const TIDY: &str = "---\nid: tidy\npurpose: Keeps the docs in order.\nwatch:\n  - when a pull request is opened\n\
 schedule: \"30 14 * * 1-5\"\nroutines:\n  - list broken links in one comment\ndeny:\n  - merge pull requests\n---\n\
@@ -36,7 +34,6 @@ pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) output: String,
     pub(crate) notes: String,
-    root: PathBuf,
 }
 
 impl Ran {
@@ -48,11 +45,6 @@ impl Ran {
         );
         assert_eq!(self.output.lines().count(), 1, "{self:?}");
         serde_json::from_str(&self.output).expect("one JSON object on standard output")
-    }
-
-    /// Reads the object and replaces what no two runs share: ids, hashes, times, directories.
-    pub(crate) fn masked(&self) -> Value {
-        masked(&self.json(), &self.root)
     }
 
     /// Reads the code of the failure that was printed.
@@ -85,7 +77,7 @@ impl World {
         world
     }
 
-    /// Returns the directory that everything lies in, as programs see it.
+    /// Returns the directory of the whole world, without links in its path.
     pub(crate) fn root(&self) -> PathBuf {
         self.directory
             .path()
@@ -192,7 +184,6 @@ impl World {
             code: output.status.code().expect("no signal ends the program"),
             output: text(output.stdout),
             notes: text(output.stderr),
-            root: self.root(),
         }
     }
 

@@ -4,19 +4,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The usual limit of a wait; far more than anything takes on a busy machine.
-pub(super) const USUAL: Duration = Duration::from_secs(60);
+pub(crate) const USUAL: Duration = Duration::from_secs(60);
 /// The shortest and the longest pause between two questions.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(200)];
 
-/// Asks until there is an answer.
+/// Repeats a question until it has an answer.
 #[track_caller]
 pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     eventually_within(USUAL, what, || ask().ok_or("it is not so yet"))
 }
 
-/// Asks until there is an answer, within a limit; an error says what is there in its place.
+/// Repeats a question until it has an answer, and fails after a limit with the last error.
 ///
-/// This is the only place that sleeps: what is waited for happens in another process, which reports it nowhere that a test
+/// This is the only place that sleeps: the awaited change happens in another process, and no file or pipe reports it that a test
 /// could block on with a limit.
 #[track_caller]
 pub(crate) fn eventually_within<T, E: std::fmt::Display>(
@@ -31,7 +31,7 @@ pub(crate) fn eventually_within<T, E: std::fmt::Display>(
             Err(found) => found,
         };
         let waited = begun.elapsed();
-        assert!(waited < limit, "waited in vain until {what}: {found}");
+        assert!(waited < limit, "waited {waited:?} until {what}: {found}");
         // A long wait is not made longer by more than a tenth.
         let [shortest, longest] = PAUSES;
         thread::sleep((waited / 10).clamp(shortest, longest));
