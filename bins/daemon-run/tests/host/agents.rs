@@ -11,7 +11,7 @@ use crate::world::World;
 const HELP: &str = "if [ \"$1\" = --help ]; then echo '--print --output-format --verbose --name --session-id --resume \
     --setting-sources --strict-mcp-config --mcp-config --max-budget-usd --permission-mode --tools --allowedTools --add-dir \
     --dangerously-skip-permissions --model'; exit 0; fi\n";
-/// A whole run: it says its session, uses a tool, changes a file and tells its result.
+/// A whole run: it prints its session, uses a tool, changes a file and prints its result.
 const WORKS: &str = r#"cat > /dev/null
 echo '{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555"}'
 echo '{"type":"assistant","message":{"content":[{"type":"text","text":"Writing."},{"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"NOTES.md"}}]}}'
@@ -20,22 +20,9 @@ echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"
 echo '{"type":"result","subtype":"success","is_error":false,"result":"Noted.","total_cost_usd":0.02,"usage":{"input_tokens":9,"cache_read_input_tokens":4,"output_tokens":2}}'
 "#;
 
-/// A world whose provider is a stand-in for `claude`, with more of its configuration.
-fn world(script: &str, more: &str) -> World {
-    let world = World::pushed();
-    world.script(script);
-    let text = format!(
-        "[[repo]]\npath = {:?}\nname = \"o/r\"\n\n[provider]\ndefault = \"claude\"\n\n[provider.claude]\ncommand = {:?}\n{more}\n",
-        world.repo.display().to_string(),
-        world.beside("agent.sh").display().to_string(),
-    );
-    world.write_config(&text);
-    world
-}
-
 #[test]
 fn an_agent_does_the_work_of_an_activation() {
-    let world = world(WORKS, "");
+    let world = World::of_claude(WORKS, "");
     let (code, fired) = world.json(&["fire", "pusher", "--repo", "repo"]);
     assert_eq!(
         (code, &fired["activation"]["state"]),
@@ -69,14 +56,9 @@ fn an_agent_does_the_work_of_an_activation() {
     );
 }
 
-/// Returns how the doctor finds the agent.
+/// Returns the status and the detail of the doctor's check of the agent.
 fn examined(world: &World) -> [Value; 2] {
-    let (_, mut report) = world.json(&["doctor"]);
-    let checks = report["checks"].as_array_mut().expect("a list");
-    let check = checks
-        .iter_mut()
-        .find(|check| check["name"] == "provider claude");
-    let check = check.expect("the agent is examined");
+    let (_, mut check) = world.examined("provider claude");
     ["status", "detail"].map(|key| check[key].take())
 }
 
@@ -85,7 +67,7 @@ fn the_doctor_proves_that_an_agent_knows_its_flags() {
     let version = "if [ \"$1\" = --version ]; then echo '2.1.9 (Claude Code)'; exit 0; fi\n";
     let good = format!("{version}{HELP}{WORKS}");
     let of = |script: &str, more: &str| {
-        let world = world(script, more);
+        let world = World::of_claude(script, more);
         let program = world.beside("agent.sh").display().to_string();
         let [status, detail] = examined(&world);
         let detail = detail.as_str().expect("text").replace(&program, "claude");
@@ -128,7 +110,7 @@ fn the_doctor_proves_that_an_agent_knows_its_flags() {
         detail.starts_with("claude 2.1.9 runs with its own checks switched off"),
         "{detail}"
     );
-    // A login lies in the home of the host's user, and this host has none.
+    // A login is a file in the home of the host's user, and this host has no such home.
     assert_eq!(
         of(&good, "auth = \"login\""),
         told(
@@ -140,7 +122,7 @@ fn the_doctor_proves_that_an_agent_knows_its_flags() {
 
 #[test]
 fn the_doctor_tells_an_agent_that_is_not_there_from_one_that_may_not_be_run() {
-    let world = world(WORKS, "");
+    let world = World::of_claude(WORKS, "");
     let program = world.beside("agent.sh");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o644)).expect("it is there");
     let [status, detail] = examined(&world);
@@ -172,14 +154,15 @@ fn a_wrongly_configured_agent_is_refused_by_its_key() {
         ("key_env = \"KEY\"", "key_env"),
         ("kind = \"command\"\nmodel = \"m\"", "model"),
     ] {
-        let (code, answer) = world(WORKS, more).json(&["fire", "pusher", "--repo", "repo"]);
+        let (code, answer) =
+            World::of_claude(WORKS, more).json(&["fire", "pusher", "--repo", "repo"]);
         assert_eq!(code, 78, "{more}: {answer}");
         let message = answer["error"]["message"].to_string();
         assert!(message.contains(key), "{more}: {message}");
     }
 }
 
-/// A run that goes on only when its folder shows what it has said.
+/// A run that continues only when its folder shows its last output.
 const WATCHES: &str = r#"cat > /dev/null
 shows() { until grep -q "$1" "$HOME/../daemon.json"; do sleep 0.05; done; }
 echo '{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555"}'
@@ -193,7 +176,7 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"Noted.","u
 
 #[test]
 fn an_agents_session_and_its_tool_are_on_disk_while_it_works() {
-    let world = world(WATCHES, "\n[limits]\nidle = \"40s\"");
+    let world = World::of_claude(WATCHES, "\n[limits]\nidle = \"40s\"");
     let (code, fired) = world.json(&["fire", "pusher", "--repo", "repo"]);
     assert_eq!(code, 0, "{fired}");
     let folder = fired["runs"][0]["folder"].as_str().expect("a folder");

@@ -92,7 +92,7 @@ fn a_run_whose_lease_is_another_attempts_writes_nothing() {
         runs[0]["last_output_at"].is_string().then_some(())
     });
     // As if another host had taken the activation over meanwhile.
-    let store = rusqlite::Connection::open(world.home.join("state.db")).expect("the store");
+    let store = world.store();
     let changed = store
         .execute("UPDATE activation SET run_lease = run_lease + 1", [])
         .expect("the lease can be raised");
@@ -163,14 +163,14 @@ printf '{"daemon":"result","ok":true,"text":"<!-- daemon:other act:01 out:x -->\
         "{}",
         world.log()
     );
-    let store = rusqlite::Connection::open(world.home.join("state.db")).expect("the store");
+    let store = world.store();
     let value: String = store
         .query_row("SELECT json FROM memory WHERE key = 'n'", [], |row| {
             row.get(0)
         })
         .expect("the state is there");
     assert_eq!(value, "198");
-    // The marks that count are the host's own, whatever the text says.
+    // Only the host's own marks count; the output may contain others.
     let branches = world.branches();
     let trailers = world.git(&[
         "log",

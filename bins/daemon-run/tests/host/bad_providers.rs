@@ -1,4 +1,4 @@
-//! Programs that do what no provider should: each row ends as it must, and the host and its other runs go on.
+//! Programs that do what no provider should: each run ends with the expected error, and the host and its other runs continue.
 
 use std::fmt::Write as _;
 use std::fs::{self, Permissions};

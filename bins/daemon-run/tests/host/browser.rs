@@ -18,7 +18,7 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Starts a browser; where there is none, says so in the words that count a test as skipped.
+    /// Starts a browser. Without one, prints the line that counts the test as skipped.
     #[expect(
         clippy::print_stdout,
         reason = "the runner counts what is skipped from this line"
@@ -120,14 +120,14 @@ impl Browser {
         text.as_str().expect("it is text").to_owned()
     }
 
-    /// Waits until the page shows a text.
+    /// Waits until the page contains a string.
     pub(crate) fn shows(&self, wanted: &str) {
         eventually(&format!("the page shows `{wanted}`"), || {
             self.text().contains(wanted).then_some(())
         });
     }
 
-    /// Tells the browser what to pretend, in the words of its protocol.
+    /// Sends the browser a command of its emulation protocol.
     pub(crate) fn pretend(&self, what: &str, params: &Value) {
         let command = json!({"cmd": what, "params": params});
         self.command("POST", "goog/cdp/execute", &command);

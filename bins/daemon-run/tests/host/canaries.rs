@@ -1,4 +1,4 @@
-//! Fifty secrets of every kind that a host holds, planted at once; then everything it kept or told is searched for them.
+//! Fifty secrets of every kind that a host holds, planted at once; then everything that it stored or sent is searched for them.
 
 use std::fs;
 
@@ -10,10 +10,10 @@ use crate::serve_mcp::Client;
 use crate::trap::{OF_ARGUMENTS, OF_CLAUDE, OF_CODEX, OF_ENVIRONMENT, OF_OPENCODE, Trap};
 use crate::world::{Host, World, eventually, processes_with};
 
-/// Something that was kept or told.
+/// Something that was stored or sent.
 type Told = Vec<(String, String)>;
 
-/// Lives through all runs, and returns everything that was kept or told meanwhile and after.
+/// Runs all programs to their ends, and returns everything that was stored or sent during and after that.
 fn live(trap: &Trap, more: &[(&str, &str)]) -> Told {
     let world = &trap.world;
     let host = trap.serve(more);
@@ -69,7 +69,7 @@ fn in_processes(trap: &Trap, host: &Host) -> Vec<String> {
             if argv.contains(secret) && !OF_ARGUMENTS.contains(&n) {
                 wrong.push(format!("{n} in the arguments {argv}"));
             }
-            // What a run is not given is not there; the host itself was given some.
+            // Secrets that no run receives cannot leak from runs; some of them belong to the host only.
             let is_given = OF_ENVIRONMENT.contains(&n)
                 || n == 14
                 || OF_CLAUDE.contains(&n)
@@ -83,8 +83,15 @@ fn in_processes(trap: &Trap, host: &Host) -> Vec<String> {
     wrong
 }
 
-/// Asks every door for everything.
+/// Asks the API, the commands and the MCP server for everything.
 fn asked(world: &World, host: &Host, runs: &[String]) -> Told {
+    let mut told = asked_of_api(host);
+    told.extend(asked_of_commands(world, runs));
+    told.extend(asked_of_tools(world, runs));
+    told
+}
+
+fn asked_of_api(host: &Host) -> Told {
     let mut told = Vec::new();
     let mut ids: Vec<(&str, String)> = Vec::new();
     for (plural, singular) in [
@@ -120,6 +127,11 @@ fn asked(world: &World, host: &Host, runs: &[String]) -> Told {
         "metrics".to_owned(),
         format!("{:?}", host.open("GET", "/metrics", &[])),
     ));
+    told
+}
+
+fn asked_of_commands(world: &World, runs: &[String]) -> Told {
+    let mut told = Vec::new();
     let mut commands: Vec<Vec<&str>> = [
         "list",
         "activations",
@@ -156,6 +168,11 @@ fn asked(world: &World, host: &Host, runs: &[String]) -> Told {
             ));
         }
     }
+    told
+}
+
+fn asked_of_tools(world: &World, runs: &[String]) -> Told {
+    let mut told = Vec::new();
     let mut client = Client::start(world);
     for (tool, arguments) in [
         ("runs", json!({})),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::world::{World, eventually};
 
@@ -98,5 +98,27 @@ impl World {
         entries
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
             .collect()
+    }
+
+    /// Returns the event log of a run without what differs from day to day.
+    pub(crate) fn logged(&self, id: &str) -> Vec<Value> {
+        let text = fs::read_to_string(self.file(id, "logs/events.jsonl")).expect("it is there");
+        let rows = text.lines().map(|line| {
+            let mut row: Map<String, Value> = serde_json::from_str(line).expect("it is JSON");
+            row.retain(|name, _| {
+                !["ts", "elapsed_s", "result_path", "result_sha256"].contains(&name.as_str())
+            });
+            Value::Object(row)
+        });
+        rows.collect()
+    }
+
+    /// Waits until the reply to the n-th message of a run was announced, and returns the event.
+    pub(crate) fn replied(&self, id: &str, n: u32) -> Value {
+        let key = format!("daemon-followup:{id}:{n}");
+        eventually("the reply was announced", || {
+            let mut events = self.events().into_iter();
+            events.find(|event| event["idempotency_key"] == key.as_str())
+        })
     }
 }

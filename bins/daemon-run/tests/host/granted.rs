@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, processes_with};
 
-/// What the server is given, and must not tell.
+/// A secret of the server, which no output may contain.
 const KEY: &str = "tkt-canary-0123456789";
 /// A server with a tool that reads, one that changes, one that floods, and one that ends it.
 const SERVER: &str = r#"#!/bin/sh
@@ -64,7 +64,7 @@ fn events(run: &Value) -> Vec<Value> {
         .collect()
 }
 
-/// Returns the uses of tools that a run's log tells, each as a name and how it ended.
+/// Returns the tool calls in a run's log, each with its name and its outcome.
 fn uses(run: &Value) -> Vec<(String, String)> {
     let all = events(run).into_iter();
     let ended = all.filter(|event| event["event"] == "tool_result");
@@ -74,7 +74,7 @@ fn uses(run: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Asserts that a text stands in no file that is kept of a run, nor in what the host keeps.
+/// Asserts that a secret occurs in no file of a run and in no file of the host.
 fn is_nowhere(world: &World, folder: &str, secret: &str) {
     let mut waiting = vec![std::path::PathBuf::from(folder), world.home.join("logs")];
     while let Some(path) = waiting.pop() {
@@ -152,7 +152,7 @@ fn a_model_uses_granted_tools_and_goes_on_whatever_a_server_does() {
             error("pages__find")
         ]
     );
-    // What the calls of the model cost is told with the run.
+    // The cost of the model's calls is part of the run.
     let cost = run["cost_usd"].as_f64().expect("it is known");
     assert!(cost > 0.0, "{run}");
     let (_, shown) = world.json(&["run", run["id"].as_str().expect("an id")]);
@@ -237,7 +237,7 @@ fn a_server_that_is_not_there_any_more_is_told_and_the_run_goes_on() {
     host.stop();
 }
 
-/// A client of the host's own server that keeps every answer beside it; `$program`, `$socket` and `$token` say where it is.
+/// A client of the host's own server that writes every response to a file; `$program`, `$socket` and `$token` are its address.
 const ASKS: &str = r#"
 mkfifo "$HOME/said" "$HOME/told"
 DAEMON_RUN_TOKEN=$token "$program" mcp --run "$socket" < "$HOME/said" > "$HOME/told" 2> "$here/trouble" &
@@ -250,7 +250,7 @@ ask '{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"pages__clos
 exec 3>&-
 env > "$here/environment"; cat "$config" > "$here/config"
 "#;
-/// How a program finds the server in the file that tells of it.
+/// How a program finds the server in its configuration file.
 const FINDS: &str = r#"
 field() { sed -n "s|.*\"$1\":\"\([^\"]*\)\".*|\1|p" "$config"; }
 token=$(field DAEMON_RUN_TOKEN); program=$(field command); socket=$(sed -n 's|.*"--run","\([^"]*\)".*|\1|p' "$config")

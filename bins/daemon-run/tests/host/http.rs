@@ -150,7 +150,7 @@ pub(crate) fn sender() -> Value {
     json!({"login": "ann", "type": "User"})
 }
 
-/// Writes the body that tells of an opened pull request of `o/r`.
+/// Returns the webhook body of an opened pull request of `o/r`.
 pub(crate) fn pull_request_opened(number: u32) -> Value {
     let end = |sha: &str, branch: &str| json!({"sha": sha.repeat(40), "ref": branch, "repo": {"id": 1, "full_name": "o/r"}});
     json!({
@@ -166,7 +166,7 @@ pub(crate) fn pull_request_opened(number: u32) -> Value {
     })
 }
 
-/// Writes the body that tells of a push to `main`.
+/// Returns the webhook body of a push to `main`.
 pub(crate) fn push(repo: &str, before: &str, after: &str) -> Value {
     json!({
         "ref": "refs/heads/main", "before": before, "after": after, "created": false, "deleted": false,

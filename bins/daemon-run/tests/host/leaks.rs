@@ -1,4 +1,4 @@
-//! Looking for secrets in everything that was kept or told, in every form they may have taken.
+//! Searches everything that was stored or sent for secrets, in every encoding.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,7 +10,7 @@ use serde_json::Value;
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Writes a text as it stands between the quotes of JSON.
+/// Escapes a string as JSON does, without the quotes.
 pub(crate) fn escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted
@@ -30,13 +30,13 @@ fn base64(text: &str, alphabet: &[u8; 64]) -> String {
     characters.collect()
 }
 
-/// Writes a secret in every form that is looked for, as somebody writes it who means to tell it.
+/// Returns a secret in every encoding that a search finds, as a program that leaks it on purpose would write it.
 pub(crate) fn encodings(secret: &str) -> Vec<String> {
     let all = encoded(secret).into_iter();
     all.map(|(text, _)| text).collect()
 }
 
-/// Returns each form of a secret, and the part of it that does not depend on what stands beside the secret.
+/// Returns each encoding of a secret, and the part of it that does not depend on the bytes around the secret.
 fn encoded(secret: &str) -> Vec<(String, String)> {
     let percent = |byte: u8| format!("%{byte:02x}");
     let every: String = secret.bytes().map(percent).collect();
@@ -89,7 +89,7 @@ impl Search {
         Self { forms, automaton }
     }
 
-    /// Returns the forms of secrets that stand in a text.
+    /// Returns the encodings of secrets that a string contains.
     pub(crate) fn leaks(&self, text: &str) -> Vec<String> {
         let found = self.automaton.find_overlapping_iter(text);
         let mut found: Vec<String> = found
@@ -108,7 +108,7 @@ pub(crate) struct Found {
     pub(crate) mode: u32,
 }
 
-/// Reads every file below a directory, except what lies below directories of these names.
+/// Reads every file below a directory, except below directories of these names.
 pub(crate) fn walk(directory: &Path, except: &[&str]) -> Vec<Found> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).expect("it is readable") {

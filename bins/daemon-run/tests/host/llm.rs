@@ -212,7 +212,7 @@ fn a_default_without_a_section_is_an_agent_or_says_that_the_section_is_wanted() 
     let message = answer["error"]["message"].to_string();
     let problem = "`provider.default` names `mine`, and there is no section `[provider.mine]`";
     assert!(message.contains(problem), "{message}");
-    // No agent lies in the search path of a test: it is looked for by its own name.
+    // The search path of a test contains no agent, so the error names the program.
     let (_, answer) = configure("codex");
     let error = &answer["runs"][0]["error"];
     assert_eq!(error["type"], "spawn", "{answer}");

@@ -1,4 +1,4 @@
-//! Secrets of a run's MCP servers and options reach the program, and nothing that is kept or told.
+//! Secrets of a run's MCP servers and options reach the program, and no file, log or response.
 
 use std::fs;
 
@@ -32,7 +32,7 @@ while IFS= read -r canary; do
 done < canaries
 told=$(tr '\n' ' ' < escaped)
 "#;
-/// How each agent begins, and tells a result that holds every secret.
+/// The start of each agent's transcript, and a result that contains every secret.
 const AGENTS: [(&str, &str, &str); 3] = [
     (
         "claude",

@@ -116,7 +116,7 @@ fn method(verb: Verb) -> &'static str {
     }
 }
 
-/// What a route answers to a caller with the token, for a daemon's or nobody's id.
+/// The response of a route to a caller with the token, for a known and an unknown id.
 fn called(host: &Host, verb: Verb, route: &str) -> (u16, Value) {
     let id = if route.starts_with("daemons/") {
         "pusher"

@@ -1,4 +1,4 @@
-//! Backends of dispatched runs: which there are, what is recorded of them, and one whose program is not there.
+//! Backends of dispatched runs: which there are, what is recorded of them, and one whose program does not exist.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Events that name a commit: the run works at that commit, and waits for it where it is not there.
+//! Events that name a commit: the run works at that commit, and waits for a commit that the repository does not have.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn world() -> World {
     world
 }
 
-/// Clones the repository and commits there; returns the clone and the commit, which the repository lacks.
+/// Clones the repository and commits there; returns the clone and the commit, which the repository does not have.
 fn elsewhere(world: &World) -> (String, String) {
     let clone = world.beside("elsewhere").display().to_string();
     world.git(&["clone", "--quiet", ".", &clone]);

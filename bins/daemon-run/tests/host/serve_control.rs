@@ -68,6 +68,73 @@ fn a_client_introduces_itself_first() {
     );
 }
 
+/// Lines that are refused: each with the id of the error as JSON, its number and its code.
+const WRONG_LINES: [(&str, &str, i64, &str); 13] = [
+    ("{nope", "null", -32700, "parse-error"),
+    ("", "null", -32700, "parse-error"),
+    (
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping"} x"#,
+        "null",
+        -32700,
+        "parse-error",
+    ),
+    ("5", "null", -32600, "invalid-request"),
+    (
+        r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
+        "null",
+        -32600,
+        "invalid-request",
+    ),
+    (
+        r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+        "null",
+        -32600,
+        "invalid-request",
+    ),
+    (
+        r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+        "null",
+        -32600,
+        "invalid-request",
+    ),
+    (
+        r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#,
+        "1",
+        -32600,
+        "invalid-request",
+    ),
+    (
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","extra":1}"#,
+        "1",
+        -32600,
+        "invalid-request",
+    ),
+    (
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}"#,
+        "1",
+        -32600,
+        "invalid-request",
+    ),
+    (
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":1}}"#,
+        "1",
+        -32602,
+        "invalid-params",
+    ),
+    (
+        r#"{"jsonrpc":"2.0","id":2,"method":"daemon/list","params":{"x":1}}"#,
+        "2",
+        -32602,
+        "invalid-params",
+    ),
+    (
+        r#"{"jsonrpc":"2.0","id":"a","method":"no/such"}"#,
+        r#""a""#,
+        -32601,
+        "method-not-found",
+    ),
+];
+
 #[test]
 fn a_line_that_is_no_request_is_answered_and_the_next_is_read() {
     let world = World::pushed();
@@ -77,73 +144,17 @@ fn a_line_that_is_no_request_is_answered_and_the_next_is_read() {
         "{{\"jsonrpc\":\"2.0\",\"id\":\"{}\",\"method\":\"ping\"}}",
         "x".repeat(129)
     );
-    let rows: [(&str, Value, i64, &str); 14] = [
-        ("{nope", Value::Null, -32700, "parse-error"),
-        ("", Value::Null, -32700, "parse-error"),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} x",
-            Value::Null,
-            -32700,
-            "parse-error",
-        ),
-        ("5", Value::Null, -32600, "invalid-request"),
-        (
-            "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]",
-            Value::Null,
-            -32600,
-            "invalid-request",
-        ),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}",
-            Value::Null,
-            -32600,
-            "invalid-request",
-        ),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}",
-            Value::Null,
-            -32600,
-            "invalid-request",
-        ),
-        (
-            "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}",
-            json!(1),
-            -32600,
-            "invalid-request",
-        ),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"extra\":1}",
-            json!(1),
-            -32600,
-            "invalid-request",
-        ),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[1]}",
-            json!(1),
-            -32600,
-            "invalid-request",
-        ),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"x\":1}}",
-            json!(1),
-            -32602,
-            "invalid-params",
-        ),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"daemon/list\",\"params\":{\"x\":1}}",
-            json!(2),
-            -32602,
-            "invalid-params",
-        ),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"no/such\"}",
-            json!("a"),
-            -32601,
-            "method-not-found",
-        ),
-        (&long, json!("x".repeat(129)), -32600, "invalid-request"),
-    ];
-    for (line, id, number, word) in rows {
+    let of_table = WRONG_LINES.map(|(line, id, number, word)| {
+        let id: Value = serde_json::from_str(id).expect("the table has JSON");
+        (line, id, number, word)
+    });
+    let long = (
+        long.as_str(),
+        json!("x".repeat(129)),
+        -32600,
+        "invalid-request",
+    );
+    for (line, id, number, word) in of_table.into_iter().chain([long]) {
         rpc.line(line);
         assert_eq!(code(&rpc.answer()), (id, number, word.to_owned()), "{line}");
     }

@@ -175,9 +175,9 @@ fn records_of_work_trees_that_kills_left_are_gone_after_the_next_start() {
     let records = world.repo.join(".git/worktrees");
     assert!(records.join(format!("{id}-1")).is_dir(), "one was left");
     // What `git worktree add` leaves where a kill meets it: before it has filled `commondir`, and before it has written
-    // where the directory is. The last is nobody's here.
-    let stranger = "01ARZ3NDEKTSV4RRFFQ69G5FAV-1".to_owned();
-    for name in [format!("{id}-8"), format!("{id}-9"), stranger.clone()] {
+    // where the directory is. The last belongs to no activation of this home.
+    let unknown = "01ARZ3NDEKTSV4RRFFQ69G5FAV-1".to_owned();
+    for name in [format!("{id}-8"), format!("{id}-9"), unknown.clone()] {
         let record = records.join(&name);
         fs::create_dir(&record).expect("a record");
         fs::write(record.join("locked"), "initializing").expect("a lock");
@@ -199,6 +199,6 @@ fn records_of_work_trees_that_kills_left_are_gone_after_the_next_start() {
             .flatten()
             .filter_map(|entry| entry.file_name().into_string().ok())
             .collect();
-        (left == [stranger.clone()]).then_some(())
+        (left == [unknown.clone()]).then_some(())
     });
 }

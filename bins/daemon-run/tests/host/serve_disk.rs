@@ -45,7 +45,7 @@ impl Small {
         status.f_bavail * status.f_frsize
     }
 
-    /// Fills the disk but for so many bytes.
+    /// Fills the disk except for a number of bytes.
     fn leave(&self, bytes: u64) {
         let filler = File::options()
             .create(true)
@@ -118,12 +118,7 @@ fn a_disk_that_fills_up_stops_first_the_runs_then_the_intake_and_neither_for_lon
     });
     assert_eq!(waiting["state"], "pending");
     assert_eq!(host.list("runs").len(), 1, "none but the first");
-    let (_, doctor) = world.json(&["doctor"]);
-    let checks = doctor["checks"].as_array().expect("checks");
-    let disk = checks
-        .iter()
-        .find(|check| check["name"] == "disk")
-        .expect("a check");
+    let (_, disk) = world.examined("disk");
     assert_eq!(disk["status"], "fail", "{disk}");
     let (_, listed) = world.json(&["list"]);
     assert!(
@@ -137,7 +132,7 @@ fn a_disk_that_fills_up_stops_first_the_runs_then_the_intake_and_neither_for_lon
     let refused = host.hook("push", "d-2", &push(world, 2));
     assert_eq!(refused.status, 503, "{refused:?}");
     assert!(refused.header("retry-after").is_some(), "{refused:?}");
-    // What was asked before names its activation, and what is not there is not there, whatever the disk.
+    // A repeated request returns its activation, and an unknown id is unknown; neither needs the disk.
     let again = fired_as(&host, "k-1");
     assert_eq!(
         (again.0, &again.1["duplicate"]),

@@ -1,4 +1,4 @@
-//! Dispatched runs: what is refused, what they get, how they are stopped.
+//! Dispatched runs: their records, their limits, how they are stopped, and their parents.
 
 use std::fs;
 use std::time::{Duration, Instant};

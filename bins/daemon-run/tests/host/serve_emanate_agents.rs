@@ -1,12 +1,12 @@
-//! Coding agents as dispatched runs: a stand-in plays transcripts, and the run folder tells what they said.
+//! Coding agents as dispatched runs: a stand-in plays transcripts, and the run folder records them.
 
 use std::fs;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::world::{World, eventually};
 
-/// Plays what lies in its directory under the name that its task is, and exits as that says.
+/// Plays the file of its directory that its task names, and exits with the code in it.
 const PLAYS: &str = "name=$(tail -n 1)\ncat \"$name.out\"\n[ -e \"$name.err\" ] && cat \"$name.err\" >&2\n\
                      exit \"$(cat \"$name.exit\" 2>/dev/null || echo 0)\"\n";
 
@@ -38,19 +38,6 @@ impl World {
         ids.map(|id| id.as_str().expect("an id").to_owned())
             .collect()
     }
-
-    /// Returns the event log of a run without what differs from day to day.
-    pub(crate) fn logged(&self, id: &str) -> Vec<Value> {
-        let text = fs::read_to_string(self.file(id, "logs/events.jsonl")).expect("it is there");
-        let rows = text.lines().map(|line| {
-            let mut row: Map<String, Value> = serde_json::from_str(line).expect("it is JSON");
-            row.retain(|name, _| {
-                !["ts", "elapsed_s", "result_path", "result_sha256"].contains(&name.as_str())
-            });
-            Value::Object(row)
-        });
-        rows.collect()
-    }
 }
 
 /// One transcript and what its run comes to.
@@ -59,7 +46,7 @@ struct Played {
     backend: &'static str,
     lines: &'static [&'static str],
     exit: i32,
-    /// State, error, session, `[input, cached, output, calls]` as the program told them, text.
+    /// State, error, session, `[input, cached, output, calls]` as the program reported them, text.
     ends: Value,
     /// The event log between its first line and the mark of the provider's end.
     middle: Value,
@@ -94,27 +81,43 @@ fn output(text: &str) -> Value {
     json!({"event": "cli_output", "stream": "stdout", "text": text})
 }
 
+/// The error of a failed run.
+fn failed(kind: &str, message: &str, class: &str) -> Value {
+    json!({"type": kind, "message": message, "class": class})
+}
+
+/// The tokens and calls of a run that reported none.
+fn nothing() -> Value {
+    json!([0, 0, 0, 0])
+}
+
 fn transcripts() -> Vec<Played> {
-    let failed = |kind: &str, message: &str, class: &str| json!({"type": kind, "message": message, "class": class});
-    let of_claude = |name, lines, ends, middle| Played {
+    let mut all = of_claude();
+    all.extend(of_codex());
+    all.extend(of_opencode());
+    all
+}
+
+/// Makes transcripts of a backend from their names, lines, ends and logged events.
+fn played<const N: usize>(
+    backend: &'static str,
+    rows: [(&'static str, &'static [&'static str], Value, Value); N],
+) -> Vec<Played> {
+    let rows = rows.into_iter();
+    rows.map(|(name, lines, ends, middle)| Played {
         name,
-        backend: "claude",
+        backend,
         lines,
         exit: 0,
         ends,
         middle,
-    };
-    let of_codex = |name, lines, ends, middle| Played {
-        backend: "codex",
-        ..of_claude(name, lines, ends, middle)
-    };
-    let of_opencode = |name, lines, ends, middle| Played {
-        backend: "opencode",
-        ..of_claude(name, lines, ends, middle)
-    };
-    let nothing = json!([0, 0, 0, 0]);
-    vec![
-        of_claude(
+    })
+    .collect()
+}
+
+fn of_claude() -> Vec<Played> {
+    let rows: [(_, &[&str], _, _); 3] = [
+        (
             "a-tool-then-its-result-then-a-spurious-error",
             &[INIT, READS, HAS_READ, SUCCESS, SPURIOUS],
             json!(["done", null, "s1", [9, 4, 2, 1], "Fixed."]),
@@ -124,31 +127,37 @@ fn transcripts() -> Vec<Played> {
                 {"event": "tool_result", "name": "Read", "status": "ok", "turn": 0},
             ]),
         ),
-        of_claude(
+        (
             "an-error-at-exit-0",
             &[INIT, BROKE],
             json!([
                 "failed",
                 failed("provider", "Credit balance is too low", "final"),
                 "s1",
-                nothing,
+                nothing(),
                 "Credit balance is too low"
             ]),
             json!([]),
         ),
-        of_claude(
+        (
             "no-result-at-exit-0",
             &[INIT, READS],
             json!([
                 "failed",
                 failed("protocol", "claude ended without a result", "retryable"),
                 "s1",
-                nothing,
+                nothing(),
                 null
             ]),
             json!([output("Reading."), {"event": "tool_call", "name": "Read", "args_preview": "{}", "turn": 0}]),
         ),
-        of_codex(
+    ];
+    played("claude", rows)
+}
+
+fn of_codex() -> Vec<Played> {
+    let rows: [(_, &[&str], _, _); 3] = [
+        (
             "two-messages-around-an-error",
             &[THREAD, SAYS_ONE, RECONNECTS, SAYS_TWO, COMPLETED, COMPLETED],
             json!(["done", null, "t-1", [75, 25, 7, 1], "Fixed.\nTwice."]),
@@ -158,7 +167,7 @@ fn transcripts() -> Vec<Played> {
                 output("Twice.")
             ]),
         ),
-        of_codex(
+        (
             "no-completed-turn-at-exit-0",
             &[THREAD, SAYS_ONE],
             json!([
@@ -169,24 +178,30 @@ fn transcripts() -> Vec<Played> {
                     "retryable"
                 ),
                 "t-1",
-                nothing,
+                nothing(),
                 "Fixed."
             ]),
             json!([output("Fixed.")]),
         ),
-        of_codex(
+        (
             "a-failed-turn-after-text",
             &[THREAD, SAYS_ONE, TURN_FAILED],
             json!([
                 "failed",
                 failed("provider", "bad model", "final"),
                 "t-1",
-                nothing,
+                nothing(),
                 "Fixed."
             ]),
             json!([output("Fixed.")]),
         ),
-        of_opencode(
+    ];
+    played("codex", rows)
+}
+
+fn of_opencode() -> Vec<Played> {
+    let rows: [(_, &[&str], _, _); 3] = [
+        (
             "a-text-and-two-sessions",
             &[STEP, OTHER_STEP, USES, TEXT, STOPS_ELSEWHERE],
             json!(["done", null, "ses_1", [5, 3, 2, 1], "Fixed."]),
@@ -196,19 +211,19 @@ fn transcripts() -> Vec<Played> {
                 output("Fixed."),
             ]),
         ),
-        of_opencode(
+        (
             "an-error-after-text",
             &[STEP, TEXT, STOPS, QUOTA],
             json!([
                 "failed",
                 failed("provider", "quota", "final"),
                 "ses_1",
-                nothing,
+                nothing(),
                 "Fixed."
             ]),
             json!([output("Fixed.")]),
         ),
-        of_opencode(
+        (
             "nothing-but-a-beginning",
             &[STEP],
             json!([
@@ -219,12 +234,13 @@ fn transcripts() -> Vec<Played> {
                     "retryable"
                 ),
                 "ses_1",
-                nothing,
+                nothing(),
                 null
             ]),
             json!([]),
         ),
-    ]
+    ];
+    played("opencode", rows)
 }
 
 #[test]

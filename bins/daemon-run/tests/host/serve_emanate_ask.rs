@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::world::{World, eventually, processes_with};
 
-/// A stand-in for an agent: it names its session when it is told to, and ends when it is told to; it answers what it is asked
-/// when it is resumed, and hangs where the message says so.
+/// A stand-in for an agent. Files decide when it prints its session and when it ends; resumed, it repeats the message,
+/// or hangs if the message requests that.
 const AGENT: &str = r#"message=$(cat)
 wait_for() { while [ ! -e "$1" ]; do sleep 0.02; done; }
 case "$*" in
@@ -21,18 +21,6 @@ echo '{"type":"assistant","message":{"content":[{"type":"text","text":"Working."
 echo "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"$text\"}"
 "#;
 
-fn world() -> World {
-    let world = World::pushed();
-    world.script(AGENT);
-    let text = format!(
-        "[[repo]]\npath = {:?}\nname = \"o/r\"\n\n[provider]\ndefault = \"claude\"\n\n[provider.claude]\ncommand = {:?}\n",
-        world.repo.display().to_string(),
-        world.beside("agent.sh").display().to_string(),
-    );
-    world.write_config(&text);
-    world
-}
-
 impl World {
     fn allow(&self, name: &str) {
         fs::write(self.desk().join(name), "").expect("a file");
@@ -41,20 +29,11 @@ impl World {
     fn ask(&self, id: &str, text: &str) -> (i32, Value) {
         self.json(&["emanate", "ask", id, text])
     }
-
-    /// Waits until a reply was announced, and returns the event.
-    fn replied(&self, id: &str, n: u32) -> Value {
-        let key = format!("daemon-followup:{id}:{n}");
-        eventually("the reply was announced", || {
-            let mut events = self.events().into_iter();
-            events.find(|event| event["idempotency_key"] == key.as_str())
-        })
-    }
 }
 
 #[test]
 fn a_message_waits_for_the_first_turn_and_is_answered_by_the_same_session() {
-    let world = world();
+    let world = World::of_claude(AGENT, "");
     let _host = world.serve();
     let run = world.dispatch_within(&["begin"], 5).remove(0);
     let (code, reply) = world.ask(&run, "so?");
@@ -141,7 +120,7 @@ fn a_message_waits_for_the_first_turn_and_is_answered_by_the_same_session() {
 
 #[test]
 fn an_answer_that_takes_too_long_is_a_failed_one_and_a_reclaimed_one_is_silent() {
-    let world = world();
+    let world = World::of_claude(AGENT, "");
     let host = world.serve();
     fs::create_dir(world.desk()).expect("a directory");
     world.allow("say");
@@ -187,10 +166,15 @@ fn an_answer_that_takes_too_long_is_a_failed_one_and_a_reclaimed_one_is_silent()
     );
 
     drop(host.stop());
+    answers_after_a_restart(&world, &run);
+}
+
+/// Asks a run whose host has ended under another host.
+fn answers_after_a_restart(world: &World, run: &str) {
     let _host = world.serve();
-    let (code, reply) = world.json(&["ask", &run, "still there?"]);
+    let (code, reply) = world.json(&["ask", run, "still there?"]);
     assert_eq!((code, &reply["queued"]), (0, &json!(false)), "{reply}");
-    let event = world.replied(&run, 3);
+    let event = world.replied(run, 3);
     assert_eq!(
         (&event["seq"], &event["status"]),
         (&json!(3), &json!("follow-up completed"))
@@ -200,7 +184,7 @@ fn an_answer_that_takes_too_long_is_a_failed_one_and_a_reclaimed_one_is_silent()
         argv.contains("--resume s-1") && !argv.contains("--session-id"),
         "{argv}"
     );
-    assert_eq!(world.document(&run)["state"], "done");
+    assert_eq!(world.document(run)["state"], "done");
 }
 
 #[test]

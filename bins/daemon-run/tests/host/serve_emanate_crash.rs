@@ -1,4 +1,4 @@
-//! A host that dies between two steps of a publication: after the next start the end was told once.
+//! A host that dies between two steps of a publication: after the next start, the end was announced once.
 
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ fn an_end_is_told_once_wherever_its_host_dies() {
             [json!([1, before]), json!([2, run]), json!([3, next])],
             "{place}"
         );
-        // The steps that were taken before the death and those after it tell one and the same event.
+        // The steps before the crash and those after it publish the same event.
         for event in world.events() {
             let id = event["run_id"].as_str().expect("an id");
             let mark = std::fs::read_to_string(world.file(id, ".notified")).expect("the mark");

@@ -1,4 +1,4 @@
-//! Deadlines and reclaims: whom they end, whom they leave, and how each is counted.
+//! Deadlines and reclaims: which runs they end, which continue, and how each is counted.
 
 use std::fs;
 

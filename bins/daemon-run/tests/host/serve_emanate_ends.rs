@@ -16,7 +16,7 @@ echo reported
 while [ ! -e go ]; do sleep 0.02; done
 "#;
 
-/// A stand-in for `claude`: it names its session and ends at once; resumed, it hangs where the message says so.
+/// A stand-in for `claude`: it prints its session and ends at once; resumed, it hangs if the message requests that.
 const AGENT: &str = r#"message=$(cat)
 echo '{"type":"system","subtype":"init","session_id":"s-1"}'
 case "$* $message" in *--resume*hang) sleep 1000;; esac
@@ -24,15 +24,7 @@ printf '{"type":"result","subtype":"success","is_error":false,"result":"caf\351"
 "#;
 
 fn agents(script: &str) -> World {
-    let world = World::pushed();
-    world.script(script);
-    let text = format!(
-        "[[repo]]\npath = {:?}\nname = \"o/r\"\n\n[host]\ndrain = \"1s\"\n\n[provider]\ndefault = \"claude\"\n\n[provider.claude]\ncommand = {:?}\n",
-        world.repo.display().to_string(),
-        world.beside("agent.sh").display().to_string(),
-    );
-    world.write_config(&text);
-    world
+    World::of_claude(script, "[host]\ndrain = \"1s\"\n")
 }
 
 /// Returns the first follow-up of a run: its state, and the type and class of its error.
@@ -139,20 +131,11 @@ fn an_accepted_message_outlives_its_host() {
     host.kill();
     let _host = world.serve();
     world.announced(&run);
-    assert_eq!(replied(&world, &run)["status"], "follow-up failed");
+    assert_eq!(world.replied(&run, 1)["status"], "follow-up failed");
     assert_eq!(
         reply(&world, &run),
         json!(["failed", "DaemonOrphaned", "retryable"])
     );
-}
-
-/// Waits until the end of a run's first message was announced, and returns the event.
-fn replied(world: &World, id: &str) -> Value {
-    let key = format!("daemon-followup:{id}:1");
-    eventually("the reply was announced", || {
-        let mut events = world.events().into_iter();
-        events.find(|event| event["idempotency_key"] == key.as_str())
-    })
 }
 
 #[test]
@@ -170,7 +153,7 @@ fn an_answer_that_cannot_be_written_is_kept_until_it_can() {
         world.log().contains("followup-1.txt").then_some(())
     });
     fs::remove_dir(&place).expect("it is empty");
-    let announced = replied(&world, &run);
+    let announced = world.replied(&run, 1);
     assert_eq!(
         json!([announced["status"], announced["result_path"]]),
         json!(["follow-up completed", place])
@@ -190,10 +173,12 @@ fn an_answer_whose_folder_is_deleted_is_announced_with_its_text() {
     eventually("it is resumed", || {
         (!processes_with(&format!("DAEMON_RUN_ID={run}")).is_empty()).then_some(())
     });
-    // The host writes into the folder meanwhile, so that it is moved in one step.
-    fs::rename(world.file(&run, ""), world.desk().join("deleted")).expect("the folder goes");
+    // The host writes into the folder meanwhile: deleted in place, it could gain a file before the directory is removed.
+    let moved = world.desk().join("deleted");
+    fs::rename(world.file(&run, ""), &moved).expect("a move");
+    fs::remove_dir_all(&moved).expect("a removal");
     fs::write(world.desk().join("go"), "").expect("a file");
-    let announced = replied(&world, &run);
+    let announced = world.replied(&run, 1);
     assert_eq!(
         json!([announced["status"], announced["result_path"]]),
         json!(["follow-up completed", null])

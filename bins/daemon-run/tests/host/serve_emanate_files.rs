@@ -1,4 +1,4 @@
-//! What run folders tell, with a host and without one.
+//! Runs as read from their folders, with a host and without one.
 
 use std::fs;
 use std::num::NonZeroU32;
@@ -23,7 +23,7 @@ fn earlier(days: i64) -> Timestamp {
 }
 
 impl World {
-    /// Begins the folder of a run that nobody executes.
+    /// Begins the folder of a run without executing it.
     fn begin_run(&self, n: u32, started: Timestamp, owner: Owner) -> Writer {
         fs::create_dir_all(self.home.join("daemons")).expect("a directory");
         let handle = Handle(NonZeroU32::new(n).expect("it is not zero"));

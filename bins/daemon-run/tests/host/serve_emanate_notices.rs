@@ -1,4 +1,4 @@
-//! Notices: each end is told once, to whoever listens and to whoever comes later.
+//! Notices: each end is announced once, to present listeners and to later readers.
 
 use std::fs;
 
@@ -122,7 +122,7 @@ fn twenty_five_ends_leave_twenty_five_marks_and_the_newest_twenty_in_the_window(
         (&json!(6), &json!(25))
     );
     assert_eq!(world.events(), marks[5..]);
-    // Whoever is behind the window reads the rest from the list: all of it, and nothing else.
+    // A reader that missed the window finds the rest in the list: all of it and no more.
     for after in [0, 5, 20, 25] {
         let (_, list) = world.json(&[
             "emanate",

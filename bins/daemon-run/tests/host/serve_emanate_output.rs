@@ -171,7 +171,7 @@ fn a_long_prompt_that_begins_with_dashes_reaches_every_agent_and_stands_in_no_ar
     }
 }
 
-/// Returns the children of a process that nobody collected.
+/// Returns the zombie children of a process.
 fn zombies(parent: u32) -> Vec<String> {
     let entries = fs::read_dir("/proc").expect("/proc is there").flatten();
     let stats = entries.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
@@ -192,7 +192,7 @@ fn a_program_that_is_not_there_fails_its_run_by_name_and_leaves_no_zombie() {
     );
     world.write_config(&text);
     let host = world.serve();
-    // The first has no section: no agent lies in the search path of a test.
+    // The first has no section, and the search path of a test contains no agent.
     for (n, (backend, program)) in [
         ("claude-p", "claude"),
         ("codex", "/nowhere/codex"),

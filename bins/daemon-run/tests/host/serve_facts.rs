@@ -1,4 +1,4 @@
-//! Facts that payloads lack: asked for on loopback, waited for, and then the daemon wakes.
+//! Facts that payloads do not contain: requested on loopback, awaited, and then the daemon wakes.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use crate::world::{World, eventually, watch};
 const TOKEN: &str = "ghp_NobodyMaySeeThis";
 const DOCS: &str = "when a pull request that touches docs/** is opened";
 
-/// An API that holds every request until it is told what to answer.
+/// An API that holds every request until the test gives it a response.
 struct HeldApi {
     base: String,
     requests: Receiver<(String, Sender<String>)>,

@@ -91,7 +91,7 @@ fn a_push_survives_a_death_at_every_place() {
     }
 }
 
-/// Tells the rows of ticks, oldest first, and how many activations there are.
+/// Returns the rows of ticks, oldest first, and the number of activations.
 fn recorded(ticks: &Value, activations: &Value) -> (Vec<(String, u64)>, usize) {
     let mut rows: Vec<&Value> = ticks.as_array().into_iter().flatten().collect();
     rows.sort_by_key(|row| row["scheduled_at"].as_str());

@@ -89,7 +89,7 @@ impl Iterator for Stream {
     }
 }
 
-/// Returns the lines of a timeline that events tell.
+/// Returns the timeline rows in a stream of events.
 fn lines(events: &[Event]) -> Vec<Value> {
     let lines = events.iter().filter(|event| event.name == "message");
     let without = |event: &Event| {
@@ -103,7 +103,7 @@ fn lines(events: &[Event]) -> Vec<Value> {
     lines.map(without).collect()
 }
 
-/// Makes a world whose runs say something, and go on when they are let.
+/// Makes a world whose runs print a line, and continue when the test creates a file.
 fn waiting() -> World {
     let world = World::pushed();
     let gate = world.beside("gate");
@@ -155,7 +155,7 @@ fn the_log_of_a_run_is_followed_to_its_end() {
         json!({"schema_version": 1, "id": id, "state": "done"})
     );
 
-    // Who lost the connection goes on behind the last id; a run that has ended tells what is left.
+    // A client that lost the connection continues after the last id; a run that has ended sends its remaining rows.
     let place = events
         .iter()
         .find(|event| !event.id.is_empty())

@@ -1,4 +1,4 @@
-//! One happening that several sources report: one event, and one activation for each daemon.
+//! One change that several sources report: one event, and one activation for each daemon.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn each(ids: &[&str], n: usize) -> Vec<(String, usize)> {
     ids.iter().map(|id| ((*id).to_owned(), n)).collect()
 }
 
-/// Sends a webhook that must be known already, and sends it once more.
+/// Sends a webhook that must be known already, twice.
 fn known(host: &Host, (kind, delivery): (&str, &str), body: &Value) {
     for again in ["once", "once more"] {
         let answer = host.hook(kind, delivery, body);

@@ -1,9 +1,9 @@
-//! Webhooks: what is let in, what is refused, and that nothing is told twice.
+//! Webhooks: which are accepted, which are refused, and that none is counted twice.
 
 use serde_json::{Value, json};
 
 use crate::http::{self, Answer, github, pull_request_opened, push, signature};
-use crate::world::{SECRET, World, watch};
+use crate::world::{Host, SECRET, World, watch};
 
 const REFUSED: &str = "{\"schema_version\":1,\"ok\":false,\"error\":{\"code\":\"unauthorized\",\"message\":\"the delivery is not authentic\",\"help\":null}}\n";
 
@@ -57,6 +57,12 @@ fn a_signed_webhook_is_stored_once_however_often_it_comes() {
     );
 }
 
+/// Posts a webhook with its headers as they are given.
+fn posted(host: &Host, headers: &[(&str, &str)], body: &str) -> Answer {
+    let body = body.as_bytes();
+    http::ask(host.address(), "POST", "/webhooks/github", headers, body)
+}
+
 #[test]
 fn a_forged_webhook_is_refused_with_one_body_for_every_fault() {
     let world = helper();
@@ -87,13 +93,7 @@ fn a_forged_webhook_is_refused_with_one_body_for_every_fault() {
     ];
     for signature in rows {
         let headers = github("pull_request", "d-1", &signature);
-        let answer = http::ask(
-            host.address(),
-            "POST",
-            "/webhooks/github",
-            &headers,
-            body.as_bytes(),
-        );
+        let answer = posted(&host, &headers, &body);
         assert_eq!(
             (answer.status, answer.body.as_str()),
             (401, REFUSED),
@@ -104,13 +104,7 @@ fn a_forged_webhook_is_refused_with_one_body_for_every_fault() {
     let twice = [&twice[..], &twice[3..]].concat();
     let unsigned = &twice[..3];
     for headers in [&twice[..], unsigned] {
-        let answer = http::ask(
-            host.address(),
-            "POST",
-            "/webhooks/github",
-            headers,
-            body.as_bytes(),
-        );
+        let answer = posted(&host, headers, &body);
         assert_eq!(
             (answer.status, answer.body.as_str()),
             (401, REFUSED),
@@ -192,14 +186,7 @@ fn a_body_that_cannot_be_read_is_refused_before_it_is_stored() {
         let mut headers = github("pull_request", "d-x", &right).to_vec();
         headers.retain(|(known, _)| *known != name);
         headers.push((name, value));
-        http::ask(
-            host.address(),
-            "POST",
-            "/webhooks/github",
-            &headers,
-            body.as_bytes(),
-        )
-        .status
+        posted(&host, &headers, &body).status
     };
     assert_eq!(
         [

@@ -1,4 +1,4 @@
-//! A host that is killed again and again, and needs nobody's help: a few kills here, hundreds with `cargo xtask kills`.
+//! A host that is killed repeatedly and recovers by itself: a few kills here, hundreds with `cargo xtask kills`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -45,7 +45,7 @@ const MORE: [(&str, &str); 7] = [
     ("docs/git.md", "../.git/config"),
     ("docs/nothing.md", "gone.md"),
 ];
-/// How many links follow each other in a chain, at most so many of which are followed.
+/// The length of the chain of links, one more than is followed.
 const N_CHAIN: usize = 50;
 const MAX_HOPS: usize = 40;
 

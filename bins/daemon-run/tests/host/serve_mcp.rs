@@ -13,7 +13,7 @@ pub(crate) struct Client {
     child: Child,
     reading: BufReader<ChildStdout>,
     next: u32,
-    /// What it was told unasked.
+    /// The notifications that it received.
     told: VecDeque<Value>,
 }
 
@@ -65,7 +65,7 @@ impl Client {
         serde_json::from_str(&line).expect("what is said is JSON")
     }
 
-    /// Waits until it is told something unasked.
+    /// Waits for a notification.
     pub(crate) fn hear(&mut self) -> Value {
         match self.told.pop_front() {
             Some(told) => told,
@@ -192,7 +192,7 @@ fn the_end_of_a_run_is_told_to_the_client_that_dispatched_it_and_to_no_other() {
     host.stop();
 }
 
-/// A stand-in for `claude` that speaks to the server it is given, keeps the answers beside it, and leaves the way back in.
+/// A stand-in for `claude` that calls the server it is given, writes the responses to files, and writes down how to connect again.
 const SPEAKS: &str = r#"cat > /dev/null
 echo '{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555"}'
 here=$(dirname "$0")

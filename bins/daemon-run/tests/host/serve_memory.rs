@@ -27,7 +27,7 @@ fn memory(host: &Host, name: &str) -> u64 {
     number.expect("a number").parse().expect("a number")
 }
 
-/// Writes a body of 23 MiB about an issue, with a text that holds escapes.
+/// Returns a body of 23 MiB about an issue, with a string that contains escapes.
 fn issue(number: usize) -> Vec<u8> {
     let words = r#"some text \\ with \"quotes\"\n"#;
     let text = words.repeat(LARGE / words.len());
@@ -104,7 +104,7 @@ fn large_bodies_are_stored_in_bounded_memory_that_is_given_back() {
     let peak = memory(&host, "VmHWM");
     assert!(peak <= MOST_KIB, "{peak} KiB at the most");
     host.stop();
-    let store = rusqlite::Connection::open(world.home.join("state.db")).expect("the store");
+    let store = world.store();
     let n_events: Result<u32, _> = store.query_row(
         "SELECT count(*) FROM event WHERE delivery LIKE 'd-%'",
         [],

@@ -18,7 +18,7 @@ const READY: Duration = Duration::from_secs(20);
 /// How soon a host ends that is not ready yet.
 const STOPPED: Duration = Duration::from_secs(5);
 
-/// A store that cannot be opened until a test lets go of it: the mark beside it is a pipe.
+/// A store that cannot be opened until a test releases it: the mark next to it is a pipe.
 struct ShutStore(PathBuf);
 
 impl ShutStore {
@@ -106,7 +106,7 @@ fn opened() -> String {
     daemon_file("slow-opened", &watch(&["when a pull request is opened"]))
 }
 
-/// Makes a world, and beside its repository one that git does not open.
+/// Makes a world, and a second repository that git does not open.
 fn world() -> (World, SlowGit) {
     let world = World::new(&[("opened", &watch(&["when a pull request is opened"]))]);
     let slow = SlowGit::unopened(&world, "slow-opened", &opened());
@@ -228,7 +228,7 @@ fn policies_and_readings_wait_for_git_together_no_longer_than_one_of_them() {
     );
 }
 
-/// Serves a world beside whose repository is one that git opens only when the test lets it, each time anew.
+/// Serves a world with a second repository, in which each `git` waits until the test lets it open the repository.
 fn serve_late() -> (World, SlowGit, Host) {
     let world = World::new(&[("opened", &watch(&["when a pull request is opened"]))]);
     let slow = SlowGit::only_unopened(&world, "slow-opened", &opened());

@@ -1,4 +1,4 @@
-//! Ticks that nobody was awake for: outages, edits and holds.
+//! Ticks that came while no host ran or a gate was closed: outages, edits and holds.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -7,14 +7,14 @@ use crate::world::{Host, World, daemon_file, eventually};
 
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
-/// Returns a schedule whose ticks lie half an hour off the full hours before and after now.
+/// Returns an hourly schedule whose ticks are half an hour from the current minute.
 fn hourly() -> String {
     let last = Timestamp::now() - HOUR / 2;
     let minute = last.as_second().div_euclid(60).rem_euclid(60);
     format!("schedule: \"{minute} * * * *\"")
 }
 
-/// Tells the rows of a daemon, oldest first.
+/// Returns the rows of a daemon, oldest first.
 fn rows(ticks: &[Value], id: &str) -> String {
     let mut rows: Vec<&Value> = ticks.iter().filter(|row| row["daemon_id"] == id).collect();
     rows.sort_by_key(|row| row["scheduled_at"].as_str());
@@ -34,7 +34,7 @@ fn down_for(outage: SignedDuration, daemons: &[(&str, &str)], config: &str) -> W
     world
 }
 
-/// Waits until so many daemons have rows, and returns all rows.
+/// Waits until a number of daemons have rows, and returns all rows.
 fn recorded(host: &Host, n_daemons: usize) -> Vec<Value> {
     eventually("the ticks are recorded", || {
         let ticks = host.list("ticks");
@@ -202,7 +202,7 @@ fn ticks_of_a_held_daemon_wait_and_run_when_it_may_go() {
     assert_eq!(rows(&ticks, "hourly"), "coalesced 2, enqueued 1");
     assert_eq!(host.activation_in("pending")["attempts"], 0);
     host.kill();
-    // Nothing that is recorded and waits is recorded once more, however often the host comes back.
+    // A tick that is recorded and waits is not recorded again, however often the host restarts.
     world.rewind(Timestamp::now() - HOUR * 4);
     let host = world.serve();
     let ticks = eventually("the fourth is recorded", || {

@@ -29,7 +29,7 @@ impl Host {
     }
 }
 
-/// Reports which of the texts are not in a page.
+/// Returns the strings that a page does not contain.
 fn missing<'t>(page: &Answer, texts: &[&'t str]) -> Vec<&'t str> {
     let texts = texts.iter().copied();
     texts.filter(|text| !page.body.contains(text)).collect()
@@ -132,7 +132,13 @@ fn every_page_is_the_object_of_its_command_for_who_asks_for_json() {
         host.get("activations?limit=10")["activations"]
     );
     assert_eq!(overview["daemons"], host.get("daemons")["daemons"]);
+    assert_eq!(host.page("/?x=1").status, 400);
+}
 
+#[test]
+fn an_unknown_path_is_not_found_as_a_page_and_as_an_object() {
+    let world = World::pushed();
+    let host = world.serve();
     for path in [
         "/runs/em-1-nobody",
         "/runs/%00",
@@ -148,7 +154,6 @@ fn every_page_is_the_object_of_its_command_for_who_asks_for_json() {
         );
         assert_eq!(object.json()["ok"], false);
     }
-    assert_eq!(host.page("/?x=1").status, 400);
 }
 
 #[test]

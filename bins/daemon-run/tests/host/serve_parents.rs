@@ -61,7 +61,7 @@ fn two_clients_of_one_name_are_two_parents() {
         );
     }
     assert_eq!(world.document(&run)["state"], "running");
-    // Whoever looks sees whose it is.
+    // Every caller sees which parent a run has.
     let (_, list) = other.daemon(&json!({"action": "list"}));
     assert_eq!(list["emanations"][0]["parent_addr"], parent);
     let (_, checked) = other.daemon(&json!({"action": "check", "id": run}));
@@ -117,7 +117,7 @@ fn a_client_that_keeps_its_token_keeps_its_runs() {
         "{parent}"
     );
     assert_eq!(client.end(), Some(0));
-    // Another name, or no token, is another parent; the same of both goes on.
+    // Another name, or no token, is another parent; the same name and token continue as before.
     for (name, arguments) in [("Else", vec!["--parent", token]), ("An Editor", vec![])] {
         let mut stranger = Client::started(&world, name, &arguments);
         let (is_error, reply) = stranger.daemon(&json!({"action": "reclaim", "id": run}));
@@ -131,7 +131,7 @@ fn a_client_that_keeps_its_token_keeps_its_runs() {
         (false, &json!(1)),
         "{reply}"
     );
-    // It hears of the end of a run that an earlier connection dispatched.
+    // It is notified of the end of a run that an earlier connection dispatched.
     let again = client.dispatch(&world);
     std::fs::write(world.desk().join("go"), "").expect("a file");
     eventually("the end is told", || {

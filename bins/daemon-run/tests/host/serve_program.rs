@@ -9,12 +9,12 @@ use serde_json::Value;
 use crate::serve_sandbox::levels;
 use crate::world::World;
 
-/// Tries to read what lies beside the program, what the host keeps, and what the machine keeps; prints what could be read.
+/// Tries to read the files next to the program, those of the host and those of the machine, and prints what it could read.
 const READS: &str = "cat > /dev/null\nfor path in BESIDE/.ssh/id BESIDE/home/token BESIDE/home/hook-secret BESIDE/repo/.git/config \
     /etc/shadow /etc/gshadow; do\n  if cat $path > /dev/null 2>&1; then echo \"read $path\"; fi\ndone\n\
     cat /etc/passwd > /dev/null && ls /etc > /dev/null && echo usual\n";
 
-/// Serves with a provider that lies where the home, the repository and somebody's keys lie, and returns what its run printed.
+/// Serves with a provider in the directory of the home, the repository and a user's keys, and returns what its run printed.
 fn printed(level: u8) -> String {
     let world = World::pushed();
     fs::create_dir(world.beside(".ssh")).expect("a directory");

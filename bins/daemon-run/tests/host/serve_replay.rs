@@ -25,7 +25,7 @@ fn post(host: &Host, path: &str, key: Option<&str>, body: &str) -> Answer {
     )
 }
 
-/// A host that was told of one pull request, and the event's id.
+/// A host that received one pull request, and the event's id.
 fn told(world: &World) -> (Host, String) {
     let host = world.serve();
     let answer = host.hook("pull_request", "d-1", &pull_request_opened(7));

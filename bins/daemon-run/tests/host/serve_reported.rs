@@ -1,4 +1,4 @@
-//! Runs in which no model ran: every place says so, and how to configure one.
+//! Runs in which no model ran: each listing, page and log reports it, and names how to configure one.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What stands between a run, its neighbours and the host, level by level.
+//! What separates a run from other runs and from the host, level by level.
 
 use std::fs;
 use std::net::TcpListener;
@@ -24,7 +24,7 @@ pub(crate) fn levels() -> Vec<u8> {
     (2..=reached).collect()
 }
 
-/// Writes a program into a package of its own, which is all that its runs see of where it lies.
+/// Writes a program into a package of its own, the only directory around it that its runs see.
 fn program(world: &World, name: &str, body: &str) -> PathBuf {
     let directory = world.beside(&format!("programs/{name}"));
     fs::create_dir_all(&directory).expect("a directory");
@@ -179,7 +179,7 @@ const PROBES: [&str; 24] = [
     "kill -CONT PID",
 ];
 
-/// Stays until a file tells it to go.
+/// Runs until a file appears.
 const STAYS: &str = "cat > /dev/null\necho kept > \"$HOME/secret\"\necho note > note\n\
     while [ ! -e go ]; do sleep 0.05; done\n";
 

@@ -1,4 +1,4 @@
-//! Schedules: ticks are recorded once, whoever asks for them.
+//! Schedules: a tick is recorded once, by a schedule or by `fire`.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

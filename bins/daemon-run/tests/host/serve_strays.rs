@@ -27,7 +27,7 @@ fn stray(home: &Path) -> Option<String> {
         .map(|pid| pid.trim().to_owned())
 }
 
-/// An ordinary user, whoever runs the tests.
+/// An ordinary user, even where root runs the tests.
 const NOBODY: u32 = 65534;
 
 #[test]
@@ -61,7 +61,7 @@ fn what_a_dead_hosts_runs_left_is_gone_before_the_next_host_is_ready() {
                 "level {level}, user {user:?}: {}",
                 world.log()
             );
-            // Told twice, it does not wait for the run that began anew.
+            // A second signal ends the wait for the run that had just begun.
             next.signal(rustix::process::Signal::TERM);
             next.stop();
         }

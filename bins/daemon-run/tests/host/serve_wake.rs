@@ -69,20 +69,8 @@ fn a_push_wakes_whom_it_concerns_and_ends_as_an_attributed_branch() {
         .as_str()
         .expect("an event");
     let event = host.get(&format!("events/{event}"));
-    assert_eq!(
-        (
-            &event["source"],
-            &event["kind"],
-            &event["actor"],
-            &event["delivery_id"]
-        ),
-        (
-            &json!("git"),
-            &json!("push"),
-            &json!("Ann"),
-            &json!("git:o/r:refs/heads/main:1")
-        )
-    );
+    let fields = ["source", "kind", "actor", "delivery_id"].map(|name| &event[name]);
+    assert_eq!(fields, ["git", "push", "Ann", "git:o/r:refs/heads/main:1"]);
 }
 
 #[test]
@@ -187,21 +175,6 @@ fn listed(world: &World, id: &str) -> Value {
         .clone()
 }
 
-/// Returns the check of `doctor` on a daemon, and its exit code.
-fn examined(world: &World, id: &str) -> (i32, Value) {
-    let (code, doctor) = world.json(&["doctor"]);
-    let checks = doctor["checks"].as_array().expect("a list");
-    let name = format!("daemon o/r:{id}");
-    (
-        code,
-        checks
-            .iter()
-            .find(|check| check["name"] == name.as_str())
-            .expect("it is examined")
-            .clone(),
-    )
-}
-
 #[test]
 fn an_invalid_file_stops_waking_says_why_and_wakes_again_when_mended() {
     let condition = watch(&["when a commit is pushed to main"]);
@@ -222,7 +195,7 @@ fn an_invalid_file_stops_waking_says_why_and_wakes_again_when_mended() {
     );
     assert_eq!(daemon["diagnostics"][0]["start"]["line"], 4);
     assert_eq!(listed(&world, "sound")["valid"], true);
-    let (code, check) = examined(&world, "broken");
+    let (code, check) = world.examined("daemon o/r:broken");
     assert_eq!((code, &check["status"]), (1, &json!("fail")), "{check}");
     assert!(
         check["detail"]
@@ -245,7 +218,7 @@ fn an_invalid_file_stops_waking_says_why_and_wakes_again_when_mended() {
     let commit = world.commit("mend it");
     host.registered(&commit);
     assert_eq!(listed(&world, "broken")["valid"], true);
-    assert_eq!(examined(&world, "broken").1["status"], "ok");
+    assert_eq!(world.examined("daemon o/r:broken").1["status"], "ok");
     host.settled(3);
     world.commit("wake both");
     let activations = host.settled(5);
@@ -324,17 +297,22 @@ fn a_held_daemon_waits_and_a_removed_one_is_cancelled() {
             .len(),
         2
     );
+}
 
+#[test]
+fn a_held_host_starts_no_run() {
+    let world = World::pushed();
+    let _host = world.serve();
     assert_eq!(
         world.json(&["hold"]),
         (0, json!({"schema_version": 1, "gate": "held"}))
     );
-    assert_eq!(world.json(&["fire", "kept"]).0, 75);
+    assert_eq!(world.json(&["fire", "pusher"]).0, 75);
     assert_eq!(
         world.json(&["go"]),
         (0, json!({"schema_version": 1, "gate": "open"}))
     );
-    assert_eq!(world.json(&["fire", "kept"]).0, 0);
+    assert_eq!(world.json(&["fire", "pusher"]).0, 0);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A host in which fifty secrets are planted, and programs that tell all they were given.
+//! A host in which fifty secrets are planted, and programs that print everything they were given.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -217,7 +217,7 @@ impl Trap {
         fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("its mode");
     }
 
-    /// Writes programs that print all they know in small pieces, wait until they have been looked at, and tell a result.
+    /// Writes programs that print all they know in small pieces, wait until the test has read it, and print a result.
     fn write_programs(&self) {
         let directory = self.beside("");
         let waits = |name: &str| {
@@ -312,7 +312,7 @@ impl Trap {
              {{\"type\":\"turn.failed\",\"error\":{{\"message\":\"{0}\"}}}}\n",
             told(&codex)
         );
-        // The texts of the last message become one result.
+        // The text parts of the last message are joined into one result.
         let mut opencode_end = String::new();
         for half in halves(&opencode) {
             writeln!(opencode_end, "{{\"type\":\"text\",\"sessionID\":\"ses_1\",\"part\":{{\"messageID\":\"m\",\"text\":\"{half}\"}}}}")
