@@ -54,6 +54,7 @@ pub(crate) fn run(root: &Path, names: &[String]) -> Result<ExitCode> {
         "{:<9} {:<9} {:<11}       {}",
         title[0], title[1], title[2], title[3]
     );
+    // A failed step does not stop the others: they show whether the failure is of one agent or of all.
     let (mut n_ok, mut n_failed) = (0, 0);
     for agent in &chosen {
         for row in steps::drive(agent, &binary, &programs) {

@@ -60,6 +60,7 @@ struct Must {
 
 /// Runs the benchmark, prints the table, and writes the page when every row was measured.
 pub(crate) fn run(root: &Path, names: &[String]) -> Result<ExitCode> {
+    // The rows start these programs, which `cargo run` alone would not build.
     let build = [
         "build",
         "--profile",

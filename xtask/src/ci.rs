@@ -19,6 +19,7 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
         "clippy",
         "--workspace",
         "--all-targets",
+        // A change must contain its `Cargo.lock`.
         "--locked",
         "--quiet",
         "--",

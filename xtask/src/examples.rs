@@ -41,6 +41,7 @@ pub(crate) fn run(root: &Path) -> Result<TestCounts> {
     for line in messages.lines() {
         let message: Message =
             serde_json::from_str(line).context("failed to read cargo's messages")?;
+        // Messages about libraries and build scripts have no program.
         let (Some(program), Some(target)) = (message.executable, message.target) else {
             continue;
         };
@@ -73,6 +74,7 @@ fn run_one(root: &Path, program: &Path) -> Result<Option<String>> {
             return Ok((!status.success()).then(|| format!("ended with {status}")));
         }
         if started.elapsed() > LIMIT {
+            // A kill without `wait` would leave a zombie.
             child.kill()?;
             child.wait()?;
             return Ok(Some(format!("still ran after {} s", LIMIT.as_secs())));

@@ -51,6 +51,7 @@ fn install(scratch: &Path) -> Result<()> {
         "the clients could not be downloaded: see the output of npm above; `npm ping` checks whether the registry can be reached",
     )?;
     for package in PACKAGES {
+        // The newest version is installed, so the log must show which one it was.
         println!("{package} {}", version(scratch, package)?);
     }
     Ok(())
@@ -70,6 +71,7 @@ fn run_sdk(host: &HostProcess, scratch: &Path) -> Result<()> {
     };
     let printed = shell::capture(&mut to(&host.program))?;
     println!("the TypeScript SDK:\n{printed}");
+    // A client that accepts everything would prove nothing about the server.
     for (what, edit) in FLAWS {
         let flawed = flawed(host, scratch, edit)?;
         let output = to(&flawed).output().context("`node` does not start")?;
@@ -286,6 +288,7 @@ impl HostProcess {
         };
         let mut ready = String::new();
         BufReader::new(output).read_line(&mut ready)?;
+        // The stream ends without a line if the host exits.
         if ready.is_empty() {
             bail!("the host exited before it was ready");
         }

@@ -29,6 +29,7 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
             "serve_kills",
             "--",
             "--nocapture",
+            // One at a time, since each scenario needs the whole machine.
             "--test-threads",
             "1",
         ],

@@ -11,6 +11,7 @@ pub(crate) fn cargo(root: &Path, args: &[&str]) -> Command {
     // Cargo sets CARGO to its own path, which keeps a pinned toolchain pinned.
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
+    // A task that waits for input would hang in CI.
     command.args(args).current_dir(root).stdin(Stdio::null());
     command
 }
@@ -20,6 +21,7 @@ pub(crate) fn cargo(root: &Path, args: &[&str]) -> Command {
 /// # Errors
 /// The command cannot be started or does not exit with 0.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
+    // Printed first, so that a hanging command can be identified.
     eprintln!("$ {}", line(command));
     let status = command
         .status()
@@ -69,6 +71,7 @@ pub(crate) fn tee(command: &mut Command) -> Result<(ExitStatus, String)> {
         .with_context(|| format!("failed to start `{}`", line(command)))?;
     let stdout = child.stdout.take().context("standard output was piped")?;
     let stderr = child.stderr.take().context("standard error was piped")?;
+    // Both streams are drained concurrently, or a full pipe would block the child.
     let printed = std::thread::scope(|scope| {
         let errors = scope.spawn(|| pass_on(stderr, std::io::stderr()));
         let mut printed = pass_on(stdout, std::io::stdout())?;

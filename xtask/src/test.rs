@@ -17,6 +17,7 @@ const NEXTEST_REPORT: &str = "target/nextest/default/junit.xml";
 pub(crate) fn run(root: &Path, tier: Tier) -> Result<ExitCode> {
     require_compiler()?;
     let mut tally = TestCounts::default();
+    // Tests of other crates must run also where git cannot be installed.
     let excluded = if obtain("git", "--version", &["git"]) {
         &[][..]
     } else {
@@ -104,9 +105,11 @@ fn unit(root: &Path, tier: Tier, excluded: &[&str], tally: &mut TestCounts) -> R
     ]);
     args.extend(excluded.iter().flat_map(|package| ["--exclude", package]));
     if tier != Tier::Change {
+        // Crash points are compiled in for the later tiers only.
         args.extend(["--features", "daemon-run/internal-testing"]);
     }
     if !has_nextest {
+        // Without nextest, the output of passed tests is the only place where skipped ones are named.
         args.extend(["--", "--show-output"]);
     }
     let mut command = shell::cargo(root, &args);
@@ -149,6 +152,7 @@ fn documentation(root: &Path, excluded: &[&str], tally: &mut TestCounts) -> Resu
 }
 
 fn report(root: &Path) -> Result<Vec<Skip>> {
+    // nextest writes its report into the target folder, which a machine may have moved.
     let folder = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let path = match folder {
         Some(folder) => root.join(folder).join("nextest/default/junit.xml"),

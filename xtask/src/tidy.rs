@@ -69,6 +69,7 @@ pub(crate) fn run(root: &Path, mode: Mode) -> Result<ExitCode> {
         problems.extend(counts.into_values().flatten());
     }
     problems.sort_by(|a, b| (&a.path, a.line, &a.message).cmp(&(&b.path, b.line, &b.message)));
+    // `--list` adds places that a check has reported already.
     problems.dedup();
     for problem in &problems {
         println!("{problem}");

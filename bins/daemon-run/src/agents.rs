@@ -35,6 +35,7 @@ pub(crate) fn configure(
     if let Some(program) = &provider.command {
         config.program.path = PathBuf::from(program);
     }
+    // These flags would grant more than the capability of the run, which is a policy of the host and not of a provider.
     if let Some(arg) = agent.widened_by(&provider.args) {
         return Err(format!(
             "`args` contains `{arg}`, which widens what a run may do; that is set by its capability, and only `permissions = \"bypass\"` switches the checks off"
@@ -58,6 +59,7 @@ pub(crate) fn configure(
     config.login = match provider.auth.as_deref() {
         None => None,
         Some("login") => {
+            // The agent stores its login in the home of the user who logged in.
             let home = daemon_host::random::environment("HOME").ok_or_else(|| {
                 "`auth` is `login`, but `HOME` is not set for this process".to_owned()
             })?;
@@ -125,6 +127,7 @@ fn examine_one(check: String, config: &AgentConfig, variables: &[String]) -> Che
         }
     };
     let version = match ask(&program, &["--version"], &config.program.search) {
+        // An unknown version is not a failure: the flags decide whether the agent can be used.
         Ok(printed) => version(&printed).map_or("of unknown version".to_owned(), str::to_owned),
         Err(problem) => return Check::fail(check, problem, "run it by hand"),
     };
@@ -177,6 +180,7 @@ fn rate(check: String, shown: &str, config: &AgentConfig, credential: &Credentia
 
 /// Returns a note if the agent refuses to start without its checks for this user.
 fn refusal(agent: Agent) -> &'static str {
+    // Claude exits with an error if it gets this flag as root.
     if agent == Agent::Claude && rustix::process::geteuid().is_root() {
         ", which it refuses as root"
     } else {
@@ -242,12 +246,14 @@ fn unknown_flags(program: &Path, config: &AgentConfig) -> Result<Vec<&'static st
         let help_text = ask(program, help.arguments, &config.program.search)?;
         unknown.extend(help.flags.iter().filter(|flag| !knows(&help_text, flag)));
     }
+    // A flag can be in more than one help text.
     unknown.dedup();
     Ok(unknown)
 }
 
 /// Runs an agent to print its help or its version, with a temporary directory as its home.
 fn ask(program: &Path, arguments: &[&str], path: &OsStr) -> Result<String, String> {
+    // A temporary home, so that the check writes nothing into the user's.
     let home = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
     let output = Tool::new(program)
         .args(arguments)
@@ -278,6 +284,7 @@ fn version(printed: &str) -> Option<&str> {
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || ".-+".contains(c))
     };
+    // Later lines may be warnings that mention other versions.
     printed.lines().next()?.split_whitespace().find(is_version)
 }
 
@@ -290,6 +297,7 @@ fn is_of(version: &str, line: &str) -> bool {
 
 /// Reports whether a help text lists a flag as a whole word.
 fn knows(help: &str, flag: &str) -> bool {
+    // `--tool` must not be found in `--tools`.
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
     help.match_indices(flag).any(|(at, found)| {
         let after = help[at + found.len()..].chars().next();

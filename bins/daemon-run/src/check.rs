@@ -27,6 +27,7 @@ pub(crate) fn check(discovery: &Discovery, zone_of: &dyn Fn(&str) -> String) -> 
 fn given(source: &DaemonSource, zone_of: &dyn Fn(&str) -> String) -> FileInput {
     let bytes = match &source.content {
         DaemonContent::Text(bytes) => bytes.to_vec(),
+        // The support tree is checked all the same; `unreadable` replaces the diagnostics of the file.
         DaemonContent::TooLarge { .. }
         | DaemonContent::NotAFile(_)
         | DaemonContent::Unreadable(_) => Vec::new(),
@@ -45,9 +46,11 @@ fn support(source: &DaemonSource) -> Vec<SupportEntry> {
     let files = source.support.files.iter().map(|file| {
         let mut entry = SupportEntry::file(file.path.as_str(), file.size);
         if file.executable {
+            // Git stores no other mode for an executable file.
             entry.permissions = Some(0o755);
         }
         if file.lacks_mode {
+            // Discovery recorded only that the script is not executable; the rule about modes reads the first bytes.
             entry.head = b"#!".to_vec();
         }
         entry

@@ -81,6 +81,7 @@ impl Composer {
         let Some(path) = self.config.as_deref() else {
             return Ok((Path::new("config.toml"), None));
         };
+        // Reading through a dangling link fails with `NotFound`, too, but is not a missing configuration.
         let has_no_entry = || {
             path.symlink_metadata()
                 .is_err_and(|error| is_absent(&error))
@@ -120,6 +121,7 @@ impl Compose for Composer {
         let read = config::parse_with(&text.unwrap_or_default(), names::faults);
         let mut config = read.map_err(|error| invalid(path, &error))?;
         self.is_from_file.store(lost.is_none(), Ordering::Relaxed);
+        // A repository of `--repo` may be configured, too; its settings apply then.
         for path in &self.overrides.repos {
             if config
                 .repo
@@ -143,6 +145,7 @@ impl Compose for Composer {
         if let Some(store) = self.overrides.store.as_ref().or(self.store.as_ref()) {
             config.host.store.clone_from(store);
         }
+        // The flag can hold a host, but its absence does not release one that the configuration holds.
         config.host.hold |= self.overrides.hold;
         Ok(config)
     }
@@ -153,6 +156,7 @@ impl Compose for Composer {
 
     fn note_in_force(&self) {
         let is_from_file = self.is_from_file.load(Ordering::Relaxed);
+        // Never cleared: a later configuration from defaults must not make a missing file acceptable again.
         self.was_from_file.fetch_or(is_from_file, Ordering::Relaxed);
     }
 
@@ -270,6 +274,7 @@ pub(crate) fn enclosure(config: &Config, reach: Reach) -> Enclosure {
         Reach::Network => (highest_asked(config), Network::Shared),
         Reach::Nothing => (OFFLINE_LEVEL, Network::Loopback),
     };
+    // Levels 0 and 1 need no support of the machine, so it is not probed.
     if asked < 2 {
         return Enclosure::Contained;
     }
@@ -361,6 +366,7 @@ impl Planner for BranchPlanner {
         let changes = match push.worktree.changes() {
             Ok(changes) => changes,
             Err(error) if matches!(error.problem(), GitProblem::TooManyChanges { .. }) => {
+                // Too many changes are a result of the run and not an error of the host.
                 return Ok(Some(refused(push, chain(&error))));
             }
             Err(error) => return Err(chain(&error)),
@@ -388,6 +394,7 @@ impl Planner for BranchPlanner {
         };
         let mut output =
             plan_branch(&push.worktree, &changes, &plan, &rules).map_err(|error| chain(&error))?;
+        // Planned before it is refused, so that the record shows what the run wanted to push.
         if push.permission == PushPermission::ReadOnly {
             output.state = OutputState::Refused;
             output.error = Some("the capability is `read`".to_owned());

@@ -32,6 +32,7 @@ pub fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let out = Out::new(&cli.global);
+    // A panic exits with 70 and a message, as every other bug, instead of with 101.
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| start(&cli, out)));
     match ended {
         Ok(Ok(code)) => ExitCode::from(code),
@@ -48,6 +49,7 @@ pub fn main() -> ExitCode {
 
 /// Prints a usage error, or the help that was asked for.
 fn usage(error: &clap::Error) -> ExitCode {
+    // clap reports help as an error; a closed pipe, as in `daemon-run --help | head`, is not a failure.
     if matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
@@ -92,9 +94,11 @@ fn problem(error: &clap::Error) -> String {
 fn start(cli: &CommandLine, out: Out) -> Result<u8, CommandFailure> {
     let place = Place::read(&cli.global)?;
     let is_serving = matches!(cli.command, Command::Serve(_) | Command::Demo(_));
+    // `serve` starts logging itself, after it has read the configuration.
     if !is_serving && logs::are_wanted(&cli.global, &place) {
         logs::begin(&Log::default(), &cli.global, &place, HostSecrets::default())?;
     }
+    // Only a host has concurrent work; the other commands need no worker threads.
     let mut builder = if is_serving {
         tokio::runtime::Builder::new_multi_thread()
     } else {

@@ -62,6 +62,7 @@ pub(crate) fn bytes(path: &Path, place: &Place) -> Result<Vec<u8>, CommandFailur
             .and_then(|file| file.take(MAX_PAYLOAD + 1).read_to_end(&mut bytes))
     };
     read.map_err(|error| CommandFailure::unreadable(path, &error))?;
+    // One byte more than the limit was read, which is enough to detect a larger payload.
     if u64::try_from(bytes.len()).expect("a length fits") > MAX_PAYLOAD {
         return Err(CommandFailure::new(
             ExitKind::Invalid,
@@ -75,6 +76,7 @@ pub(crate) fn bytes(path: &Path, place: &Place) -> Result<Vec<u8>, CommandFailur
 fn envelope(bytes: &[u8]) -> Option<Envelope> {
     corpus::envelope(std::str::from_utf8(bytes).ok()?)
         .ok()
+        // A raw body may have members of the same names; only a known source makes it an envelope.
         .filter(|envelope| envelope.source.parse::<Source>().is_ok())
 }
 
@@ -102,6 +104,7 @@ fn raw(body: Vec<u8>, args: &EventArgs) -> Result<FiredEvent, CommandFailure> {
         source: source(source_name)?,
         kind: kind.clone(),
         body,
+        // Without a delivery id, the hash of the body identifies the event.
         delivery: None,
         enrichment: Enrichment::default(),
     })

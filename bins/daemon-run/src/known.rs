@@ -46,6 +46,7 @@ impl KnownEvent {
         for fact in FactObject::all(&known.event, &[]) {
             known.note(&fact);
         }
+        // The event does not record that a fact came from a flag, so these entries replace those of the payload.
         for (need, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
             known.note(&FactObject::known(need, "given"));
         }
@@ -72,6 +73,7 @@ impl KnownEvent {
         root: &Path,
         place: &Place,
     ) -> Result<(), CommandFailure> {
+        // Without git or a repository the fact stays missing, which `miss` reports.
         let Ok(git) = Git::find(&place.path) else {
             return Ok(());
         };
@@ -80,6 +82,7 @@ impl KnownEvent {
         };
         match changed_files(&repository, &self.event) {
             Ok(fact) => {
+                // The facts are a part of the event, so the event is built again.
                 fired.enrichment.changed_files = fact.found.changed_files;
                 self.event = fired.event(daemon_host::random::now())?;
                 self.note(&FactObject {

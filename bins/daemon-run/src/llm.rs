@@ -45,6 +45,7 @@ pub(crate) fn configure(
     config.base_url = checked_url(provider.base_url.as_deref())?;
     config.key = key(home, &format!("provider.{name}.key"), provider.key())?;
     if provider.kind.as_deref().unwrap_or(name) == "ollama" {
+        // Ollama runs on a machine of the user.
         config.price = Price::FREE;
     }
     if let Some(price) = &provider.price {
@@ -117,6 +118,7 @@ fn key(home: &Path, key: &str, places: SecretPlaces<'_>) -> Result<Option<ApiKey
     reason = "a price is checked to be finite, not negative and small"
 )]
 fn micros(usd: f64) -> MicroUsd {
+    // Rounded up, so that rounding cannot exceed a budget.
     MicroUsd((usd * 1_000_000.0).ceil() as u64)
 }
 
@@ -128,6 +130,7 @@ pub(crate) fn presets(
     supervisor: &Supervisor,
 ) -> BTreeMap<String, Arc<dyn Provider>> {
     let directory = home.join("presets");
+    // A home without presets has no such directory.
     let Ok(entries) = std::fs::read_dir(&directory) else {
         return BTreeMap::new();
     };

@@ -25,6 +25,7 @@ impl LocalDaemon {
     fn new(source: DaemonSource) -> Self {
         let bytes = match &source.content {
             DaemonContent::Text(bytes) => Arc::clone(bytes),
+            // A file that was not read is an empty one here; the diagnostics of the check give the reason.
             DaemonContent::TooLarge { .. }
             | DaemonContent::NotAFile(_)
             | DaemonContent::Unreadable(_) => Vec::new().into(),
@@ -43,6 +44,7 @@ impl LocalDaemon {
 
     /// Reports whether an id on the command line refers to this daemon: by its `id` or its directory.
     pub(crate) fn is_named(&self, id: &str) -> bool {
+        // A daemon whose `id` is wrong must still be found, by its directory.
         self.id() == id || self.source.dir.as_str() == id
     }
 

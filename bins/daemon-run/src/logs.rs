@@ -35,6 +35,7 @@ pub(crate) fn begin(
         let message = format!("`{level}` is not a log filter: {fault}");
         CommandFailure::new(ExitKind::Config, "log-level", message)
     };
+    // `EnvFilter` takes a misspelt level for a target, and would then log nothing else.
     if let Some(fault) = filter_fault(level) {
         return Err(wrong(fault));
     }

@@ -112,6 +112,7 @@ impl ToolTable for Tools {
         let wanted = TOOLS.iter().filter(|tool| {
             self.served == Served::All
                 || tool.effect() == Effect::Reads
+                // `daemon` is served read-only, too, but with fewer actions.
                 || tool.action == ToolAction::Daemon
         });
         wanted.map(|tool| tool.spec(self.served)).collect()

@@ -11,6 +11,7 @@ use crate::compose::SQLITE;
 /// Finds providers that are named but not configured, and unknown kinds of providers and stores.
 pub(crate) fn faults(config: &Config) -> Vec<Fault> {
     let mut known: BTreeSet<&str> = config.provider.named.keys().map(String::as_str).collect();
+    // These providers need no section of their own.
     known.insert("builtin");
     known.extend(Agent::ALL.map(Agent::as_str));
     let default = [vec!["provider", "default"]];

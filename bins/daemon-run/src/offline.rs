@@ -60,6 +60,7 @@ pub(crate) async fn unregistered(
     let inner = Inner::new(
         home,
         Arc::clone(&store),
+        // Nothing is claimed, so no epoch has to be drawn.
         HostEpoch(0),
         runtime,
         secrets,
@@ -75,6 +76,7 @@ pub(crate) async fn unregistered(
         ));
     }
     let registered = store.daemons().await.map_err(OpError::from)?;
+    // A host reads the default branch, so a daemon that is not committed would be missing without an explanation.
     for daemon in local::daemons(&root)? {
         let directory = daemon.source.dir.as_str();
         if !registered
@@ -96,6 +98,7 @@ pub(crate) struct OfflineHost {
     pub(crate) operations: Operations,
     /// The store of `inner` and `operations`.
     pub(crate) store: Arc<dyn Store>,
+    // Declared last, so that it is dropped last: the home stays owned while the store is open.
     _owner: Ownership,
 }
 

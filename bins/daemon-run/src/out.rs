@@ -61,6 +61,7 @@ impl Out {
         } else {
             "\n"
         };
+        // The flush reports errors that would be lost when the process exits.
         written(write!(stdout, "{text}{end}").and_then(|()| stdout.flush()))
     }
 

@@ -32,6 +32,7 @@ impl Place {
             None => current,
             Some(directory) => {
                 let joined = current.join(directory);
+                // Roots of repositories are compared with canonical paths.
                 joined
                     .canonicalize()
                     .map_err(|error| CommandFailure::unreadable(&joined, &error))?
@@ -43,6 +44,7 @@ impl Place {
         let get = |name: &str| {
             environment
                 .get(name)
+                // An empty variable counts as unset, as in the base directory specification.
                 .filter(|value| !value.is_empty())
                 .cloned()
         };

@@ -34,6 +34,7 @@ impl Composer {
         for (name, provider) in &config.provider.named {
             providers.insert(name.clone(), self.provider(name, provider, config)?);
         }
+        // Agents work without a section, with the program of their name on the search path.
         for name in Agent::ALL.map(Agent::as_str) {
             if !providers.contains_key(name) {
                 providers.insert(name.to_owned(), self.provider(name, &plain, config)?);
@@ -126,6 +127,7 @@ impl Composer {
             return self.model_api(name, api, provider, config);
         }
         let apis = || Api::names().collect::<Vec<_>>().join("`, `");
+        // The other APIs are selected by their name; `llm` is not the name of an API.
         if name == "llm" && provider.kind.is_none() {
             let message = format!("`kind` is missing: one of `{}`", apis());
             return Err(self.wrong_provider(name, &message));
@@ -177,6 +179,7 @@ impl Composer {
             Absence::Expected
         };
         self.placed(name, found.program.resolve(), &absence)?;
+        // Only a program that the configuration names may keep the host from starting.
         if is_wanted {
             self.granted(name, &found.program)?;
         }
@@ -259,6 +262,7 @@ impl Composer {
         let cause = cause.and_then(|cause| cause.downcast_ref::<ProgramError>());
         let is_misplaced = matches!(
             cause,
+            // An unknown cause must not pass as a missing program.
             None | Some(ProgramError::Forbidden { .. } | ProgramError::Relative { .. })
         );
         if is_misplaced {

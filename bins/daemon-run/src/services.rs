@@ -29,6 +29,7 @@ pub(crate) fn services(home: &Path, config: &Config) -> Result<ServiceFacts, OpE
         match source {
             Source::Github => services.github = Some(api),
             Source::Slack => services.slack = Some(api),
+            // No facts are fetched from these sources.
             Source::Linear | Source::Sentry | Source::Git => {}
         }
     }

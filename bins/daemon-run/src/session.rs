@@ -59,6 +59,7 @@ impl CommandSession {
             return Err(failure.help("start one with `daemon-run serve --repo .`, or wake a daemon with `daemon-run fire ID`"));
         };
         let owner = match intent {
+            // A reader changes nothing and needs no ownership, so it works next to another process that owns the home.
             Intent::Look => None,
             Intent::Change => Some(own(&home)?),
         };
@@ -126,6 +127,7 @@ async fn connect(socket: &std::path::Path) -> Result<Option<Client>, CommandFail
     match Client::connect(socket).await {
         Ok(client) => Ok(Some(client)),
         Err(CallError::Unreachable(error))
+            // A host that was killed leaves a socket without a listener.
             if is_absent(&error) || error.kind() == std::io::ErrorKind::ConnectionRefused =>
         {
             Ok(None)
@@ -185,6 +187,7 @@ pub(crate) fn call_failure(error: CallError) -> CommandFailure {
 
 fn refused(body: ErrorBody) -> CommandFailure {
     let reason = body.data.reason.unwrap_or_else(|| body.data.code.clone());
+    // Rows that match the reason come first: it is more specific than the code.
     let exit = match (body.data.code.as_str(), reason.as_str()) {
         (_, "not-supported" | "reclaimed") => ExitKind::Usage,
         (_, "invalid-daemon" | "invalid-event") => ExitKind::Invalid,
@@ -237,6 +240,7 @@ impl Live for Offline {
         Rates::default()
     }
 
+    // No loop is running that would have to be woken.
     fn nudge(&self) {}
 
     fn accepted(&self, _: &[daemon_store::Accepted]) {}
@@ -266,6 +270,7 @@ impl Live for Offline {
 
 /// Returns the failure of an MCP tool that needs a running host.
 pub(crate) fn no_host_runs() -> CommandFailure {
+    // The tools of one-off runs have fixed messages, and this is one of them.
     let message = "No host is running for this home";
     CommandFailure::new(ExitKind::Unavailable, "no-host", message)
         .help("start one with `daemon-run serve`")

@@ -40,6 +40,7 @@ enum Opening {
 impl PendingRepository {
     /// Starts a thread that opens a repository.
     fn begin(git: &Git, path: &Path) -> Result<Self, OpError> {
+        // Room for the one result, so that the thread ends also if no caller waits for it any more.
         let (sender, opened) = sync_channel(1);
         let answered = CancellationToken::new();
         let (git, path, done) = (git.clone(), path.to_owned(), answered.clone());
@@ -104,6 +105,7 @@ impl Entry<'_> {
             branch: self.repo.branch.clone(),
             remote: self.remote,
             zone: self.repo.zone.clone(),
+            // An interval of zero would poll without a pause.
             poll: self.repo.poll.unsigned().max(Duration::from_millis(100)),
         }
     }

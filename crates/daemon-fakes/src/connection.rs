@@ -51,6 +51,7 @@ fn read(mut reader: BufReader<TcpStream>) -> io::Result<Option<Request>> {
         match name.to_ascii_lowercase().as_str() {
             "content-length" => length = value.parse().unwrap_or(0),
             "transfer-encoding" => is_chunked = value.eq_ignore_ascii_case("chunked"),
+            // Anthropic uses the first header, OpenAI the second.
             "x-api-key" => key = Some(value.to_owned()),
             "authorization" => key = Some(value.trim_start_matches("Bearer ").to_owned()),
             _ => {}

@@ -127,6 +127,7 @@ fn text_of(value: &Value) -> String {
 /// Returns the two halves of a string, so that a stream has more than one part to join.
 fn halves(text: &str) -> [&str; 2] {
     let mut middle = text.len() / 2;
+    // Each half is a JSON string of its own, so no character may be split.
     while !text.is_char_boundary(middle) {
         middle += 1;
     }

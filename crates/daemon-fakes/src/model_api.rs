@@ -93,6 +93,7 @@ impl ModelApi {
         let accepting = Arc::clone(&shared);
         let listening = thread::spawn(move || {
             for stream in listener.incoming() {
+                // The connection that woke this thread on drop is not served.
                 if accepting.is_closed() {
                     return;
                 }
@@ -119,6 +120,7 @@ impl ModelApi {
         let mut replies: std::collections::VecDeque<Reply> = replies.into_iter().collect();
         Self::scripted(move |_| {
             let over = || Reply::error(500, "the script is over");
+            // Status 500 and not a panic: the client under test would only see a closed connection.
             replies.pop_front().unwrap_or_else(over)
         })
     }

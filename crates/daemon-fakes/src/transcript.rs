@@ -62,6 +62,7 @@ impl Transcript {
             writeln!(script, "printf '%s\\n' \"$@\" > {args}\nenv > {env}").expect(INFALLIBLE);
             keep = path("stdin");
         }
+        // Input is read to the end first, as the real programs do, so that the writer never gets a broken pipe.
         writeln!(script, "cat > {keep}").expect(INFALLIBLE);
         for (suffix, text, to) in [
             (".lines", &self.lines, ""),

@@ -55,6 +55,7 @@ fn fetch(folder: &Path, agent: &DrivenAgent) -> Result<()> {
         "install",
         "--no-audit",
         "--no-fund",
+        // Scripts of dependencies are not run; the one that is needed is started by name.
         "--ignore-scripts",
         "--fetch-retries",
         "1",

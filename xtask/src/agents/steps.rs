@@ -108,6 +108,7 @@ fn doctor(agent: &DrivenAgent, world: &AgentSetup) -> Result<String> {
     let (status, unchecked) = of(UNCHECKED)?;
     ensure!(status == "warn", "{unchecked}");
     ensure!(unchecked.contains("switched off"), "{unchecked}");
+    // The path of the program is long and the same in each row.
     let after_path = detail.split_once(' ').map_or("", |(_, rest)| rest);
     Ok(after_path.to_owned())
 }

@@ -56,6 +56,7 @@ pub(super) fn of_host(world: &AgentSetup) -> Result<String> {
     ensure!(json!(ends) == expected, "{listed}");
 
     // The next activation reads the state that this one has set.
+    // A second activation, since state is stored only when the first has succeeded.
     let again = world.json(&["fire", "keeper"])?;
     let folder = again["runs"][0]["folder"].as_str().context("no folder")?;
     let state: Value =

@@ -101,6 +101,7 @@ impl AgentSetup {
     fn cleared(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command
+            // An agent must not find keys or settings of the user in its environment.
             .env_clear()
             .envs(self.environment.iter().map(|(name, value)| (*name, value)))
             .stdin(Stdio::null());

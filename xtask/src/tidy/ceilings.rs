@@ -65,6 +65,7 @@ impl Ceilings {
         for (&(measure, unit), places) in counts {
             let (n_places, ceiling, key) = (places.len(), self.of(measure, unit), measure.key());
             if n_places > ceiling {
+                // Which of the places are new is not known, so all are listed.
                 acc.extend(places.iter().cloned());
                 if ceiling > 0 {
                     let message = format!(
@@ -126,6 +127,7 @@ impl Ceilings {
              # words prose does not use. Tidy fails over a ceiling and under it; `cargo xtask tidy --lower` lowers them to what is reached.\n",
         );
         for (unit, of_unit) in &self.by_unit {
+            // A section each, with a blank line before it, so that changes of several branches merge.
             writeln!(acc, "\n[\"{unit}\"]").expect("writing to a string cannot fail");
             for (key, ceiling) in of_unit {
                 writeln!(acc, "{key} = {ceiling}").expect("writing to a string cannot fail");

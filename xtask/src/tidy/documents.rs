@@ -127,6 +127,7 @@ pub(crate) fn dependencies(
         .and_then(toml::Value::as_table)
         .into_iter()
         .flatten()
+        // Crates of the workspace need no reason.
         .filter(|(_, source)| source.get("path").is_none())
         .map(|(name, _)| name.as_str())
         .collect();

@@ -86,6 +86,7 @@ pub(crate) fn packages(root: &Path) -> Result<Vec<Package>> {
         "--no-deps",
         "--format-version",
         "1",
+        // Tidy must work without a network.
         "--offline",
     ];
     let text = shell::capture(&mut shell::cargo(root, &args))?;

@@ -21,6 +21,7 @@ pub(crate) fn paragraphs<'a>(
     let mut is_new = true;
     for (nth, line) in lines.into_iter().enumerate() {
         let is_fence = line.trim_start().starts_with("```");
+        // An unclosed fence hides the rest, as it does when it is rendered.
         is_fenced ^= is_fence;
         if is_fence || is_fenced || line.trim().is_empty() {
             is_new = true;

@@ -43,6 +43,7 @@ impl fmt::Display for ProseRates {
 
 /// Prints `count * per / of` with two places.
 fn rate(count: usize, per: usize, of: usize) -> String {
+    // Integers, so that the output is the same on every machine.
     let hundredths = (count * per * 100 + of / 2).checked_div(of).unwrap_or(0);
     format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }

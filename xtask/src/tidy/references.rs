@@ -19,6 +19,7 @@ const DECLARES: [&str; 12] = [
     "const",
     "static",
     "macro_rules!",
+    // Re-exports declare their names, too.
     "as",
     "use",
 ];

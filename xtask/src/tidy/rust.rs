@@ -109,6 +109,7 @@ impl Lexer<'_> {
                 .iter()
                 .take_while(|&&byte| byte == b'#')
                 .count();
+            // `r#name` is a raw identifier; a raw string has a quote after the hashes.
             let is_quote = bytes.get(end + n_hashes) == Some(&b'"');
             let is_raw = matches!(&rest[..end], "r" | "br" | "cr");
             self.copy(end);
@@ -140,6 +141,7 @@ impl Lexer<'_> {
     }
 
     fn copy_literal(&mut self, n_bytes: usize) {
+        // A lone quote is the start of a lifetime.
         if n_bytes < 3 {
             return self.copy(n_bytes);
         }
@@ -154,6 +156,7 @@ impl Lexer<'_> {
         while let Some(&byte) = rest.get(n_bytes) {
             match byte {
                 b'"' => break,
+                // The escaped character may be a quote.
                 b'\\' => n_bytes += 2,
                 _ => n_bytes += 1,
             }

@@ -88,6 +88,7 @@ impl File<'_> {
             match acc.last_mut() {
                 Some(block)
                     if block.kind == comment.kind
+                        // Comments after code on consecutive lines are about different lines.
                         && comment.kind != CommentKind::Trailing
                         && block.line + n_lines == comment.line =>
                 {

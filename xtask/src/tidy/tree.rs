@@ -24,6 +24,7 @@ impl RepositoryFiles {
             "ls-files",
             "-z",
             "--cached",
+            // New files count before they are added, so that tidy sees them before the commit.
             "--others",
             "--exclude-standard",
         ])
@@ -39,6 +40,7 @@ impl RepositoryFiles {
             let bytes = std::fs::read(&file).with_context(|| format!("failed to read `{path}`"))?;
             match String::from_utf8(bytes) {
                 Ok(text) => drop(tree.files.insert(path.to_owned(), text)),
+                // Binary files are kept by path, so that links to them resolve.
                 Err(_not_text) => tree.binaries.push(path.to_owned()),
             }
         }

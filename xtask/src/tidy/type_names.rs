@@ -116,6 +116,7 @@ impl Allowed {
 /// Returns the names that more than one crate declares.
 fn shared<'a>(survey: &RustFiles<'a>) -> Declarations<'a> {
     let mut acc = Declarations::new();
+    // Names in tests are not seen by other crates.
     for file in survey.files.iter().filter(|file| !file.is_test()) {
         for (name, line) in declared(file) {
             acc.entry(name)

@@ -150,12 +150,14 @@ fn folder_or_document(path: &str) -> &str {
 /// Returns the literals that users read: the messages of errors, and in a program every literal of several words.
 fn user_texts<'a>(file: &'a File<'_>) -> impl Iterator<Item = &'a Literal> {
     let is_program = file.path.starts_with("bins/") || file.path.starts_with("xtask/");
+    // Literals in tests are data and not shown to users.
     let first_test_line = if file.is_test() {
         0
     } else {
         file.first_test_line()
     };
     let is_message = |literal: &Literal| {
+        // The lexer keeps offsets, so the code before a literal shows what the literal is for.
         let before = file.source.code[..literal.at].trim_end();
         before.ends_with("#[error(")
     };

@@ -62,6 +62,7 @@ pub(crate) async fn cancel(
     prompts: Prompts,
 ) -> Result<(), CommandFailure> {
     let mut session = CommandSession::open(place, Intent::Change).await?;
+    // Ids of runs and of activations have different forms.
     let (operation, run) = match args.id.parse::<RunId>() {
         Ok(_) => {
             let shown = session
@@ -109,6 +110,7 @@ async fn running(
     let text = |name: &str| activation[name].as_str().unwrap_or("-");
     let (daemon, state) = (text("daemon_id"), text("state"));
     out.warn(&format!("activation {id} of {daemon} is {state}"));
+    // An activation does not contain its run, so it is searched among the running ones of the daemon.
     let mut wanted = parameter("state", "running");
     wanted.insert("daemon".to_owned(), activation["daemon_id"].clone());
     let mut listed = session.call(Operation::RunList, wanted).await?;

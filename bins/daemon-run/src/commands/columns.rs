@@ -71,6 +71,7 @@ fn state(object: Option<&Value>) -> String {
 /// Returns the pointer of the object whose state a column shows; `None` for another column.
 fn object_of(pointer: &str) -> Option<&str> {
     pointer
+        // The word for a state depends on the whole object: `reported` replaces it where no model ran.
         .strip_suffix("/state")
         .or(pointer.strip_suffix("/status"))
 }

@@ -40,6 +40,7 @@ fn pages(command: clap::Command, name: &str, directory: &Path) -> Result<usize, 
     let mut written = 1;
     for sub in command
         .get_subcommands()
+        // clap generates `help`, and hidden commands are not for users.
         .filter(|sub| !sub.is_hide_set() && sub.get_name() != "help")
     {
         written += pages(
@@ -49,6 +50,7 @@ fn pages(command: clap::Command, name: &str, directory: &Path) -> Result<usize, 
         )?;
     }
     let path = directory.join(format!("{name}.1"));
+    // clap requires a static name. The leak ends with the process, after a few dozen pages.
     let bytes = page(command.name(name.to_owned().leak() as &'static str))?;
     fs::write(&path, bytes).map_err(|error| CommandFailure::unwritable(&path, &error))?;
     Ok(written)

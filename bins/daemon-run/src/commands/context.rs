@@ -34,6 +34,7 @@ pub(crate) fn run(args: &ContextArgs, place: &Place, out: Out) -> Result<(), Com
     );
     map.insert(
         "text".to_owned(),
+        // JSON is Unicode; `sha256` is that of the exact bytes.
         json!(String::from_utf8_lossy(&built.bytes)),
     );
     out.envelope(map)

@@ -103,6 +103,7 @@ fn read_payloads(directory: &Path) -> Result<BTreeMap<String, Event>, CommandFai
             message,
         ));
     }
+    // Payloads of Linear contain ids of labels, conditions their names.
     learn_label_names(&mut envelopes);
     let events = envelopes.into_iter().map(|envelope| {
         let event = envelope.event();

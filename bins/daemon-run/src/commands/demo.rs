@@ -27,6 +27,7 @@ pub(crate) async fn run(
     out: Out,
 ) -> Result<bool, CommandFailure> {
     let scratch = scratch::Scratch::make(place)?;
+    // Boxed, since the future is too large for the stack.
     let steps = Box::pin(tour::walk(&scratch, place, out)).await?;
     let ok = steps.iter().all(|step| step.is_ok);
     if out.is_json() {

@@ -80,6 +80,7 @@ fn repair(place: &Place) -> Result<Check, CommandFailure> {
     let now = random::now().strftime("%Y%m%d-%H%M%S");
     let keep = home.root().join(format!("damaged-{now}"));
     let repaired = daemon_store_sqlite::repair(&home.store(), &keep);
+    // Released before the other checks, which would report the home as owned.
     drop(owner);
     Ok(match repaired {
         Ok(None) => Check::ok("repair", "the store is not damaged"),
@@ -168,6 +169,7 @@ async fn local(args: &DoctorArgs, place: &Place, host: HostPresence) -> Vec<Chec
     checks.extend(webhook_checks(existing, &config));
     checks.extend(token_checks(existing, &config));
     checks.extend(servers::checks(existing, &config, &composer.path));
+    // A running host uses the port and the store itself, and checks both.
     if host == HostPresence::Absent {
         checks.push(port_check(&config.host.listen));
         checks.extend(store(place, &config).await);
@@ -254,6 +256,7 @@ fn home(place: &Place) -> Vec<Check> {
         }
     };
     let mode = metadata.permissions().mode() & 0o777;
+    // Others could read the tokens and the run folders in it.
     let mut checks = vec![match mode & 0o077 {
         0 => Check::ok("home", format!("{shown} ({mode:04o})")),
         _ => Check::fail(

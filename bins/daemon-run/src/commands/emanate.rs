@@ -74,6 +74,7 @@ pub(crate) async fn ask(args: &AskArgs, place: &Place, out: Out) -> Result<u8, C
 
 async fn answer(call: Map<String, Value>, place: &Place, out: Out) -> Result<u8, CommandFailure> {
     let reply = call_tool(call.clone(), place).await?;
+    // A busy run accepts the message later, which is what exit code 75 means.
     let is_busy = reply.get("status").is_some_and(|status| status == "busy");
     let code = if is_busy { ExitKind::TryLater as u8 } else { 0 };
     if out.is_json() {

@@ -87,6 +87,7 @@ fn text(event: &Value) -> String {
 fn escaped(json: &str) -> String {
     let mut acc = String::with_capacity(json.len());
     for c in json.chars() {
+        // A payload comes from the network; control characters could move the cursor of the terminal.
         if c.is_control() && c != '\n' || is_unseen(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 put!(acc, "\\u{unit:04x}");

@@ -105,6 +105,7 @@ fn print(
 
 /// Reads the event from a payload, or by the id of a stored event. A file takes precedence over an id of the same name.
 async fn event(args: &ExplainArgs, place: &Place) -> Result<Option<KnownEvent>, CommandFailure> {
+    // A file takes precedence over the id of a stored event.
     if let Some(id) = &args.event.event
         && let Some(id) = id
             .to_str()
@@ -117,6 +118,7 @@ async fn event(args: &ExplainArgs, place: &Place) -> Result<Option<KnownEvent>, 
         return Ok(None);
     };
     let root = match (&args.condition, &args.repo) {
+        // A single condition belongs to no repository, so git is not asked for changed files.
         (Some(_), None) => None,
         (Some(_) | None, repo) => Some(local::root(place, repo.as_deref())?),
     };
@@ -148,6 +150,7 @@ fn daemons(
     mut known: Option<KnownEvent>,
 ) -> Result<ExplainAnswer, CommandFailure> {
     let root = local::root(place, args.repo.as_deref())?;
+    // The zone affects schedules only, and this command explains conditions.
     let all = local::judged(&root, &|_| "UTC".to_owned())?;
     if let Some(id) = &args.id {
         local::find(&root, &all, id)?;

@@ -40,6 +40,7 @@ pub(crate) async fn run(args: &FireArgs, place: &Place, out: Out) -> Result<bool
         Box::pin(alone(args, &root, &cause, place, out)).await?
     };
     let is_good = args.dry_run && answer["wakes"] == true
+        // The event was handled before, so a duplicate is a success even if that activation failed.
         || answer["duplicate"] == true
         || answer["activation"]["state"] == ActivationState::Succeeded.as_str();
     if out.is_json() {
@@ -133,14 +134,13 @@ async fn alone(
     inner.take_back().await.map_err(OpError::from)?;
     inner.clear_worktrees().await;
     inner.read_repos().await.map_err(OpError::from)?;
-    for state in inner.repo_states().into_values() {
-        if let Some(problem) = state.problem {
-            return Err(CommandFailure::new(
-                ExitKind::NoInput,
-                "repository",
-                problem,
-            ));
-        }
+    let mut states = inner.repo_states().into_values();
+    if let Some(problem) = states.find_map(|state| state.problem) {
+        return Err(CommandFailure::new(
+            ExitKind::NoInput,
+            "repository",
+            problem,
+        ));
     }
     let request = Request {
         daemon: args.id.clone(),
@@ -171,6 +171,7 @@ async fn alone(
 
 fn trigger(cause: &WakeCause) -> FireTrigger {
     match cause {
+        // Random, since each firing by a person is a new trigger.
         WakeCause::Person => FireTrigger::Person(random::hex(8)),
         WakeCause::Tick(at) => FireTrigger::Tick(*at),
         WakeCause::Event(event) => FireTrigger::Event(event.clone()),

@@ -11,6 +11,7 @@ use crate::out::Out;
 use crate::place::{Place, repository_root};
 
 /// Locks the standard streams for one call.
+// A macro, since the locks are temporaries of the calling expression.
 macro_rules! streams {
     () => {
         StandardStreams {

@@ -244,8 +244,10 @@ async fn follow(
             .cloned()
             .unwrap_or_default();
         let mut fresh = Vec::new();
+        // Listings are sorted newest first, a stream oldest first.
         for row in rows.into_iter().rev() {
             let key = identity(kind, &row);
+            // The whole row is compared: a row whose state has changed is printed again.
             if seen.get(&key) != Some(&row) {
                 seen.insert(key, row.clone());
                 fresh.push(row);
@@ -274,7 +276,9 @@ fn identity(kind: &Kind, row: &Value) -> String {
         "id"
     };
     match row[name].as_str() {
+        // Daemons of two repositories may have the same id.
         Some(id) => format!("{}{id}", row["repo"]),
+        // A tick has no id of its own.
         None => format!(
             "{}{}{}{}",
             row["repo"], row["daemon_id"], row["scheduled_at"], row["outcome"]

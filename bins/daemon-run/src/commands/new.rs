@@ -124,6 +124,7 @@ pub(crate) fn run(args: &NewArgs, directory: &Path, out: Out) -> Result<(), Comm
     let parts = parts(args);
     let text = render(args, parts);
     let folder = root.join(".agents/daemons").join(&args.id);
+    // Checked before anything is written, so that a rejected daemon leaves no file.
     refuse_errors(args, &text, out)?;
     let path = write(&folder, &text)?;
     let shown = path
@@ -234,6 +235,7 @@ fn list(text: &mut String, name: &str, entries: &[&str]) {
     text.push_str(name);
     text.push_str(":\n");
     for entry in entries {
+        // Only scalars that every YAML reader takes as a string are not quoted.
         let is_plain = entry.starts_with(|c: char| c.is_ascii_alphabetic())
             && entry
                 .chars()
@@ -259,6 +261,7 @@ fn write(folder: &Path, text: &str) -> Result<PathBuf, CommandFailure> {
     fs::create_dir_all(folder).map_err(|error| CommandFailure::unwritable(folder, &error))?;
     let file = fs::OpenOptions::new()
         .write(true)
+        // Fails if the file exists, also if another process has created it meanwhile.
         .create_new(true)
         .open(&path);
     let mut file = match file {

@@ -145,6 +145,7 @@ impl DueSchedules {
             let id = daemon.id().to_owned();
             match due(expression, &zones.of(&id)?, self.from, count) {
                 Ok(answer) => self.answers.push((Some(id), answer)),
+                // One invalid schedule must not hide the others.
                 Err(failure) => self.problems.push(format!("{id}: {}", failure.message)),
             }
         }
@@ -280,6 +281,7 @@ fn due(
         std::iter::successors(schedule.next_after(from), |at| schedule.next_after(*at))
             .take(usize::try_from(count).expect("a count fits"))
             .collect();
+    // Not derived from `times`, which are empty with `-n 0`, too.
     let is_never = schedule.next_after(from).is_none();
     Ok(DueTimes {
         expression: expression.trim().to_owned(),

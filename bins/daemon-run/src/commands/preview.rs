@@ -124,6 +124,7 @@ impl<'a> PreviewDaemon<'a> {
                 conditions = self.daemon.met_by(&event);
                 let key = TriggerKey::Event(event.id.clone());
                 events.push(EventRow {
+                    // The event is not stored, so it has no sequence number.
                     seq: 1,
                     event,
                     later_reports: Vec::new(),
@@ -221,6 +222,7 @@ pub(super) fn named<'a>(
         let git = Git::find(&place.path).ok()?;
         Some(Repository::enclosing(&git, root).ok()?.name().clone())
     });
+    // A directory outside of a repository has no name.
     let unnamed = || {
         "local"
             .parse()

@@ -38,6 +38,7 @@ pub(crate) fn facts_text(facts: &Value) -> String {
     let mut text = String::new();
     for fact in members(facts) {
         let from = match fact["from"].as_str() {
+            // Facts of the payload need no explanation.
             Some("payload") => continue,
             Some("given") => "as given",
             Some("local_git") => "from local git",
@@ -148,6 +149,7 @@ fn rows(condition: &Value, event: &Event) -> Vec<VerdictRow> {
 
 /// Joins the first three names, with the number of the others.
 fn few(mut names: Vec<String>) -> String {
+    // A condition can name dozens of events.
     const SHOWN: usize = 3;
     names.dedup();
     let n_more = names.len().saturating_sub(SHOWN);

@@ -92,12 +92,14 @@ fn announce(ready: &Ready, out: Out) -> Result<(), OpError> {
         login_url: &ready.login_url,
     };
     out.note(&format!("one-time login link: {}", ready.login_url));
+    // JSON with and without `--json`: scripts wait for this line.
     out.envelope(line)
         .map_err(|failure| OpError::new(OpErrorKind::Internal, "stdout", failure.message))
 }
 
 /// The signals that a host handles.
 pub(crate) struct HostSignals {
+    // The host waits for signals through a shared reference, and receiving needs an exclusive one.
     streams: tokio::sync::Mutex<[tokio::signal::unix::Signal; 3]>,
 }
 

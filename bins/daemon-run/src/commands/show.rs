@@ -120,6 +120,7 @@ fn shown(value: &Value) -> String {
 /// Prints the timeline of a run, and with `--follow` new lines until the run ends.
 pub(crate) async fn logs(args: &LogsArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
     let mut session = CommandSession::open(place, Intent::Look).await?;
+    // Events and output are read with cursors of their own.
     let mut place = [("after", json!(0)), ("output_after", Value::Null)];
     loop {
         let mut params = parameter("id", &args.run);

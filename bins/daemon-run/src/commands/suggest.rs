@@ -99,6 +99,7 @@ impl ProviderWorkspace {
         };
         let (level, detail) =
             compose::sandbox(&config, Reach::of(&config, &config.provider.default));
+        // The provider gets untrusted text of a repository, so the policy of runs applies to it.
         if level < config.policy.sandbox_min {
             let wanted = config.policy.sandbox_min;
             let message = format!("policy.sandbox_min is {wanted}, and this host reaches {level}");
@@ -138,6 +139,7 @@ impl ProviderWorkspace {
             limits: Limits {
                 wall: timeout,
                 idle: None,
+                // One reply, so that the run cannot continue with tools.
                 max_turns: Some(1),
                 budget: None,
             },
@@ -190,6 +192,7 @@ async fn ask_all(
                 acc.given.push(Suggestion::new(unclear, offered));
             }
             Err(failure) => {
+                // The next condition would most likely fail, too, and each one costs a run.
                 acc.failure = Some(suggestion_failure(failure));
                 break;
             }

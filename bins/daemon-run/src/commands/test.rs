@@ -56,6 +56,7 @@ struct TestReport {
 /// Runs the tests of one daemon or of all, and returns whether they pass.
 pub(crate) fn run(args: &TestArgs, place: &Place, out: Out) -> Result<bool, CommandFailure> {
     let root = local::root(place, args.repo.as_deref())?;
+    // A test directory must not be behind a link, which is checked against the canonical root.
     let root = root
         .canonicalize()
         .map_err(|error| CommandFailure::unreadable(&root, &error))?;
@@ -81,6 +82,7 @@ pub(crate) fn run(args: &TestArgs, place: &Place, out: Out) -> Result<bool, Comm
             }
         }
     }
+    // All files are read first, so that every problem is reported at once.
     if let Some(failure) = file::failure(&problems) {
         return Err(failure);
     }
@@ -224,6 +226,7 @@ fn update(
     let Ok(cases) = case::read_all(&source, folder) else {
         return Ok(Err("the result could not be read".to_owned()));
     };
+    // Fails if the file has changed since it was read.
     daemon_lint::replace(&file.path, file.source.as_bytes(), source.as_bytes())
         .map_err(|error| CommandFailure::unwritable(&file.path, &error))?;
     Ok(Ok(TestFile {

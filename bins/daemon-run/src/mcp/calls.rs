@@ -59,6 +59,7 @@ async fn operation(
         let name = repo_name(place, repo);
         given.insert("repo".to_owned(), Value::String(name));
     }
+    // All operations that are tools only read.
     let mut session = CommandSession::open(place, Intent::Look).await?;
     session.call(wanted, given).await
 }

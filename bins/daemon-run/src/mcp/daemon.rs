@@ -121,6 +121,7 @@ async fn dispatch(
 ) -> Result<Map<String, Value>, CommandFailure> {
     let mut given = call.arguments;
     emanate::set_directory(&mut given, &place.directory);
+    // Set here and not by the client, which could name the parent of other runs.
     given.insert(
         "parent_addr".to_owned(),
         json!(parent.address(&call.client)),

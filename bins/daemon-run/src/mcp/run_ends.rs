@@ -73,6 +73,7 @@ impl Notifications for RunEnds {
             };
             match client.next_event().await {
                 Ok(event) => return Some(event),
+                // The host has stopped or restarted, so the next iteration connects again.
                 Err(_) => *host = None,
             }
         }

@@ -26,7 +26,9 @@ const EXPRESSIONS: [(&str, &str); 12] = [
     ("0 12 1 1,4,7,10 *", "0 0 12 1 1,4,7,10 *"),
 ];
 
+// 30 February: a search without an upper bound would not end.
 const IMPOSSIBLE: &str = "0 0 30 2 *";
+// A zone with daylight saving time, so that transitions are a part of the search.
 const ZONE: &str = "America/New_York";
 
 pub(super) fn next() -> Result<Row> {

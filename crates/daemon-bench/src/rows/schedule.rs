@@ -17,6 +17,7 @@ use crate::kit::{Contender, Sample, measure as measure_all, once};
 use crate::report::{Row, duration};
 
 const N_SCHEDULES: u32 = 1_000_000;
+// A whole hour, since its minutes differ widely in how many schedules are due.
 const MINUTES_PER_PASS: usize = 60;
 /// 2026-11-20T00:00:00Z, in minutes.
 const FIRST_MINUTE: i64 = 29918880;

@@ -79,6 +79,7 @@ impl Scratch {
         let home = scratch.home();
         fs::create_dir(&home).map_err(|error| CommandFailure::unwritable(&home, &error))?;
         let config = home.join("config.toml");
+        // By default `builtin` only reports; the tour shows a repair.
         fs::write(&config, "[provider.builtin]\nrepair = true\n")
             .map_err(|error| CommandFailure::unwritable(&config, &error))?;
         Ok(scratch)

@@ -209,6 +209,7 @@ async fn activate(
     let whole = operations.activation_whole(&activation.id).await?;
     let state = whole.0["state"].as_str().unwrap_or_default().to_owned();
     let seconds = begun.elapsed().as_secs_f64();
+    // The commit must wake exactly one of the two daemons.
     let is_ok = state == ActivationState::Succeeded.as_str() && waiting.rows.len() == 1;
     let sandbox = &inner.runtime().parts.sandbox;
     let detail = format!(

@@ -71,12 +71,14 @@ pub(super) async fn run(args: &RecordArgs, place: &Place, out: Out) -> Result<()
             .call(Operation::EventGet, parameter("id", &id))
             .await?;
         let event = Value::Object(event);
+        // The payload is null after its retention period.
         if !event["payload"].is_object() {
             skipped.push(id);
             continue;
         }
         let word = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
         let mut name = file_name(&word("delivery_id"));
+        // Two sources may use the same delivery id, and long ones are truncated.
         if !names.insert(name.clone()) {
             name = format!("{name}-{id}");
             names.insert(name.clone());
@@ -107,6 +109,7 @@ async fn newest(
     let mut after: Option<String> = None;
     while ids.len() < count {
         let mut params = Map::new();
+        // The largest page. Listings cannot filter by source, so that is done here.
         params.insert("limit".to_owned(), json!(500));
         if let Some(after) = after.take() {
             params.insert("after".to_owned(), json!(after));

@@ -108,6 +108,7 @@ fn woken(event: &Value) -> String {
 /// Returns the parameters of a replay: the id of a stored event, else the event in an envelope.
 fn request(name: &str, place: &Place) -> Result<Map<String, Value>, CommandFailure> {
     let path = place.directory.join(name);
+    // A file takes precedence, so that a file with the name of an id can be given.
     if name.parse::<EventId>().is_ok() && !path.exists() {
         return Ok(parameter("id", name));
     }

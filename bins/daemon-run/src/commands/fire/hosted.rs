@@ -75,6 +75,7 @@ async fn of_activation(
     (daemon, activation): (&str, &str),
 ) -> Result<Value, CommandFailure> {
     let mut params = parameter("daemon", daemon);
+    // The largest page: the runs and outputs of the activation are among the newest.
     params.insert("limit".to_owned(), json!(500));
     let listed = client.call(operation, params).await.map_err(call_failure)?;
     let rows = listed.get(plural).and_then(Value::as_array);

@@ -321,6 +321,7 @@ fn wake_expected(
 
 fn flag(node: DocumentNode<'_>) -> Result<bool, TestFileProblem> {
     match text(node, "wakes")? {
+        // Other spellings such as `yes` are booleans for some YAML readers only.
         "true" => Ok(true),
         "false" => Ok(false),
         other => {

@@ -189,6 +189,7 @@ impl TestFolder {
             let message = format!("a symbolic link in `{name}` leaves the tests directory");
             return Err(TestFileProblem::new(span, message));
         }
+        // Reading a FIFO would block.
         if !found.is_file() {
             return Err(unreadable("it is not a regular file".to_owned()));
         }

@@ -31,6 +31,7 @@ pub(super) fn rewritten(
         };
         changes.extend(found.map_err(|reason| format!("`{}` {reason}", case.name))?);
     }
+    // The keys of a case can be in any order in the file.
     changes.sort_by_key(|(span, _)| span.start);
     let mut acc = String::with_capacity(text.len());
     let mut at = 0;
@@ -108,6 +109,7 @@ fn times_changes(
     expected: &TimesExpected,
     times: &[Timestamp],
 ) -> Result<Vec<Replacement>, &'static str> {
+    // In a block list only changed items are replaced, to keep its comments; a flow list has none.
     if expected.is_flow {
         let list: Vec<String> = times.iter().map(ToString::to_string).collect();
         return Ok(vec![(expected.span, format!("[{}]", list.join(", ")))]);

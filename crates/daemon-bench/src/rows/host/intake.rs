@@ -18,9 +18,11 @@ use crate::webhook::{SECRET, SOURCES, Webhook};
 const MIB: usize = 1024 * 1024;
 const N_LARGE: usize = 8;
 const N_ROUNDS: usize = 3;
+// A little less than the limit of 25 MiB.
 const LARGE: usize = 23 * MIB;
 const MOST_MEMORY_KIB: u64 = 400 * 1024;
 const MOST_LEFT_KIB: u64 = 150 * 1024;
+// The memory is read again after this time, to detect what is not freed.
 const LATER: Duration = Duration::from_secs(10);
 const N_SMALL: usize = 1_000;
 const SLOWEST: f64 = 100e6;

@@ -15,7 +15,9 @@ const N_DAEMONS: usize = 1_000;
 const OUTAGES: [(&str, i64); 3] = [("1 h", 1), ("30 d", 30 * 24), ("10 y", 3_652 * 24)];
 const MOST_READY: Duration = Duration::from_secs(5);
 const MOST_ROWS_AFTER: Duration = Duration::from_secs(5);
+// Missed ticks are recorded as ranges, so the number of rows does not grow with the outage.
 const MOST_ROWS: i64 = 3;
+// Longer than the requirement, so that a slow start is measured.
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 

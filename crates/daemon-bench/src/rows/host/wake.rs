@@ -64,7 +64,7 @@ pub(crate) fn measure() -> Result<Row> {
         over <= MOST_OVER,
     )
     .note(
-        "The process is a shell script that writes down when it began. In between lie two commits of the store, a work tree made by \
+        "The process is a shell script that records its start time. In between are two commits of the store, a work tree made by \
          git, and the run folder.",
     ))
 }

@@ -11,6 +11,7 @@ use crate::report::{Row, duration};
 
 const N_RUNS: usize = 5;
 const MOST: Duration = Duration::from_secs(10);
+// Longer than the requirement, so that a slow stop is measured.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 // The processes of each run: the child, a grandchild in its group, one in its own session, and their sleeps.
