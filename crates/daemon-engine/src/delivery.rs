@@ -58,6 +58,11 @@ pub fn after_look_up(
 ) -> Settlement {
     match found {
         Ok(Found::At(remote)) => confirmed(remote, now),
+        // A day of trying ends here for what was sent last without an answer.
+        Ok(Found::Absent) if is_overdue(output, now) && output.error.is_some() => {
+            let last = output.error.as_deref().unwrap_or_default();
+            gave_up(format!("{last}; tried for 24 hours"), now)
+        }
         Ok(Found::Absent) => Settlement {
             state: OutputState::Planned,
             remote: None,
@@ -65,14 +70,23 @@ pub fn after_look_up(
             not_before: Some(now),
             at: now,
         },
-        Ok(Found::Unreadable) => Settlement {
-            state: OutputState::Unknown,
-            remote: None,
-            error: Some("the surface cannot be read back".to_owned()),
-            not_before: None,
-            at: now,
-        },
-        Err(error) => later(output, OutputState::Ambiguous, &error, now, jitter),
+        Ok(Found::Unreadable) => unknown("the surface cannot be read back".to_owned(), now),
+        Err(error) if error.kind == SurfaceErrorKind::Refused => gave_up(error.message, now),
+        // Not given up: a person's retry would send it again, and it may have landed.
+        Err(error) if is_overdue(output, now) => {
+            unknown(format!("{}; looked up for 24 hours", error.message), now)
+        }
+        Err(error) => retried(output, OutputState::Ambiguous, &error, now, jitter),
+    }
+}
+
+fn unknown(error: String, now: Timestamp) -> Settlement {
+    Settlement {
+        state: OutputState::Unknown,
+        remote: None,
+        error: Some(error),
+        not_before: None,
+        at: now,
     }
 }
 
@@ -87,9 +101,15 @@ pub fn after_send(
         Ok(remote) => confirmed(remote, now),
         Err(error) => match error.kind {
             SurfaceErrorKind::Refused => gave_up(error.message, now),
-            SurfaceErrorKind::Retryable => later(output, OutputState::Planned, &error, now, jitter),
+            SurfaceErrorKind::Retryable if is_overdue(output, now) => {
+                gave_up(format!("{}; tried for 24 hours", error.message), now)
+            }
+            SurfaceErrorKind::Retryable => {
+                retried(output, OutputState::Planned, &error, now, jitter)
+            }
+            // Even after a day: it may have landed, and only a look-up can tell.
             SurfaceErrorKind::Ambiguous => {
-                later(output, OutputState::Ambiguous, &error, now, jitter)
+                retried(output, OutputState::Ambiguous, &error, now, jitter)
             }
         },
     }
@@ -115,19 +135,17 @@ fn gave_up(error: String, now: Timestamp) -> Settlement {
     }
 }
 
-fn later(
+fn is_overdue(output: &Output, now: Timestamp) -> bool {
+    now.duration_since(output.created_at) >= OUTPUT_EXPIRY
+}
+
+fn retried(
     output: &Output,
     state: OutputState,
     error: &SurfaceError,
     now: Timestamp,
     jitter: u32,
 ) -> Settlement {
-    if error.kind == SurfaceErrorKind::Refused {
-        return gave_up(error.message.clone(), now);
-    }
-    if now.duration_since(output.created_at) >= OUTPUT_EXPIRY {
-        return gave_up(format!("{}; tried for 24 hours", error.message), now);
-    }
     // A look-up may fail before the first send, when no attempt is counted yet.
     let wait = backoff(output.attempts.max(1), jitter);
     Settlement {

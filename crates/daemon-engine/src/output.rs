@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::activation::{Activation, ActivationState};
 use crate::delivery::Settlement;
+use crate::transition::SteppedBack;
 
 /// The idempotency key of one output: 26 base32 characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -261,6 +262,16 @@ impl Output {
         if activation == ActivationState::Cancelled {
             self.withdraw();
         }
+    }
+
+    /// Brings its next try to a clock that stepped back to `now`, and says whether that changed anything: it would wait
+    /// until the clock is where it was before.
+    pub fn step_back(&mut self, now: Timestamp) -> SteppedBack {
+        if self.state.is_settled() || self.not_before <= now {
+            return SteppedBack::Unchanged;
+        }
+        self.not_before = now;
+        SteppedBack::Changed
     }
 
     /// Refuses it if it is planned; for a cancelled activation.

@@ -1,6 +1,6 @@
 //! The outbox.
 
-use daemon_engine::{DeliveryEnd, Output, OutputKey, OutputState, Settlement};
+use daemon_engine::{DeliveryEnd, Output, OutputKey, OutputState, Settlement, SteppedBack};
 use daemon_event::ActivationId;
 use daemon_store::{MAX_PAGE, OutputPlace, StoreError};
 use jiff::Timestamp;
@@ -132,6 +132,21 @@ pub(crate) fn withdraw(tx: &Connection, activation: i64) -> Outcome<()> {
     for mut output in planned {
         output.withdraw();
         update(tx, &output)?;
+    }
+    Ok(())
+}
+
+/// Brings the next tries of outputs to a clock that stepped back.
+pub(crate) fn step_back(tx: &Connection, now: Timestamp) -> Outcome<()> {
+    let waiting = select(
+        tx,
+        "o.state IN ('planned', 'ambiguous', 'sending') AND o.not_before > :now",
+        &[(":now", &micros(now))],
+    )?;
+    for mut output in waiting {
+        if output.step_back(now) == SteppedBack::Changed {
+            update(tx, &output)?;
+        }
     }
     Ok(())
 }

@@ -18,6 +18,7 @@ use crate::column::{Columns as _, integer, micros};
 use crate::failpoint;
 use crate::failure::{Outcome, damaged};
 use crate::lane::{self, Lane};
+use crate::output;
 
 /// The columns that [`read`] reads.
 pub(crate) const COLUMNS: &str = "t.number, l.repo, l.daemon, t.first, t.scheduled_at, t.count, t.outcome, \
@@ -346,6 +347,7 @@ pub(crate) fn retract(tx: &Connection, now: Timestamp) -> Outcome<u64> {
             activation::update(tx, &one)?;
         }
     }
+    output::step_back(tx, now)?;
     let mut n_retracted = 0;
     for (number, tick, schedule) in later_ticks(tx, now)? {
         if let Some((kept, gone)) =

@@ -188,7 +188,8 @@ cases! {
         due_outputs_come_oldest_first
         an_output_is_found_where_it_is_or_may_be
         a_cancelled_activation_sends_nothing_more
-        a_retry_repeats_no_delivered_output;
+        a_retry_repeats_no_delivered_output
+        a_clock_step_back_delays_no_output;
     listings:
         pages_follow_each_other_without_gaps
         rows_that_arrive_between_pages_do_not_shift_them

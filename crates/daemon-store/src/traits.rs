@@ -168,7 +168,8 @@ pub trait Ticks: Send + Sync {
     ///
     /// A range that contains `now` is divided, and only its later part is retracted. Retracted ticks may be
     /// recorded a second time. Pending activations with a `not_before` after `now` are due at once: otherwise they would wait,
-    /// with every tick that joins them, until the clock has caught up.
+    /// with every tick that joins them, until the clock has caught up. Outputs that wait for their
+    /// next try are due as well.
     async fn retract(&self, now: Timestamp) -> Result<u64, StoreError>;
 
     /// Lists ticks by when they were scheduled.

@@ -126,3 +126,23 @@ fn a_day_of_trying_is_enough() {
     assert_eq!(after(day - 1), OutputState::Planned);
     assert_eq!(after(day), OutputState::GaveUp);
 }
+
+#[test]
+fn an_output_without_an_answer_is_looked_up_even_after_a_day() {
+    let day = 24 * 3600;
+    let unanswered = || Err(error(SurfaceErrorKind::Ambiguous));
+    let sent = after_send(&sending(1), unanswered(), at(day), 0);
+    assert_eq!(sent.state, OutputState::Ambiguous);
+    let mut ambiguous = sending(1);
+    ambiguous.error = sent.error;
+    let after = |found| after_look_up(&ambiguous, Ok(found), at(day), 0).state;
+    assert_eq!(after(Found::At(remote())), OutputState::Confirmed);
+    assert_eq!(after(Found::Absent), OutputState::GaveUp);
+    let unreachable = Err(error(SurfaceErrorKind::Retryable));
+    let unread = after_look_up(&ambiguous, unreachable, at(day), 0);
+    assert_eq!(unread.state, OutputState::Unknown);
+    assert_eq!(unread.error.as_deref(), Some("502; looked up for 24 hours"));
+    // A host that was down for a day when it had begun to send has not tried for a day.
+    let interrupted = after_look_up(&sending(1), Ok(Found::Absent), at(day), 0);
+    assert_eq!(interrupted.state, OutputState::Planned);
+}

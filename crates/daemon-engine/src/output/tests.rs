@@ -6,6 +6,7 @@ use super::{OutputKey, OutputState, base32};
 use crate::activation::ActivationState;
 use crate::delivery::Settlement;
 use crate::fixture::{at, id, output};
+use crate::transition::SteppedBack;
 
 #[test]
 fn every_part_of_an_output_changes_its_key() {
@@ -104,4 +105,17 @@ proptest! {
         assert_eq!(key.as_str().len(), 26);
         assert_eq!(key.to_string().parse(), Ok(key));
     }
+}
+
+#[test]
+fn a_clock_that_stepped_back_delays_no_output() {
+    let mut waiting = output(OutputState::Ambiguous);
+    waiting.not_before = at(90_000);
+    assert_eq!(waiting.step_back(at(100)), SteppedBack::Changed);
+    assert_eq!(waiting.not_before, at(100));
+    assert_eq!(waiting.step_back(at(100)), SteppedBack::Unchanged);
+
+    let mut settled = output(OutputState::Confirmed);
+    settled.not_before = at(90_000);
+    assert_eq!(settled.step_back(at(100)), SteppedBack::Unchanged);
 }

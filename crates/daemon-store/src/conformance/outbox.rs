@@ -387,3 +387,19 @@ pub(super) async fn a_retry_repeats_no_delivered_output(store: &dyn Store) {
         (0, at(8), None)
     );
 }
+
+pub(super) async fn a_clock_step_back_delays_no_output(store: &dyn Store) {
+    let activation = delivering(store, 1, &[0]).await;
+    let later = Settlement {
+        not_before: Some(at(90_000)),
+        ..settled(OutputState::Planned, "502", at(86_400))
+    };
+    store
+        .settle(&key(&activation, 0), later)
+        .await
+        .expect("settles");
+    store.retract(at(600)).await.expect("retracts");
+    let due = store.due_outputs(at(600), 8).await.expect("reads");
+    let keys: Vec<OutputKey> = due.into_iter().map(|output| output.key).collect();
+    assert_eq!(keys, [key(&activation, 0)]);
+}

@@ -251,6 +251,9 @@ impl Model {
         for place in &self.unfinished {
             self.activations[*place].step_back(now);
         }
+        for output in &mut self.outputs {
+            output.step_back(now);
+        }
         let mut later: Vec<u64> = self
             .standing_ticks
             .values()
