@@ -4,9 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
+use daemon_dispatch::DiskSpace;
 use rustix::fs::{FallocateFlags, StatVfsMountFlags, fallocate, statvfs};
 
 use crate::driver::Inner;
@@ -19,8 +18,6 @@ pub const FULL: u64 = 64 * 1024 * 1024;
 const RESERVE: u64 = 4 * 1024 * 1024;
 /// Free bytes below which the reserve is given up.
 const LAST: u64 = 1024 * 1024;
-/// How often the disk is looked at.
-pub(crate) const LOOK: Duration = Duration::from_secs(2);
 
 /// How much room there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +58,17 @@ impl Space {
             0..FULL => Self::Full { free },
             FULL..LOW => Self::Low { free },
             LOW.. => Self::Enough { free },
+        }
+    }
+
+    /// Returns what the dispatcher decides by.
+    pub(crate) fn word(self) -> DiskSpace {
+        match self {
+            Self::Enough { .. } => DiskSpace::Enough,
+            Self::Low { .. } => DiskSpace::Low,
+            Self::Full { .. } => DiskSpace::Full,
+            Self::ReadOnly => DiskSpace::ReadOnly,
+            Self::Unknown(_) => DiskSpace::Unknown,
         }
     }
 
@@ -113,7 +121,7 @@ fn reserve(home: &Path) -> PathBuf {
 }
 
 /// Sets room aside in a home, where there is enough of it and none is set aside.
-fn set_aside(home: &Path) -> io::Result<()> {
+pub(crate) fn set_aside(home: &Path) -> io::Result<()> {
     let path = reserve(home);
     if fs::metadata(&path).is_ok_and(|metadata| metadata.len() == RESERVE) {
         return Ok(());
@@ -154,39 +162,6 @@ impl Inner {
     /// Says why no run may start, if so, beginning with a word for what is waited for.
     pub fn pause(&self) -> Option<String> {
         self.space().pause().map(|why| format!("disk: {why}"))
-    }
-}
-
-/// Looks at the disk until told to stop; what waited for room goes on as soon as there is some.
-pub(crate) async fn watch(inner: Arc<Inner>) {
-    let mut told = Space::Enough { free: LOW };
-    loop {
-        let space = inner.space();
-        let same = std::mem::discriminant(&space) == std::mem::discriminant(&told);
-        match space.pause() {
-            _ if same => {}
-            Some(why) => tracing::warn!("the disk of the home: {why}"),
-            None => tracing::info!("the disk of the home has room again"),
-        }
-        if let Space::Enough { .. } = space {
-            if let Err(error) = set_aside(inner.home.root()) {
-                tracing::debug!(%error, "no reserve could be set aside");
-            }
-        } else {
-            give_up_reserve(inner.home.root());
-        }
-        if !same {
-            inner.signals.claims.notify_one();
-            inner.signals.matches.notify_one();
-            inner.signals.ticks.notify_one();
-            inner.signals.outputs.notify_one();
-            inner.signals.repos.notify_waiters();
-        }
-        told = space;
-        tokio::select! {
-            () = inner.stop.cancelled() => return,
-            () = tokio::time::sleep(LOOK) => {}
-        }
     }
 }
 

@@ -2,11 +2,12 @@
 
 mod alone;
 pub(crate) mod claims;
+pub(crate) mod dispatch;
+mod effects;
 pub(crate) mod facts;
 mod loops;
 pub(crate) mod matching;
 mod origin;
-pub(crate) mod outbox;
 mod parts;
 pub mod policies;
 pub mod repos;
@@ -19,6 +20,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
+use daemon_dispatch::Concern;
 use daemon_engine::{HostEpoch, RunLease, Surface};
 use daemon_event::{ActivationId, EventId, RepoName};
 use daemon_provider::StopReason;
@@ -34,6 +36,7 @@ use crate::home::Home;
 use crate::secrets::HostSecrets;
 pub use alone::run_one;
 use daemon_registry::SharedRegistry;
+use dispatch::Driver;
 pub use loops::start;
 pub use parts::{
     Checked, Checker, Naming, NotOpen, Parts, Planner, Push, PushPermission, Runtime, Unopened,
@@ -360,8 +363,8 @@ impl Inner {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn match_events(&self) -> Result<(), daemon_store::StoreError> {
-        matching::match_waiting(self, &mut matching::Passed::default()).await
+    pub async fn match_events(self: &Arc<Self>) -> Result<(), daemon_store::StoreError> {
+        matching::match_waiting(&mut Driver::new(self, &[Concern::Matching])).await
     }
 
     /// Takes back what earlier hosts of this home left leased, after their process trees were ended.
@@ -369,7 +372,8 @@ impl Inner {
     /// # Errors
     /// If the store fails.
     pub async fn take_back(&self) -> Result<(), daemon_store::StoreError> {
-        upkeep::take_back(self).await
+        upkeep::take_back(self).await?;
+        Ok(())
     }
 
     /// Removes what earlier hosts of this home left of work trees.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use daemon_dispatch::{Concern, HostEvent};
 use daemon_engine::{ActivationState, Missing};
 use daemon_event::ActivationId;
 
-use super::{Inner, claims, outbox};
-use crate::execute;
+use super::Inner;
+use super::dispatch::{Driver, settings};
 use crate::ops::{OpError, OpErrorKind};
 
 /// Executes one activation to its end, outputs included, without the loops of a host; or until something that it needs is
@@ -20,27 +21,19 @@ pub async fn run_one(
     id: &ActivationId,
     provider: Option<&str>,
 ) -> Result<(), OpError> {
-    let heartbeat = claims::heartbeat(Arc::clone(inner));
-    tokio::select! {
-        () = heartbeat => Ok(()),
-        ended = to_its_end(inner, id, provider) => ended,
-    }
-}
-
-async fn to_its_end(
-    inner: &Arc<Inner>,
-    id: &ActivationId,
-    provider: Option<&str>,
-) -> Result<(), OpError> {
+    let concerns = [Concern::Leases, Concern::Outputs];
+    let mut driver = Driver::new(inner, &concerns).with_provider(provider);
     loop {
         if let Some(why) = inner.pause() {
             return Err(OpError::new(OpErrorKind::Busy, "paused", why));
         }
-        let request = inner.claim_request(&inner.config());
-        if let Some(activation) = inner.store.claim_one(id, &request).await? {
-            execute::attempt(inner, activation, provider).await?;
-        }
-        let pause = outbox::deliver_due(inner).await?;
+        let request = settings(inner, &inner.config()).claim_request(inner.clock.now());
+        let claimed = inner.store.claim_one(id, &request).await?;
+        driver.handle(match claimed {
+            Some(activation) => HostEvent::Claimed(Some(Box::new(activation))),
+            None => HostEvent::Time,
+        });
+        driver.until_quiet().await?;
         let found = inner.store.activation(id).await?;
         let activation = found.ok_or_else(|| OpError::not_found("activation", id.as_str()))?;
         // What is missing comes in its own time; a host goes on looking for it.
@@ -54,7 +47,7 @@ async fn to_its_end(
                 .duration_since(inner.clock.now())
                 .try_into()
                 .unwrap_or_default(),
-            _ => pause,
+            _ => driver.wait().unwrap_or_default(),
         };
         tokio::time::sleep(wait.max(Duration::from_millis(20))).await;
     }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{Inner, claims, facts, matching, outbox, repos, ticking, upkeep};
+use super::{Inner, dispatch, facts, repos, ticking, upkeep};
 use crate::defect::guarded;
-use crate::{disk, emanation};
+use crate::emanation;
 
 /// How long a loop rests after it panicked.
 const AFTER_DEFECT: Duration = Duration::from_secs(1);
@@ -19,26 +20,25 @@ const AFTER_DEFECT: Duration = Duration::from_secs(1);
 pub async fn start(inner: &Arc<Inner>, until: Instant) -> TaskTracker {
     let tasks = TaskTracker::new();
     let shared = || Arc::clone(inner);
-    tasks.spawn(lasting(shared(), "disk", disk::watch));
+    let begin = CancellationToken::new();
+    let waiting = begin.clone();
+    let dispatcher = move |inner| dispatch::run(inner, waiting.clone());
+    let dispatcher = lasting(shared(), "claims", dispatcher);
+    let emanations = lasting(shared(), "emanations", emanation::drain);
+    let finished = inner.finished.clone();
+    tasks.spawn(async move {
+        tokio::join!(dispatcher, emanations);
+        finished.cancel();
+    });
     tasks.spawn(lasting(shared(), "repositories", watch_repos));
     tokio::join!(
         inner.first_reading(until),
         upkeep::clear_worktrees(inner, until)
     );
-    tasks.spawn(lasting(shared(), "matching", matching::run));
+    begin.cancel();
     tasks.spawn(lasting(shared(), "facts", facts::run));
     tasks.spawn(lasting(shared(), "ticks", ticking::run));
-    tasks.spawn(lasting(shared(), "outbox", outbox::run));
-    tasks.spawn(lasting(shared(), "upkeep", upkeep::run));
-    tasks.spawn(lasting(shared(), "leases", claims::heartbeat));
     tasks.spawn(lasting(shared(), "notices", emanation::publish));
-    let claims = lasting(shared(), "claims", claims::run);
-    let emanations = lasting(shared(), "emanations", emanation::drain);
-    let finished = inner.finished.clone();
-    tasks.spawn(async move {
-        tokio::join!(claims, emanations);
-        finished.cancel();
-    });
     tasks.close();
     tasks
 }

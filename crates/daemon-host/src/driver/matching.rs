@@ -1,13 +1,13 @@
-//! The match loop: stored events meet conditions, and what they wake is committed with the mark that they were matched.
+//! Matching: stored events meet conditions, and what they wake is committed with the mark that they were matched.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::time::Duration;
 
+use daemon_dispatch::{Concern, HostEvent, MatchedBatch};
 use daemon_engine::{Admission, Joining, NewTrigger, Notice, Trigger};
 use daemon_event::{DaemonKey, Event, Need, Subject, TriggerKey};
 use daemon_store::{EventRow, Matched, Matching, StoreError};
 
+use super::dispatch::Driver;
 use super::sight::Unread;
 use super::{Inner, origin};
 use crate::random;
@@ -15,92 +15,80 @@ use daemon_registry::Registered;
 
 /// How many events one transaction matches.
 const BATCH: u32 = 256;
-/// How long the loop sleeps when nothing wakes it.
-const IDLE: Duration = Duration::from_secs(5);
 
-/// Matches until told to stop.
-pub(super) async fn run(inner: Arc<Inner>) {
-    let mut passed = Passed::default();
-    while !inner.stop.is_cancelled() {
-        if let Err(error) = match_waiting(&inner, &mut passed).await {
-            inner.trouble("matching cannot reach the store", &error);
-        }
-        tokio::select! {
-            () = inner.stop.cancelled() => {}
-            () = inner.signals.matches.notified() => {}
-            () = tokio::time::sleep(IDLE) => {}
-        }
-    }
-}
-
-/// How far the events that wait for the first reading of their repository were passed over.
+/// The events that wait for the first reading of their repository, and how often that changed.
 #[derive(Debug, Default)]
-pub(crate) struct Passed {
-    until: u64,
-    n_waiting: u64,
+pub(super) struct View {
     unread: Unread,
+    number: u64,
 }
 
 /// Matches everything that waits, but for events whose repository no host ever read; those wait on.
 ///
 /// # Errors
 /// If the store fails; what was not committed is matched again.
-pub(crate) async fn match_waiting(inner: &Inner, passed: &mut Passed) -> Result<(), StoreError> {
-    let matched = match_rounds(inner, passed).await;
-    if matched.is_err() {
-        // What became due again was taken from the list, and is found among all that is due.
-        *passed = Passed::default();
-    }
-    matched
+pub(crate) async fn match_waiting(driver: &mut Driver) -> Result<(), StoreError> {
+    driver.handle(HostEvent::Nudged(Concern::Matching));
+    driver.until_quiet().await
 }
 
-async fn match_rounds(inner: &Inner, passed: &mut Passed) -> Result<(), StoreError> {
-    loop {
-        // A registration changes what events meet; it waits for the batch.
-        let registering = inner.registering.read().await;
-        let unread = inner.events_wait_for(inner.clock.now());
-        if unread != passed.unread {
-            *passed = Passed {
-                unread,
-                ..Passed::default()
-            };
-        }
-        match_again(inner, passed).await?;
-        let waiting = inner.store.unmatched(passed.until, BATCH).await?;
-        let Some(last) = waiting.last().map(|row| row.seq) else {
-            inner.set_backlog(passed.n_waiting);
-            return Ok(());
-        };
-        let n_waiting = count(waiting.len());
-        let n_matched = match_batch(inner, &passed.unread, waiting).await?;
-        drop(registering);
-        if passed.unread != Unread::default() {
-            passed.until = last;
-            passed.n_waiting += n_waiting - n_matched;
-        }
-        inner.set_backlog(inner.backlog().saturating_sub(n_matched));
+/// Matches one batch of the events behind `after`, which belongs to the view of that number.
+///
+/// # Errors
+/// If the store fails.
+pub(super) async fn round(
+    inner: &Inner,
+    view: &mut View,
+    after: u64,
+    number: u64,
+) -> Result<MatchedBatch, StoreError> {
+    // A registration changes what events meet; it waits for the batch.
+    let registering = inner.registering.read().await;
+    let unread = inner.events_wait_for(inner.clock.now());
+    if unread != view.unread {
+        view.unread = unread;
+        view.number += 1;
     }
+    let after = if number == view.number { after } else { 0 };
+    match_again(inner, &view.unread, after).await?;
+    let waiting = inner.store.unmatched(after, BATCH).await?;
+    let mut batch = MatchedBatch {
+        view: view.number,
+        last: waiting.last().map(|row| row.seq),
+        n_read: count(waiting.len()),
+        ..MatchedBatch::default()
+    };
+    if batch.last.is_some() {
+        (batch.n_matched, batch.n_admitted) = match_batch(inner, &view.unread, waiting).await?;
+    }
+    drop(registering);
+    inner.set_backlog(inner.backlog().saturating_sub(batch.n_matched));
+    Ok(batch)
 }
 
 /// Matches the events that became due again after they were passed over, one at a time: there are few.
-async fn match_again(inner: &Inner, passed: &Passed) -> Result<(), StoreError> {
+async fn match_again(inner: &Inner, unread: &Unread, passed: u64) -> Result<(), StoreError> {
     for id in inner.take_due_again() {
-        let is_passed = |row: &EventRow| row.matching == Matching::Due && row.seq <= passed.until;
-        if passed.until > 0
+        let is_passed = |row: &EventRow| row.matching == Matching::Due && row.seq <= passed;
+        if passed > 0
             && let Some(row) = inner.store.event(&id).await?.filter(is_passed)
         {
-            match_batch(inner, &passed.unread, vec![row]).await?;
+            let (_, n_admitted) = match_batch(inner, unread, vec![row]).await?;
+            if n_admitted > 0 {
+                inner.signals.claims.notify_one();
+            }
         }
     }
     Ok(())
 }
 
-/// Matches events, but for those that wait for their repository, and returns how many it matched.
+/// Matches events, but for those that wait for their repository; returns how many it matched, and how many triggers were
+/// admitted.
 async fn match_batch(
     inner: &Inner,
     unread: &Unread,
     mut waiting: Vec<EventRow>,
-) -> Result<u64, StoreError> {
+) -> Result<(u64, usize), StoreError> {
     waiting.retain(|row| !unread.concerns(&row.event));
     let mut matched = Vec::with_capacity(waiting.len());
     let mut n_wanted = 0;
@@ -126,15 +114,12 @@ async fn match_batch(
     };
     notice(&admissions);
     crate::failpoint::hit("M3");
-    if !admissions.is_empty() {
-        inner.signals.claims.notify_one();
-    }
     if n_wanted > 0 {
         inner.signals.facts.notify_one();
     }
     let n_matched = count(waiting.len());
     metrics::counter!("daemon_events_matched_total").increment(n_matched);
-    Ok(n_matched)
+    Ok((n_matched, admissions.len()))
 }
 
 fn count(n: usize) -> u64 {

@@ -1,4 +1,4 @@
-//! Upkeep: expired leases, expired activations, retention.
+//! What dead hosts and attempts left: expired leases, processes, work trees.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -16,34 +16,12 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Inner;
 use super::repos::Watched;
-use crate::config::Retention;
 
-/// How often leases and waiting activations are looked at.
-const SWEEP: Duration = Duration::from_secs(15);
-/// How many sweeps lie between two rounds of forgetting.
-const SWEEPS_PER_RETENTION: u32 = 240;
 /// How long it is waited for the removal of work trees, which git in one repository may hold up.
 pub(super) const CLEARING: Duration = Duration::from_secs(5);
-/// How long identities of events are kept.
-const IDENTITIES: jiff::SignedDuration = jiff::SignedDuration::from_hours(30 * 24);
 
-/// Keeps the store in order until told to stop.
-pub(super) async fn run(inner: Arc<Inner>) {
-    let mut sweeps = 0_u32;
-    loop {
-        tokio::select! {
-            () = inner.stop.cancelled() => return,
-            () = tokio::time::sleep(SWEEP) => {}
-        }
-        sweeps = sweeps.wrapping_add(1);
-        if let Err(error) = sweep(&inner, sweeps).await {
-            inner.trouble("upkeep cannot reach the store", &error);
-        }
-    }
-}
-
-async fn sweep(inner: &Arc<Inner>, sweeps: u32) -> Result<(), StoreError> {
-    take_back(inner).await?;
+/// Removes work trees that no run uses, and notes which children the kernel killed for want of memory.
+pub(super) async fn clear_strays(inner: &Arc<Inner>) {
     if !strays(&inner.home.worktrees(), &busy(inner)).is_empty() {
         clear_worktrees(inner, Instant::now() + CLEARING).await;
     }
@@ -53,49 +31,25 @@ async fn sweep(inner: &Arc<Inner>, sweeps: u32) -> Result<(), StoreError> {
             "kills for want of memory could not be noted"
         );
     }
-    let now = inner.clock.now();
-    let expired = inner.store.expire(now).await?;
-    if expired > 0 {
-        tracing::warn!(expired, "activations waited for a day and expired");
-    }
-    if sweeps % SWEEPS_PER_RETENTION == 1 {
-        let retain = inner.config().retain.clone();
-        let before = |retention: Retention| match retention {
-            Retention::For(period) => now - period.signed(),
-            Retention::Forever => jiff::Timestamp::UNIX_EPOCH,
-        };
-        inner
-            .store
-            .retain(
-                before(retain.payloads),
-                now - IDENTITIES,
-                before(retain.ticks),
-            )
-            .await?;
-        if let Retention::For(_) = retain.runs {
-            crate::runs::forget(inner, before(retain.runs)).await?;
-        }
-        // The first round comes soon after the repositories were read, which takes more memory than their daemons keep.
-        daemon_process::return_freed_memory();
-    }
-    Ok(())
 }
 
 /// Ends what is left of attempts whose host or lease is gone, then takes them back.
-pub(super) async fn take_back(inner: &Inner) -> Result<(), StoreError> {
+///
+/// Returns how many were taken back.
+pub(super) async fn take_back(inner: &Inner) -> Result<usize, StoreError> {
     let now = inner.clock.now();
     let left = inner.store.reclaimable(inner.epoch, now).await?;
     if left.is_empty() {
-        return Ok(());
+        return Ok(0);
     }
     for activation in &left {
         end_remains(inner, activation).await?;
     }
-    for taken in inner.store.reclaim(inner.epoch, now).await? {
+    let taken_back = inner.store.reclaim(inner.epoch, now).await?;
+    for taken in &taken_back {
         tracing::warn!(activation = %taken.id, state = taken.state.as_str(), "an attempt was taken back");
     }
-    inner.signals.claims.notify_one();
-    Ok(())
+    Ok(taken_back.len())
 }
 
 /// Ends the process tree of an attempt; its work tree is among those that no run works in.
@@ -165,7 +119,7 @@ fn remove_recorded(inner: &Inner, repo: &Watched, below: &Path, runtime: &Handle
     }
 }
 
-/// Reports whether a record without a directory is of an attempt of this home that nobody works on: hosts of other homes
+/// Reports whether a record without a directory is of an attempt of this home that no run works on: hosts of other homes
 /// may be making work trees of the same repository.
 async fn is_cut_off(inner: &Inner, name: &OsStr) -> bool {
     let id = name.to_str().and_then(|name| name.rsplit_once('-'));
@@ -173,7 +127,7 @@ async fn is_cut_off(inner: &Inner, name: &OsStr) -> bool {
         return false;
     };
     let is_leased = inner.leases().iter().any(|(leased, _)| *leased == id);
-    // A store that fails is told of where it matters more.
+    // A failure of the store is logged by the operations that depend on it.
     !is_leased && matches!(inner.store.activation(&id).await, Ok(Some(_)))
 }
 
@@ -200,7 +154,7 @@ fn busy(inner: &Inner) -> BTreeSet<PathBuf> {
         .collect()
 }
 
-/// Lists what lies among the work trees and belongs to none that is busy.
+/// Lists the entries of the directory of work trees that belong to no busy one.
 fn strays(below: &Path, busy: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(below) else {
         return Vec::new();
@@ -209,7 +163,7 @@ fn strays(below: &Path, busy: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
     paths.filter(|path| !is_busy(path, busy)).collect()
 }
 
-/// Reports whether a path is a busy work tree, or a file of git's beside one.
+/// Reports whether a path is a busy work tree, or a file that git keeps next to one.
 fn is_busy(path: &Path, busy: &BTreeSet<PathBuf>) -> bool {
     let name = path.file_name().and_then(OsStr::to_str);
     let tree = name.and_then(|name| name.split('.').next());

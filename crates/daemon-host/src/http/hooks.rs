@@ -11,6 +11,7 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, Response, StatusCode};
+use daemon_dispatch::{SenderReply, reply_to_sender};
 use daemon_event::Source;
 use daemon_ingest::{Challenge, Delivery, Headers, Malformed, WebhookSource};
 use daemon_store::{Accepted, Freshness, Matching, NewEvent, StoreError};
@@ -299,11 +300,11 @@ impl Hooks {
         let mut storing = self.admit.accept(events);
         let stored = tokio::time::timeout(COMMIT_TIME, &mut storing).await;
         let is_late = stored.is_err();
-        let response = stored.map_or_else(|_| answer::unavailable(SLOW), acknowledged);
+        let response = answered(reply_to_sender(stored.ok()));
         reply.send(response).unwrap_or_default();
         if is_late {
             // A failure is logged; the sender was asked to come again.
-            drop(acknowledged(storing.await));
+            drop(answered(reply_to_sender(Some(storing.await))));
         }
         Some(room)
     }
@@ -318,14 +319,15 @@ impl Hooks {
 
 const SLOW: &str = "the store is slow";
 
-fn acknowledged(stored: Result<Vec<Accepted>, StoreError>) -> Response<Body> {
-    match stored {
-        Ok(accepted) => acknowledge(&accepted),
-        Err(error) => {
+fn answered(reply: SenderReply<Vec<Accepted>, StoreError>) -> Response<Body> {
+    match reply {
+        SenderReply::Acknowledge(accepted) => acknowledge(&accepted),
+        SenderReply::Failed(error) => {
             let error = crate::ops::chain(&error);
             tracing::error!(error, "a webhook could not be stored");
             answer::unavailable("the store cannot be written")
         }
+        SenderReply::Slow => answer::unavailable(SLOW),
     }
 }
 

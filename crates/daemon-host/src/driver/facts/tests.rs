@@ -114,9 +114,7 @@ impl Rig {
         let event = fired.event(self.begin).unwrap();
         let new = crate::intake::new_event(event, daemon_store::Matching::Due);
         let accepted = self.store.accept(vec![new]).await.unwrap();
-        matching::match_waiting(&self.inner, &mut matching::Passed::default())
-            .await
-            .unwrap();
+        self.inner.match_events().await.unwrap();
         accepted[0].id.clone()
     }
 

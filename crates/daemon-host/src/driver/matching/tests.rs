@@ -3,8 +3,11 @@ use daemon_event::{Enrichment, RepoName, Source};
 use daemon_store::{Accepted, Activations as _, Events as _, Matching, Query};
 use serde_json::{Value, json};
 
-use super::{Passed, match_waiting};
+use daemon_dispatch::Concern;
+
+use super::match_waiting;
 use crate::driver::RepoState;
+use crate::driver::dispatch::Driver;
 use crate::driver::facts::tests::Rig;
 use crate::fire::FiredEvent;
 use crate::random;
@@ -36,15 +39,15 @@ async fn an_event_due_again_is_matched_while_another_repository_is_unread() {
     unread.never_read_since = Some(random::now());
     let other = "o/unread".parse().unwrap();
     rig.inner.state().repos.insert(other, unread);
-    let mut passed = Passed::default();
+    let mut driver = Driver::new(&rig.inner, &[Concern::Matching]);
     let [(_, _, merge), (_, _, closed)] = merged("a1");
     let first = report(&rig, (Source::Git, "merge"), &merge).await;
-    match_waiting(&rig.inner, &mut passed).await.unwrap();
+    match_waiting(&mut driver).await.unwrap();
     assert_eq!(rig.woken(&first[0].id).await, ["merged"]);
 
     let second = report(&rig, (Source::Github, "pull_request"), &closed).await;
     assert_eq!(second[0].id, first[0].id);
-    match_waiting(&rig.inner, &mut passed).await.unwrap();
+    match_waiting(&mut driver).await.unwrap();
     assert_eq!(rig.woken(&first[0].id).await, ["merged", "labelled"]);
 }
 
@@ -102,16 +105,16 @@ async fn an_activation_is_about_what_matched_whichever_report_came_first() {
         ([0, 1], true, [about("labelled"), by_git]),
     ] {
         let rig = Rig::new(&daemons, Vec::new());
-        let mut passed = Passed::default();
+        let mut driver = Driver::new(&rig.inner, &[Concern::Matching]);
         let reports = merged("a1");
         for place in order {
             let (source, kind, body) = &reports[place];
             report(&rig, (*source, kind), body).await;
             if is_matched_between {
-                match_waiting(&rig.inner, &mut passed).await.unwrap();
+                match_waiting(&mut driver).await.unwrap();
             }
         }
-        match_waiting(&rig.inner, &mut passed).await.unwrap();
+        match_waiting(&mut driver).await.unwrap();
         assert_eq!(
             subjects(&rig).await,
             expected,
@@ -135,7 +138,7 @@ async fn events_of_an_unread_repository_are_counted_as_waiting() {
     unread.never_read_since = Some(random::now());
     let other: RepoName = "o/unread".parse().unwrap();
     rig.inner.state().repos.insert(other.clone(), unread);
-    let mut passed = Passed::default();
+    let mut driver = Driver::new(&rig.inner, &[Concern::Matching]);
     for n in 0..300 {
         let repo = match n % 3 {
             0 => "o/r",
@@ -143,22 +146,22 @@ async fn events_of_an_unread_repository_are_counted_as_waiting() {
         };
         report(&rig, (Source::Github, "push"), &pushed(repo, n)).await;
         if n % 50 == 0 {
-            match_waiting(&rig.inner, &mut passed).await.unwrap();
+            match_waiting(&mut driver).await.unwrap();
         }
     }
-    match_waiting(&rig.inner, &mut passed).await.unwrap();
+    match_waiting(&mut driver).await.unwrap();
     assert_eq!(rig.inner.backlog(), 200);
     // What repeats an event changes nothing, and neither does another report of one.
     report(&rig, (Source::Github, "push"), &pushed("o/r", 0)).await;
     assert_eq!(rig.inner.take_due_again(), []);
     let again = report(&rig, (Source::Git, "push"), &pushed("o/r", 0)).await;
     report(&rig, (Source::Git, "push"), &pushed("o/unread", 1)).await;
-    match_waiting(&rig.inner, &mut passed).await.unwrap();
+    match_waiting(&mut driver).await.unwrap();
     assert_eq!(rig.inner.backlog(), 200);
     let matched = rig.store.event(&again[0].id).await.unwrap().unwrap();
     assert_eq!(matched.matching, Matching::Done);
 
     rig.inner.state().repos.remove(&other);
-    match_waiting(&rig.inner, &mut passed).await.unwrap();
+    match_waiting(&mut driver).await.unwrap();
     assert_eq!(rig.inner.backlog(), 0);
 }

@@ -1,0 +1,98 @@
+//! When ready activations are claimed, and how many.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::disk::{DISK_LOOK, DiskSpace, DiskWatch};
+use crate::effect::HostEffect;
+use crate::now::Now;
+use crate::settings::Settings;
+use crate::turn::Turn;
+
+/// How long nothing is claimed unless something wakes the dispatcher.
+const IDLE: Duration = Duration::from_secs(15);
+/// How long nothing is claimed after the store failed.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub(crate) struct Claims {
+    pub(crate) turn: Turn,
+    waits_for_disk: bool,
+    /// The end of the pause after a crash loop.
+    paused_until: Duration,
+    n_executed: u32,
+}
+
+impl Claims {
+    pub(crate) fn new(now: Now) -> Self {
+        Self {
+            turn: Turn::at(now.since_boot),
+            waits_for_disk: false,
+            paused_until: Duration::ZERO,
+            n_executed: 0,
+        }
+    }
+
+    pub(crate) fn pause_until(&mut self, deadline: Duration) {
+        self.paused_until = deadline;
+    }
+
+    /// Reports whether something is executed, or may be once a claim that is under way is answered.
+    pub(crate) fn is_executing(&self) -> bool {
+        self.n_executed > 0 || self.turn.deadline().is_none()
+    }
+
+    pub(crate) fn act(
+        &mut self,
+        settings: &Settings,
+        disk: &mut DiskWatch,
+        now: Now,
+        effects: &mut Vec<HostEffect>,
+    ) {
+        if !self.turn.is_due(now) {
+            return;
+        }
+        self.turn.begin();
+        if now.since_boot < self.paused_until {
+            return self.turn.rest_until(self.paused_until);
+        }
+        match disk.fresh(now) {
+            // A claim must not rely on a reading from before the disk filled up.
+            None => {
+                self.waits_for_disk = true;
+                disk.read(effects);
+            }
+            Some(DiskSpace::Enough) if self.n_executed < settings.limits.host_slots => {
+                effects.push(HostEffect::Claim(settings.claim_request(now.wall)));
+            }
+            Some(DiskSpace::Enough) => effects.push(HostEffect::FindNextClaim),
+            Some(_) => self.turn.rest_until(now.after(DISK_LOOK)),
+        }
+    }
+
+    pub(crate) fn disk_was_read(&mut self) {
+        if std::mem::take(&mut self.waits_for_disk) {
+            self.turn.again();
+        }
+    }
+
+    pub(crate) fn begun(&mut self) {
+        self.n_executed += 1;
+        self.turn.again();
+    }
+
+    pub(crate) fn ended(&mut self) {
+        self.n_executed = self.n_executed.saturating_sub(1);
+        self.turn.nudge();
+    }
+
+    pub(crate) fn rest(&mut self, next: Option<Timestamp>, now: Now) {
+        self.turn.rest_until(now.until(next, IDLE));
+    }
+
+    pub(crate) fn failed(&mut self, now: Now) {
+        self.waits_for_disk = false;
+        self.turn.rest_until(now.after(AFTER_FAILURE));
+    }
+}

@@ -1,0 +1,264 @@
+//! The driver of the dispatcher: hands it what happens, and has its effects performed.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use daemon_dispatch::{
+    ClaimLimits, Concern, Dispatcher, HostEffect, HostEvent, Now, Retentions, Settings,
+};
+use daemon_engine::{Activation, RunLease};
+use daemon_event::ActivationId;
+use daemon_provider::StopReason;
+use daemon_store::StoreError;
+use tokio::task::{JoinError, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::Inner;
+use super::effects::{Done, Performer, space_read};
+use crate::config::{Config, Retention};
+use crate::defect::guarded;
+
+/// What a stopped host leaves to the dispatcher: everything but watching the disk begins after the first readings.
+const AFTER_READING: [Concern; 5] = [
+    Concern::Claims,
+    Concern::Leases,
+    Concern::Matching,
+    Concern::Outputs,
+    Concern::Sweeps,
+];
+
+/// Runs the dispatcher of a host until it was told to stop and its runs have ended; it watches the disk alone until
+/// `begin` is cancelled.
+pub(super) async fn run(inner: Arc<Inner>, begin: CancellationToken) {
+    let mut driver = Driver::new(&inner, &[Concern::Disk]);
+    if let Some(left) = inner.claims_pause() {
+        driver.pause_claims(left);
+    }
+    driver.handle(HostEvent::Time);
+    let (mut has_begun, mut is_stopping) = (false, false);
+    while !driver.is_finished() {
+        let signals = &inner.signals;
+        let event = tokio::select! {
+            () = inner.stop.cancelled(), if !is_stopping => {
+                is_stopping = true;
+                HostEvent::StopRequested
+            }
+            () = begin.cancelled(), if !has_begun => {
+                has_begun = true;
+                HostEvent::Began(AFTER_READING.to_vec())
+            }
+            () = signals.claims.notified() => HostEvent::Nudged(Concern::Claims),
+            () = signals.matches.notified() => HostEvent::Nudged(Concern::Matching),
+            () = signals.outputs.notified() => HostEvent::Nudged(Concern::Outputs),
+            event = driver.next() => event,
+        };
+        driver.handle(event);
+    }
+}
+
+/// A dispatcher with what performs its effects.
+pub(crate) struct Driver {
+    inner: Arc<Inner>,
+    dispatcher: Dispatcher,
+    performer: Performer,
+    /// The configuration that the dispatcher decides by.
+    generation: u64,
+    /// The provider of what is executed, instead of the configured one.
+    provider: Option<String>,
+    /// Results of effects that were performed at once.
+    ready: VecDeque<HostEvent>,
+    effects: JoinSet<Done>,
+    attempts: JoinSet<(ActivationId, RunLease, Option<StoreError>)>,
+    /// The newest failure of the store, for callers that do not try again.
+    failure: Option<StoreError>,
+}
+
+impl Driver {
+    /// Makes a driver of some concerns.
+    pub(crate) fn new(inner: &Arc<Inner>, concerns: &[Concern]) -> Self {
+        let runtime = inner.runtime();
+        let settings = settings(inner, &runtime.config);
+        Self {
+            dispatcher: Dispatcher::new(settings, concerns, now(inner)),
+            performer: Performer::new(inner),
+            inner: Arc::clone(inner),
+            generation: runtime.generation,
+            provider: None,
+            ready: VecDeque::new(),
+            effects: JoinSet::new(),
+            attempts: JoinSet::new(),
+            failure: None,
+        }
+    }
+
+    /// Has everything executed by one provider.
+    pub(crate) fn with_provider(mut self, provider: Option<&str>) -> Self {
+        self.provider = provider.map(str::to_owned);
+        self
+    }
+
+    fn pause_claims(&mut self, left: Duration) {
+        let until = self.inner.clock.since_boot() + left;
+        self.dispatcher.pause_claims(until);
+    }
+
+    /// Hands an event to the dispatcher, and begins what it decides.
+    pub(crate) fn handle(&mut self, event: HostEvent) {
+        let mut effects = Vec::new();
+        let now = now(&self.inner);
+        let runtime = self.inner.runtime();
+        if runtime.generation != self.generation {
+            self.generation = runtime.generation;
+            let settings = Box::new(settings(&self.inner, &runtime.config));
+            self.dispatcher
+                .handle(HostEvent::Configured(settings), now, &mut effects);
+        }
+        self.dispatcher.handle(event, now, &mut effects);
+        for effect in effects {
+            self.begin(effect);
+        }
+    }
+
+    /// Waits for the next thing that happens to what is under way; cancelling it loses nothing.
+    pub(crate) async fn next(&mut self) -> HostEvent {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return event;
+            }
+            let wait = self.wait();
+            let asleep = async {
+                match wait {
+                    Some(wait) => tokio::time::sleep(wait).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let event = tokio::select! {
+                Some(done) = self.effects.join_next() => self.done(done),
+                Some(ended) = self.attempts.join_next() => self.ended(ended),
+                () = asleep => Some(HostEvent::Time),
+            };
+            if let Some(event) = event {
+                return event;
+            }
+        }
+    }
+
+    /// Returns how long the dispatcher has nothing to do unless something happens.
+    pub(crate) fn wait(&self) -> Option<Duration> {
+        let deadline = self.dispatcher.next_deadline()?;
+        Some(deadline.saturating_sub(self.inner.clock.since_boot()))
+    }
+
+    /// Works until nothing is under way.
+    ///
+    /// # Errors
+    /// If the store failed meanwhile.
+    pub(crate) async fn until_quiet(&mut self) -> Result<(), StoreError> {
+        while self.is_busy() {
+            let event = self.next().await;
+            self.handle(event);
+        }
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn is_busy(&self) -> bool {
+        !(self.ready.is_empty() && self.effects.is_empty() && self.attempts.is_empty())
+    }
+
+    fn is_finished(&self) -> bool {
+        self.dispatcher.is_finished() && !self.is_busy()
+    }
+
+    fn begin(&mut self, effect: HostEffect) {
+        match effect {
+            HostEffect::ReadDisk => self.ready.push_back(space_read(&self.performer)),
+            HostEffect::Execute(activation) => self.execute(*activation),
+            HostEffect::StopUnleased(id) => self.inner.stop_run(&id, StopReason::LostLease),
+            HostEffect::StopRuns => self.inner.stop_runs(StopReason::AgentStop),
+            HostEffect::AbandonRuns => {
+                tracing::warn!("runs did not end in time; the next start takes them back");
+                self.attempts.abort_all();
+            }
+            HostEffect::GiveUp => self.inner.broken.cancel(),
+            HostEffect::NoteBacklog(waiting) => self.inner.set_backlog(waiting),
+            HostEffect::Reserve(reserve) => self.performer.keep_reserve(reserve),
+            HostEffect::SpaceChanged(_) => self.performer.space_changed(),
+            effect => {
+                let performer = self.performer.clone();
+                self.effects.spawn(performer.perform(effect));
+            }
+        }
+    }
+
+    fn execute(&mut self, activation: Activation) {
+        let (inner, provider) = (Arc::clone(&self.inner), self.provider.clone());
+        self.attempts.spawn(async move {
+            let (id, lease) = (activation.id.clone(), activation.run_lease);
+            let work = crate::execute::attempt(&inner, activation, provider.as_deref());
+            let failure = match guarded(Box::pin(work)).await {
+                Ok(Ok(_)) => None,
+                Ok(Err(error)) => {
+                    let chain = crate::ops::chain(&error);
+                    tracing::error!(activation = %id, error = %chain, "an attempt could not be ended");
+                    Some(error)
+                }
+                // What panics outside of the work of an attempt cannot commit its end.
+                Err(defect) => {
+                    tracing::error!(activation = %id, %defect, "the end of an attempt panicked; its lease will expire");
+                    None
+                }
+            };
+            inner.signals.ended.notify_waiters();
+            (id, lease, failure)
+        });
+    }
+
+    fn done(&mut self, done: Result<Done, JoinError>) -> Option<HostEvent> {
+        // An effect catches its own panics, and none is ever aborted.
+        let Done { event, failure } = done.expect("an effect reports its result");
+        self.failure = failure.or(self.failure.take());
+        Some(event)
+    }
+
+    fn ended(
+        &mut self,
+        ended: Result<(ActivationId, RunLease, Option<StoreError>), JoinError>,
+    ) -> Option<HostEvent> {
+        // What was abandoned is taken back by the next host, and nothing waits for it here.
+        let (id, lease, failure) = ended.ok()?;
+        self.failure = failure.or(self.failure.take());
+        Some(HostEvent::AttemptEnded(id, lease))
+    }
+}
+
+fn now(inner: &Inner) -> Now {
+    Now {
+        wall: inner.clock.now(),
+        since_boot: inner.clock.since_boot(),
+    }
+}
+
+/// Returns what the configuration says to a dispatcher.
+pub(super) fn settings(inner: &Inner, config: &Config) -> Settings {
+    let kept = |retention: Retention| match retention {
+        Retention::For(period) => Some(period.signed()),
+        Retention::Forever => None,
+    };
+    Settings {
+        epoch: inner.epoch,
+        limits: ClaimLimits {
+            host_slots: config.limits.host,
+            daemon_slots: config.limits.daemon,
+            rates: config.limits.rates(),
+            day_usd: config.budget.day_usd,
+        },
+        drain: config.host.drain.unsigned(),
+        kept: Retentions {
+            payloads: kept(config.retain.payloads),
+            ticks: kept(config.retain.ticks),
+            runs: kept(config.retain.runs),
+        },
+        surfaces: inner.runtime().parts.surfaces.keys().cloned().collect(),
+    }
+}

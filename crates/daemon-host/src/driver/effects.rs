@@ -1,0 +1,256 @@
+//! The effects of the dispatcher on stores, surfaces and the home.
+
+use std::sync::{Arc, Mutex};
+
+use daemon_dispatch::{Concern, HostEffect, HostEvent, Reserve};
+use daemon_engine::{Output, OutputKey, Settlement, SurfaceError, SurfaceErrorKind};
+use daemon_store::{ClaimRequest, StoreError};
+
+use super::matching::View;
+use super::{Inner, matching, upkeep};
+use crate::defect::guarded;
+use crate::disk::{self, Space};
+use crate::failpoint;
+use crate::random;
+
+/// The result of an effect.
+#[derive(Debug)]
+pub(super) struct Done {
+    pub(super) event: HostEvent,
+    /// The failure behind the event, if the store failed.
+    pub(super) failure: Option<StoreError>,
+}
+
+/// Performs effects; its clones share what they remember.
+#[derive(Clone)]
+pub(super) struct Performer {
+    inner: Arc<Inner>,
+    /// Which events wait for the first reading of their repository.
+    view: Arc<tokio::sync::Mutex<View>>,
+    /// The newest reading of the disk.
+    space: Arc<Mutex<Space>>,
+}
+
+/// Examines the disk.
+pub(super) fn space_read(performer: &Performer) -> HostEvent {
+    let space = performer.inner.space();
+    *performer.space.lock().expect("no holder panics") = space;
+    HostEvent::SpaceRead(space.word())
+}
+
+impl Performer {
+    pub(super) fn new(inner: &Arc<Inner>) -> Self {
+        Self {
+            inner: Arc::clone(inner),
+            view: Arc::default(),
+            space: Arc::new(Mutex::new(Space::Enough { free: disk::LOW })),
+        }
+    }
+
+    pub(super) fn keep_reserve(&self, reserve: Reserve) {
+        let home = self.inner.home.root();
+        match reserve {
+            Reserve::SetAside => {
+                if let Err(error) = disk::set_aside(home) {
+                    tracing::debug!(%error, "no reserve could be set aside");
+                }
+            }
+            Reserve::GiveUp => disk::give_up_reserve(home),
+        }
+    }
+
+    /// Wakes what waits for room outside the dispatcher.
+    pub(super) fn space_changed(&self) {
+        let space = *self.space.lock().expect("no holder panics");
+        match space.pause() {
+            Some(why) => tracing::warn!("the disk of the home: {why}"),
+            None => tracing::info!("the disk of the home has room again"),
+        }
+        self.inner.signals.ticks.notify_one();
+        self.inner.signals.repos.notify_waiters();
+    }
+
+    /// Performs an effect, and reports a failure of the store or a panic as its result.
+    pub(super) async fn perform(self, effect: HostEffect) -> Done {
+        let concern = effect.concern().expect("the driver performs the others");
+        match guarded(Box::pin(self.performed(effect))).await {
+            Ok(Ok(event)) => Done {
+                event,
+                failure: None,
+            },
+            Ok(Err(error)) => self.failed(concern, error),
+            Err(defect) => {
+                let name = name(concern);
+                tracing::error!(%defect, "the loop of {name} panicked; it begins again");
+                self.inner.note_defect(name);
+                Done {
+                    event: HostEvent::Panicked(concern),
+                    failure: None,
+                }
+            }
+        }
+    }
+
+    fn failed(&self, concern: Concern, error: StoreError) -> Done {
+        match concern {
+            // They are renewed five times before one ends.
+            Concern::Leases => tracing::warn!(%error, "leases could not be renewed"),
+            Concern::Claims => self.inner.trouble("claims cannot reach the store", &error),
+            Concern::Matching => self
+                .inner
+                .trouble("matching cannot reach the store", &error),
+            Concern::Outputs => self
+                .inner
+                .trouble("the outbox cannot reach the store", &error),
+            Concern::Sweeps => self.inner.trouble("upkeep cannot reach the store", &error),
+            Concern::Disk => {}
+        }
+        let event = match error {
+            StoreError::Broken { .. } => HostEvent::StoreBroken(concern),
+            _ => HostEvent::StoreFailed(concern),
+        };
+        Done {
+            event,
+            failure: (concern != Concern::Leases).then_some(error),
+        }
+    }
+
+    async fn performed(&self, effect: HostEffect) -> Result<HostEvent, StoreError> {
+        let (inner, store) = (&self.inner, &self.inner.store);
+        let now = inner.clock.now();
+        Ok(match effect {
+            HostEffect::Claim(request) => {
+                // What is claimed while ticks are recorded would take the processor from them.
+                drop(inner.recording.lock().await);
+                // The lease begins with the claim, not with the wait for the ticks.
+                let waited = inner.clock.now().duration_since(request.now);
+                let claimed = store
+                    .claim(&ClaimRequest {
+                        now: request.now + waited,
+                        lease_until: request.lease_until + waited,
+                        ..request
+                    })
+                    .await?;
+                if claimed.is_some() {
+                    failpoint::hit("R1");
+                }
+                HostEvent::Claimed(claimed.map(Box::new))
+            }
+            HostEffect::FindNextClaim => HostEvent::NextClaim(store.next_claim_at(now).await?),
+            HostEffect::Renew { leases, until } => HostEvent::Renewed {
+                lost: store.renew(leases, until).await?,
+            },
+            HostEffect::Match { after, view } => {
+                let mut seen = self.view.lock().await;
+                HostEvent::Matched(matching::round(inner, &mut seen, after, view).await?)
+            }
+            HostEffect::FindDueOutputs { limit } => {
+                HostEvent::OutputsDue(store.due_outputs(now, limit).await?)
+            }
+            HostEffect::FindNextOutput => HostEvent::NextOutput(store.next_output_at(now).await?),
+            HostEffect::BeginSend(key) => self.begin_send(&key).await?,
+            HostEffect::Send(output) => self.send(&output).await,
+            HostEffect::LookUp(output) => self.look_up(&output).await,
+            HostEffect::Settle(key, settlement) => self.settle(&key, settlement).await?,
+            HostEffect::TakeBack(_) => HostEvent::TakenBack(upkeep::take_back(inner).await?),
+            HostEffect::ClearStrays => {
+                upkeep::clear_strays(inner).await;
+                HostEvent::StraysCleared
+            }
+            HostEffect::Expire => {
+                let expired = store.expire(now).await?;
+                if expired > 0 {
+                    tracing::warn!(expired, "activations waited for a day and expired");
+                }
+                HostEvent::Expired
+            }
+            HostEffect::Forget {
+                payloads,
+                identities,
+                ticks,
+                runs,
+            } => {
+                store.retain(payloads, identities, ticks).await?;
+                if let Some(before) = runs {
+                    crate::runs::forget(inner, before).await?;
+                }
+                // The first round comes soon after the repositories were read, which takes more memory than their
+                // daemons keep.
+                daemon_process::return_freed_memory();
+                HostEvent::Forgotten
+            }
+            other => unreachable!("the driver performs {other:?} itself"),
+        })
+    }
+
+    async fn begin_send(&self, key: &OutputKey) -> Result<HostEvent, StoreError> {
+        failpoint::hit("O1");
+        match self.inner.store.begin_send(key).await {
+            Ok(()) => {
+                failpoint::hit("O2");
+                Ok(HostEvent::SendBegun)
+            }
+            // Its activation was cancelled since it was read.
+            Err(StoreError::Conflict { .. }) => Ok(HostEvent::SettledBefore),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn send(&self, output: &Output) -> HostEvent {
+        let sent = match self.inner.surface(&output.surface) {
+            Some(surface) => surface.deliver(output).await,
+            None => Err(unconfigured(output)),
+        };
+        failpoint::hit("O4");
+        HostEvent::Sent(sent, random::jitter())
+    }
+
+    async fn look_up(&self, output: &Output) -> HostEvent {
+        failpoint::hit("O1");
+        let found = match self.inner.surface(&output.surface) {
+            Some(surface) => surface.find(output).await,
+            None => Err(unconfigured(output)),
+        };
+        HostEvent::LookedUp(found, random::jitter())
+    }
+
+    async fn settle(
+        &self,
+        key: &OutputKey,
+        settlement: Settlement,
+    ) -> Result<HostEvent, StoreError> {
+        let settled = match self.inner.store.settle(key, settlement).await {
+            Ok(settled) => settled,
+            // An earlier try was stored though it failed, or the activation was cancelled.
+            Err(StoreError::Conflict { .. }) => return Ok(HostEvent::SettledBefore),
+            Err(error) => return Err(error),
+        };
+        failpoint::hit("O5");
+        tracing::info!(
+            output = %settled.key, activation = %settled.activation, state = settled.state.as_str(),
+            target = settled.target, "output"
+        );
+        if settled.state.is_settled() {
+            self.inner.signals.ended.notify_waiters();
+        }
+        Ok(HostEvent::Settled(Box::new(settled)))
+    }
+}
+
+/// A reload may take a surface away between the decision and the delivery.
+fn unconfigured(output: &Output) -> SurfaceError {
+    let message = format!("no surface `{}` is configured", output.surface);
+    SurfaceError::new(SurfaceErrorKind::Refused, message)
+}
+
+/// Names a concern as readiness and the log name it.
+fn name(concern: Concern) -> &'static str {
+    match concern {
+        Concern::Disk => "disk",
+        Concern::Claims => "claims",
+        Concern::Leases => "leases",
+        Concern::Matching => "matching",
+        Concern::Outputs => "outbox",
+        Concern::Sweeps => "upkeep",
+    }
+}
