@@ -35,6 +35,9 @@ usage: cargo xtask TASK
                        the events of a day
   simulate --replays N
                        simulate N seeds twice and compare their traces
+  simulate --host [--seeds N] [--seed S] [--replays N] [--threads T]
+                       simulate N seeds of a host with faults, checked by an oracle, and
+                       the faults that its oracle must find
   simulate --calendar N
                        compare N next occurrences with a slow calendar in every zone
   inspector            list and call the tools of `daemon-run mcp` with MCP clients from
@@ -146,6 +149,7 @@ fn are_flags(args: &[&str]) -> bool {
         [flag, number] => FLAGS.contains(flag) && number.parse::<u64>().is_ok(),
         _ => false,
     };
+    let args = args.strip_prefix(&["--host"]).unwrap_or(args);
     args.chunks(2).all(is_pair)
 }
 
@@ -225,6 +229,12 @@ mod tests {
                 "--seeds".to_owned(),
                 "7".to_owned()
             ]))
+        );
+        assert_eq!(
+            parse("simulate --host --seed 7"),
+            Ok(TaskCommand::Simulate(
+                ["--host", "--seed", "7"].map(str::to_owned).to_vec()
+            ))
         );
     }
 

@@ -8,8 +8,9 @@ use anyhow::Result;
 use crate::shell;
 
 /// The simulator's part of the night tier.
-const NIGHT: [&[&str]; 3] = [
+const NIGHT: [&[&str]; 4] = [
     &["--seeds", "10000"],
+    &["--host", "--seeds", "10000"],
     &["--replays", "1000"],
     &["--calendar", "1000000"],
 ];

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::disk::{DISK_LOOK, DiskSpace, DiskWatch};
+use crate::disk::{DISK_LOOK, DiskSpace, SpaceWatch};
 use crate::effect::HostEffect;
 use crate::now::Now;
 use crate::settings::Settings;
@@ -46,7 +46,7 @@ impl Claims {
     pub(crate) fn act(
         &mut self,
         settings: &Settings,
-        disk: &mut DiskWatch,
+        disk: &mut SpaceWatch,
         now: Now,
         effects: &mut Vec<HostEffect>,
     ) {

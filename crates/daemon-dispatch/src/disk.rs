@@ -27,7 +27,7 @@ pub enum DiskSpace {
 }
 
 #[derive(Debug)]
-pub(crate) struct DiskWatch {
+pub(crate) struct SpaceWatch {
     pub(crate) turn: Turn,
     /// The newest reading that was reported as a change.
     reported: DiskSpace,
@@ -35,7 +35,7 @@ pub(crate) struct DiskWatch {
     newest: Option<(DiskSpace, Duration)>,
 }
 
-impl DiskWatch {
+impl SpaceWatch {
     pub(crate) fn new(now: Now) -> Self {
         Self {
             turn: Turn::at(now.since_boot),

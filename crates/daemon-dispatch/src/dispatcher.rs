@@ -6,7 +6,7 @@ use std::time::Duration;
 use daemon_engine::{Activation, Output};
 
 use crate::claims::Claims;
-use crate::disk::{DiskSpace, DiskWatch};
+use crate::disk::{DiskSpace, SpaceWatch};
 use crate::effect::HostEffect;
 use crate::event::HostEvent;
 use crate::leases::Leases;
@@ -14,7 +14,7 @@ use crate::matching::MatchProgress;
 use crate::now::Now;
 use crate::outputs::OutputQueue;
 use crate::settings::Settings;
-use crate::stopping::Stopping;
+use crate::stopping::StopProgress;
 use crate::sweeps::Sweeps;
 use crate::turn::{Concern, Turn};
 
@@ -26,8 +26,8 @@ const AFTER_PANIC: Duration = Duration::from_secs(1);
 pub struct Dispatcher {
     settings: Settings,
     active: BTreeSet<Concern>,
-    stopping: Stopping,
-    disk: DiskWatch,
+    stopping: StopProgress,
+    disk: SpaceWatch,
     claims: Claims,
     leases: Leases,
     matching: MatchProgress,
@@ -41,8 +41,8 @@ impl Dispatcher {
         Self {
             settings,
             active: concerns.iter().copied().collect(),
-            stopping: Stopping::No,
-            disk: DiskWatch::new(now),
+            stopping: StopProgress::No,
+            disk: SpaceWatch::new(now),
             claims: Claims::new(now),
             leases: Leases::new(now),
             matching: MatchProgress::new(now),
@@ -72,7 +72,7 @@ impl Dispatcher {
 
     /// Reports whether the host was asked to stop and executes nothing any more.
     pub fn is_finished(&self) -> bool {
-        self.stopping == Stopping::Done
+        self.stopping == StopProgress::Done
     }
 
     fn take(&mut self, event: HostEvent, now: Now, effects: &mut Vec<HostEffect>) {
@@ -185,7 +185,7 @@ impl Dispatcher {
     }
 
     fn is_active(&self, concern: Concern) -> bool {
-        let is_running = self.stopping == Stopping::No || concern == Concern::Leases;
+        let is_running = self.stopping == StopProgress::No || concern == Concern::Leases;
         is_running && self.active.contains(&concern)
     }
 

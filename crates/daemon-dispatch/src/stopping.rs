@@ -12,7 +12,7 @@ const LAST: Duration = Duration::from_secs(10);
 
 /// How far a host has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stopping {
+pub(crate) enum StopProgress {
     /// It was not asked to.
     No,
     /// Runs go on until the deadline.
@@ -23,7 +23,7 @@ pub(crate) enum Stopping {
     Done,
 }
 
-impl Stopping {
+impl StopProgress {
     pub(crate) fn begin(&mut self, drain: Duration, now: Now) {
         if *self == Self::No {
             *self = Self::Draining(now.after(drain.saturating_sub(FOR_STOPPING)));

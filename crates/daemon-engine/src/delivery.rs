@@ -107,7 +107,7 @@ pub fn after_send(
             SurfaceErrorKind::Retryable => {
                 retried(output, OutputState::Planned, &error, now, jitter)
             }
-            // Even after a day: it may have landed, and only a look-up can tell.
+            // Even after a day: it may have landed, which only a look-up shows.
             SurfaceErrorKind::Ambiguous => {
                 retried(output, OutputState::Ambiguous, &error, now, jitter)
             }

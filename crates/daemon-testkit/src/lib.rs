@@ -30,6 +30,7 @@ mod calendar;
 mod dice;
 mod differential;
 mod host;
+mod host_world;
 mod oracle;
 mod random_expression;
 mod report;
@@ -43,6 +44,10 @@ mod zone;
 pub use calendar::SlowCron;
 pub use daemon_store::Canary;
 pub use differential::{Difference, Differential, compare_calendars, every_zone};
+pub use host_world::{
+    HostCanary, HostOutcome, HostReport, HostSetup, HostTally, simulate_host,
+    simulate_host_with_story,
+};
 pub use report::{SimulationReport, core_time};
 pub use setup::Setup;
 pub use story::LogLine;

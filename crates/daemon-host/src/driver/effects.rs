@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use daemon_dispatch::{Concern, HostEffect, HostEvent, Reserve};
 use daemon_engine::{Output, OutputKey, Settlement, SurfaceError, SurfaceErrorKind};
 use daemon_store::{ClaimRequest, StoreError};
+use jiff::Timestamp;
 
-use super::matching::View;
+use super::matching::RepositoryView;
 use super::{Inner, matching, upkeep};
 use crate::defect::guarded;
 use crate::disk::{self, Space};
@@ -26,7 +27,7 @@ pub(super) struct Done {
 pub(super) struct Performer {
     inner: Arc<Inner>,
     /// Which events wait for the first reading of their repository.
-    view: Arc<tokio::sync::Mutex<View>>,
+    view: Arc<tokio::sync::Mutex<RepositoryView>>,
     /// The newest reading of the disk.
     space: Arc<Mutex<Space>>,
 }
@@ -119,23 +120,7 @@ impl Performer {
         let (inner, store) = (&self.inner, &self.inner.store);
         let now = inner.clock.now();
         Ok(match effect {
-            HostEffect::Claim(request) => {
-                // What is claimed while ticks are recorded would take the processor from them.
-                drop(inner.recording.lock().await);
-                // The lease begins with the claim, not with the wait for the ticks.
-                let waited = inner.clock.now().duration_since(request.now);
-                let claimed = store
-                    .claim(&ClaimRequest {
-                        now: request.now + waited,
-                        lease_until: request.lease_until + waited,
-                        ..request
-                    })
-                    .await?;
-                if claimed.is_some() {
-                    failpoint::hit("R1");
-                }
-                HostEvent::Claimed(claimed.map(Box::new))
-            }
+            HostEffect::Claim(request) => self.claim(request).await?,
             HostEffect::FindNextClaim => HostEvent::NextClaim(store.next_claim_at(now).await?),
             HostEffect::Renew { leases, until } => HostEvent::Renewed {
                 lost: store.renew(leases, until).await?,
@@ -157,13 +142,7 @@ impl Performer {
                 upkeep::clear_strays(inner).await;
                 HostEvent::StraysCleared
             }
-            HostEffect::Expire => {
-                let expired = store.expire(now).await?;
-                if expired > 0 {
-                    tracing::warn!(expired, "activations waited for a day and expired");
-                }
-                HostEvent::Expired
-            }
+            HostEffect::Expire => self.expire().await?,
             HostEffect::Forget {
                 payloads,
                 identities,
@@ -171,16 +150,45 @@ impl Performer {
                 runs,
             } => {
                 store.retain(payloads, identities, ticks).await?;
-                if let Some(before) = runs {
-                    crate::runs::forget(inner, before).await?;
-                }
-                // The first round comes soon after the repositories were read, which takes more memory than their
-                // daemons keep.
-                daemon_process::return_freed_memory();
+                self.forget_runs(runs).await?;
                 HostEvent::Forgotten
             }
             other => unreachable!("the driver performs {other:?} itself"),
         })
+    }
+
+    async fn claim(&self, request: ClaimRequest) -> Result<HostEvent, StoreError> {
+        // What is claimed while ticks are recorded would take the processor from them.
+        drop(self.inner.recording.lock().await);
+        // The lease begins with the claim, not with the wait for the ticks.
+        let waited = self.inner.clock.now().duration_since(request.now);
+        let request = ClaimRequest {
+            now: request.now + waited,
+            lease_until: request.lease_until + waited,
+            ..request
+        };
+        let claimed = self.inner.store.claim(&request).await?;
+        if claimed.is_some() {
+            failpoint::hit("R1");
+        }
+        Ok(HostEvent::Claimed(claimed.map(Box::new)))
+    }
+
+    async fn expire(&self) -> Result<HostEvent, StoreError> {
+        let expired = self.inner.store.expire(self.inner.clock.now()).await?;
+        if expired > 0 {
+            tracing::warn!(expired, "activations waited for a day and expired");
+        }
+        Ok(HostEvent::Expired)
+    }
+
+    async fn forget_runs(&self, before: Option<Timestamp>) -> Result<(), StoreError> {
+        if let Some(before) = before {
+            crate::runs::forget(&self.inner, before).await?;
+        }
+        // The first round comes soon after the repositories were read, which takes more memory than their daemons keep.
+        daemon_process::return_freed_memory();
+        Ok(())
     }
 
     async fn begin_send(&self, key: &OutputKey) -> Result<HostEvent, StoreError> {

@@ -18,7 +18,7 @@ const BATCH: u32 = 256;
 
 /// The events that wait for the first reading of their repository, and how often that changed.
 #[derive(Debug, Default)]
-pub(super) struct View {
+pub(super) struct RepositoryView {
     unread: Unread,
     number: u64,
 }
@@ -38,7 +38,7 @@ pub(crate) async fn match_waiting(driver: &mut Driver) -> Result<(), StoreError>
 /// If the store fails.
 pub(super) async fn round(
     inner: &Inner,
-    view: &mut View,
+    view: &mut RepositoryView,
     after: u64,
     number: u64,
 ) -> Result<MatchedBatch, StoreError> {

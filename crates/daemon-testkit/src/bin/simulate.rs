@@ -1,11 +1,15 @@
 //! Simulates many seeds and prints a report: `simulate [--seeds N] [--seed S] [--days D] [--threads T]`,
 //! prints the log of one: `simulate --seed S [--day D]`, or compares calendars: `simulate --calendar N [--seed S]`.
+//! With `--host` first, the seeds are those of a host's dispatcher.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::disallowed_methods,
     reason = "a program that reports to its terminal, and how long it took"
 )]
+
+#[path = "simulate/hosts.rs"]
+mod hosts;
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -37,7 +41,10 @@ struct Wanted {
 }
 
 fn main() -> ExitCode {
-    let outcome = Wanted::read().and_then(|wanted| match wanted.calendar {
+    let mut args = std::env::args().skip(1).peekable();
+    let is_host = args.next_if(|flag| flag == "--host").is_some();
+    let outcome = Wanted::read(args).and_then(|wanted| match wanted.calendar {
+        _ if is_host => hosts::run(&wanted),
         Some(n) => compare(n, wanted.seed.unwrap_or(1)),
         None => match (wanted.replays, wanted.seed, wanted.seeds) {
             (Some(n), ..) => replay(n, &wanted),
@@ -55,9 +62,8 @@ fn main() -> ExitCode {
 }
 
 impl Wanted {
-    fn read() -> Result<Self> {
+    fn read(mut args: impl Iterator<Item = String>) -> Result<Self> {
         let mut wanted = Self::default();
-        let mut args = std::env::args().skip(1);
         while let Some(flag) = args.next() {
             let value = args
                 .next()

@@ -3,4 +3,5 @@
 mod canaries;
 mod differential;
 mod guarantees;
+mod hosts;
 mod lives;
