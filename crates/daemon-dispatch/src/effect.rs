@@ -55,7 +55,7 @@ pub enum HostEffect {
     Send(Box<Output>),
     /// Look for an output on its surface; [`LookedUp`](crate::HostEvent::LookedUp).
     LookUp(Box<Output>),
-    /// Store what became of an output; [`Settled`](crate::HostEvent::Settled).
+    /// Store the new state of an output; [`Settled`](crate::HostEvent::Settled).
     Settle(OutputKey, Settlement),
     /// End what is left of attempts whose host or lease is gone, then take them back;
     /// [`TakenBack`](crate::HostEvent::TakenBack).

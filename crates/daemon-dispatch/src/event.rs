@@ -28,7 +28,7 @@ pub enum HostEvent {
     Claimed(Option<Box<Activation>>),
     /// When the next pending activation is ready, if one waits.
     NextClaim(Option<Timestamp>),
-    /// An attempt ended, in whatever way; its end is stored, or its lease expires.
+    /// An attempt ended or panicked; its end is stored, or its lease expires.
     AttemptEnded(ActivationId, RunLease),
     /// Leases were renewed, but for those that were lost.
     Renewed {

@@ -30,7 +30,7 @@
 //!
 //! # Guarantees
 //! The same events at the same times give the same effects. Each [`Concern`] has at most one store operation under way.
-//! An output whose sending is in doubt is looked up before it is sent again.
+//! A look-up precedes the next send of an output whose sending is in doubt.
 
 mod claims;
 mod disk;

@@ -38,7 +38,7 @@ pub(crate) struct OutputQueue {
     pub(crate) turn: Turn,
     due: VecDeque<Output>,
     stage: Stage,
-    /// What became of an output while the store could not take it: stores list an output that is being sent as due only
+    /// The settlement of an output that the store could not take: stores list an output that is being sent as due only
     /// after the next start of a host.
     unsettled: Option<(OutputKey, Settlement)>,
 }

@@ -16,7 +16,7 @@ pub struct Settings {
     pub epoch: HostEpoch,
     /// What a claim may take.
     pub limits: ClaimLimits,
-    /// How long runs may go on after the host was asked to stop.
+    /// How long runs may continue after the host was asked to stop.
     pub drain: Duration,
     /// How long rows are kept.
     pub kept: Retentions,

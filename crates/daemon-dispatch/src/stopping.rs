@@ -1,4 +1,4 @@
-//! How a host stops: runs go on for a while, are asked to stop, and are left to the next host.
+//! How a host stops: runs continue for a while, are asked to stop, and are left to the next host.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const LAST: Duration = Duration::from_secs(10);
 pub(crate) enum StopProgress {
     /// It was not asked to.
     No,
-    /// Runs go on until the deadline.
+    /// Runs continue until the deadline.
     Draining(Duration),
     /// Runs were asked to stop, and are waited for until the deadline.
     Asked(Duration),

@@ -11,7 +11,7 @@ use crate::turn::Turn;
 
 /// How often leases and waiting activations are examined.
 const SWEEP: Duration = Duration::from_secs(15);
-/// How many sweeps lie between two rounds of forgetting.
+/// One sweep in this many forgets old rows.
 const SWEEPS_PER_FORGETTING: u32 = 240;
 /// How long identities of events are kept.
 const IDENTITIES: SignedDuration = SignedDuration::from_hours(30 * 24);

@@ -34,7 +34,7 @@ const IDS: [&str; 3] = ["ant", "bee", "cat"];
 pub struct HostSetup {
     /// Decides everything that is left to chance.
     pub seed: u64,
-    /// How many virtual hours have faults; the life goes on until everything has ended.
+    /// How many virtual hours have faults; the simulation continues until everything has ended.
     pub hours: u32,
     /// A fault in the world around the dispatcher.
     pub canary: Option<HostCanary>,
@@ -56,7 +56,7 @@ impl HostSetup {
 pub enum HostCanary {
     /// A sender is acknowledged before its events are durable.
     AcknowledgeBeforeCommit,
-    /// The end of an attempt is stored under the current lease, whichever attempt it comes from.
+    /// The end of an attempt is stored under the current lease, also for a stale attempt.
     AttemptWithoutFence,
     /// A look-up reports every output as absent without asking the surface.
     SendWithoutLookUp,

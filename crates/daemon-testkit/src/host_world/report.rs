@@ -1,4 +1,4 @@
-//! Simulated lives of hosts, counted and printed.
+//! The sum of many simulated hosts.
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -27,7 +27,7 @@ pub struct HostTally {
     pub fenced: u64,
     /// Outputs that landed on the surface.
     pub landed: u64,
-    /// Outputs that were looked up.
+    /// Look-ups of outputs.
     pub look_ups: u64,
     /// Hosts that began.
     pub starts: u64,

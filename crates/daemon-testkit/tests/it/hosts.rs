@@ -1,4 +1,4 @@
-//! Lives of a host keep every promise, and a fault planted in the world around the dispatcher is found.
+//! Simulated hosts keep every promise, and a fault planted in the world around the dispatcher is found.
 
 use daemon_testkit::{
     HostCanary, HostReport, HostSetup, core_time, simulate_host, simulate_host_with_story,

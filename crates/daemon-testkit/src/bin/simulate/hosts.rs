@@ -1,4 +1,4 @@
-//! Lives of a host's dispatcher, and whether the planted faults are found.
+//! Simulations of a host's dispatcher, and whether the planted faults are found.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
