@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use daemon_host::config::Provider as ProviderConfig;
 use daemon_host::doctor::Check;
-use daemon_host::ops::chain;
 use daemon_process::{ByteCount, ExitStatus, Tool};
 use daemon_provider_cli::{Agent, AgentConfig, AgentPermissions};
+use daemon_runner::error::chain;
 
 /// How long an agent may take to print its help or its version.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -60,7 +60,7 @@ pub(crate) fn configure(
         None => None,
         Some("login") => {
             // The agent stores its login in the home of the user who logged in.
-            let home = daemon_host::random::environment("HOME").ok_or_else(|| {
+            let home = daemon_runner::random::environment("HOME").ok_or_else(|| {
                 "`auth` is `login`, but `HOME` is not set for this process".to_owned()
             })?;
             Some(PathBuf::from(home))
@@ -201,7 +201,7 @@ impl Credential {
         match config.login_state() {
             Some((_, directory)) => Self::Login(directory),
             None => {
-                let is_set = |name: &&String| daemon_host::random::environment(name).is_some();
+                let is_set = |name: &&String| daemon_runner::random::environment(name).is_some();
                 let (set, unset) = variables.iter().partition::<Vec<_>, _>(is_set);
                 let owned = |names: Vec<&String>| names.into_iter().cloned().collect();
                 Self::Variables(owned(set), owned(unset))

@@ -9,13 +9,15 @@ use std::time::Instant;
 use daemon_engine::{NewOutput, OutputKey, OutputState, Surface};
 use daemon_host::config::{self, Config, ConfigError, Fault, Period, Problem};
 use daemon_host::driver::repos::Watched;
-use daemon_host::driver::{Checked, Checker, Parts, Planner, Push, PushPermission, Wish};
+use daemon_host::driver::{Checked, Checker, Parts};
 use daemon_host::home::Home;
-use daemon_host::ops::{OpError, OpErrorKind, chain};
-use daemon_host::policy::{OFFLINE_LEVEL, is_offline};
+use daemon_host::policy::is_offline;
 use daemon_host::serve::{Compose, OpenFailure};
 use daemon_process::{Enclosure, Network, ProcessLimit, SandboxLevel, Supervisor};
 use daemon_repo::{Discovery, Git, GitProblem, Remote, Repository, daemon_branch};
+use daemon_runner::error::{OpError, OpErrorKind, chain};
+use daemon_runner::planner::{BranchProposal, BranchRequest, PushPermission};
+use daemon_runner::policy::{OFFLINE_LEVEL, ReachedSandbox};
 use daemon_store::{Store, StoreError};
 use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, plan_branch};
 
@@ -176,7 +178,7 @@ impl Compose for Composer {
             // `current_exe` fails if this program was replaced while it runs; runs then have no tools of the host.
             program: std::env::current_exe().ok(),
             checker: Arc::new(LintChecker),
-            planner: Arc::new(BranchPlanner),
+            planner: Arc::new(GitPlanner),
             providers: self.providers(config)?,
             presets: self.presets(config)?,
             surfaces,
@@ -286,9 +288,12 @@ pub(crate) fn enclosure(config: &Config, reach: Reach) -> Enclosure {
 }
 
 /// Returns the sandbox level of runs, and which mechanisms provide it.
-pub(crate) fn sandbox(config: &Config, reach: Reach) -> (u8, String) {
+pub(crate) fn sandbox(config: &Config, reach: Reach) -> ReachedSandbox {
     let (level, detail) = level(config, reach);
-    (level, format!("{detail}; {}", process_limit()))
+    ReachedSandbox {
+        level,
+        detail: format!("{detail}; {}", process_limit()),
+    }
 }
 
 /// Describes how the number of processes of a run is limited.
@@ -359,10 +364,10 @@ impl Checker for LintChecker {
 }
 
 /// Plans the branches that runs push, by the rules of the git surface.
-struct BranchPlanner;
+struct GitPlanner;
 
-impl Planner for BranchPlanner {
-    fn plan(&self, push: &Push) -> Result<Option<NewOutput>, String> {
+impl daemon_runner::planner::BranchPlanner for GitPlanner {
+    fn plan(&self, push: &BranchRequest) -> Result<Option<NewOutput>, String> {
         let changes = match push.worktree.changes() {
             Ok(changes) => changes,
             Err(error) if matches!(error.problem(), GitProblem::TooManyChanges { .. }) => {
@@ -371,7 +376,7 @@ impl Planner for BranchPlanner {
             }
             Err(error) => return Err(chain(&error)),
         };
-        if changes.is_empty() && push.wish == Wish::IfChanged {
+        if changes.is_empty() && push.proposal == BranchProposal::None {
             return Ok(None);
         }
         let refs = push.repo.repository.refs().map_err(|error| chain(&error))?;
@@ -404,7 +409,7 @@ impl Planner for BranchPlanner {
 }
 
 /// Returns a refused output for changes that cannot become a branch, so that the refusal is recorded.
-fn refused(push: &Push, reason: String) -> NewOutput {
+fn refused(push: &BranchRequest, reason: String) -> NewOutput {
     let target = daemon_branch(&push.daemon.id, &push.activation);
     NewOutput {
         key: OutputKey::derive(&push.activation, push.ordinal, GIT, target.as_str()),

@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use daemon_host::config::Log;
 use daemon_host::ops::Operation;
-use daemon_host::secrets::HostSecrets;
+use daemon_runner::secrets::HostSecrets;
 
 use crate::cli::{Color, Command, CommandLine, GlobalArgs};
 use crate::commands::act::{self, Prompts};

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use daemon_host::config::Config;
-use daemon_host::ops::{OpError, OpErrorKind};
-use daemon_host::random;
 use daemon_host::secrets::secret_files;
 use daemon_process::{Enclosure, SystemGrant, system_grant};
 use daemon_provider_cli::Guarded;
+use daemon_runner::error::{OpError, OpErrorKind};
+use daemon_runner::random;
 use rustix::fs::{Access, access};
 
 use crate::compose::{Composer, Reach, enclosure, is_offline_anywhere};

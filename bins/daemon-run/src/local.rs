@@ -98,7 +98,7 @@ fn discover(root: &Path) -> Result<Discovery, CommandFailure> {
         CommandFailure::new(
             ExitKind::NoInput,
             "unreadable",
-            daemon_host::ops::chain(&error),
+            daemon_runner::error::chain(&error),
         )
     })
 }

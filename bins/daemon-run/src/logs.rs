@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use daemon_host::config::{Log, LogFormat, filter_fault};
-use daemon_host::secrets::HostSecrets;
 use daemon_provider::redact::Redactor;
+use daemon_runner::secrets::HostSecrets;
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::GlobalArgs;

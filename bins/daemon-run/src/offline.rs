@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use daemon_engine::HostEpoch;
-use daemon_host::clock::SystemClock;
 use daemon_host::config::Config;
 use daemon_host::driver::{Inner, Runtime};
 use daemon_host::home::{Home, Ownership};
-use daemon_host::ops::{OpError, Operations};
-use daemon_host::secrets::HostSecrets;
+use daemon_host::ops::Operations;
 use daemon_host::serve::{Compose as _, OpenFailure, begin_epoch};
 use daemon_repo::Repository;
+use daemon_runner::clock::SystemClock;
+use daemon_runner::error::OpError;
+use daemon_runner::secrets::HostSecrets;
 use daemon_store::Store;
 use daemon_store_sqlite::SqliteStore;
 

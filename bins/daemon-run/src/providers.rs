@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use daemon_host::config::{Config, Fault, Provider as ProviderConfig};
 use daemon_host::doctor::Check;
-use daemon_host::ops::{OpError, OpErrorKind, chain};
 use daemon_host::serve::Compose as _;
-use daemon_host::servers::{ServerError, Servers};
+use daemon_host::servers::{self, ServerError};
 use daemon_process::{ProgramError, Supervisor};
 use daemon_provider::builtin::Builtin;
 use daemon_provider::{Provider, ProviderError};
@@ -16,6 +15,8 @@ use daemon_provider_cli::{
     Agent, AgentProvider, CommandConfig, CommandProvider, InputFormat, ProgramConfig, ResultRule,
 };
 use daemon_provider_llm::{Api, LlmProvider};
+use daemon_runner::error::{OpError, OpErrorKind, chain};
+use daemon_runner::servers::Servers;
 
 use crate::compose::{Composer, Reach, enclosure};
 use crate::{agents, llm};
@@ -193,14 +194,14 @@ impl Composer {
     pub(crate) fn servers(&self, config: &Config) -> Result<Servers, OpError> {
         let wrong =
             |error: ServerError| OpError::new(OpErrorKind::Config, "config-invalid", chain(&error));
-        let servers = Servers::read(self.home(), config).map_err(wrong)?;
+        let servers = servers::read(self.home(), config).map_err(wrong)?;
         if !servers.has_program() {
             return Ok(servers);
         }
         let (supervisor, untrusted) = (self.supervisor()?, self.untrusted(config));
         servers
             .started_by(supervisor, &self.path, untrusted)
-            .map_err(wrong)
+            .map_err(|error| wrong(error.into()))
     }
 
     /// Returns the directories that programs must not come from: anyone who can push to a repository can write there.

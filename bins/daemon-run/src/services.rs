@@ -4,8 +4,8 @@ use std::path::Path;
 
 use daemon_event::Source;
 use daemon_host::config::Config;
-use daemon_host::ops::{OpError, OpErrorKind, chain};
 use daemon_host::token::service_token;
+use daemon_runner::error::{OpError, OpErrorKind, chain};
 use daemon_surface::{Api, ApiBase, ServiceFacts, Token};
 
 /// Returns the clients of the services whose tokens are configured.

@@ -6,8 +6,9 @@ use async_trait::async_trait;
 use daemon_event::{ActivationId, RepoName};
 use daemon_host::control::{CallError, Client, ErrorBody};
 use daemon_host::home::{Home, HomeError, Ownership};
-use daemon_host::ops::{Live, OpError, OpErrorKind, Operation, Operations};
+use daemon_host::ops::{Live, Operation, Operations};
 use daemon_registry::SharedRegistry;
+use daemon_runner::error::{OpError, OpErrorKind};
 use daemon_store::Rates;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -164,7 +165,7 @@ pub(crate) fn refuse_owned(root: &std::path::Path) -> Result<(), CommandFailure>
 
 /// Returns the failure of a home that cannot be used.
 pub(crate) fn home_failure(error: HomeError) -> CommandFailure {
-    let message = daemon_host::ops::chain(&error);
+    let message = daemon_runner::error::chain(&error);
     match error {
         HomeError::Owned { .. } => CommandFailure::new(ExitKind::TryLater, "home-owned", message)
             .help("stop that process, or use another --home"),
@@ -180,7 +181,7 @@ pub(crate) fn call_failure(error: CallError) -> CommandFailure {
         other => CommandFailure::new(
             ExitKind::Unavailable,
             "host-unreachable",
-            daemon_host::ops::chain(&other),
+            daemon_runner::error::chain(&other),
         ),
     }
 }
@@ -223,7 +224,7 @@ impl Offline {
 #[async_trait]
 impl Live for Offline {
     fn now(&self) -> Timestamp {
-        daemon_host::random::now()
+        daemon_runner::random::now()
     }
 
     fn unread(&self) -> Vec<(RepoName, String)> {

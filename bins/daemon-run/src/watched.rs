@@ -10,9 +10,9 @@ use daemon_event::RepoName;
 use daemon_host::config::{Config, Fault, Repo};
 use daemon_host::driver::repos::Watched;
 use daemon_host::driver::{Naming, NotOpen, Unopened};
-use daemon_host::ops::{OpError, OpErrorKind, chain};
 use daemon_host::serve::{Compose as _, OpenFailure};
 use daemon_repo::{Git, GitError, RemoteName, Repository};
+use daemon_runner::error::{OpError, OpErrorKind, chain};
 use tokio_util::sync::CancellationToken;
 
 use crate::compose::Composer;

@@ -62,6 +62,6 @@ pub use ids::{
 pub use need::Need;
 pub use read::{
     Enrichment, MalformedPayload, ParsedEvent, PullRequestFact, branch_ref, enriched, full_ref,
-    label_names, read,
+    is_zeros, label_names, read,
 };
 pub use trigger::TriggerKey;

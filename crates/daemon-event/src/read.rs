@@ -19,7 +19,7 @@ use crate::vocabulary::{self, EventKind};
 use tree::{PathTree, PathValue, walk};
 
 pub use labels::label_names;
-pub use subject::{branch_ref, full_ref};
+pub use subject::{branch_ref, full_ref, is_zeros};
 
 /// Facts that the host fetched because the payload does not contain them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

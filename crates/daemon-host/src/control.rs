@@ -2,6 +2,7 @@
 
 mod client;
 mod connection;
+mod host_tools;
 mod run_client;
 mod run_pipes;
 mod run_tokens;
@@ -9,8 +10,9 @@ mod server;
 mod wire;
 
 pub use client::{CallError, Client};
-pub(crate) use run_pipes::RunPipes;
-pub(crate) use run_tokens::RunToken;
+pub(crate) use host_tools::HostTools;
+use run_pipes::RunPipes;
+use run_tokens::RunToken;
 pub use run_tokens::RunTokens;
 pub use server::{Control, bind, serve};
 pub use wire::{

@@ -92,6 +92,11 @@ impl Space {
         }
     }
 
+    /// Returns why no run may start, if so, beginning with a word for what is missing.
+    pub fn pause_of_runs(self) -> Option<String> {
+        self.pause().map(|why| format!("disk: {why}"))
+    }
+
     /// Says why nothing is taken in, if so.
     pub fn refusal(self) -> Option<String> {
         match self {
@@ -161,7 +166,7 @@ impl Inner {
 
     /// Says why no run may start, if so, beginning with a word for what is waited for.
     pub fn pause(&self) -> Option<String> {
-        self.space().pause().map(|why| format!("disk: {why}"))
+        self.space().pause_of_runs()
     }
 }
 

@@ -12,13 +12,14 @@ use serde_json::{Value, json};
 use crate::config::{Config, SecretPlaces};
 use crate::disk::Space;
 use crate::driver::{Inner, Parts};
-use crate::ops::chain;
-use crate::policy::RunPolicy;
-use crate::random;
+use crate::policy::{policy_of_key, run_policy};
 use crate::rates::rate_checks;
 use crate::servers;
 use crate::token::{self, service_token};
 use daemon_registry::Registered;
+use daemon_runner::error::chain;
+use daemon_runner::policy::RunPolicy;
+use daemon_runner::random;
 
 /// How long ticks that did not run are warned of.
 const RECENT: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
@@ -147,9 +148,9 @@ pub fn examine_machine(home: &Path, now: Timestamp) -> Vec<Check> {
 pub fn sandbox_refusals(config: &Config, parts: &Parts) -> Vec<Check> {
     let remedy = "a kernel with Landlock (6.2 or later) where user namespaces may be made, or less to ask for";
     let refusal = |policy: &RunPolicy| policy.sandbox_refusal(parts.sandbox_of(policy));
-    let general = ("runs", RunPolicy::general(config, None));
+    let general = ("runs", run_policy(config, None, None));
     let daemons = config.policy.daemon.keys();
-    let daemons = daemons.filter_map(|key| Some((key.as_str(), RunPolicy::named(config, key)?)));
+    let daemons = daemons.filter_map(|key| Some((key.as_str(), policy_of_key(config, key)?)));
     let daemons = daemons.chain([general]).filter_map(|(who, policy)| {
         let reason = refusal(&policy)?;
         Some(Check::fail(
@@ -159,7 +160,7 @@ pub fn sandbox_refusals(config: &Config, parts: &Parts) -> Vec<Check> {
         ))
     });
     let providers = config.provider.named.keys().filter_map(|name| {
-        let policy = RunPolicy::general(config, Some(name));
+        let policy = run_policy(config, None, Some(name));
         let reason = refusal(&policy).filter(|_| policy.is_offline)?;
         Some(Check::fail(
             "sandbox",
@@ -174,8 +175,9 @@ pub fn sandbox_refusals(config: &Config, parts: &Parts) -> Vec<Check> {
 pub async fn examine(inner: &Inner) -> Value {
     let mut checks = examine_machine(inner.home.root(), random::now());
     let runtime = inner.runtime();
-    let (level, detail) = &runtime.parts.sandbox;
-    checks.push(Check::ok("sandbox", format!("level {level}: {detail}")));
+    let sandbox = &runtime.parts.sandbox;
+    let reached = format!("level {}: {}", sandbox.level, sandbox.detail);
+    checks.push(Check::ok("sandbox", reached));
     checks.extend(sandbox_refusals(&runtime.config, &runtime.parts));
     checks.push(match inner.store.probe().await {
         Ok(()) => Check::ok("store", inner.home.store().display().to_string()),
@@ -195,7 +197,7 @@ pub async fn examine(inner: &Inner) -> Value {
     checks.push(Check::ok("providers", names));
     checks.extend(webhook_checks(inner.home.root(), &runtime.config));
     checks.extend(token_checks(inner.home.root(), &runtime.config));
-    let search = &runtime.parts.servers.search;
+    let search = runtime.parts.servers.search();
     checks.extend(servers::checks(inner.home.root(), &runtime.config, search));
     checks.push(facts_check(inner).await);
     checks.push(ticks_check(inner.store.as_ref(), random::now()).await);

@@ -11,38 +11,36 @@ mod origin;
 mod parts;
 pub mod policies;
 pub mod repos;
+mod run_directory;
 mod sight;
 pub(crate) mod ticking;
 mod upkeep;
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex};
 
 use daemon_dispatch::Concern;
 use daemon_engine::{HostEpoch, RunLease, Surface};
 use daemon_event::{ActivationId, EventId, RepoName};
 use daemon_provider::StopReason;
 use daemon_store::{Accepted, Freshness, Store};
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::control::RunTokens;
-use crate::emanation::Emanations;
 use crate::home::Home;
-use crate::secrets::HostSecrets;
 pub use alone::run_one;
 use daemon_registry::SharedRegistry;
+use daemon_runner::clock::Clock;
+use daemon_runner::secrets::HostSecrets;
+use daemon_runner::{Lifetime, RunContext};
 use dispatch::Driver;
 pub use loops::start;
-pub use parts::{
-    Checked, Checker, Naming, NotOpen, Parts, Planner, Push, PushPermission, Runtime, Unopened,
-    Wish,
-};
-use repos::{Awaited, Watched};
+pub use parts::{Checked, Checker, Naming, NotOpen, Parts, Runtime, Unopened};
+use repos::{AwaitedCommits, Watched};
+use run_directory::{RunDirectory, SharedRuntime, run_paths};
 pub use sight::RepoState;
 
 /// How long a loop that panicked makes the host unready.
@@ -61,27 +59,6 @@ pub(crate) struct Signals {
     pub(crate) read: Notify,
     /// The configuration or the parts were replaced.
     pub(crate) replaced: Notify,
-    pub(crate) ended: Notify,
-}
-
-/// One run that this host executes.
-#[derive(Debug)]
-struct Running {
-    lease: RunLease,
-    cancel: watch::Sender<Option<StopReason>>,
-}
-
-/// A run whose lease is renewed for as long as this is held, so that none outlives what works on it.
-#[derive(Debug)]
-pub(crate) struct Leased {
-    inner: Arc<Inner>,
-    id: ActivationId,
-}
-
-impl Drop for Leased {
-    fn drop(&mut self) {
-        self.inner.state().running.remove(&self.id);
-    }
 }
 
 /// What the tasks of a host share.
@@ -98,31 +75,25 @@ pub struct Inner {
     /// The store can never be written again.
     pub(crate) broken: CancellationToken,
     /// Held for reading by what decides with the registry, for writing by what replaces it.
-    pub(crate) registering: tokio::sync::RwLock<()>,
+    pub(crate) registering: Arc<tokio::sync::RwLock<()>>,
     /// Held while the ticks of a round are recorded: what is claimed meanwhile would take the processor from them.
     pub(crate) recording: tokio::sync::Mutex<()>,
     /// The tokens of runs that may ask for what they were granted.
     pub(crate) tokens: RunTokens,
-    /// The runs that callers dispatched.
-    pub(crate) emanations: Emanations,
-    /// What model calls may spend in a day.
-    pub(crate) purse: Arc<crate::money::DayPurse>,
-    /// What the host itself holds and nothing may tell.
-    pub(crate) secrets: HostSecrets,
+    /// The runs under way, and what they use.
+    pub(crate) runs: Arc<RunContext>,
     pub(crate) clock: Arc<dyn Clock>,
     /// Before it nothing is claimed; set in a crash loop.
     claims_from: std::sync::OnceLock<claims::ClaimsFrom>,
-    runtime: RwLock<Arc<Runtime>>,
+    runtime: SharedRuntime,
+    awaited: AwaitedCommits,
     state: Mutex<State>,
     backlog: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    running: HashMap<ActivationId, Running>,
-    handles: HashMap<String, std::num::NonZeroU32>,
     repos: BTreeMap<RepoName, RepoState>,
-    awaited: BTreeMap<ActivationId, Awaited>,
     turns: BTreeMap<RepoName, Arc<tokio::sync::Mutex<()>>>,
     defects: BTreeMap<&'static str, jiff::Timestamp>,
     /// Events that a later report made due again.
@@ -148,25 +119,45 @@ impl Inner {
         secrets: HostSecrets,
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
-        secrets.read(home.root(), &runtime.config);
-        Arc::new(Self {
+        secrets.add(crate::secrets::read(home.root(), &runtime.config));
+        let registry = SharedRegistry::default();
+        let registering = Arc::default();
+        let tokens = RunTokens::default();
+        let runtime = SharedRuntime::new(&home, runtime, tokens.clone());
+        let awaited = AwaitedCommits::default();
+        let directory = RunDirectory {
+            home: home.clone(),
+            runtime: runtime.clone(),
+            registry: registry.clone(),
+            registering: Arc::clone(&registering),
+            awaited: awaited.clone(),
+        };
+        let lifetime = Lifetime::default();
+        let runs = RunContext::new(
+            run_paths(&home),
+            Arc::clone(&store),
+            Arc::new(directory),
             secrets,
+            Arc::clone(&clock),
+            lifetime.clone(),
+        );
+        Arc::new(Self {
             clock,
             home,
             store,
-            registry: SharedRegistry::default(),
+            registry,
             epoch,
             signals: Signals::default(),
-            stop: CancellationToken::new(),
-            finished: CancellationToken::new(),
+            stop: lifetime.stop,
+            finished: lifetime.finished,
             broken: CancellationToken::new(),
-            registering: tokio::sync::RwLock::new(()),
+            registering,
             recording: tokio::sync::Mutex::new(()),
-            tokens: RunTokens::default(),
-            emanations: Emanations::default(),
-            purse: Arc::default(),
+            tokens,
+            runs: Arc::new(runs),
             claims_from: std::sync::OnceLock::new(),
-            runtime: RwLock::new(Arc::new(runtime)),
+            runtime,
+            awaited,
             state: Mutex::new(State::default()),
             backlog: AtomicU64::new(0),
         })
@@ -174,7 +165,7 @@ impl Inner {
 
     /// Returns the configuration and parts as they are.
     pub fn runtime(&self) -> Arc<Runtime> {
-        Arc::clone(&self.runtime.read().expect("no holder panics"))
+        self.runtime.get()
     }
 
     /// Returns the configuration.
@@ -194,15 +185,9 @@ impl Inner {
 
     /// Replaces configuration and parts.
     pub(crate) fn replace_runtime(&self, config: Config, parts: Parts) -> u64 {
-        self.secrets.read(self.home.root(), &config);
-        let mut runtime = self.runtime.write().expect("no holder panics");
-        let generation = runtime.generation + 1;
-        *runtime = Arc::new(Runtime {
-            config: Arc::new(config),
-            parts,
-            generation,
-        });
-        drop(runtime);
+        let secrets = crate::secrets::read(self.home.root(), &config);
+        self.runs.secrets.add(secrets);
+        let generation = self.runtime.replace(config, parts);
         self.signals.replaced.notify_one();
         generation
     }
@@ -238,7 +223,7 @@ impl Inner {
 
     /// Tells that the store failed; one that is broken ends the host, so that nothing is acknowledged in vain.
     pub(crate) fn trouble(&self, what: &'static str, error: &daemon_store::StoreError) {
-        tracing::error!(error = crate::ops::chain(error), "{what}");
+        tracing::error!(error = daemon_runner::error::chain(error), "{what}");
         if matches!(error, daemon_store::StoreError::Broken { .. }) {
             self.broken.cancel();
         }
@@ -267,24 +252,6 @@ impl Inner {
         watched.any(|known| Arc::ptr_eq(known, repo))
     }
 
-    /// Notes a run that begins, and returns what tells it to stop.
-    pub(crate) fn begin_run(
-        self: &Arc<Self>,
-        id: &ActivationId,
-        lease: RunLease,
-    ) -> (Leased, watch::Receiver<Option<StopReason>>) {
-        let (cancel, stopped) = watch::channel(None);
-        let mut state = self.state();
-        state.awaited.remove(id);
-        state.running.insert(id.clone(), Running { lease, cancel });
-        drop(state);
-        let leased = Leased {
-            inner: Arc::clone(self),
-            id: id.clone(),
-        };
-        (leased, stopped)
-    }
-
     fn note_defect(&self, name: &'static str) {
         self.state().defects.insert(name, self.clock.now());
     }
@@ -304,50 +271,15 @@ impl Inner {
         Err(format!("panicked and began again: {}", names.join(", ")))
     }
 
-    /// Counts the runs of one parent, from 1 after each start.
-    pub(crate) fn next_handle(&self, parent: &str) -> std::num::NonZeroU32 {
-        let mut state = self.state();
-        let next = state
-            .handles
-            .get(parent)
-            .map_or(std::num::NonZeroU32::MIN, |last| last.saturating_add(1));
-        state.handles.insert(parent.to_owned(), next);
-        next
-    }
-
-    /// Counts the runs of one parent from 1 again.
-    pub(crate) fn reset_handles(&self, parent: &str) {
-        self.state().handles.remove(parent);
-    }
-
-    /// Tells one run to stop; the first reason counts.
+    /// Asks the attempt at an activation to stop; the first reason counts.
     pub(crate) fn stop_run(&self, id: &ActivationId, why: StopReason) {
-        let mut state = self.state();
-        state.awaited.remove(id);
-        if let Some(running) = state.running.get(id) {
-            running
-                .cancel
-                .send_if_modified(|reason| reason.is_none() && reason.replace(why).is_none());
-        }
-    }
-
-    /// Tells every run to stop.
-    pub(crate) fn stop_runs(&self, why: StopReason) {
-        self.emanations.stop_all(why);
-        for running in self.state().running.values() {
-            running
-                .cancel
-                .send_if_modified(|reason| reason.is_none() && reason.replace(why).is_none());
-        }
+        self.awaited.remove(id);
+        self.runs.attempts.stop(id, why);
     }
 
     /// Returns the leases of what is running.
     pub(crate) fn leases(&self) -> Vec<(ActivationId, RunLease)> {
-        self.state()
-            .running
-            .iter()
-            .map(|(id, running)| (id.clone(), running.lease))
-            .collect()
+        self.runs.attempts.leases()
     }
 
     /// Returns what is held while a repository is read.
@@ -379,10 +311,5 @@ impl Inner {
     /// Removes what earlier hosts of this home left of work trees.
     pub async fn clear_worktrees(self: &Arc<Self>) {
         upkeep::clear_worktrees(self, tokio::time::Instant::now() + upkeep::CLEARING).await;
-    }
-
-    /// Returns the directory of one attempt's worktree.
-    pub(crate) fn worktree(&self, id: &ActivationId, lease: RunLease) -> PathBuf {
-        self.home.worktrees().join(format!("{id}-{}", lease.0))
     }
 }

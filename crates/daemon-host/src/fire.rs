@@ -13,9 +13,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::intake;
-use crate::ops::{OpError, OpErrorKind, Params};
-use crate::random;
+use crate::ops::Params;
 use daemon_registry::{Registered, Registry};
+use daemon_runner::error::{OpError, OpErrorKind};
+use daemon_runner::random;
 
 /// What a person asks for.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 mod ownership;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::{
     DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::random;
+use daemon_runner::files::write_atomic;
+use daemon_runner::random;
 pub use ownership::Ownership;
 use ownership::read_pid;
 
 /// The parts of a home that a host makes.
 const DIRECTORIES: [&str; 5] = [
-    crate::emanation::NOTICES,
+    daemon_runner::NOTICES,
     "daemons",
     "logs",
     "run",
@@ -238,7 +239,8 @@ impl Home {
             }
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                write_atomic(&path, format!("{}\n", random::hex(32)).as_bytes())?;
+                write_atomic(&path, format!("{}\n", random::hex(32)).as_bytes())
+                    .map_err(io_error(&path, "write"))?;
             }
             Err(error) => return Err(io_error(&path, "read")(error)),
         }
@@ -301,31 +303,6 @@ fn refuse_network(root: &Path) -> Result<(), HomeError> {
         }),
         None => Ok(()),
     }
-}
-
-/// Writes a whole file (0600): a temporary one beside it, synced, renamed over it, and the directory synced.
-///
-/// # Errors
-/// If any step fails; the old file is untouched then.
-pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), HomeError> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let temporary = directory.join(format!(".{}.tmp", random::hex(8)));
-    let written = (|| {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)?;
-        File::open(directory)?.sync_all()
-    })();
-    written.map_err(|source| {
-        // The temporary file may not exist; nothing more can be done about one that stays.
-        fs::remove_file(&temporary).unwrap_or_default();
-        io_error(path, "write")(source)
-    })
 }
 
 #[cfg(test)]

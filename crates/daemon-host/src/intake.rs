@@ -1,6 +1,6 @@
 //! Events on their way in: the keys by which a repetition is known, and by which different sources name what happened.
 
-use daemon_event::{Event, Source, branch_ref, full_ref};
+use daemon_event::{Event, Source, branch_ref, full_ref, is_zeros};
 use daemon_ingest::identities;
 use daemon_store::{Accepted, Freshness, Identity, Matching, NewEvent};
 use jiff::SignedDuration;
@@ -89,20 +89,6 @@ impl Happened {
     fn merged_request(self) -> Option<PullRequestPayload> {
         self.pull_request.filter(|one| one.merged == Some(true))
     }
-}
-
-/// Returns the commit that the pull request of an event was merged to.
-pub(crate) fn merge_commit(event: &Event) -> Option<String> {
-    if event.kind != "pull_request" {
-        return None;
-    }
-    let body: Happened = serde_json::from_slice(&event.payload).ok()?;
-    body.merged_request()?.merge_commit_sha
-}
-
-/// Reports whether a commit is written as zeros, as that of a ref is which is not there.
-pub(crate) fn is_zeros(commit: &str) -> bool {
-    matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte == b'0')
 }
 
 /// Names what happened to a ref, or what was merged, as every source that reports it does.

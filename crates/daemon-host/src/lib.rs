@@ -27,28 +27,20 @@
 //! killed anywhere goes on at its next start.
 
 mod built;
-pub mod clock;
 pub mod config;
-pub mod context;
 pub mod control;
-mod defect;
 pub mod disk;
 pub mod doctor;
 pub mod driver;
-pub mod emanation;
-mod execute;
 pub mod explain;
 pub mod facts;
-mod failpoint;
 pub mod fire;
 pub mod home;
 pub mod http;
 pub mod intake;
-mod money;
 pub mod ops;
 mod pages;
 pub mod policy;
-pub mod random;
 pub mod rates;
 pub mod registration;
 mod runs;

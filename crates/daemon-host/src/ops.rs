@@ -3,7 +3,6 @@
 //! The command line, the HTTP routes and the control protocol all come here, so that they cannot drift apart.
 
 mod act;
-mod error;
 mod explain;
 mod list;
 mod params;
@@ -16,11 +15,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use daemon_event::RepoName;
+use daemon_runner::error::{OpError, OpErrorKind};
 use daemon_store::{Rates, Store};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-pub use error::{OpError, OpErrorKind, chain};
 pub use params::{Params, parse_instant};
 pub(crate) use runs::{RunView, log_place};
 pub use table::{Operation, Scope, UnknownMethod, Verb};

@@ -1,60 +1,13 @@
-//! The secrets that the host itself holds: none of them stands in anything that is kept or told.
+//! Reading the secrets that a configuration names.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 
-use daemon_provider::redact::{Redactor, is_secret_name, secrets_of_arguments};
+use daemon_provider::redact::{is_secret_name, secrets_of_arguments};
 use serde_json::Value;
 
 use crate::config::Config;
-use crate::random;
-
-/// Knows the secrets of a host as its configuration names them; shared with what writes its logs.
-#[derive(Clone, Debug, Default)]
-pub struct HostSecrets {
-    known: Arc<Mutex<Known>>,
-}
-
-#[derive(Default)]
-struct Known {
-    secrets: Vec<String>,
-    redactor: Redactor,
-}
-
-impl std::fmt::Debug for Known {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} secrets", self.secrets.len())
-    }
-}
-
-impl HostSecrets {
-    /// Reads what a configuration names. A secret that was known before stays one.
-    pub fn read(&self, home: &Path, config: &Config) {
-        let mut secrets = of(home, config);
-        let mut known = self.known();
-        secrets.append(&mut known.secrets);
-        secrets.sort();
-        secrets.dedup();
-        known.redactor = Redactor::of(secrets.clone());
-        known.secrets = secrets;
-    }
-
-    /// Returns what takes them out of texts.
-    pub fn redactor(&self) -> Redactor {
-        self.known().redactor.clone()
-    }
-
-    /// Returns what takes them and the secrets of one run out of texts.
-    pub(crate) fn and(&self, more: impl IntoIterator<Item = String>) -> Redactor {
-        let own = self.known().secrets.clone();
-        Redactor::of(own.into_iter().chain(more))
-    }
-
-    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
-        self.known.lock().expect("no holder panics")
-    }
-}
+use daemon_runner::random;
 
 /// Returns the files in which a configuration, and the presets of a home, say that secrets are, each with its key.
 pub fn secret_files(home: &Path, config: &Config) -> Vec<(String, PathBuf)> {
@@ -97,8 +50,8 @@ fn collect_files(home: &Path, key: &str, value: &Value, acc: &mut Vec<(String, P
     }
 }
 
-/// Lists the secrets that a configuration, and the presets of a home, name.
-fn of(home: &Path, config: &Config) -> Vec<String> {
+/// Reads the secrets that a configuration, and the presets of a home, name.
+pub fn read(home: &Path, config: &Config) -> Vec<String> {
     let mut acc = Vec::new();
     let config = serde_json::to_value(config).expect("a configuration is representable");
     collect(home, "", &config, &mut acc);
@@ -185,9 +138,9 @@ mod tests {
         let text = "[sources.github]\nsecret_file = 'hooks'\n[provider.llm]\nkind = 'openai'\nmodel = 'm'\nkey_file = 'key'\n\
                     [mcp.pages]\ncommand = 'x'\nenv_file = {TOKEN = 'pages'}\n[mcp.far]\nurl_file = 'far'\n\
                     [provider.sh]\ncommand = 'x'\nargs = ['--token', 'tok-1', '--url=http://u:pass-1@h/', '--port=8']\n";
-        let secrets = HostSecrets::default();
-        secrets.read(home.path(), &crate::config::parse(text).unwrap());
-        let known = secrets.known().secrets.clone();
+        let mut known = read(home.path(), &crate::config::parse(text).unwrap());
+        known.sort();
+        known.dedup();
         let expected = [
             "bearer-0123456789",
             "far-key",
@@ -209,17 +162,5 @@ mod tests {
             home.path().join("small"),
         );
         assert!(files.contains(&of_preset), "{files:?}");
-        // What was known before a reload is still not told.
-        secrets.read(home.path(), &Config::default());
-        assert_eq!(
-            secrets.redactor().text("a hook-secret-1 b"),
-            "a <redacted> b"
-        );
-        assert_eq!(
-            secrets
-                .and(["run-secret".to_owned()])
-                .text("run-secret tok-1x"),
-            "<redacted> tok-1x".replace("tok-1", "<redacted>")
-        );
     }
 }

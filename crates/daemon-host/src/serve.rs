@@ -24,9 +24,9 @@ use crate::control;
 use crate::driver::Parts;
 use crate::home::{Home, Ownership};
 use crate::http;
-use crate::ops::{OpError, OpErrorKind};
-use crate::random;
-use crate::secrets::HostSecrets;
+use daemon_runner::error::{OpError, OpErrorKind};
+use daemon_runner::random;
+use daemon_runner::secrets::HostSecrets;
 
 /// How long a stop waits for clients, and for work that outlives its drain.
 const LEAVING: Duration = Duration::from_secs(5);
@@ -163,7 +163,7 @@ pub async fn serve<F: Future<Output = Signal>>(
     let closed = http.close();
     tokio::select! {
         () = tasks.wait() => {}
-        () = asked.stop(&mut signals) => inner.stop_runs(StopReason::AgentStop),
+        () = asked.stop(&mut signals) => inner.runs.stop_all(StopReason::AgentStop),
     }
     let last = async {
         tasks.wait().await;

@@ -1,17 +1,16 @@
 //! The MCP servers of the configuration with their secrets: those that runs are granted.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
-use std::fmt;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use daemon_process::{ProgramError, Supervisor, resolve_program};
 use daemon_provider::inputs::{self, Fault, McpRegistration, McpServer};
+use daemon_runner::error::chain;
+use daemon_runner::servers::{GrantedServer, Servers, UnusableProgram};
 use serde_json::json;
 
 use crate::config::{Config, Mcp, McpTransport};
 use crate::doctor::Check;
-use crate::ops::chain;
 use crate::token::{self, TokenError};
 
 /// A server that is configured and cannot be used.
@@ -29,136 +28,50 @@ pub enum ServerError {
         /// What is wrong.
         fault: Fault,
     },
-    /// Its program is not there.
-    #[error("mcp.{name}.command cannot be run")]
-    Program {
-        /// The server.
-        name: String,
-        /// The cause.
-        source: ProgramError,
-    },
+    /// The program of a server does not exist.
+    #[error(transparent)]
+    Program(#[from] UnusableProgram),
 }
 
-/// One server with its secrets, which no form of it shows.
-#[derive(Clone)]
-pub(crate) struct Server {
-    pub(crate) registration: McpRegistration,
-    /// What must be neither told nor recorded.
-    pub(crate) secrets: Vec<String>,
+/// Reads the servers of a configuration with their secrets: from files relative to the home, and from this process's variables.
+///
+/// # Errors
+/// If a secret cannot be read, or a table does not describe a server.
+pub fn read(home: &Path, config: &Config) -> Result<Servers, ServerError> {
+    let read = config.mcp.iter().map(|(name, given)| {
+        let server = read_one(home, name, given)?;
+        Ok((name.clone(), server))
+    });
+    Ok(Servers::new(read.collect::<Result<_, ServerError>>()?))
 }
 
-impl fmt::Debug for Server {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Server({})", self.registration.name)
-    }
-}
-
-/// Every server of a configuration, and what those that are programs are started with.
-#[derive(Clone, Debug, Default)]
-pub struct Servers {
-    known: BTreeMap<String, Server>,
-    /// Whose children they are; none where no server is a program.
-    pub(crate) supervisor: Option<Supervisor>,
-    /// Where programs are looked up, in the form of `PATH`.
-    pub(crate) search: OsString,
-    /// Directories that no program is taken from, such as the watched repositories.
-    pub(crate) untrusted: Vec<PathBuf>,
-}
-
-impl Servers {
-    /// Reads the servers of a configuration with their secrets: from files relative to the home, and from this process's variables.
-    ///
-    /// # Errors
-    /// A secret is not there, or what is given is of no server.
-    pub fn read(home: &Path, config: &Config) -> Result<Self, ServerError> {
-        let read = config.mcp.iter().map(|(name, given)| {
-            let server = Server::read(home, name, given)?;
-            Ok((name.clone(), server))
-        });
-        Ok(Self {
-            known: read.collect::<Result<_, ServerError>>()?,
-            ..Self::default()
-        })
-    }
-
-    /// Says whose children those are that are programs, and where they are looked up: in `search`, outside of `untrusted`.
-    ///
-    /// # Errors
-    /// A program is not there.
-    pub fn started_by(
-        self,
-        supervisor: Supervisor,
-        search: &OsStr,
-        untrusted: Vec<PathBuf>,
-    ) -> Result<Self, ServerError> {
-        for (name, server) in &self.known {
-            program(server, search, &untrusted).map_err(|source| ServerError::Program {
-                name: name.clone(),
-                source,
-            })?;
+fn read_one(home: &Path, name: &str, given: &Mcp) -> Result<GrantedServer, ServerError> {
+    let mut secrets = Vec::new();
+    let registration = match given.transport() {
+        McpTransport::Stdio => {
+            let found = Found::read(home, (name, "env"), (&given.env_file, &given.env_env))?;
+            let env = found.beside(&given.env, &mut secrets);
+            json!({"name": name, "command": given.command, "args": given.args, "env": env})
         }
-        Ok(Self {
-            supervisor: Some(supervisor),
-            search: search.to_owned(),
-            untrusted,
-            ..self
-        })
-    }
-
-    /// Reports whether a server is a program.
-    pub fn has_program(&self) -> bool {
-        let mut servers = self.known.values();
-        servers.any(|server| matches!(server.registration.server, McpServer::Stdio { .. }))
-    }
-
-    /// Returns those of these names that there are.
-    pub(crate) fn of(&self, names: &[String]) -> Vec<Server> {
-        let found = names.iter().filter_map(|name| self.known.get(name));
-        found.cloned().collect()
-    }
-}
-
-fn program(
-    server: &Server,
-    search: &OsStr,
-    untrusted: &[PathBuf],
-) -> Result<Option<PathBuf>, ProgramError> {
-    let McpServer::Stdio { command, .. } = &server.registration.server else {
-        return Ok(None);
+        McpTransport::Http => {
+            let places = (&given.headers_file, &given.headers_env);
+            let found = Found::read(home, (name, "headers"), places)?;
+            let headers = found.beside(&given.headers, &mut secrets);
+            let url = address(home, name, given, &mut secrets)?;
+            json!({"name": name, "transport": "http", "url": url, "headers": headers})
+        }
     };
-    let untrusted: Vec<&Path> = untrusted.iter().map(PathBuf::as_path).collect();
-    resolve_program(command, search, &untrusted).map(Some)
-}
-
-impl Server {
-    fn read(home: &Path, name: &str, given: &Mcp) -> Result<Self, ServerError> {
-        let mut secrets = Vec::new();
-        let registration = match given.transport() {
-            McpTransport::Stdio => {
-                let found = Found::read(home, (name, "env"), (&given.env_file, &given.env_env))?;
-                let env = found.beside(&given.env, &mut secrets);
-                json!({"name": name, "command": given.command, "args": given.args, "env": env})
-            }
-            McpTransport::Http => {
-                let places = (&given.headers_file, &given.headers_env);
-                let found = Found::read(home, (name, "headers"), places)?;
-                let headers = found.beside(&given.headers, &mut secrets);
-                let url = address(home, name, given, &mut secrets)?;
-                json!({"name": name, "transport": "http", "url": url, "headers": headers})
-            }
-        };
-        let read = inputs::mcp(&[registration]).map_err(|faults| ServerError::Unusable {
-            name: name.to_owned(),
-            fault: faults
-                .into_iter()
-                .next()
-                .expect("what is refused has a fault"),
-        })?;
-        Ok(Self {
-            registration: read.into_iter().next().expect("one was given"),
-            secrets,
-        })
-    }
+    let read = inputs::mcp(&[registration]).map_err(|faults| ServerError::Unusable {
+        name: name.to_owned(),
+        fault: faults
+            .into_iter()
+            .next()
+            .expect("what is refused has a fault"),
+    })?;
+    Ok(GrantedServer {
+        registration: read.into_iter().next().expect("one was given"),
+        secrets,
+    })
 }
 
 /// Values that are secrets, by their names.
@@ -230,11 +143,11 @@ pub fn checks(home: &Path, config: &Config, search: &OsStr) -> Vec<Check> {
 
 fn check(home: &Path, config: &Config, (name, given): (&str, &Mcp), search: &OsStr) -> Check {
     let title = format!("mcp {name}");
-    let server = match Server::read(home, name, given) {
+    let server = match read_one(home, name, given) {
         Ok(server) => server,
         Err(error) => return Check::fail(title, chain(&error), "see config.toml"),
     };
-    let place = match program(&server, search, &[]) {
+    let place = match server.program(search, &[]) {
         Ok(Some(program)) => format!("stdio, {}", program.display()),
         Ok(None) => "http".to_owned(),
         Err(error) => return Check::fail(title, chain(&error), "install it, or give its path"),
@@ -287,7 +200,7 @@ mod tests {
     fn secrets_are_read_from_where_the_configuration_names_them_and_never_shown() {
         let home = home();
         let config = parse(TEXT).unwrap();
-        let servers = Servers::read(home.path(), &config).unwrap();
+        let servers = read(home.path(), &config).unwrap();
         let found = servers.of(&["tickets".to_owned(), "absent".to_owned()]);
         assert_eq!(found[0].secrets, ["tkt-0123456789"]);
         let McpServer::Stdio { env, .. } = &found[0].registration.server else {

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::config::{Access, SecretPlaces};
-use crate::random;
+use daemon_runner::random;
 
 /// What the mode of a file lets users do who are neither its owner nor in its group.
 const OTHERS: u32 = 0o007;

@@ -8,29 +8,18 @@ pub use fact::FactObject;
 
 use daemon_engine::{Activation, Output};
 use daemon_event::{ActivationId, Event, TriggerKey};
-use daemon_store::{DaemonRow, EventRow, RunRow, StoredTick, Validity};
+use daemon_runner::runs;
+pub use daemon_runner::runs::{RunErrorObject, RunObject, TokensObject, instant};
+use daemon_store::{DaemonRow, EventRow, StoredTick, Validity};
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
-/// Writes an instant as RFC 3339 in UTC.
-pub fn instant(at: Timestamp) -> String {
-    at.to_string()
-}
-
-/// Returns the word that people read for the state of an activation or a run, which the `daemon` tool calls its `status`: what
-/// ended well without a model `reported`.
+/// Returns the word that people read for the state of an activation or a run, which the `daemon` tool calls its `status`.
 pub fn state_word(object: &Value) -> &str {
     let state = object["state"].as_str().or(object["status"].as_str());
-    word(state.unwrap_or_default(), object["reported"] == true)
-}
-
-pub(crate) fn word(state: &str, is_reported: bool) -> &str {
-    match state {
-        "succeeded" | "done" if is_reported => "reported",
-        state => state,
-    }
+    runs::state_word(state.unwrap_or_default(), object["reported"] == true)
 }
 
 /// A registered daemon.
@@ -370,111 +359,6 @@ impl OutputObject {
             created_at: instant(output.created_at),
             delivered_at: output.delivered_at.map(instant),
             error: output.error.clone(),
-        }
-    }
-}
-
-/// Tokens of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TokensObject {
-    /// Read.
-    pub input: u64,
-    /// Written.
-    pub output: u64,
-}
-
-/// Why a run did not end well.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RunErrorObject {
-    /// The kind of error.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// What happened.
-    pub message: String,
-}
-
-/// One execution by one provider.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RunObject {
-    /// Its id, the name of its folder.
-    pub id: String,
-    /// The activation.
-    pub activation_id: Option<String>,
-    /// The daemon.
-    pub daemon_id: Option<String>,
-    /// Which attempt.
-    pub attempt: u32,
-    /// The provider.
-    pub provider: String,
-    /// `running`, `done`, `failed`, `cancelled`, `timeout` or `unknown`.
-    pub state: String,
-    /// Whether it only reported, since no model ran.
-    #[serde(default)]
-    pub reported: bool,
-    /// When it started.
-    pub started_at: String,
-    /// When it ended.
-    pub finished_at: Option<String>,
-    /// How long it took, or has taken.
-    pub elapsed_s: f64,
-    /// The turn of a tool loop.
-    pub turn: u64,
-    /// How many tools it called.
-    pub tool_call_count: u64,
-    /// The tool it is calling.
-    pub current_tool: Option<String>,
-    /// Tokens it used.
-    pub tokens: TokensObject,
-    /// What it cost, in US dollars.
-    pub cost_usd: Option<f64>,
-    /// When it last printed something.
-    pub last_output_at: Option<String>,
-    /// The head of its result.
-    pub result_preview: Option<String>,
-    /// The file of its result.
-    pub result_path: Option<String>,
-    /// Why it did not end well.
-    pub error: Option<RunErrorObject>,
-    /// Its folder.
-    pub folder: String,
-}
-
-impl RunObject {
-    /// Returns the word that people read for its state.
-    pub fn word(&self) -> &str {
-        word(&self.state, self.reported)
-    }
-
-    /// Reads the object from its row; a row that cannot be read gives what the index knows.
-    ///
-    /// A run that was ended from outside has its end in the row alone.
-    pub fn from_row(row: &RunRow) -> Self {
-        let object: Self = serde_json::from_str(&row.object).unwrap_or_else(|_| Self {
-            id: row.id.clone(),
-            activation_id: row.activation.as_ref().map(ToString::to_string),
-            daemon_id: row.daemon.as_ref().map(|key| key.id.to_string()),
-            attempt: row.attempt,
-            provider: row.provider.clone(),
-            state: row.state.clone(),
-            reported: false,
-            started_at: instant(row.started_at),
-            finished_at: row.finished_at.map(instant),
-            elapsed_s: 0.0,
-            turn: 0,
-            tool_call_count: 0,
-            current_tool: None,
-            tokens: TokensObject::default(),
-            cost_usd: None,
-            last_output_at: None,
-            result_preview: None,
-            result_path: None,
-            error: None,
-            folder: String::new(),
-        });
-        Self {
-            state: row.state.clone(),
-            finished_at: object.finished_at.or(row.finished_at.map(instant)),
-            ..object
         }
     }
 }

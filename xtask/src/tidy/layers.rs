@@ -34,7 +34,7 @@ const IMPURE: [&str; 16] = [
 
 /// Crates that implement a seam; only the composing layer may depend on them.
 const ADAPTERS: [&str; 3] = ["daemon-store-", "daemon-provider-", "daemon-surface"];
-const COMPOSING_LAYER: u8 = 6;
+const COMPOSING_LAYER: u8 = 8;
 
 /// The linter, and the crates of the workspace that it may link: it must build in seconds.
 const LINTER: &str = "daemon-lint";
@@ -234,7 +234,7 @@ fn linter(by_name: &BTreeMap<&str, &Package>, acc: &mut Vec<TidyFinding>) {
 const MAX_CODE_LINES: usize = 16_000;
 
 /// Crates that are larger until they are divided, and what they may grow to meanwhile.
-const LARGER: [(&str, usize); 2] = [("daemon-host", 23_000), ("daemon-watch", 29_500)];
+const LARGER: [(&str, usize); 1] = [("daemon-watch", 29_500)];
 
 /// Checks that no crate has more code than one person can know.
 pub(crate) fn sizes(packages: &[Package], code_lines: &BTreeMap<&str, usize>) -> Vec<TidyFinding> {

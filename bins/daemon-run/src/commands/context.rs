@@ -1,8 +1,8 @@
 //! `context`: the exact bytes that a provider receives.
 
-use daemon_host::context::Built;
-use daemon_host::random;
 use daemon_host::serve::Compose as _;
+use daemon_runner::context::Built;
+use daemon_runner::random;
 use serde_json::{Map, Value, json};
 
 use super::preview::{PreviewDaemon, WakeCause};

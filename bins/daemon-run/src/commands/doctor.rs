@@ -8,12 +8,13 @@ use daemon_host::doctor::{
     surface_checks, token_checks, webhook_checks,
 };
 use daemon_host::home::Home;
-use daemon_host::ops::{Operation, chain};
-use daemon_host::random;
+use daemon_host::ops::Operation;
 use daemon_host::rates::rate_checks;
 use daemon_host::serve::{Compose as _, OpenFailure};
 use daemon_host::servers;
 use daemon_registry::Registered;
+use daemon_runner::error::chain;
+use daemon_runner::random;
 use daemon_store::Store;
 use daemon_store_sqlite::SqliteStore;
 use serde_json::{Map, Value};

@@ -3,8 +3,9 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use daemon_host::ops::{OpErrorKind, Operation};
+use daemon_host::ops::Operation;
 use daemon_host::wire::state_word;
+use daemon_runner::error::OpErrorKind;
 use serde_json::{Map, Value, json};
 
 use super::columns::{Column, table};
@@ -104,8 +105,8 @@ pub(crate) async fn call_tool(
     let config = Composer::new(place, Overrides::default()).load()?;
     let runs = place.home()?.join("daemons");
     let most = config.limits.emanations;
-    let now = daemon_host::random::now();
-    daemon_host::emanation::offline(&runs, most, call, now).map_err(|error| {
+    let now = daemon_runner::random::now();
+    daemon_runner::emanation::offline(&runs, most, call, now).map_err(|error| {
         let is_absent = error.kind == OpErrorKind::Unavailable;
         let mut failure = CommandFailure::from(error);
         if is_absent {

@@ -9,11 +9,11 @@ use std::time::Duration;
 use daemon_engine::ActivationState;
 use daemon_host::driver::run_one;
 use daemon_host::fire::{Fire as Request, FireTrigger, Moment, submit};
-use daemon_host::ops::OpError;
-use daemon_host::random;
 use daemon_host::serve::{Compose as _, NO_MODEL};
 use daemon_host::wire::state_word;
 use daemon_repo::Repository;
+use daemon_runner::error::OpError;
+use daemon_runner::random;
 use serde_json::{Value, json};
 
 use super::configured;
@@ -200,7 +200,7 @@ pub(crate) fn watch_only(
         CommandFailure::new(
             ExitKind::NoInput,
             "repository",
-            daemon_host::ops::chain(&error),
+            daemon_runner::error::chain(&error),
         )
     })?;
     let known = configured(&git, config, place, &wanted).map(|(repo, _)| repo.clone());

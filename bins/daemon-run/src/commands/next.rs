@@ -85,7 +85,7 @@ impl DueSchedules {
             )));
         }
         let from = match &args.from {
-            None => daemon_host::random::now(),
+            None => daemon_runner::random::now(),
             Some(text) => instant(text)?,
         };
         let mut found = Self {

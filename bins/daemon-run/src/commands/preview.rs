@@ -5,13 +5,14 @@ use std::path::Path;
 use daemon_engine::{Activation, ActivationState, Chain, DaemonState, RunLease, Trigger};
 use daemon_event::{RepoName, TriggerKey};
 use daemon_host::config::Config;
-use daemon_host::context::{Built, Ingredients, build};
 use daemon_host::fire::{FireTrigger, FiredEvent, has_schedule};
-use daemon_host::policy::RunPolicy;
-use daemon_host::random;
+use daemon_host::policy::run_policy;
 use daemon_host::registration::{self, Reading};
 use daemon_registry::Registered;
 use daemon_repo::{DaemonContent, Git, Repository};
+use daemon_runner::context::{Built, Ingredients, build};
+use daemon_runner::policy::RunPolicy;
+use daemon_runner::random;
 use daemon_store::{EventRow, Matching};
 use jiff::Timestamp;
 
@@ -145,7 +146,7 @@ impl<'a> PreviewDaemon<'a> {
             recorded_at: now,
         };
         let activation = self.activation(trigger, &events, now);
-        let policy = RunPolicy::of(self.config, &self.daemon.row.key, provider);
+        let policy = run_policy(self.config, Some(&self.daemon.row.key), provider);
         let built = self.build(&activation, &events, &policy, now)?;
         Ok(Preview {
             policy,
@@ -198,7 +199,7 @@ impl<'a> PreviewDaemon<'a> {
             activation,
             events,
             state: &DaemonState::default(),
-            capability: policy.capability,
+            permissions: policy.permissions,
             limits: &policy.limits,
             servers: &policy.mcp,
             cap: policy.context_bytes,

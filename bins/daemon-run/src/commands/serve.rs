@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use daemon_host::home::Home;
-use daemon_host::ops::{OpError, OpErrorKind};
-use daemon_host::secrets::HostSecrets;
 use daemon_host::serve::{Compose as _, Ready, Signal, Start, serve};
+use daemon_runner::error::{OpError, OpErrorKind};
+use daemon_runner::secrets::HostSecrets;
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 

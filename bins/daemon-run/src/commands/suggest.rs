@@ -13,14 +13,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use daemon_host::config::Config;
-use daemon_host::ops::chain;
-use daemon_host::policy::RunPolicy;
-use daemon_host::random;
+use daemon_host::policy::run_policy;
 use daemon_host::serve::Compose as _;
 use daemon_lint::{Suggestion, SuggestionFailure, Suggestions, UnclearCondition};
 use daemon_provider::{
     Limits, Outcome, Permissions, Provider, Run, RunEvent, RunId, RunRequest, StopReason,
 };
+use daemon_runner::error::chain;
+use daemon_runner::random;
 
 use crate::compose::{self, Composer, Overrides, Reach};
 use crate::failure::{CommandFailure, ExitKind};
@@ -97,15 +97,17 @@ impl ProviderWorkspace {
         let Some(provider) = composer.default_provider(&config)? else {
             return Err(no_provider(place));
         };
-        let (level, detail) =
-            compose::sandbox(&config, Reach::of(&config, &config.provider.default));
+        let sandbox = compose::sandbox(&config, Reach::of(&config, &config.provider.default));
+        let level = sandbox.level;
         // The provider gets untrusted text of a repository, so the policy of runs applies to it.
         if level < config.policy.sandbox_min {
             let wanted = config.policy.sandbox_min;
             let message = format!("policy.sandbox_min is {wanted}, and this host reaches {level}");
-            return Err(CommandFailure::new(ExitKind::Refused, "sandbox", message).help(detail));
+            return Err(
+                CommandFailure::new(ExitKind::Refused, "sandbox", message).help(sandbox.detail)
+            );
         }
-        if let Some(reason) = RunPolicy::general(&config, None).sandbox_refusal(&(level, detail)) {
+        if let Some(reason) = run_policy(&config, None, None).sandbox_refusal(&sandbox) {
             return Err(CommandFailure::new(ExitKind::Refused, "sandbox", reason));
         }
         let directory = tempfile::tempdir()

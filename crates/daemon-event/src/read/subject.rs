@@ -93,6 +93,11 @@ pub fn branch_ref(name: &str) -> String {
     format!("refs/heads/{name}")
 }
 
+/// Reports whether a commit id is all zeros, as git and GitHub write the missing side of a created or deleted ref.
+pub fn is_zeros(commit: &str) -> bool {
+    matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte == b'0')
+}
+
 /// Whether objects of this kind are numbered apart from issues, pull requests and discussions.
 fn has_own_numbers(kind: &str) -> bool {
     kind.contains("alert") || matches!(kind, "milestone" | "project" | "projects_v2")

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use daemon_event::{DaemonKey, RepoName};
+use daemon_provider::Permissions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -247,6 +248,15 @@ pub enum Capability {
 }
 
 impl Capability {
+    /// Returns the permissions of a run with this capability.
+    pub fn permissions(self) -> Permissions {
+        match self {
+            Self::Read => Permissions::Read,
+            Self::Propose => Permissions::Propose,
+            Self::Write => Permissions::Write,
+        }
+    }
+
     /// Returns the word of the configuration.
     pub fn as_str(self) -> &'static str {
         match self {

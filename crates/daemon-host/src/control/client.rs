@@ -121,7 +121,7 @@ impl Client {
             .is_ok_and(|n_read| n_read > 0)
         {}
         writing.write_all(b"\n").await?;
-        let next = i64::from_str_radix(&crate::random::hex(4), 16).unwrap_or_default();
+        let next = i64::from_str_radix(&daemon_runner::random::hex(4), 16).unwrap_or_default();
         Ok(Self {
             reading: BufReader::new(Box::new(reading)),
             writing: Box::new(writing),

@@ -16,7 +16,8 @@ use tokio_util::task::TaskTracker;
 use super::server::Control;
 use super::wire::{ClientMessage, RequestId, ServerMessage, ServerNotification};
 use super::{MAX_LINE, MAX_OPEN, PROTOCOL_VERSION};
-use crate::ops::{OpError, Operation, Operations, Params};
+use crate::ops::{Operation, Operations, Params};
+use daemon_runner::error::OpError;
 
 /// Answers that may wait for a slow reader.
 const REPLY_QUEUE: usize = 256;

@@ -9,8 +9,9 @@ use daemon_provider::{GrantError, GrantedTool, Grants, Verdict};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::ops::{OpError, OpErrorKind, Params};
-use crate::random;
+use crate::ops::Params;
+use daemon_runner::error::{OpError, OpErrorKind};
+use daemon_runner::random;
 
 /// The bytes of a token.
 const TOKEN_BYTES: usize = 32;

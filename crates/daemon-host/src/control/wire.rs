@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::ops::{OpError, Operation, Scope};
+use crate::ops::{Operation, Scope};
+use daemon_runner::error::OpError;
 
 /// The name of an open request: unique among those of its connection.
 #[derive(

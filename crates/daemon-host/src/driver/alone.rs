@@ -9,7 +9,7 @@ use daemon_event::ActivationId;
 
 use super::Inner;
 use super::dispatch::{Driver, settings};
-use crate::ops::{OpError, OpErrorKind};
+use daemon_runner::error::{OpError, OpErrorKind};
 
 /// Executes one activation to its end, outputs included, without the loops of a host; or until something that it needs is
 /// missing.

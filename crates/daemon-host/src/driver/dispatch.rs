@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::Inner;
 use super::effects::{Done, Performer, space_read};
 use crate::config::{Config, Retention};
-use crate::defect::guarded;
+use daemon_runner::defect::guarded;
 
 /// What a stopped host leaves to the dispatcher: everything but watching the disk begins after the first readings.
 const AFTER_READING: [Concern; 5] = [
@@ -175,7 +175,7 @@ impl Driver {
             HostEffect::ReadDisk => self.ready.push_back(space_read(&self.performer)),
             HostEffect::Execute(activation) => self.execute(*activation),
             HostEffect::StopUnleased(id) => self.inner.stop_run(&id, StopReason::LostLease),
-            HostEffect::StopRuns => self.inner.stop_runs(StopReason::AgentStop),
+            HostEffect::StopRuns => self.inner.runs.stop_all(StopReason::AgentStop),
             HostEffect::AbandonRuns => {
                 tracing::warn!("runs did not end in time; the next start takes them back");
                 self.attempts.abort_all();
@@ -195,11 +195,11 @@ impl Driver {
         let (inner, provider) = (Arc::clone(&self.inner), self.provider.clone());
         self.attempts.spawn(async move {
             let (id, lease) = (activation.id.clone(), activation.run_lease);
-            let work = crate::execute::attempt(&inner, activation, provider.as_deref());
+            let work = daemon_runner::attempt::attempt(&inner.runs, activation, provider.as_deref());
             let failure = match guarded(Box::pin(work)).await {
                 Ok(Ok(_)) => None,
                 Ok(Err(error)) => {
-                    let chain = crate::ops::chain(&error);
+                    let chain = daemon_runner::error::chain(&error);
                     tracing::error!(activation = %id, error = %chain, "an attempt could not be ended");
                     Some(error)
                 }
@@ -209,7 +209,7 @@ impl Driver {
                     None
                 }
             };
-            inner.signals.ended.notify_waiters();
+            inner.runs.lifetime.ended.notify_waiters();
             (id, lease, failure)
         });
     }

@@ -9,10 +9,10 @@ use jiff::Timestamp;
 
 use super::matching::RepositoryView;
 use super::{Inner, matching, upkeep};
-use crate::defect::guarded;
 use crate::disk::{self, Space};
-use crate::failpoint;
-use crate::random;
+use daemon_runner::defect::guarded;
+use daemon_runner::failpoint;
+use daemon_runner::random;
 
 /// The result of an effect.
 #[derive(Debug)]
@@ -184,7 +184,7 @@ impl Performer {
 
     async fn forget_runs(&self, before: Option<Timestamp>) -> Result<(), StoreError> {
         if let Some(before) = before {
-            crate::runs::forget(&self.inner, before).await?;
+            daemon_runner::runs::forget(&self.inner.runs, before).await?;
         }
         // The first round comes soon after the repositories were read, which takes more memory than their daemons keep.
         daemon_process::return_freed_memory();
@@ -239,7 +239,7 @@ impl Performer {
             target = settled.target, "output"
         );
         if settled.state.is_settled() {
-            self.inner.signals.ended.notify_waiters();
+            self.inner.runs.lifetime.ended.notify_waiters();
         }
         Ok(HostEvent::Settled(Box::new(settled)))
     }

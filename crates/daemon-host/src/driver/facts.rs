@@ -17,7 +17,7 @@ use tokio::task::{Id, JoinSet};
 
 use super::{Inner, matching};
 use crate::facts::changed_files;
-use crate::ops::chain;
+use daemon_runner::error::chain;
 
 /// How many events may be asked about at once.
 const PLACES: usize = 8;

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::{Inner, dispatch, facts, repos, ticking, upkeep};
-use crate::defect::guarded;
-use crate::emanation;
+use daemon_runner::defect::guarded;
+use daemon_runner::emanation;
 
 /// How long a loop rests after it panicked.
 const AFTER_DEFECT: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ pub async fn start(inner: &Arc<Inner>, until: Instant) -> TaskTracker {
     let waiting = begin.clone();
     let dispatcher = move |inner| dispatch::run(inner, waiting.clone());
     let dispatcher = lasting(shared(), "claims", dispatcher);
-    let emanations = lasting(shared(), "emanations", emanation::drain);
+    let emanations = lasting(shared(), "emanations", drain);
     let finished = inner.finished.clone();
     tasks.spawn(async move {
         tokio::join!(dispatcher, emanations);
@@ -38,7 +38,7 @@ pub async fn start(inner: &Arc<Inner>, until: Instant) -> TaskTracker {
     begin.cancel();
     tasks.spawn(lasting(shared(), "facts", facts::run));
     tasks.spawn(lasting(shared(), "ticks", ticking::run));
-    tasks.spawn(lasting(shared(), "notices", emanation::publish));
+    tasks.spawn(lasting(shared(), "notices", publish));
     tasks.close();
     tasks
 }
@@ -85,4 +85,12 @@ async fn watch_repos(inner: Arc<Inner>) {
         stop.cancel();
         watchers.wait().await;
     }
+}
+
+async fn publish(inner: Arc<Inner>) {
+    emanation::publish(Arc::clone(&inner.runs)).await;
+}
+
+async fn drain(inner: Arc<Inner>) {
+    emanation::drain(Arc::clone(&inner.runs)).await;
 }

@@ -10,8 +10,8 @@ use daemon_store::{EventRow, Matched, Matching, StoreError};
 use super::dispatch::Driver;
 use super::sight::Unread;
 use super::{Inner, origin};
-use crate::random;
 use daemon_registry::Registered;
+use daemon_runner::random;
 
 /// How many events one transaction matches.
 const BATCH: u32 = 256;
@@ -102,7 +102,7 @@ async fn match_batch(
             wanted: decision.wanted,
         });
     }
-    crate::failpoint::hit("M1");
+    daemon_runner::failpoint::hit("M1");
     let admissions = match matched.is_empty() {
         true => Vec::new(),
         false => {
@@ -113,7 +113,7 @@ async fn match_batch(
         }
     };
     notice(&admissions);
-    crate::failpoint::hit("M3");
+    daemon_runner::failpoint::hit("M3");
     if n_wanted > 0 {
         inner.signals.facts.notify_one();
     }

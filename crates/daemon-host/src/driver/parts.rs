@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use daemon_engine::Surface;
-use daemon_event::{ActivationId, RepoName};
+use daemon_event::RepoName;
 use daemon_provider::Provider;
-use daemon_provider::redact::Redactor;
 use daemon_repo::Discovery;
+use daemon_runner::planner::BranchPlanner;
+use daemon_runner::policy::{ReachedSandbox, RunPolicy};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -33,58 +34,6 @@ pub struct Checked {
 pub trait Checker: Send + Sync {
     /// Judges every daemon of a discovery, in its order; `zone_of` names the zone of a daemon's schedule.
     fn check(&self, discovery: &Discovery, zone_of: &dyn Fn(&str) -> String) -> Vec<Checked>;
-}
-
-/// The changes of a run, to become a branch.
-#[derive(Clone, Debug)]
-pub struct Push {
-    /// The repository.
-    pub repo: Arc<Watched>,
-    /// Where the run worked.
-    pub worktree: daemon_repo::Worktree,
-    /// The daemon.
-    pub daemon: daemon_event::DaemonKey,
-    /// The activation.
-    pub activation: ActivationId,
-    /// The place among the activation's outputs.
-    pub ordinal: u32,
-    /// The commit message.
-    pub message: String,
-    /// The time the commit carries.
-    pub at: jiff::Timestamp,
-    /// What knows the secrets that must not leave with it.
-    pub secrets: Redactor,
-    /// Whether the run may push at all.
-    pub permission: PushPermission,
-    /// Whether the run asked for it.
-    pub wish: Wish,
-}
-
-/// Whether a run may push at all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PushPermission {
-    /// It may.
-    Allowed,
-    /// Its capability is to read; a changed worktree is a refused output.
-    ReadOnly,
-}
-
-/// Whether a run asked for a branch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// It did; an unchanged worktree is a refused output.
-    Proposed,
-    /// It did not; a changed worktree becomes one all the same, an unchanged one nothing.
-    IfChanged,
-}
-
-/// Plans the branch of a run; the binary brings the surface's planner. It blocks.
-pub trait Planner: Send + Sync {
-    /// Plans an output, or none where nothing changed and nothing was asked.
-    ///
-    /// # Errors
-    /// Says why the changes could not be read or written.
-    fn plan(&self, push: &Push) -> Result<Option<daemon_engine::NewOutput>, String>;
 }
 
 /// A configured repository that git did not open, or not in time. Git goes on opening it then.
@@ -122,7 +71,7 @@ pub struct Parts {
     /// The judge of daemon files.
     pub checker: Arc<dyn Checker>,
     /// The planner of branches.
-    pub planner: Arc<dyn Planner>,
+    pub planner: Arc<dyn BranchPlanner>,
     /// Providers by name.
     pub providers: BTreeMap<String, Arc<dyn Provider>>,
     /// Providers by the names of the home's presets.
@@ -136,13 +85,13 @@ pub struct Parts {
     /// The configured repositories that are not among `repos` yet.
     pub unopened: Vec<Unopened>,
     /// The MCP servers that policy may grant.
-    pub servers: crate::servers::Servers,
+    pub servers: daemon_runner::servers::Servers,
     /// This program, where it serves a run its tools as `mcp --run SOCKET`; without it no run gets them.
     pub program: Option<std::path::PathBuf>,
     /// The sandbox level that children of this host reach, with how it was found.
-    pub sandbox: (u8, String),
+    pub sandbox: ReachedSandbox,
     /// The same for children that are to have no network.
-    pub offline_sandbox: (u8, String),
+    pub offline_sandbox: ReachedSandbox,
 }
 
 impl Parts {
@@ -159,7 +108,7 @@ impl Parts {
     }
 
     /// Returns the sandbox that the runs of a policy get.
-    pub fn sandbox_of(&self, policy: &crate::policy::RunPolicy) -> &(u8, String) {
+    pub fn sandbox_of(&self, policy: &RunPolicy) -> &ReachedSandbox {
         if policy.is_offline {
             &self.offline_sandbox
         } else {

@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::Inner;
-pub(super) use awaited::Awaited;
+pub(super) use awaited::AwaitedCommits;
 use moves::{accept, moves};
 use registering::{discover, register};
 
@@ -107,7 +107,7 @@ pub(super) async fn run(inner: Arc<Inner>, repo: Arc<Watched>, stop: Cancellatio
                 // Who asked for the stop reads it again, or nobody.
                 Err(RepoError::Stopped { .. }) => break,
                 Err(error) => {
-                    let text = crate::ops::chain(&error);
+                    let text = daemon_runner::error::chain(&error);
                     tracing::error!(repo = %repo.name, error = text, "a repository could not be read");
                     inner.note_repo(&repo.name, Some(text));
                 }
@@ -120,7 +120,7 @@ pub(super) async fn run(inner: Arc<Inner>, repo: Arc<Watched>, stop: Cancellatio
         match awaited::look(&inner, &git).await {
             Ok(()) | Err(RepoError::Stopped { .. }) => {}
             Err(error) => {
-                let error = crate::ops::chain(&error);
+                let error = daemon_runner::error::chain(&error);
                 tracing::warn!(repo = %repo.name, error, "awaited commits could not be looked for");
             }
         }
@@ -223,7 +223,7 @@ pub(super) async fn sync(
     if let Some(told) = first {
         accept(inner, repo, told).await?;
     }
-    crate::failpoint::hit("D1");
+    daemon_runner::failpoint::hit("D1");
     if let Some(found) = found {
         register(inner, repo, found).await?;
     }
@@ -231,7 +231,7 @@ pub(super) async fn sync(
         accept(inner, repo, told).await?;
     }
     drop((registering, turn));
-    crate::failpoint::hit("D4");
+    daemon_runner::failpoint::hit("D4");
     inner.signals.matches.notify_one();
     Ok(())
 }

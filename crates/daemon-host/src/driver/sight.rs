@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, timeout_at};
 
 use super::{Inner, Parts, repos};
-use crate::ops::chain;
+use daemon_runner::error::chain;
 
 /// How long the events of a repository wait that was never read.
 const EVENTS_WAIT: SignedDuration = SignedDuration::from_hours(1);

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::Inner;
 use crate::config::{self, Config};
-use crate::random;
+use daemon_runner::random;
 
 /// How many due daemons one transaction records.
 const BATCH: usize = 500;
@@ -142,14 +142,14 @@ async fn record(
         let waking = || waking(inner, &config, &due.daemon, now);
         commits.extend(due.commits(&policy, known.unfinished(), now, waking));
     }
-    crate::failpoint::hit("T1");
+    daemon_runner::failpoint::hit("T1");
     // What a batch waited for the ones before it belongs to its lateness.
     let recorded_at = inner.clock.now().max(now);
     for commit in &mut commits {
         commit.now = recorded_at;
     }
     let results = inner.store.commit_ticks(commits.clone()).await?;
-    crate::failpoint::hit("T4");
+    daemon_runner::failpoint::hit("T4");
     let mut standing = Standing::Current;
     let mut is_claimable = false;
     for (commit, result) in commits.iter().zip(&results) {
@@ -165,7 +165,7 @@ async fn record(
             }
         }
     }
-    crate::failpoint::hit("T5");
+    daemon_runner::failpoint::hit("T5");
     if is_claimable {
         inner.signals.claims.notify_one();
     }

@@ -27,7 +27,7 @@ pub(super) async fn clear_strays(inner: &Arc<Inner>) {
     }
     if let Err(error) = inner.home.note_memory_kills() {
         tracing::warn!(
-            error = crate::ops::chain(&error),
+            error = daemon_runner::error::chain(&error),
             "kills for want of memory could not be noted"
         );
     }
@@ -56,7 +56,7 @@ pub(super) async fn take_back(inner: &Inner) -> Result<usize, StoreError> {
 async fn end_remains(inner: &Inner, activation: &Activation) -> Result<(), StoreError> {
     for run in inner.store.runs_of(&activation.id).await? {
         if run.finished_at.is_none() {
-            crate::runs::end_orphan(&inner.home.runs(), &run, inner.clock.now()).await;
+            daemon_runner::runs::end_orphan(&inner.home.runs(), &run, inner.clock.now()).await;
         }
     }
     Ok(())
@@ -95,7 +95,7 @@ pub(super) async fn clear_worktrees(inner: &Arc<Inner>, until: Instant) {
 /// them becomes so later.
 fn remove_recorded(inner: &Inner, repo: &Watched, below: &Path, runtime: &Handle) {
     let unremoved = |error: &GitError| {
-        let error = crate::ops::chain(error);
+        let error = daemon_runner::error::chain(error);
         tracing::warn!(repo = %repo.name, error, "work trees could not be removed");
     };
     let records = match repo.repository.worktree_records() {
@@ -150,7 +150,7 @@ fn remove_strays(inner: &Inner, below: &Path) {
 fn busy(inner: &Inner) -> BTreeSet<PathBuf> {
     let leases = inner.leases().into_iter();
     leases
-        .map(|(id, lease)| inner.worktree(&id, lease))
+        .map(|(id, lease)| inner.runs.paths.worktree(&id, lease))
         .collect()
 }
 

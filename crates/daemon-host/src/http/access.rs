@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use crate::random;
+use daemon_runner::random;
 
 /// The name of the login cookie.
 const COOKIE: &str = "daemon_session";

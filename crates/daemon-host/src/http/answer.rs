@@ -4,8 +4,8 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use serde_json::{Map, Value};
 
-use crate::ops::OpError;
 use crate::wire::{Envelope, FailureObject};
+use daemon_runner::error::OpError;
 
 /// Answers with members beside the version.
 pub(crate) fn members(status: StatusCode, members: Map<String, Value>) -> Response<Body> {

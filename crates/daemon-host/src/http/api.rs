@@ -12,7 +12,8 @@ use serde_json::{Map, Value};
 use super::answer;
 use super::repeats::{self, BadKey};
 use super::server::Doors;
-use crate::ops::{OpError, Operation, Verb};
+use crate::ops::{Operation, Verb};
+use daemon_runner::error::OpError;
 
 /// The longest body of an operation.
 const BODY_CAP: usize = 26 * 1024 * 1024;

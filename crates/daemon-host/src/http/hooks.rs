@@ -24,7 +24,8 @@ use super::api::Refusal;
 use super::connections::{Connection, SMALL};
 use super::server::Doors;
 use super::{answer, bodies};
-use crate::{intake, random};
+use crate::intake;
+use daemon_runner::random;
 
 /// Webhooks in flight.
 const IN_FLIGHT: usize = 128;
@@ -160,7 +161,7 @@ pub(super) async fn receive(
     let Some(name) = name.parse().ok().filter(|name| *name != Source::Git) else {
         return answer::status(StatusCode::NOT_FOUND);
     };
-    crate::failpoint::hit("W1");
+    daemon_runner::failpoint::hit("W1");
     match accept(&doors.hooks, name, request, &connection).await {
         Ok(answer) => answer,
         Err(refusal) => *refusal,
@@ -191,7 +192,7 @@ async fn accept(
     hooks.check_room(length.unwrap_or(0) as u64)?;
     let (parts, body) = request.into_parts();
     let (body, held) = bodies::read(body, length, cap, connection).await?;
-    crate::failpoint::hit("W2");
+    daemon_runner::failpoint::hit("W2");
     // A body takes a place once it has been received in full, so that slow senders hold a connection only.
     let places = hooks.take_places(body.len() as u64)?;
     let turn = match places.1 {
@@ -266,7 +267,7 @@ fn read(source: &dyn WebhookSource, headers: &HeaderMap, body: &[u8]) -> Result<
             )),
         }
     })?;
-    crate::failpoint::hit("W3");
+    daemon_runner::failpoint::hit("W3");
     if let Some(challenge) = source.challenge(&delivery).map_err(malformed)? {
         return Ok(Read::Challenge(challenge));
     }
@@ -323,7 +324,7 @@ fn answered(reply: SenderReply<Vec<Accepted>, StoreError>) -> Response<Body> {
     match reply {
         SenderReply::Acknowledge(accepted) => acknowledge(&accepted),
         SenderReply::Failed(error) => {
-            let error = crate::ops::chain(&error);
+            let error = daemon_runner::error::chain(&error);
             tracing::error!(error, "a webhook could not be stored");
             answer::unavailable("the store cannot be written")
         }
@@ -334,12 +335,12 @@ fn answered(reply: SenderReply<Vec<Accepted>, StoreError>) -> Response<Body> {
 fn malformed(error: Malformed) -> Refusal {
     let status =
         StatusCode::from_u16(error.status()).expect("a malformed delivery has a valid status");
-    let message = crate::ops::chain(&error);
+    let message = daemon_runner::error::chain(&error);
     Box::new(answer::failure(status, "invalid-event", &message, None))
 }
 
 fn acknowledge(accepted: &[Accepted]) -> Response<Body> {
-    crate::failpoint::hit("W5");
+    daemon_runner::failpoint::hit("W5");
     intake::count("webhook", accepted);
     let ids: Vec<&str> = accepted
         .iter()

@@ -20,8 +20,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::answer;
-use crate::ops::{OpError, Operation, Operations, Params, log_place};
+use crate::ops::{Operation, Operations, Params, log_place};
 use crate::wire::{Envelope, FailureObject};
+use daemon_runner::error::OpError;
 
 /// Streams at once; far fewer than connections, so that there is always room to ask.
 const MAX_STREAMS: usize = 256;

@@ -4,10 +4,10 @@ use daemon_engine::{ActivationState, Gate};
 use daemon_event::ActivationId;
 use serde_json::{Map, Value};
 
-use super::error::{OpError, OpErrorKind};
 use super::{Operations, Params, members, value};
 use crate::fire::{Fire, FireTrigger, Moment};
 use crate::wire::OutputObject;
+use daemon_runner::error::{OpError, OpErrorKind};
 
 impl Operations {
     pub(super) async fn daemon_gate(

@@ -5,12 +5,12 @@ use daemon_event::{Event, EventId};
 use daemon_store::{DaemonRow, EventRow, Matching};
 use serde_json::{Map, Value, json};
 
-use super::error::{OpError, OpErrorKind};
 use super::{Operations, Params};
 use crate::explain::{Decided, Standing, daemon_json, event_json};
 use crate::fire::FiredEvent;
 use crate::wire::FactObject;
 use daemon_registry::Registered;
+use daemon_runner::error::{OpError, OpErrorKind};
 
 impl Operations {
     /// Explains one condition, one daemon, or all of them.

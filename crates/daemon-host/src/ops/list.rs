@@ -9,11 +9,11 @@ use daemon_store::{DaemonRow, Page, Query};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::error::OpError;
 use super::{Operations, Params, value};
 use crate::wire::{
     ActivationObject, DaemonObject, EventObject, OutputObject, RunObject, TickObject,
 };
+use daemon_runner::error::OpError;
 
 impl Operations {
     pub(super) async fn daemon_list(

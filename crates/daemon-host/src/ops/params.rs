@@ -5,8 +5,8 @@ use daemon_store::Query;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
-use super::error::OpError;
 use crate::config::Period;
+use daemon_runner::error::OpError;
 
 /// The rows of a listing where nothing else is asked.
 const DEFAULT_LIMIT: u32 = 50;

@@ -4,12 +4,13 @@ use daemon_event::{DeliveryId, Event, EventId};
 use daemon_store::{EventRow, Freshness, Matching};
 use serde_json::{Map, Value, json};
 
-use super::error::{OpError, OpErrorKind};
 use super::show::complete_verdicts;
 use super::{Operations, Params, members};
 use crate::fire::FiredEvent;
+use crate::intake;
 use crate::wire::{EventObject, VerdictObject};
-use crate::{intake, random};
+use daemon_runner::error::{OpError, OpErrorKind};
+use daemon_runner::random;
 
 /// As what an event comes again.
 #[derive(Clone, Debug, PartialEq, Eq)]

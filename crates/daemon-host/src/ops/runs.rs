@@ -6,10 +6,10 @@ use daemon_run_folder::{LogPlace, OutputPlace};
 use daemon_store::RunRow;
 use serde_json::{Map, Value, json};
 
-use super::error::{OpError, OpErrorKind, chain};
 use super::{Operations, Params, value};
 use crate::runs::{TimelineEntry, View};
 use crate::wire::{OutputObject, RunObject};
+use daemon_runner::error::{OpError, OpErrorKind, chain};
 
 /// A run with lines of its log.
 #[derive(Clone, Debug)]
@@ -111,7 +111,7 @@ impl Operations {
         if !matches!(row.state.as_str(), "running" | "cancelled" | "unknown") {
             return object;
         }
-        crate::runs::refresh(&self.live.runs(), object, self.live.now())
+        daemon_runner::runs::refresh(&self.live.runs(), object, self.live.now())
     }
 
     /// Reads run folders where reading holds nobody up.

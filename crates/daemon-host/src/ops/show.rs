@@ -5,10 +5,10 @@ use daemon_registry::{Registered, Registry};
 use serde_json::{Map, Value, json};
 
 use super::act::activation_id;
-use super::error::OpError;
 use super::{Operations, Params, members, value};
 use crate::explain::{Decided, indexed};
 use crate::wire::{EventObject, FactObject, VerdictObject, instant};
+use daemon_runner::error::OpError;
 
 /// How many instants `daemon/next` tells where nothing else is asked.
 const DEFAULT_NEXT: u64 = 5;

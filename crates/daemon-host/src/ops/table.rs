@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use daemon_runner::error::{OpError, OpErrorKind};
+
 /// The access that a caller needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
@@ -161,6 +163,12 @@ impl FromStr for Operation {
         let mut all = Self::ALL.iter().copied();
         all.find(|operation| operation.method() == method)
             .ok_or_else(|| UnknownMethod(method.to_owned()))
+    }
+}
+
+impl From<UnknownMethod> for OpError {
+    fn from(error: UnknownMethod) -> Self {
+        Self::new(OpErrorKind::NotFound, "method-not-found", error.to_string())
     }
 }
 

@@ -7,7 +7,7 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 use super::assets;
 use super::text::visible;
 use crate::http::answer;
-use crate::ops::OpError;
+use daemon_runner::error::OpError;
 
 /// What may be loaded and done: nothing but the host's own style, script, picture, streams and forms.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \

@@ -15,8 +15,9 @@ use super::login;
 use super::table::{ACTIVATIONS, DAEMONS, RUNS, Table};
 use super::text::{short, visible};
 use crate::http::{Doors, answer};
-use crate::ops::{OpError, Operation};
+use crate::ops::Operation;
 use crate::serve::NO_MODEL;
+use daemon_runner::error::OpError;
 
 /// After how many seconds the page is loaded again.
 const REFRESH: u32 = 10;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::TimelineEntry;
 use super::show::{files, folder};
-use crate::emanation::{heartbeat_age, seen};
+use daemon_runner::emanation::{heartbeat_age, seen};
 
 /// Bytes of the log that are read; as many of the output that came later.
 const LOG_BYTES: u64 = 192 * 1024;

@@ -14,13 +14,14 @@ use tokio_util::task::TaskTracker;
 use super::door::{Door, hosts};
 use super::seams::{HostHealth, HostLive, Intake};
 use super::{Compose, OpenFailure, Start, begin_epoch, unusable, warn_without_model};
-use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::control::{self, Control};
 use crate::driver::{self, Inner, Parts, Runtime, policies};
 use crate::home::Home;
 use crate::http::{self, Access, Doors, Hooks, Opening};
-use crate::ops::{Live, OpError, OpErrorKind, Operations};
+use crate::ops::{Live, Operations};
+use daemon_runner::clock::SystemClock;
+use daemon_runner::error::{OpError, OpErrorKind};
 
 /// Until when git is waited for, at a start or a reload. All of it together takes 5 s, however many repositories hang: a
 /// part of it is kept for the readings that come after, so that one that hangs does not use up the time of the others.
@@ -254,7 +255,7 @@ fn control(inner: &Arc<Inner>, operations: Operations, started: Instant) -> Cont
         started,
         clients: usize::try_from(clients).unwrap_or(usize::MAX),
         tokens: inner.tokens.clone(),
-        events: inner.emanations.events(),
+        events: inner.runs.emanations.events(),
     }
 }
 

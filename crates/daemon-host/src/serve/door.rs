@@ -12,9 +12,9 @@ use super::Start;
 use crate::config::{Config, SecretPlaces};
 use crate::home::Home;
 use crate::http::Hosts;
-use crate::ops::{OpError, OpErrorKind, chain};
-use crate::random;
 use crate::token;
+use daemon_runner::error::{OpError, OpErrorKind, chain};
+use daemon_runner::random;
 
 /// The secrets that the HTTP listener checks requests against.
 pub(super) struct Door {

@@ -20,8 +20,9 @@ use super::{Compose, OpenFailure};
 use crate::config::Config;
 use crate::driver::{Inner, NotOpen, Parts, Unopened};
 use crate::http::{Admit, Condition, Doors, Health};
-use crate::ops::{Live, OpError, chain};
-use crate::random;
+use crate::ops::Live;
+use daemon_runner::error::{OpError, chain};
+use daemon_runner::random;
 
 /// How long it is until a repository that could not be opened is tried again.
 const OPEN_AGAIN: Duration = Duration::from_secs(30);
@@ -362,7 +363,7 @@ impl Live for HostLive {
         &self,
         call: serde_json::Map<String, Value>,
     ) -> Result<serde_json::Map<String, Value>, OpError> {
-        crate::emanation::answer(&self.inner, call).await
+        daemon_runner::emanation::answer(&self.inner.runs, call).await
     }
 
     fn runs(&self) -> PathBuf {

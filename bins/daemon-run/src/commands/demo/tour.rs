@@ -6,9 +6,10 @@ use std::time::Instant;
 use daemon_engine::ActivationState;
 use daemon_event::EventId;
 use daemon_host::driver::{Inner, run_one};
-use daemon_host::ops::{OpError, Operations, chain};
-use daemon_host::random;
+use daemon_host::ops::Operations;
 use daemon_host::serve::Compose as _;
+use daemon_runner::error::{OpError, chain};
+use daemon_runner::random;
 use daemon_store::{Freshness, Query, Store};
 use serde_json::{Value, json};
 
@@ -214,7 +215,7 @@ async fn activate(
     let sandbox = &inner.runtime().parts.sandbox;
     let detail = format!(
         "{}  {state} in {seconds:.1} s   sandbox: level {} ({})",
-        activation.id, sandbox.0, sandbox.1
+        activation.id, sandbox.level, sandbox.detail
     );
     tour.step(
         "activation",

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use daemon_host::random;
 use daemon_host::serve::Compose as _;
 use daemon_host::wire::ActivationObject;
+use daemon_runner::random;
 use serde_json::{Value, json};
 
 use super::{empty, unknown_provider};
@@ -44,8 +44,8 @@ pub(super) fn dry_run(
         "trigger": trigger,
         "conditions": trigger.conditions,
         "provider": policy.provider,
-        "capability": policy.capability.as_str(),
-        "sandbox": sandbox.0,
+        "capability": policy.permissions.as_str(),
+        "sandbox": sandbox.level,
         "budget": {"activation_usd": config.budget.activation_usd},
         "context": measured(&preview.built),
     });

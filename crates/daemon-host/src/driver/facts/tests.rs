@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::config::Config;
-use crate::driver::{Checked, Checker, Parts, Planner, Push, Runtime};
+use crate::driver::{Checked, Checker, Parts, Runtime};
 use crate::fire::FiredEvent;
 use crate::home::Home;
 use daemon_registry::{Definition, Registered};
@@ -48,8 +48,8 @@ impl Checker for Nothing {
     }
 }
 
-impl Planner for Nothing {
-    fn plan(&self, _: &Push) -> Result<Option<NewOutput>, String> {
+impl daemon_runner::planner::BranchPlanner for Nothing {
+    fn plan(&self, _: &daemon_runner::planner::BranchRequest) -> Result<Option<NewOutput>, String> {
         Ok(None)
     }
 }
@@ -80,7 +80,7 @@ impl Rig {
             script,
             inner,
             patient: Patient::default(),
-            begin: crate::random::now(),
+            begin: daemon_runner::random::now(),
         };
         rig.register(daemons);
         rig
@@ -170,6 +170,10 @@ impl Rig {
 }
 
 fn host(scratch: &tempfile::TempDir, store: &MemoryStore, script: &Arc<Script>) -> Arc<Inner> {
+    let sandbox = daemon_runner::policy::ReachedSandbox {
+        level: 1,
+        detail: String::new(),
+    };
     let parts = Parts {
         checker: Arc::new(Nothing),
         planner: Arc::new(Nothing),
@@ -179,10 +183,10 @@ fn host(scratch: &tempfile::TempDir, store: &MemoryStore, script: &Arc<Script>) 
         facts: Arc::clone(script) as Arc<dyn daemon_engine::Facts>,
         repos: Vec::new(),
         unopened: Vec::new(),
-        servers: crate::servers::Servers::default(),
+        servers: daemon_runner::servers::Servers::default(),
         program: None,
-        sandbox: (1, String::new()),
-        offline_sandbox: (1, String::new()),
+        sandbox: sandbox.clone(),
+        offline_sandbox: sandbox,
     };
     let runtime = Runtime {
         config: Arc::new(Config::default()),
@@ -195,8 +199,8 @@ fn host(scratch: &tempfile::TempDir, store: &MemoryStore, script: &Arc<Script>) 
         Arc::new(store.clone()),
         HostEpoch(1),
         runtime,
-        crate::secrets::HostSecrets::default(),
-        Arc::new(crate::clock::SystemClock),
+        daemon_runner::secrets::HostSecrets::default(),
+        Arc::new(daemon_runner::clock::SystemClock),
     )
 }
 

@@ -10,7 +10,7 @@ use crate::driver::RepoState;
 use crate::driver::dispatch::Driver;
 use crate::driver::facts::tests::Rig;
 use crate::fire::FiredEvent;
-use crate::random;
+use daemon_runner::random;
 
 /// Stores a report as a source sends it.
 async fn report(rig: &Rig, (source, kind): (Source, &str), body: &Value) -> Vec<Accepted> {

@@ -1,6 +1,7 @@
 //! Commits that activations wait for: as soon as one is in the repository, its activation is ready.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use daemon_engine::Activation;
 use daemon_event::{ActivationId, RepoName};
@@ -12,35 +13,50 @@ use crate::driver::Inner;
 
 /// What an activation waits for.
 #[derive(Clone, Debug)]
-pub(in crate::driver) struct Awaited {
+struct Awaited {
     repo: RepoName,
-    /// One of these has to come; none where the repository itself has to be read.
+    /// One of these has to come; empty where the repository itself has to be read.
     commits: Vec<ObjectId>,
 }
 
-impl Inner {
-    /// Notes that an activation waits for one of some commits, or for its repository.
-    pub(crate) fn note_awaited(&self, activation: &Activation, commits: Vec<ObjectId>) {
+/// The commits that activations wait for; a clone shares them.
+#[derive(Clone, Debug, Default)]
+pub(in crate::driver) struct AwaitedCommits {
+    awaited: Arc<Mutex<BTreeMap<ActivationId, Awaited>>>,
+}
+
+impl AwaitedCommits {
+    /// Records that an activation waits for one of some commits, or, without commits, for its repository.
+    pub(in crate::driver) fn insert(&self, activation: &Activation, commits: Vec<ObjectId>) {
         let awaited = Awaited {
             repo: activation.daemon.repo.clone(),
             commits,
         };
-        let mut state = self.state();
-        state.awaited.insert(activation.id.clone(), awaited);
+        self.lock().insert(activation.id.clone(), awaited);
     }
 
-    fn forget_awaited(&self, ids: &[ActivationId]) {
-        let mut state = self.state();
+    /// Records that an activation waits no longer.
+    pub(in crate::driver) fn remove(&self, id: &ActivationId) {
+        self.lock().remove(id);
+    }
+
+    fn remove_all(&self, ids: &[ActivationId]) {
+        let mut awaited = self.lock();
         for id in ids {
-            state.awaited.remove(id);
+            awaited.remove(id);
         }
     }
 
-    fn awaited_in(&self, repo: &RepoName) -> BTreeMap<ActivationId, Vec<ObjectId>> {
-        let state = self.state();
-        let here = state.awaited.iter().filter(|(_, one)| one.repo == *repo);
+    /// Returns what the activations of one repository wait for.
+    fn of(&self, repo: &RepoName) -> BTreeMap<ActivationId, Vec<ObjectId>> {
+        let awaited = self.lock();
+        let here = awaited.iter().filter(|(_, one)| one.repo == *repo);
         here.map(|(id, one)| (id.clone(), one.commits.clone()))
             .collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ActivationId, Awaited>> {
+        self.awaited.lock().expect("no holder panics")
     }
 }
 
@@ -50,7 +66,7 @@ pub(super) async fn look(inner: &Inner, git: &Git<'_>) -> Result<(), RepoError> 
     if inner.registered_at(&repo.name).is_none() {
         return Ok(());
     }
-    let awaited = inner.awaited_in(&repo.name);
+    let awaited = inner.awaited.of(&repo.name);
     if awaited.is_empty() {
         return Ok(());
     }
@@ -68,7 +84,7 @@ pub(super) async fn look(inner: &Inner, git: &Git<'_>) -> Result<(), RepoError> 
     if !found.is_empty() {
         let hastened = inner.store.hasten(&found, inner.clock.now()).await;
         hastened.map_err(|source| store_failed(repo, source))?;
-        inner.forget_awaited(&found);
+        inner.awaited.remove_all(&found);
         inner.signals.claims.notify_one();
     }
     let others = others.into_iter().map(|(id, _)| id).collect();
@@ -83,7 +99,7 @@ async fn forget_ended(inner: &Inner, awaiting: Vec<ActivationId>) -> Result<(), 
     if !ended.is_empty() {
         let unfinished = inner.store.unfinished_among(&ended).await?;
         ended.retain(|id| !unfinished.contains(id));
-        inner.forget_awaited(&ended);
+        inner.awaited.remove_all(&ended);
     }
     Ok(())
 }

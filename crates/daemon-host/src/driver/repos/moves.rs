@@ -7,7 +7,7 @@ use daemon_store::{Matching, NewEvent};
 
 use super::{Git, RepoError, Sight, Watched, store_failed};
 use crate::driver::Inner;
-use crate::random;
+use daemon_runner::random;
 
 /// The moves of refs since they were last seen, and where the refs are.
 pub(super) struct Told {
@@ -40,7 +40,7 @@ pub(super) async fn moves(
     if moves.is_empty() {
         return Ok(None);
     }
-    crate::failpoint::hit("N1");
+    daemon_runner::failpoint::hit("N1");
     let told = Arc::clone(sight);
     let work = move |repo: &Watched| {
         let mut events = Vec::new();
@@ -68,7 +68,7 @@ pub(super) async fn accept(inner: &Inner, repo: &Watched, told: Told) -> Result<
         .accept_moves(&repo.name, told.cursors, told.events)
         .await;
     let accepted = accepted.map_err(|source| store_failed(repo, source))?;
-    crate::failpoint::hit("N3");
+    daemon_runner::failpoint::hit("N3");
     crate::intake::count("git", &accepted);
     inner.events_accepted(&accepted);
     Ok(())

@@ -40,7 +40,7 @@ pub(super) async fn discover(
         let why = kind.why_unread();
         tracing::warn!(repo = %repo.name, "no daemon is read: `{path}` is {why}");
     }
-    crate::failpoint::hit("D2");
+    daemon_runner::failpoint::hit("D2");
     Ok(Some(Found {
         discovery,
         rows,

@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use super::super::connections::Connections;
 use super::{Admit, Hooks, IN_FLIGHT, LARGE_IN_FLIGHT, SMALL, accept};
 use crate::fire::FiredEvent;
-use crate::random;
+use daemon_runner::random;
 
 /// Commits events after a while, and then notes the payloads for matching.
 #[derive(Default)]

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::look;
 use crate::driver::facts::tests::Rig;
 use crate::driver::repos::{Git, Watched};
-use crate::random;
+use daemon_runner::random;
 
 /// Runs git in a directory and returns what it printed.
 fn git(dir: &Path, args: &[&str]) -> String {
@@ -82,7 +82,7 @@ async fn awaiting(rig: &Rig, n: usize, commit: ObjectId) -> ActivationId {
     let id = trigger.activation_id.clone();
     rig.store.enqueue(trigger).await.unwrap();
     let activation = rig.store.activation(&id).await.unwrap().unwrap();
-    rig.inner.note_awaited(&activation, vec![commit]);
+    rig.inner.awaited.insert(&activation, vec![commit]);
     id
 }
 
@@ -113,6 +113,6 @@ async fn every_awaited_commit_is_looked_for_and_what_has_ended_is_forgotten() {
     look(&rig.inner, &git).await.unwrap();
     let found = rig.store.activation(&last).await.unwrap().unwrap();
     assert!(found.not_before <= random::now(), "it is ready: {found:?}");
-    let left: BTreeSet<ActivationId> = rig.inner.state().awaited.keys().cloned().collect();
+    let left: BTreeSet<ActivationId> = rig.inner.awaited.lock().keys().cloned().collect();
     assert_eq!(left, waiting.into_iter().collect());
 }

@@ -1,0 +1,166 @@
+//! What the host tells the runs that it carries out: its settings in force and its registered daemons.
+
+use std::path::Path;
+use std::sync::{Arc, RwLock};
+
+use async_trait::async_trait;
+use daemon_engine::{Activation, Gate};
+use daemon_event::{ActivationId, DaemonKey};
+use daemon_registry::{Registered, SharedRegistry};
+use daemon_repo::ObjectId;
+use daemon_runner::policy::micros;
+use daemon_runner::settings::{
+    ConfiguredProvider, HostBounds, RunRepository, RunSettings, Sandboxes,
+};
+use daemon_runner::tool_access::ToolAccess;
+use daemon_runner::{NOTICES, RunHost, RunPaths};
+
+use super::repos::AwaitedCommits;
+use super::{Parts, Runtime};
+use crate::config::Config;
+use crate::control::{HostTools, RunTokens};
+use crate::disk::Space;
+use crate::home::Home;
+use crate::policy::ConfiguredPolicies;
+
+/// Returns the directories of a home that runs use.
+pub(super) fn run_paths(home: &Home) -> RunPaths {
+    RunPaths {
+        runs: home.runs(),
+        worktrees: home.worktrees(),
+        servers: home.servers(),
+        presets: home.below(Path::new("presets")),
+        notices: home.below(Path::new(NOTICES)),
+    }
+}
+
+/// The configuration in force with what was composed from it; a clone shares it.
+#[derive(Clone)]
+pub(super) struct SharedRuntime {
+    current: Arc<RwLock<Current>>,
+    home: Home,
+    tokens: RunTokens,
+}
+
+struct Current {
+    runtime: Arc<Runtime>,
+    settings: Arc<RunSettings>,
+}
+
+impl SharedRuntime {
+    /// Shares a configuration.
+    pub(super) fn new(home: &Home, runtime: Runtime, tokens: RunTokens) -> Self {
+        let settings = settings(home, &runtime, &tokens);
+        let current = Current {
+            runtime: Arc::new(runtime),
+            settings: Arc::new(settings),
+        };
+        Self {
+            current: Arc::new(RwLock::new(current)),
+            home: home.clone(),
+            tokens,
+        }
+    }
+
+    /// Returns the configuration in force.
+    pub(super) fn get(&self) -> Arc<Runtime> {
+        Arc::clone(&self.current.read().expect("no holder panics").runtime)
+    }
+
+    /// Puts another configuration in force, and returns how often that was done.
+    pub(super) fn replace(&self, config: Config, parts: Parts) -> u64 {
+        let mut current = self.current.write().expect("no holder panics");
+        let generation = current.runtime.generation + 1;
+        let runtime = Runtime {
+            config: Arc::new(config),
+            parts,
+            generation,
+        };
+        current.settings = Arc::new(settings(&self.home, &runtime, &self.tokens));
+        current.runtime = Arc::new(runtime);
+        generation
+    }
+}
+
+/// Collects what runs use of a configuration.
+fn settings(home: &Home, runtime: &Runtime, tokens: &RunTokens) -> RunSettings {
+    let Runtime { config, parts, .. } = runtime;
+    let providers = parts.providers.iter().map(|(name, provider)| {
+        let section = config.provider.named.get(name);
+        let configured = ConfiguredProvider {
+            provider: Arc::clone(provider),
+            variables: section.map_or_else(Vec::new, |section| section.env.clone()),
+            has_bash: section.is_some_and(|section| section.bash),
+        };
+        (name.clone(), configured)
+    });
+    let repositories = parts.repos.iter().map(|repo| RunRepository {
+        name: repo.name.clone(),
+        repository: repo.repository.clone(),
+    });
+    let tools = parts.program.as_ref().map(|program| {
+        let socket = home.below(&config.uds.path);
+        Arc::new(HostTools::new(program.clone(), socket, tokens.clone())) as Arc<dyn ToolAccess>
+    });
+    RunSettings {
+        policies: Arc::new(ConfiguredPolicies(Arc::clone(config))),
+        providers: providers.collect(),
+        presets: parts.presets.clone(),
+        repositories: repositories.collect(),
+        has_unopened: !parts.unopened.is_empty(),
+        servers: parts.servers.clone(),
+        planner: Arc::clone(&parts.planner),
+        tools,
+        sandboxes: Sandboxes {
+            usual: parts.sandbox.clone(),
+            offline: parts.offline_sandbox.clone(),
+        },
+        bounds: HostBounds {
+            day: config.budget.day_usd.map(micros),
+            emanations: config.limits.emanations,
+            drain: config.host.drain.unsigned(),
+        },
+    }
+}
+
+/// The host as its runs see it.
+pub(super) struct RunDirectory {
+    pub(super) home: Home,
+    pub(super) runtime: SharedRuntime,
+    pub(super) registry: SharedRegistry,
+    /// Held for writing while a registration is stored and then taken into the registry.
+    pub(super) registering: Arc<tokio::sync::RwLock<()>>,
+    pub(super) awaited: AwaitedCommits,
+}
+
+#[async_trait]
+impl RunHost for RunDirectory {
+    fn settings(&self) -> Arc<RunSettings> {
+        let current = self.runtime.current.read().expect("no holder panics");
+        Arc::clone(&current.settings)
+    }
+
+    async fn daemon(&self, key: &DaemonKey) -> Option<Arc<Registered>> {
+        // A registration that is being written has changed the store and not yet the registry.
+        let reading = self.registering.read().await;
+        let registry = self.registry.get();
+        drop(reading);
+        registry.find_key(key).cloned()
+    }
+
+    fn set_gate(&self, daemon: &DaemonKey, gate: Gate) {
+        self.registry.set_gate(daemon, gate);
+    }
+
+    fn await_commits(&self, activation: &Activation, commits: Vec<ObjectId>) {
+        self.awaited.insert(activation, commits);
+    }
+
+    fn attempt_begins(&self, activation: &ActivationId) {
+        self.awaited.remove(activation);
+    }
+
+    fn pause(&self) -> Option<String> {
+        Space::of(self.home.root()).pause_of_runs()
+    }
+}

@@ -1,0 +1,98 @@
+//! The folder of an attempt: what the run may read about its activation, and the start files.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use daemon_engine::Activation;
+use daemon_run_folder::{ActivationLink, Folder, Handle, Start, sha256};
+
+use super::place::Prepared;
+use crate::random;
+use crate::run_context::RunContext;
+use crate::runs::{Attempt, Record, RecordError, bound, environment_secrets, owner};
+
+/// Makes the folder with its context and start files.
+pub(super) fn begin(
+    run_context: &Arc<RunContext>,
+    activation: &Activation,
+    prepared: &Prepared,
+    secrets: Vec<String>,
+) -> Result<Record, RecordError> {
+    let now = random::now();
+    let parent = format!("daemon:{}", activation.daemon.id);
+    let handle = Handle(run_context.handles.next(&parent));
+    let reserved = Folder::reserve(&run_context.paths.runs.clone(), handle, now)?;
+    write_context(reserved.folder(), prepared)?;
+    let prompt = prepared.context.bytes.clone();
+    let task = prepared.context.task.clone();
+    let provider = &*prepared.provider;
+    let mut start = Start::new(&parent, owner()?, provider.name(), &task, prompt);
+    start.activation = Some(ActivationLink {
+        daemon: activation.daemon.id.to_string(),
+        activation_id: activation.id.to_string(),
+        attempt: activation.attempts,
+        run_lease: activation.run_lease.0,
+    });
+    start.prompt_sha256 = sha256(&prepared.context.bytes);
+    bound(
+        &mut start,
+        provider,
+        prepared.permissions,
+        &prepared.limits,
+        &prepared.sandbox,
+    );
+    let attempt = Attempt {
+        activation: activation.id.clone(),
+        daemon: activation.daemon.clone(),
+        number: activation.attempts,
+    };
+    let secrets = environment_secrets(&prepared.environment).chain(secrets);
+    let redactor = run_context.secrets.and(secrets);
+    Ok(Record::open(reserved, start, redactor, Some(attempt))?)
+}
+
+/// Writes what a run may read about its activation.
+fn write_context(folder: &Folder, prepared: &Prepared) -> Result<(), RecordError> {
+    let context = folder.context();
+    let make = |path: &Path| fs::DirBuilder::new().mode(0o700).create(path);
+    let write = |name: &str, bytes: &[u8]| {
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(context.join(name))?;
+        file.write_all(bytes)
+    };
+    let written = (|| {
+        make(&context)?;
+        write("DAEMON.md", &prepared.daemon_file)?;
+        write(
+            "trigger.json",
+            prepared.context.trigger.to_string().as_bytes(),
+        )?;
+        write("state.json", prepared.context.state.to_string().as_bytes())?;
+        if let Some(newest) = prepared.events.last() {
+            write("event.json", &newest.event.payload)?;
+        }
+        if prepared.events.len() > 1 {
+            make(&context.join("events"))?;
+            for row in &prepared.events {
+                write(&format!("events/{}.json", row.event.id), &row.event.payload)?;
+            }
+        }
+        Ok(())
+    })();
+    written.map_err(RecordError::Context)?;
+    if !prepared.support.files.is_empty() {
+        let into = context.join("support");
+        prepared
+            .repo
+            .repository
+            .materialise(&prepared.support, &into)
+            .map_err(RecordError::Support)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,312 @@
+//! What a run may ask of the host while it works; kept only if it ends well.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, OnceLock};
+
+use async_trait::async_trait;
+use daemon_engine::{Proposal, StateChange, apply};
+use daemon_provider::redact::Redactor;
+use daemon_provider::{GrantError, GrantedTool, Grants, MicroUsd, Reservation, ToolReply, Verdict};
+use serde_json::{Map, Value};
+
+use super::servers::RunServers;
+use crate::budget::RunBudget;
+use crate::random;
+use daemon_provider::Permissions;
+
+/// How many proposals a run makes at most, through whatever door.
+const MOST_PROPOSALS: usize = 200;
+/// How much of a refused proposal is looked through for secrets before it is cut to what is shown.
+const KEPT_CHARS: usize = 8_192;
+/// How much of a refused proposal is shown.
+const SHOWN_CHARS: usize = 200;
+
+/// The grants of one run.
+#[derive(Debug)]
+pub(super) struct RunGrants {
+    permissions: Permissions,
+    budget: RunBudget,
+    state: Mutex<Pending>,
+    /// Those of a run that is granted any, once it has a name.
+    servers: OnceLock<RunServers>,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    values: BTreeMap<String, String>,
+    changes: Vec<StateChange>,
+    proposals: Vec<Proposal>,
+    refused: Vec<(String, String)>,
+    n_proposed: usize,
+}
+
+impl Pending {
+    /// Notes changes; of several to one key the last counts.
+    fn change(&mut self, changes: &[StateChange]) {
+        for change in changes {
+            self.changes.retain(|known| key(known) != key(change));
+            self.changes.push(change.clone());
+        }
+    }
+}
+
+fn key(change: &StateChange) -> &str {
+    match change {
+        StateChange::Set { key, .. } | StateChange::Remove { key } => key,
+    }
+}
+
+/// What a run proposed and changed.
+#[derive(Debug, Default)]
+pub(super) struct Granted {
+    pub(super) changes: Vec<StateChange>,
+    pub(super) proposals: Vec<Proposal>,
+    /// What was proposed and why it was refused.
+    pub(super) refused: Vec<(String, String)>,
+}
+
+impl Granted {
+    /// Takes secrets out of what is stored; what a branch would show is refused for them elsewhere.
+    pub(super) fn without_secrets(mut self, redactor: &Redactor) -> Self {
+        for change in &mut self.changes {
+            if let StateChange::Set { json, .. } = change
+                && let Ok(value) = serde_json::from_str(json)
+            {
+                *json = redactor.json(&value).to_string();
+            }
+        }
+        for (shown, reason) in &mut self.refused {
+            *shown = redactor.cut(shown).chars().take(SHOWN_CHARS).collect();
+            *reason = redactor.text(reason).into_owned();
+        }
+        self
+    }
+}
+
+impl RunGrants {
+    pub(super) fn new(
+        values: BTreeMap<String, String>,
+        permissions: Permissions,
+        budget: RunBudget,
+    ) -> Self {
+        Self {
+            permissions,
+            budget,
+            state: Mutex::new(Pending {
+                values,
+                ..Pending::default()
+            }),
+            servers: OnceLock::new(),
+        }
+    }
+
+    /// Adds the servers that the run is granted, before it begins.
+    pub(super) fn serve(&self, servers: RunServers) -> &RunServers {
+        self.servers.get_or_init(|| servers)
+    }
+
+    /// Takes one proposal, as a line of JSON.
+    pub(super) fn take(&self, line: &str) -> Verdict {
+        let n_before = {
+            let mut pending = self.pending();
+            pending.n_proposed += 1;
+            pending.n_proposed - 1
+        };
+        if n_before >= MOST_PROPOSALS {
+            return Verdict::Refused(format!("a run makes at most {MOST_PROPOSALS} proposals"));
+        }
+        let verdict = match Proposal::parse(line) {
+            Ok(proposal) => self.admit(proposal),
+            Err(error) => Verdict::Refused(error.to_string()),
+        };
+        if let Verdict::Refused(reason) = &verdict {
+            let shown = line.chars().take(KEPT_CHARS).collect();
+            self.pending().refused.push((shown, reason.clone()));
+        }
+        verdict
+    }
+
+    fn admit(&self, proposal: Proposal) -> Verdict {
+        let mut pending = self.pending();
+        match &proposal {
+            Proposal::PushBranch { .. } if self.permissions < Permissions::Propose => {
+                return Verdict::Refused(format!(
+                    "the permissions is `{}`",
+                    self.permissions.as_str()
+                ));
+            }
+            Proposal::PushBranch { .. } => {
+                let is_second = pending
+                    .proposals
+                    .iter()
+                    .any(|known| matches!(known, Proposal::PushBranch { .. }));
+                if is_second {
+                    return Verdict::Refused("one branch is pushed per activation".to_owned());
+                }
+            }
+            Proposal::State(changes) => {
+                if let Err(error) = apply(&mut pending.values, changes) {
+                    return Verdict::Refused(error.to_string());
+                }
+                pending.change(changes);
+            }
+            Proposal::NoOp { .. } => {}
+        }
+        pending.proposals.push(proposal);
+        Verdict::Accepted
+    }
+
+    /// Returns what was proposed and changed.
+    pub(super) fn taken(&self) -> Granted {
+        let mut pending = self.pending();
+        Granted {
+            changes: std::mem::take(&mut pending.changes),
+            proposals: std::mem::take(&mut pending.proposals),
+            refused: std::mem::take(&mut pending.refused),
+        }
+    }
+
+    fn pending(&self) -> std::sync::MutexGuard<'_, Pending> {
+        self.state.lock().expect("no holder panics")
+    }
+}
+
+#[async_trait]
+impl Grants for RunGrants {
+    async fn state_get(&self, key: &str) -> Result<Option<Value>, GrantError> {
+        let pending = self.pending();
+        Ok(pending
+            .values
+            .get(key)
+            .and_then(|json| serde_json::from_str(json).ok()))
+    }
+
+    async fn state_set(&self, key: &str, value: Value) -> Result<(), GrantError> {
+        let change = StateChange::Set {
+            key: key.to_owned(),
+            json: value.to_string(),
+        };
+        let mut pending = self.pending();
+        match apply(&mut pending.values, std::slice::from_ref(&change)) {
+            Ok(()) => {
+                pending.change(&[change]);
+                Ok(())
+            }
+            Err(error) => Err(GrantError::Refused {
+                reason: error.to_string(),
+            }),
+        }
+    }
+
+    async fn propose(&self, output: Value) -> Result<Verdict, GrantError> {
+        Ok(self.take(&output.to_string()))
+    }
+
+    async fn reserve(&self, cost: MicroUsd) -> Result<Reservation, GrantError> {
+        self.budget.reserve(cost, random::now())
+    }
+
+    async fn settle(&self, reservation: Reservation, cost: MicroUsd) -> Result<(), GrantError> {
+        self.budget.settle(reservation, cost, random::now());
+        Ok(())
+    }
+
+    async fn tools(&self) -> Vec<GrantedTool> {
+        match self.servers.get() {
+            Some(servers) => servers.tools().await,
+            None => Vec::new(),
+        }
+    }
+
+    async fn call_tool(&self, name: &str, arguments: Map<String, Value>) -> ToolReply {
+        match self.servers.get() {
+            Some(servers) => servers.call(name, arguments).await,
+            None => ToolReply::failed("no server is granted to this run"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::RunGrants;
+    use crate::budget::RunBudget;
+    use daemon_provider::Permissions;
+    use daemon_provider::{Grants as _, Verdict};
+    use serde_json::json;
+
+    fn budget() -> RunBudget {
+        RunBudget::new(None, Arc::default(), None)
+    }
+
+    fn refusal(permissions: Permissions, lines: &[&str]) -> Vec<String> {
+        let grants = RunGrants::new(
+            [("seen".to_owned(), "1".to_owned())].into(),
+            permissions,
+            budget(),
+        );
+        let verdicts = lines.iter().map(|line| grants.take(line));
+        verdicts
+            .map(|verdict| {
+                if let Verdict::Refused(reason) = verdict {
+                    reason
+                } else {
+                    String::new()
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_reader_proposes_only_state_and_nothing() {
+        let lines = [
+            r#"{"v":1,"verb":"push_branch"}"#,
+            r#"{"v":1,"verb":"state","set":{"a":1}}"#,
+            r#"{"v":1,"verb":"no_op","reason":"clean"}"#,
+        ];
+        assert_eq!(
+            refusal(Permissions::Read, &lines),
+            ["the permissions is `read`", "", ""]
+        );
+        assert_eq!(refusal(Permissions::Propose, &lines), ["", "", ""]);
+    }
+
+    #[test]
+    fn what_is_not_served_is_refused_with_its_reason() {
+        let lines = [
+            r#"{"v":1,"verb":"merge","target":"github:o/r#1"}"#,
+            "{",
+            r#"{"v":2,"verb":"state"}"#,
+        ];
+        let reasons = refusal(Permissions::Write, &lines);
+        assert_eq!(reasons[0], "no surface here serves the verb `merge`");
+        assert!(reasons[1].starts_with("not a proposal: "), "{reasons:?}");
+        assert_eq!(
+            reasons[2],
+            "version 2 of the proposal form is not served, 1 is"
+        );
+    }
+
+    #[test]
+    fn one_branch_is_pushed_per_activation() {
+        let push = r#"{"v":1,"verb":"push_branch"}"#;
+        assert_eq!(
+            refusal(Permissions::Propose, &[push, push]),
+            ["", "one branch is pushed per activation"]
+        );
+    }
+
+    #[tokio::test]
+    async fn a_run_reads_its_own_changes() {
+        let grants = RunGrants::new(
+            [("seen".to_owned(), "1".to_owned())].into(),
+            Permissions::Propose,
+            budget(),
+        );
+        assert_eq!(grants.state_get("seen").await, Ok(Some(json!(1))));
+        assert_eq!(grants.state_set("seen", json!(2)).await, Ok(()));
+        assert_eq!(grants.state_get("seen").await, Ok(Some(json!(2))));
+        assert_eq!(grants.taken().changes.len(), 1);
+    }
+}

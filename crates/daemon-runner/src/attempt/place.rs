@@ -1,0 +1,356 @@
+//! What an attempt needs before its provider begins: the daemon, its files, the commit, the context.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use daemon_engine::Activation;
+use daemon_event::{Event, Field, RepoName, Source, TriggerKey, is_zeros};
+use daemon_provider::{FollowUps, Limits, MicroUsd, Provider, RunRequest};
+use daemon_repo::{GitError, ObjectId, Worktree};
+use daemon_store::{EventRow, StoreError};
+use serde::Deserialize;
+
+use super::AttemptRefusal;
+use super::grants::RunGrants;
+use crate::context::Built;
+use crate::policy::{ReachedSandbox, RunPolicy, micros};
+use crate::random;
+use crate::run_context::RunContext;
+use crate::runs::Record;
+use crate::settings::{RunRepository, RunSettings};
+use daemon_provider::Permissions;
+use daemon_registry::Registered;
+
+/// How many turns a model may take that nobody gave a number.
+const USUAL_TURNS: u32 = 100;
+
+/// What an attempt needs before its provider begins.
+pub(crate) struct Prepared {
+    pub(crate) daemon: Arc<Registered>,
+    pub(crate) repo: RunRepository,
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) permissions: Permissions,
+    pub(crate) limits: Limits,
+    /// What is left of the activation's budget after earlier attempts.
+    pub(crate) money: Option<MicroUsd>,
+    pub(crate) environment: BTreeMap<std::ffi::OsString, std::ffi::OsString>,
+    pub(crate) state: BTreeMap<String, String>,
+    pub(crate) events: Vec<EventRow>,
+    pub(crate) worktree: Worktree,
+    pub(crate) context: Built,
+    pub(crate) sandbox: ReachedSandbox,
+    /// The MCP servers that it is granted.
+    pub(crate) servers: Vec<String>,
+    pub(crate) daemon_file: Arc<[u8]>,
+    pub(crate) support: daemon_repo::SupportTree,
+}
+
+impl Prepared {
+    /// Makes the request that the provider receives.
+    pub(super) fn request(&self, record: &Record, grants: Arc<RunGrants>) -> RunRequest {
+        let mut environment = self.environment.clone();
+        environment
+            .entry("TMPDIR".into())
+            .or_insert_with(|| record.temporary().into_os_string());
+        RunRequest {
+            task: self.context.task.clone(),
+            prompt: self.context.bytes.clone(),
+            home: record.home(),
+            context: Some(record.context()),
+            outputs: Some(record.spool()),
+            environment,
+            files: self.files(),
+            renames: Vec::new(),
+            limits: self.limits,
+            permissions: self.permissions,
+            resume: None,
+            grants,
+            ..RunRequest::new(record.folder().id(), self.worktree.dir().to_owned())
+        }
+    }
+
+    /// Returns the files that the newest event names, as far as they are relative paths below the worktree.
+    fn files(&self) -> Vec<PathBuf> {
+        let Some(newest) = self.events.last() else {
+            return Vec::new();
+        };
+        let files = newest
+            .event
+            .facts
+            .texts(Field::ChangedFiles)
+            .map(PathBuf::from);
+        files
+            .filter(|path| {
+                path.components()
+                    .all(|part| matches!(part, std::path::Component::Normal(_)))
+            })
+            .collect()
+    }
+}
+
+/// Gathers everything and makes the worktree.
+///
+/// # Errors
+/// Says whether trying again may help.
+pub(super) async fn prepare(
+    run_context: &Arc<RunContext>,
+    activation: &Activation,
+    provider: Option<&str>,
+) -> Result<Prepared, AttemptRefusal> {
+    // One snapshot: a reload between two of these steps must not mix two configurations.
+    let settings = run_context.host.settings();
+    let daemon = registered(run_context, activation).await?;
+    let repo = settings
+        .repository(&activation.daemon.repo)
+        .cloned()
+        .ok_or_else(|| unwatched(&settings, &activation.daemon.repo))?;
+    let policy = settings.policies.policy(Some(&activation.daemon), provider);
+    let provider = provider_of(&settings, &policy)?;
+    let sandbox = settings.sandbox_of(&policy).clone();
+    if let Some(reason) = policy.sandbox_refusal(&sandbox) {
+        return Err(AttemptRefusal::final_(reason));
+    }
+    let unreachable = |error: StoreError| AttemptRefusal::retryable(crate::error::chain(&error));
+    let events = trigger_events(run_context, activation)
+        .await
+        .map_err(unreachable)?;
+    let state = run_context
+        .store
+        .state(&activation.daemon, random::now())
+        .await
+        .map_err(unreachable)?;
+    let (daemon_file, support) = source(&daemon)?;
+    let parts = crate::context::Ingredients {
+        daemon: &daemon,
+        file: &daemon_file,
+        activation,
+        events: &events,
+        state: &state,
+        permissions: policy.permissions,
+        limits: &policy.limits,
+        servers: &policy.mcp,
+        cap: policy.context_bytes,
+        now: random::now(),
+    };
+    let context =
+        crate::context::build(&parts).map_err(|error| AttemptRefusal::final_(error.to_string()))?;
+    let worktree = worktree(run_context, &repo, activation, &events, &daemon).await?;
+    crate::failpoint::hit("R2");
+    let mut limits = policy.limits;
+    if provider.follow_ups() == FollowUps::Joins {
+        // What takes messages into its loop counts turns.
+        limits.max_turns.get_or_insert(USUAL_TURNS);
+    }
+    Ok(Prepared {
+        environment: settings.environment(&policy.provider),
+        state: state.values,
+        daemon_file,
+        support,
+        daemon,
+        repo,
+        provider,
+        permissions: policy.permissions,
+        money: money_left(limits, activation),
+        limits,
+        events,
+        worktree,
+        context,
+        sandbox,
+        servers: policy.mcp,
+    })
+}
+
+/// Returns the provider that a policy names.
+fn provider_of(
+    settings: &RunSettings,
+    policy: &RunPolicy,
+) -> Result<Arc<dyn Provider>, AttemptRefusal> {
+    let name = policy.provider.as_str();
+    let configured = settings.providers.get(name);
+    let provider = configured.map(|configured| Arc::clone(&configured.provider));
+    provider.ok_or_else(|| AttemptRefusal::final_(format!("no provider `{name}` is configured")))
+}
+
+/// Returns what earlier attempts left of an activation's budget.
+fn money_left(limits: Limits, activation: &Activation) -> Option<MicroUsd> {
+    let spent = micros(activation.cost_usd.unwrap_or(0.0));
+    let budget = limits.budget?;
+    Some(MicroUsd(budget.0.saturating_sub(spent.0)))
+}
+
+/// Returns the daemon at the revision that was claimed.
+async fn registered(
+    run_context: &RunContext,
+    activation: &Activation,
+) -> Result<Arc<Registered>, AttemptRefusal> {
+    let daemon = run_context
+        .host
+        .daemon(&activation.daemon)
+        .await
+        .filter(|daemon| daemon.is_valid())
+        .ok_or_else(|| {
+            AttemptRefusal::final_(format!(
+                "`{}` is no longer a valid daemon",
+                activation.daemon
+            ))
+        })?;
+    // It changed between the claim and now: the next claim is of what is registered then.
+    if daemon.row.rev != activation.rev {
+        return Err(AttemptRefusal::given_back());
+    }
+    Ok(daemon)
+}
+
+/// Says that a repository is not there: one that git has not opened yet may be it.
+fn unwatched(settings: &RunSettings, repo: &RepoName) -> AttemptRefusal {
+    match settings.has_unopened {
+        true => AttemptRefusal::repository(repo),
+        false => AttemptRefusal::final_(format!("no repository `{repo}` is watched here")),
+    }
+}
+
+/// Returns the file and support tree that were registered.
+fn source(daemon: &Registered) -> Result<(Arc<[u8]>, daemon_repo::SupportTree), AttemptRefusal> {
+    let source = daemon
+        .source
+        .as_ref()
+        .ok_or_else(|| AttemptRefusal::repository(&daemon.row.key.repo))?;
+    match &source.content {
+        daemon_repo::DaemonContent::Text(bytes) => Ok((Arc::clone(bytes), source.support.clone())),
+        _ => Err(AttemptRefusal::final_("its file could not be read")),
+    }
+}
+
+/// Returns the events of an activation's triggers, oldest first, each as the report that the activation is about.
+///
+/// # Errors
+/// If the store fails.
+pub(crate) async fn trigger_events(
+    run_context: &RunContext,
+    activation: &Activation,
+) -> Result<Vec<EventRow>, StoreError> {
+    let mut events = Vec::new();
+    for trigger in &activation.triggers {
+        if let TriggerKey::Event(id) = &trigger.key {
+            let row = run_context.store.event(id).await?;
+            events.extend(row.map(|row| row.led_by(activation.subject.as_ref())));
+        }
+    }
+    Ok(events)
+}
+
+async fn worktree(
+    run_context: &RunContext,
+    repo: &RunRepository,
+    activation: &Activation,
+    events: &[EventRow],
+    daemon: &Registered,
+) -> Result<Worktree, AttemptRefusal> {
+    let dir = run_context
+        .paths
+        .worktree(&activation.id, activation.run_lease);
+    let named = events.iter().rev().map(|row| commits_of(&row.event));
+    let named = named.into_iter().find(|named| !named.is_none());
+    let named = match named {
+        Some(NamedCommits::Unclear(name)) => {
+            return Err(AttemptRefusal::unclear_commit(&repo.name, &name));
+        }
+        Some(NamedCommits::Commits(commits)) => Some(commits),
+        None => None,
+    };
+    let fallback: ObjectId = daemon
+        .row
+        .commit
+        .parse()
+        .map_err(|error| AttemptRefusal::final_(format!("the registered commit: {error}")))?;
+    let repo = repo.clone();
+    let made = tokio::task::spawn_blocking(move || {
+        let commit = match named {
+            None => fallback,
+            Some(named) => match present(&repo, &named)? {
+                Some(commit) => commit,
+                None => return Ok(Err(AttemptRefusal::commit(&repo.name, named))),
+            },
+        };
+        repo.repository.create_worktree(&commit, &dir).map(Ok)
+    });
+    match made.await {
+        Ok(Ok(made)) => made,
+        Ok(Err(error)) => Err(AttemptRefusal::retryable(format!(
+            "the worktree: {}",
+            crate::error::chain(&error)
+        ))),
+        Err(error) => Err(AttemptRefusal::retryable(format!(
+            "making the worktree panicked: {error}"
+        ))),
+    }
+}
+
+/// Returns the first of some commits that is in a repository.
+fn present(repo: &RunRepository, commits: &[ObjectId]) -> Result<Option<ObjectId>, GitError> {
+    for commit in commits {
+        if repo.repository.has_commit(commit)? {
+            return Ok(Some(commit.clone()));
+        }
+    }
+    Ok(None)
+}
+
+/// The commits that an event is about.
+#[derive(Debug, PartialEq, Eq)]
+enum NamedCommits {
+    /// The first of them that is there is worked at.
+    Commits(Vec<ObjectId>),
+    /// It names one by what is not the full name of a commit.
+    Unclear(String),
+}
+
+impl NamedCommits {
+    fn is_none(&self) -> bool {
+        matches!(self, Self::Commits(commits) if commits.is_empty())
+    }
+}
+
+/// Names the commits that an event is about, the first of which is worked at if it is there: the pull request's head, the
+/// pushed or checked commit; of a merged pull request also what it was merged to.
+fn commits_of(event: &Event) -> NamedCommits {
+    // Hexadecimal digits are the same in either case.
+    let name = |text: &str| text.to_ascii_lowercase();
+    let head = event.facts.text(Field::After).map(name);
+    let head = head.filter(|head| !(removes_ref(event) && is_zeros(head)));
+    let merged = merge_commit(event);
+    let merged = merged.as_deref().map(name);
+    let named = head.iter().chain(&merged);
+    let commits: Vec<ObjectId> = named.filter_map(|text| text.parse().ok()).collect();
+    match head {
+        Some(head) if commits.is_empty() => NamedCommits::Unclear(head),
+        _ => NamedCommits::Commits(commits),
+    }
+}
+
+/// Reports whether an event may be about a ref that is gone, whose commit is then written as zeros.
+fn removes_ref(event: &Event) -> bool {
+    event.source == Source::Git || matches!(event.kind.as_str(), "push" | "delete")
+}
+
+/// Returns the commit that the pull request of an event was merged to.
+fn merge_commit(event: &Event) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Body {
+        pull_request: Option<PullRequest>,
+    }
+    #[derive(Deserialize)]
+    struct PullRequest {
+        merged: Option<bool>,
+        merge_commit_sha: Option<String>,
+    }
+    if event.kind != "pull_request" {
+        return None;
+    }
+    let body: Body = serde_json::from_slice(&event.payload).ok()?;
+    let request = body.pull_request?;
+    request
+        .merge_commit_sha
+        .filter(|_| request.merged == Some(true))
+}

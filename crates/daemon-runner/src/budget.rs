@@ -1,0 +1,241 @@
+//! The wall that model calls cannot spend past: one for each run, one for the day of the whole host.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use daemon_provider::{GrantError, Grants, MicroUsd, NoGrants, Reservation, Verdict};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use crate::random;
+
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+
+/// What model calls of this process cost within a day, and what is set aside for those under way.
+///
+/// What was spent before the process began is counted where activations are claimed.
+#[derive(Debug, Default)]
+pub struct DailyBudget(Mutex<Day>);
+
+#[derive(Debug, Default)]
+struct Day {
+    spent: VecDeque<(Timestamp, u64)>,
+    reserved: u64,
+}
+
+impl DailyBudget {
+    fn reserve(&self, cost: u64, limit: Option<MicroUsd>, now: Timestamp) -> Result<(), u64> {
+        let mut day = self.0.lock().expect("no holder panics");
+        let is_old = |at: Timestamp| now.duration_since(at) > DAY;
+        while day.spent.front().is_some_and(|(at, _)| is_old(*at)) {
+            day.spent.pop_front();
+        }
+        let spent: u64 = day.spent.iter().map(|(_, cost)| cost).sum();
+        let left = limit.map_or(u64::MAX, |limit| {
+            limit.0.saturating_sub(spent).saturating_sub(day.reserved)
+        });
+        if cost > left {
+            return Err(left);
+        }
+        day.reserved += cost;
+        Ok(())
+    }
+
+    fn settle(&self, reserved: u64, cost: u64, now: Timestamp) {
+        let mut day = self.0.lock().expect("no holder panics");
+        day.reserved = day.reserved.saturating_sub(reserved);
+        if cost > 0 {
+            day.spent.push_back((now, cost));
+        }
+    }
+}
+
+/// The money of one run.
+#[derive(Debug)]
+pub(crate) struct RunBudget {
+    day: Arc<DailyBudget>,
+    day_limit: Option<MicroUsd>,
+    own: Mutex<Own>,
+}
+
+#[derive(Debug)]
+struct Own {
+    /// `None` is without end.
+    left: Option<u64>,
+    n_reservations: u64,
+    reservations: BTreeMap<u64, u64>,
+}
+
+impl RunBudget {
+    /// Gives a run what is left of its own budget, within what the host may spend in a day.
+    pub(crate) fn new(
+        left: Option<MicroUsd>,
+        day: Arc<DailyBudget>,
+        day_limit: Option<MicroUsd>,
+    ) -> Self {
+        Self {
+            day,
+            day_limit,
+            own: Mutex::new(Own {
+                left: left.map(|left| left.0),
+                n_reservations: 0,
+                reservations: BTreeMap::new(),
+            }),
+        }
+    }
+
+    /// Sets money aside.
+    ///
+    /// # Errors
+    /// The run's own budget, or that of the day, does not reach.
+    pub(crate) fn reserve(
+        &self,
+        cost: MicroUsd,
+        now: Timestamp,
+    ) -> Result<Reservation, GrantError> {
+        let over = |left: u64| GrantError::OverBudget {
+            wanted: cost,
+            left: MicroUsd(left),
+        };
+        let mut own = self.own.lock().expect("no holder panics");
+        if let Some(left) = own.left.filter(|left| cost.0 > *left) {
+            return Err(over(left));
+        }
+        self.day
+            .reserve(cost.0, self.day_limit, now)
+            .map_err(over)?;
+        own.left = own.left.map(|left| left - cost.0);
+        own.n_reservations += 1;
+        let n = own.n_reservations;
+        own.reservations.insert(n, cost.0);
+        Ok(Reservation(n))
+    }
+
+    /// Replaces a reservation by what was really spent; a second time changes nothing.
+    pub(crate) fn settle(&self, reservation: Reservation, cost: MicroUsd, now: Timestamp) {
+        let mut own = self.own.lock().expect("no holder panics");
+        let Some(reserved) = own.reservations.remove(&reservation.0) else {
+            return;
+        };
+        own.left = own
+            .left
+            .map(|left| left.saturating_add(reserved).saturating_sub(cost.0));
+        self.day.settle(reserved, cost.0, now);
+    }
+}
+
+impl Drop for RunBudget {
+    fn drop(&mut self) {
+        // A run that was lost in the middle of a call has used nobody knows how much: all it had set aside stays spent.
+        if let Ok(own) = self.own.get_mut() {
+            let now = random::now();
+            for reserved in own.reservations.values() {
+                self.day.settle(*reserved, *reserved, now);
+            }
+        }
+    }
+}
+
+/// Grants money and nothing else: those of a run without a daemon.
+#[derive(Debug)]
+pub(crate) struct BudgetOnly(pub(crate) RunBudget);
+
+#[async_trait]
+impl Grants for BudgetOnly {
+    async fn state_get(&self, key: &str) -> Result<Option<Value>, GrantError> {
+        NoGrants.state_get(key).await
+    }
+
+    async fn state_set(&self, key: &str, value: Value) -> Result<(), GrantError> {
+        NoGrants.state_set(key, value).await
+    }
+
+    async fn propose(&self, output: Value) -> Result<Verdict, GrantError> {
+        NoGrants.propose(output).await
+    }
+
+    async fn reserve(&self, cost: MicroUsd) -> Result<Reservation, GrantError> {
+        self.0.reserve(cost, random::now())
+    }
+
+    async fn settle(&self, reservation: Reservation, cost: MicroUsd) -> Result<(), GrantError> {
+        self.0.settle(reservation, cost, random::now());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).expect("it is in range")
+    }
+
+    fn is_over(answer: Result<Reservation, GrantError>) -> Option<u64> {
+        match answer {
+            Err(GrantError::OverBudget { left, .. }) => Some(left.0),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_run_spends_no_more_than_its_own_budget() {
+        let budget = RunBudget::new(Some(MicroUsd(100)), Arc::default(), None);
+        let first = budget.reserve(MicroUsd(80), at(0)).unwrap();
+        assert_eq!(is_over(budget.reserve(MicroUsd(30), at(0))), Some(20));
+        budget.settle(first, MicroUsd(10), at(1));
+        budget.settle(first, MicroUsd(10), at(1));
+        assert_eq!(is_over(budget.reserve(MicroUsd(91), at(1))), Some(90));
+        budget.reserve(MicroUsd(90), at(1)).unwrap();
+    }
+
+    #[test]
+    fn a_hundred_runs_at_once_never_pass_the_budget_of_the_day() {
+        let day = Arc::new(DailyBudget::default());
+        let limit = Some(MicroUsd(1_000));
+        // Nobody settles before everybody has asked: what is set aside counts as much as what is spent.
+        let asked = std::sync::Barrier::new(100);
+        let granted: Vec<u64> = std::thread::scope(|scope| {
+            let starts: Vec<_> = (0..100)
+                .map(|_| {
+                    let (day, asked) = (Arc::clone(&day), &asked);
+                    scope.spawn(move || {
+                        let budget = RunBudget::new(None, day, limit);
+                        let reserved = budget.reserve(MicroUsd(30), at(0));
+                        asked.wait();
+                        match reserved {
+                            Ok(reservation) => {
+                                budget.settle(reservation, MicroUsd(30), at(0));
+                                30
+                            }
+                            Err(_) => 0,
+                        }
+                    })
+                })
+                .collect();
+            starts
+                .into_iter()
+                .map(|start| start.join().unwrap())
+                .collect()
+        });
+        // 33 fit, whoever comes first.
+        let spent: u64 = granted.iter().sum();
+        assert_eq!(spent, 990);
+        let budget = RunBudget::new(None, Arc::clone(&day), limit);
+        assert_eq!(is_over(budget.reserve(MicroUsd(30), at(3600))), Some(10));
+        budget.reserve(MicroUsd(30), at(86_401)).unwrap();
+    }
+
+    #[test]
+    fn what_a_lost_run_had_set_aside_stays_spent() {
+        let day = Arc::new(DailyBudget::default());
+        let limit = Some(MicroUsd(100));
+        let lost = RunBudget::new(None, Arc::clone(&day), limit);
+        lost.reserve(MicroUsd(60), at(0)).unwrap();
+        drop(lost);
+        let budget = RunBudget::new(None, day, limit);
+        assert_eq!(is_over(budget.reserve(MicroUsd(50), at(0))), Some(40));
+    }
+}

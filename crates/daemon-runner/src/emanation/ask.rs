@@ -1,0 +1,239 @@
+//! `ask`: a message to a run, now or after its first turn.
+
+use std::sync::Arc;
+
+use daemon_provider::{FollowUps, Limits};
+use daemon_run_folder::{Document, Folder, Reading, StopReason};
+use serde_json::{Map, Value};
+
+use super::call::{Ask, Caller, Emanate, Rank, Task};
+use super::fault::{self, deaf};
+use super::find::{self, unreadable};
+use super::live::Sent;
+use super::plan::{self, Plan};
+use super::running::{Begun, session};
+use super::tools::{Tools, ToolsFrom};
+use crate::error::{OpError, OpErrorKind};
+use crate::random;
+use crate::run_context::RunContext;
+use crate::runs::{Question, Receipt, Record};
+
+/// Sends a message to a run.
+///
+/// # Errors
+/// There is no such run, or it takes no messages.
+pub(super) async fn ask(
+    run_context: &Arc<RunContext>,
+    caller: &Caller,
+    ask: &Ask,
+) -> Result<Map<String, Value>, OpError> {
+    let runs = run_context.paths.runs.clone();
+    let live = |name| run_context.emanations.find(&caller.parent, name);
+    let found = find::find(&runs, &ask.id, &caller.parent, live)?;
+    let folder = found.unambiguous(&ask.id)?;
+    let document = document(&folder)?;
+    refuse_activation(&document)?;
+    refuse_reclaimed(&document)?;
+    let settings = run_context.host.settings();
+    let configured = settings.providers.get(&document.backend);
+    let follow_ups = configured.map_or(FollowUps::None, |configured| {
+        configured.provider.follow_ups()
+    });
+    match follow_ups {
+        FollowUps::None => return Err(deaf("not supported")),
+        FollowUps::Resumes if session(&document).is_none() => {
+            return Err(deaf(if document.state.is_terminal() {
+                "not supported"
+            } else {
+                "still initializing"
+            }));
+        }
+        FollowUps::Joins | FollowUps::Resumes => {}
+    }
+    match (
+        run_context.emanations.send(folder.id(), &ask.message),
+        follow_ups,
+    ) {
+        // Accepted once it is on the disk: whatever becomes of the host, its end is recorded and told.
+        (Sent::Handed(receipt), _) => match (receipt.await, follow_ups) {
+            (Ok(Receipt::Recorded), _) => Ok(sent(&ask.id, wait(&document))),
+            (Err(_), FollowUps::Joins) => Err(deaf("not running")),
+            (Ok(Receipt::Lost) | Err(_), _) => Err(unwritten(&folder)),
+        },
+        (Sent::Busy, _) => Ok(busy(&ask.id)),
+        (Sent::Reclaimed, _) => Err(deaf("reclaimed")),
+        (Sent::RunIsGone, FollowUps::Resumes) => resume(run_context, folder, ask).await,
+        (Sent::RunIsGone, _) => Err(deaf("not running")),
+    }
+}
+
+/// Refuses a message to a run that was reclaimed.
+fn refuse_reclaimed(document: &Document) -> Result<(), OpError> {
+    let error = document.error.as_ref();
+    if error.is_some_and(|error| error.is_stop(StopReason::Reclaim)) {
+        return Err(deaf("reclaimed"));
+    }
+    Ok(())
+}
+
+/// Says that a message could not be stored.
+fn unwritten(folder: &Folder) -> OpError {
+    let message = format!("the message to {} could not be written", folder.id());
+    OpError::new(OpErrorKind::Broken, "folder", message)
+        .with_help("the host's log says why; send it again")
+}
+
+/// Reads a run's document.
+pub(super) fn document(folder: &Folder) -> Result<Document, OpError> {
+    match folder.read().map_err(|error| unreadable(&error))? {
+        Reading::Known(document) => Ok(*document),
+        Reading::Newer(_) | Reading::Broken(_) => Err(OpError::new(
+            OpErrorKind::Conflict,
+            "folder",
+            format!("the folder of {} cannot be used", folder.id()),
+        )),
+    }
+}
+
+/// Refuses a run that is an attempt at an activation.
+pub(super) fn refuse_activation(document: &Document) -> Result<(), OpError> {
+    match &document.activation {
+        None => Ok(()),
+        Some(link) => Err(OpError::invalid(format!(
+            "belongs to activation {}",
+            link.activation_id
+        ))),
+    }
+}
+
+/// Begins to answer a message to a run that has ended, maybe under an earlier host.
+async fn resume(
+    run_context: &Arc<RunContext>,
+    folder: Folder,
+    ask: &Ask,
+) -> Result<Map<String, Value>, OpError> {
+    let document = document(&folder)?;
+    let id = folder.id();
+    let caller = Caller {
+        parent: document.parent_addr.clone(),
+        cwd: None,
+        rank: Rank::Parent,
+    };
+    let plan = plan_of(run_context, &caller, &document)?;
+    let Some((line, turn)) =
+        run_context
+            .emanations
+            .begin_answer(id, &caller.parent, document.state)
+    else {
+        return Ok(busy(&ask.id));
+    };
+    // A folder that another process writes is busy.
+    let Ok(mut record) = Record::adopt(folder, plan.redactor(), random::now()) else {
+        run_context.emanations.forget(id);
+        return Ok(busy(&ask.id));
+    };
+    let n = accept(&mut record).inspect_err(|_| run_context.emanations.forget(id))?;
+    let text = ask.message.clone();
+    let question = Question { n, text, turn };
+    let mut begun = Begun {
+        id,
+        plan,
+        record,
+        line,
+    };
+    let run_context = Arc::clone(run_context);
+    let tasks = run_context.emanations.tasks.clone();
+    tasks.spawn(async move {
+        let answered =
+            crate::defect::guarded(Box::pin(begun.answer_all(&run_context, Some(question)))).await;
+        if let Err(defect) = answered {
+            tracing::error!(run = %id, %defect, "answering a message panicked");
+            run_context.emanations.forget(id);
+        }
+    });
+    Ok(sent(&ask.id, Wait::Nothing))
+}
+
+/// Stores a message to an ended run, and returns its number.
+///
+/// The record holds the folder's lock, so that what it says of the run is final: a reclaim that was under way when the run was
+/// looked up is seen here. One that comes later stops the answer.
+fn accept(record: &mut Record) -> Result<u32, OpError> {
+    refuse_reclaimed(record.document())?;
+    if !record.has_ended() {
+        return Err(deaf("not running"));
+    }
+    let n = record.asked(random::now());
+    n.ok_or_else(|| unwritten(record.folder()))
+}
+
+/// Plans the answer as the run itself was, under the policy as it is.
+fn plan_of(
+    run_context: &RunContext,
+    caller: &Caller,
+    document: &Document,
+) -> Result<Plan, OpError> {
+    let timeout = document.timeout_s.unwrap_or(3_600.0).max(0.0);
+    let emanate = Emanate {
+        backend: Some(document.backend.clone()),
+        max_turns: document.max_turns.unwrap_or(100),
+        timeout: std::time::Duration::try_from_secs_f64(timeout).unwrap_or(Limits::default().wall),
+        tasks: Vec::new(),
+    };
+    let mut faults = Vec::new();
+    let common = plan::common(run_context, caller, &emanate, &mut faults);
+    fault::refuse(&faults)?;
+    let common = common.ok_or_else(|| deaf("not supported"))?;
+    let cwd = document.call_parameters.get("cwd").and_then(Value::as_str);
+    Ok(Plan {
+        common,
+        task: Task {
+            task: document.task.clone(),
+            cwd: cwd.map(Into::into),
+            ..Task::default()
+        },
+        tools: Tools {
+            asked: document.tools.clone(),
+            given: document.tools.clone(),
+            from: ToolsFrom::Host,
+        },
+        options: Vec::new(),
+        prompt: Vec::new(),
+        mcp: Vec::new(),
+    })
+}
+
+/// What a message waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    Nothing,
+    FirstTurn,
+}
+
+fn wait(document: &Document) -> Wait {
+    if document.state.is_terminal() {
+        Wait::Nothing
+    } else {
+        Wait::FirstTurn
+    }
+}
+
+fn sent(id: &str, wait: Wait) -> Map<String, Value> {
+    super::entry::filled([
+        ("status", "sent".into()),
+        ("id", id.into()),
+        ("async", true.into()),
+        ("queued", (wait == Wait::FirstTurn).into()),
+    ])
+}
+
+fn busy(id: &str) -> Map<String, Value> {
+    super::entry::filled([
+        ("status", "busy".into()),
+        ("id", id.into()),
+        (
+            "message",
+            "another message is pending; its end is announced".into(),
+        ),
+    ])
+}

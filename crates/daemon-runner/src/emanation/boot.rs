@@ -1,0 +1,215 @@
+//! What an earlier host left: runs without an owner, and ends that were not told.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use daemon_process::{ProcessId, boot_id};
+use daemon_provider::redact::Redactor;
+use daemon_run_folder::{Document, Folder, Notice, Owner, Reading, RunError, RunState, Writer};
+use daemon_store::{Query, RunRow, StoreError};
+use jiff::Timestamp;
+
+use super::notice::{News, is_silent, of_mark};
+use super::publish::Desk;
+use crate::random;
+use crate::run_context::RunContext;
+use crate::runs::{Record, end_processes};
+
+/// Something that was not told yet, with its number if it has one.
+struct Untold {
+    seq: Option<u64>,
+    at: Timestamp,
+    folder: Folder,
+    notice: Notice,
+}
+
+/// Ends what runs without an owner, then publishes what was left unpublished, before anything else is.
+pub(super) async fn finish(run_context: &Arc<RunContext>, desk: &mut Desk) {
+    let runs = run_context.paths.runs.clone();
+    let written = desk.written();
+    let found = tokio::task::spawn_blocking(move || survey(&runs, written)).await;
+    let (last, mut untold) = match found {
+        Ok(found) => found,
+        Err(error) => {
+            tracing::error!(%error, "looking at the run folders panicked");
+            return;
+        }
+    };
+    desk.note_seq(last);
+    // Those that have a number are told under it, before others get the next ones.
+    untold.sort_by_key(|one| (one.seq.is_none(), one.seq, one.at));
+    for one in untold {
+        repeat(run_context, desk, one).await;
+    }
+    if let Err(error) = end_lost(run_context).await {
+        let error = crate::error::chain(&error);
+        tracing::warn!(
+            error,
+            "runs without a folder could not be ended in the index"
+        );
+    }
+}
+
+/// Ends dispatched runs in the index whose folders were deleted before a host died: nothing else tells of their end.
+async fn end_lost(run_context: &RunContext) -> Result<(), StoreError> {
+    let runs = run_context.paths.runs.clone();
+    let mut query = Query {
+        limit: 500,
+        state: Some(RunState::Running.as_str().to_owned()),
+        ..Query::default()
+    };
+    loop {
+        let page = run_context.store.runs(&query).await?;
+        let lost = page.rows.into_iter();
+        let is_gone = |id: &str| matches!(runs.join(id).try_exists(), Ok(false));
+        let lost = lost.filter(|row| row.activation.is_none() && is_gone(&row.id));
+        for row in lost {
+            let row = RunRow {
+                state: RunState::Unknown.as_str().to_owned(),
+                finished_at: Some(random::now()),
+                ..row
+            };
+            run_context.store.put_run(row, None).await?;
+        }
+        match page.next {
+            Some(next) => query.after = Some(next),
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Looks at every folder: ends orphans, and returns the last number and what was not told; `written` is the last number that
+/// was written.
+fn survey(runs: &Path, written: u64) -> (u64, Vec<Untold>) {
+    let folders = Folder::list(runs).unwrap_or_default();
+    let (mut last, mut untold) = (0, Vec::new());
+    // Their ends are told in the order in which they began.
+    for folder in folders.into_iter().rev() {
+        let Ok(Reading::Known(document)) = folder.read() else {
+            continue;
+        };
+        last = last.max(document.notified_seq.unwrap_or(0));
+        if is_mine_or_alive(&document) && !document.state.is_terminal() {
+            continue;
+        }
+        let document = match bring_to_end(&folder, *document) {
+            Ok(document) => document,
+            Err(error) => {
+                let error = crate::error::chain(&*error);
+                tracing::warn!(run = %folder.id(), error, "an orphaned run could not be recorded");
+                continue;
+            }
+        };
+        for (notice, at) in owed(&document) {
+            let mark = folder.marked(notice).ok().flatten();
+            let seq = mark
+                .and_then(|content| of_mark(&content))
+                .map(|(seq, _)| seq);
+            last = last.max(seq.unwrap_or(0));
+            if notice == Notice::End && document.terminal_notified
+                || notice != Notice::End && seq.is_some_and(|seq| seq <= written)
+            {
+                continue;
+            }
+            let folder = folder.clone();
+            untold.push(Untold {
+                seq,
+                at,
+                folder,
+                notice,
+            });
+        }
+    }
+    (last, untold)
+}
+
+/// Lists what is published of a run that nobody works on.
+fn owed(document: &Document) -> Vec<(Notice, Timestamp)> {
+    if document.activation.is_some() || !document.state.is_terminal() {
+        return Vec::new();
+    }
+    let replies = document
+        .followups
+        .iter()
+        .filter(|reply| reply.state != RunState::Running && !is_silent(reply));
+    let replies = replies.map(|reply| {
+        let at = reply.finished_at.unwrap_or(reply.started_at);
+        (Notice::Reply(reply.n), at)
+    });
+    let end = document.finished_at.unwrap_or(document.started_at);
+    std::iter::once((Notice::End, end)).chain(replies).collect()
+}
+
+/// Reports whether the process that owns a run is this one, or another that lives.
+fn is_mine_or_alive(document: &Document) -> bool {
+    let Some(owner) = Owner::of(document) else {
+        return false;
+    };
+    let process = ProcessId {
+        pid: owner.pid,
+        start: owner.start,
+    };
+    boot_id().is_ok_and(|boot| boot == owner.boot_id) && process.is_alive()
+}
+
+/// Ends what runs of a run that nobody owns, and records its end and that of its messages.
+fn bring_to_end(
+    folder: &Folder,
+    document: Document,
+) -> Result<Document, Box<dyn std::error::Error>> {
+    let is_open = |reply: &daemon_run_folder::Followup| reply.state == RunState::Running;
+    let has_open_reply = document.followups.iter().any(is_open);
+    if document.state.is_terminal() && !has_open_reply || folder.is_live()? {
+        return Ok(document);
+    }
+    let child = document.child.map(|child| ProcessId {
+        pid: child.pid,
+        start: child.start,
+    });
+    end_processes(child, &folder.id().to_string())?;
+    let open: Vec<u32> = document
+        .followups
+        .iter()
+        .filter(|reply| is_open(reply))
+        .map(|reply| reply.n)
+        .collect();
+    let now = random::now();
+    let has_ended = document.state.is_terminal();
+    let mut writer = Writer::adopt(folder.clone(), now)?;
+    if !has_ended {
+        writer.finish_orphaned(now)?;
+    }
+    for n in open {
+        writer.ask_ended(n, Err(RunError::orphaned()), now)?;
+    }
+    Ok(writer.document().clone())
+}
+
+/// Takes the steps of a publication that were not taken.
+async fn repeat(run_context: &Arc<RunContext>, desk: &mut Desk, untold: Untold) {
+    let Untold { folder, notice, .. } = untold;
+    let Ok(Reading::Known(document)) = folder.read() else {
+        return;
+    };
+    let news = match notice {
+        Notice::End => Some(News::end(&document, &folder)),
+        Notice::Reply(n) => {
+            // An answer that was deleted meanwhile is announced without its beginning.
+            let answer = std::fs::read_to_string(folder.reply(n)).unwrap_or_default();
+            News::reply(&document, &folder, n, &answer)
+        }
+    };
+    let Some(seq) = news.and_then(|news| desk.publish(&folder, notice, &news)) else {
+        return;
+    };
+    if notice != Notice::End {
+        return;
+    }
+    let now = random::now();
+    // A folder that somebody writes is published by whoever does.
+    let Ok(mut record) = Record::adopt(folder, Redactor::default(), now) else {
+        return;
+    };
+    record.published(seq, now);
+    super::running::index(run_context, &record).await;
+}

@@ -1,0 +1,103 @@
+//! The reply to `check`: everything about one run.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::call::CheckCall;
+use super::entry::filled;
+use super::find::{Found, unreadable};
+use super::shelf::{self, Keeper};
+use crate::error::OpError;
+
+/// What ends a text that was cut.
+const CUT: &str = "...[truncated]";
+
+/// What is shown beyond the entry, as the document holds it.
+const MORE: [&str; 16] = [
+    "turn",
+    "current_tool",
+    "tool_call_count",
+    "tokens",
+    "cli_tokens",
+    "last_output",
+    "last_output_at",
+    "claude_session_id",
+    "codex_session_id",
+    "opencode_session_id",
+    "command_session_id",
+    "permissions",
+    "sandbox",
+    "followups",
+    "exit",
+    "cli_termination",
+];
+
+/// Makes the reply; nothing is changed.
+///
+/// # Errors
+/// The folder cannot be read.
+pub(super) fn reply(
+    found: &Found,
+    check: &CheckCall,
+    keeper: Keeper,
+    now: Timestamp,
+) -> Result<Map<String, Value>, OpError> {
+    let folder = &found.folder;
+    let document = shelf::seen(folder, now).ok_or_else(|| super::fault::unknown(&check.id))?;
+    let log = folder
+        .last_events(check.last)
+        .map_err(|error| unreadable(&error))?;
+    let mut reply = shelf::shown(folder, &document, keeper, now);
+    reply.extend(filled(MORE.map(|name| {
+        let value = document.get(name).cloned().unwrap_or_default();
+        (name, value)
+    })));
+    let age = shelf::heartbeat_age(folder, now).map(|age| age.as_secs_f64());
+    let is_ambiguous = !found.others.is_empty();
+    let events = log.events.into_iter().map(|event| {
+        let members = event.into_iter();
+        let shown = members.map(|(name, value)| (name, shorter(value, check.truncate)));
+        Value::Object(shown.collect())
+    });
+    let events: Vec<Value> = events.collect();
+    let others: Vec<String> = found
+        .others
+        .iter()
+        .map(|path| path.to_string_lossy().into_owned())
+        .collect();
+    reply.extend(filled([
+        ("source", json!(found.source.as_str())),
+        ("ambiguous", json!(is_ambiguous.then_some(true))),
+        (
+            "match_count",
+            json!(is_ambiguous.then_some(others.len() + 1)),
+        ),
+        ("other_run_dirs", json!(is_ambiguous.then_some(others))),
+        (
+            "heartbeat_age_s",
+            json!(age.map(|age| (age * 10.0).round() / 10.0)),
+        ),
+        ("events_total", json!(log.total)),
+        ("events_returned", json!(events.len())),
+        ("events", Value::Array(events)),
+    ]));
+    Ok(reply)
+}
+
+fn shorter(value: Value, truncate: Option<usize>) -> Value {
+    match (value, truncate) {
+        (Value::String(text), Some(most)) => Value::String(shortened(text, most)),
+        (value, _) => value,
+    }
+}
+
+/// Cuts a text to so many characters, and says so as the log itself does where there is room for it.
+fn shortened(text: String, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text;
+    }
+    match most.checked_sub(CUT.len()) {
+        Some(kept) => text.chars().take(kept).chain(CUT.chars()).collect(),
+        None => text.chars().take(most).collect(),
+    }
+}

@@ -1,0 +1,179 @@
+//! `emanate`: a batch is checked whole, its folders are made, then its runs begin.
+
+use std::sync::Arc;
+
+use daemon_run_folder::{Folder, GroupId, Handle, Preset, Start};
+use serde_json::{Map, Value, json};
+
+use super::call::{Caller, Emanate};
+use super::entry::filled;
+use super::fault::{self, CallFault};
+use super::plan::{self, Plan};
+use super::running::{Begun, index};
+use crate::error::{OpError, OpErrorKind, chain};
+use crate::random;
+use crate::run_context::RunContext;
+use crate::runs::{Record, bound, owner};
+
+/// Dispatches a batch; `faults` are those that reading it found.
+///
+/// # Errors
+/// Every fault is named, and nothing was made; or a folder could not be, and none is left.
+pub(super) async fn emanate(
+    run_context: &Arc<RunContext>,
+    caller: &Caller,
+    emanate: Emanate,
+    mut faults: Vec<CallFault>,
+) -> Result<Map<String, Value>, OpError> {
+    let _turn = run_context.emanations.dispatching.lock().await;
+    let plans = plans(run_context, caller, emanate, &mut faults);
+    fault::refuse(&faults)?;
+    let Some(first) = plans.first() else {
+        return Err(OpError::invalid("No tasks provided"));
+    };
+    let now = random::now();
+    let group = GroupId::new(now, random::three());
+    let backend = first.common.backend.clone();
+    let limits = first.common.provider.enforced(&first.common.limits);
+    let for_folders = Arc::clone(run_context);
+    let begun = tokio::task::spawn_blocking(move || begin(&for_folders, group, plans)).await;
+    let begun = begun
+        .map_err(|error| OpError::new(OpErrorKind::Internal, "internal", error.to_string()))??;
+    let run_ids: Vec<String> = begun.iter().map(|one| one.id.to_string()).collect();
+    let ids: Vec<String> = begun
+        .iter()
+        .map(|one| one.id.handle().to_string())
+        .collect();
+    for one in begun {
+        index(run_context, &one.record).await;
+        let (run_context, id) = (Arc::clone(run_context), one.id);
+        let tasks = run_context.emanations.tasks.clone();
+        tasks.spawn(async move {
+            if let Err(defect) =
+                crate::defect::guarded(Box::pin(one.run(Arc::clone(&run_context)))).await
+            {
+                tracing::error!(run = %id, %defect, "a run panicked outside of its provider");
+                run_context.emanations.forget(id);
+            }
+        });
+    }
+    let reply = json!({
+        "status": "dispatched",
+        "count": ids.len(),
+        "ids": ids,
+        "run_ids": run_ids,
+        "group_id": group.to_string(),
+        "backend": backend,
+        "limits": filled([
+            ("max_turns", json!(limits.max_turns)),
+            ("timeout", seconds(limits.wall)),
+        ]),
+    });
+    match reply {
+        Value::Object(reply) => Ok(reply),
+        _ => unreachable!("it is written as an object"),
+    }
+}
+
+/// Checks the tasks of a batch, and whether there is room for them.
+fn plans(
+    run_context: &RunContext,
+    caller: &Caller,
+    mut emanate: Emanate,
+    faults: &mut Vec<CallFault>,
+) -> Vec<Plan> {
+    let tasks = std::mem::take(&mut emanate.tasks);
+    let (running, asked) = (run_context.emanations.running(), tasks.len());
+    let most = run_context.host.settings().bounds.emanations;
+    if running + asked > usize::try_from(most).unwrap_or(usize::MAX) {
+        faults.push(CallFault::full(format!(
+            "max_emanations reached: {running} running, {asked} requested of {most}"
+        )));
+    }
+    if let Some(why) = run_context.host.pause() {
+        faults.push(CallFault::full(format!("no run starts: {why}")));
+    }
+    let common = plan::common(run_context, caller, &emanate, faults);
+    let tasks = tasks.into_iter().enumerate();
+    let Some(common) = common else {
+        // What is wrong with the tasks under any provider is named all the same.
+        for (index, task) in tasks {
+            plan::judge(index, &task, faults);
+        }
+        return Vec::new();
+    };
+    tasks
+        .map(|(index, task)| plan::plan(&common, index, task, faults))
+        .collect()
+}
+
+/// Makes all folders of a batch, or none.
+fn begin(
+    run_context: &Arc<RunContext>,
+    group: GroupId,
+    plans: Vec<Plan>,
+) -> Result<Vec<Begun>, OpError> {
+    let mut begun: Vec<Begun> = Vec::with_capacity(plans.len());
+    for plan in plans {
+        match begin_one(run_context, group, plan) {
+            Ok(one) => begun.push(one),
+            Err(reason) => {
+                for one in begun {
+                    run_context.emanations.forget(one.id);
+                    one.record.discard();
+                }
+                let message = format!("Failed to create daemon folder: {reason}");
+                return Err(OpError::new(OpErrorKind::Broken, "folder", message));
+            }
+        }
+    }
+    Ok(begun)
+}
+
+fn begin_one(run_context: &Arc<RunContext>, group: GroupId, plan: Plan) -> Result<Begun, String> {
+    let now = random::now();
+    let common = &plan.common;
+    let handle = Handle(run_context.handles.next(&common.parent));
+    let reserved = Folder::reserve(&run_context.paths.runs.clone(), handle, now)
+        .map_err(|error| chain(&error))?;
+    let id = reserved.folder().id();
+    let me = owner().map_err(|error| chain(&error))?;
+    let prompt = plan.prompt.clone();
+    let mut start = Start::new(&common.parent, me, &common.backend, &plan.task.task, prompt);
+    start.group_id = Some(group);
+    start.tools.clone_from(&plan.tools.asked);
+    start.call_parameters = plan.call_parameters();
+    start.preset = plan.task.preset.as_ref().map(|name| Preset {
+        name: name.clone(),
+        provider: common.preset_api.clone().unwrap_or_default(),
+        model: common.provider.model().unwrap_or_default().to_owned(),
+    });
+    start.backend_options = plan.backend_options();
+    bound(
+        &mut start,
+        &*common.provider,
+        common.permissions,
+        &common.limits,
+        &common.sandbox,
+    );
+    let record =
+        Record::open(reserved, start, plan.redactor(), None).map_err(|error| chain(&error))?;
+    let line = run_context
+        .emanations
+        .begin(id, &common.parent, &group.to_string());
+    Ok(Begun {
+        id,
+        plan,
+        record,
+        line,
+    })
+}
+
+/// Writes seconds without a fraction where there is none.
+fn seconds(time: std::time::Duration) -> Value {
+    if time.subsec_nanos() == 0 {
+        json!(time.as_secs())
+    } else {
+        json!(time.as_secs_f64())
+    }
+}

@@ -1,0 +1,296 @@
+//! What is told of a run's end and of its replies, and the window of the newest.
+
+use std::collections::VecDeque;
+
+use daemon_run_folder::{Document, Folder, Followup, RunError, RunState, StopReason};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::entry::cut;
+use crate::runs::state_word;
+
+/// How many events the window holds.
+const NEWEST: usize = 20;
+/// The longest line of a body.
+const LINE_CHARS: usize = 500;
+
+/// Something to tell, without its number yet.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct News {
+    run_id: String,
+    group_id: Option<String>,
+    parent: String,
+    status: String,
+    is_reported: bool,
+    result_path: Option<String>,
+    at: Timestamp,
+    body: String,
+    key: String,
+}
+
+impl News {
+    /// Builds the notice of a run's end.
+    pub(super) fn end(document: &Document, folder: &Folder) -> Self {
+        let told = Told {
+            status: document.state.as_str(),
+            result_path: document.result_path.as_deref(),
+            error: document.error.as_ref(),
+            preview: document.result_preview.as_deref(),
+        };
+        let at = document.finished_at.unwrap_or(document.started_at);
+        Self::new(document, folder, &told, at, "terminal", None)
+    }
+
+    /// Builds the notice of a follow-up, with the beginning of the answer; returns `None` if the run has no such message.
+    pub(super) fn reply(
+        document: &Document,
+        folder: &Folder,
+        n: u32,
+        answer: &str,
+    ) -> Option<Self> {
+        let reply = document.followups.iter().find(|reply| reply.n == n)?;
+        let preview = (reply.state == RunState::Done).then(|| cut(answer, 200));
+        let told = Told {
+            status: match reply.state {
+                RunState::Done => "follow-up completed",
+                _ => "follow-up failed",
+            },
+            result_path: reply.result_path.as_deref(),
+            error: reply.error.as_ref(),
+            preview: preview.as_deref(),
+        };
+        let at = reply.finished_at.unwrap_or(reply.started_at);
+        Some(Self::new(document, folder, &told, at, "followup", Some(n)))
+    }
+
+    fn new(
+        document: &Document,
+        folder: &Folder,
+        told: &Told<'_>,
+        at: Timestamp,
+        kind: &str,
+        n: Option<u32>,
+    ) -> Self {
+        let run_id = document.run_id.clone();
+        let suffix = n.map(|n| format!(":{n}")).unwrap_or_default();
+        Self {
+            key: format!("daemon-{kind}:{run_id}{suffix}"),
+            body: body(document, folder, told),
+            group_id: document.group_id.clone(),
+            parent: document.parent_addr.clone(),
+            status: told.status.to_owned(),
+            is_reported: document.reported,
+            result_path: told.result_path.map(str::to_owned),
+            at,
+            run_id,
+        }
+    }
+
+    /// Writes the event under its number.
+    pub(super) fn event(&self, seq: u64) -> Value {
+        let mut event = json!({
+            "seq": seq,
+            "event_id": format!("evt_{seq}"),
+            "source": "daemon",
+            "ref_id": self.run_id,
+            "run_id": self.run_id,
+            "group_id": self.group_id,
+            "parent": self.parent,
+            "status": self.status,
+            "result_path": self.result_path,
+            "at": second(self.at),
+            "body": self.body,
+            "idempotency_key": self.key,
+        });
+        if self.is_reported {
+            event["reported"] = json!(true);
+        }
+        event
+    }
+}
+
+/// Returns whether the end of a follow-up is not published: the caller that reclaimed the run does not wait for it.
+pub(super) fn is_silent(reply: &Followup) -> bool {
+    let error = reply.error.as_ref();
+    error.is_some_and(|error| error.is_stop(StopReason::Reclaim))
+}
+
+/// What there is to tell.
+struct Told<'t> {
+    status: &'t str,
+    result_path: Option<&'t str>,
+    error: Option<&'t RunError>,
+    preview: Option<&'t str>,
+}
+
+fn body(document: &Document, folder: &Folder, told: &Told<'_>) -> String {
+    let run = &document.run_id;
+    let mut lines = vec![
+        format!(
+            "Daemon {run} {}.",
+            state_word(told.status, document.reported)
+        ),
+        format!("Inspect with daemon(action=\"check\", id=\"{run}\")."),
+        format!("Task: {}", one_line(&document.task)),
+        format!("Run directory: {}", folder.path().display()),
+    ];
+    lines.extend(told.result_path.map(|path| format!("Result file: {path}")));
+    lines.extend(
+        told.error
+            .map(|error| format!("Error: {}: {}", error.kind, one_line(&error.message))),
+    );
+    if let Some(preview) = told.preview {
+        lines.push("Preview:".to_owned());
+        lines.push(preview.to_owned());
+    }
+    let lines: Vec<String> = lines.iter().map(|line| cut(line, LINE_CHARS)).collect();
+    lines.join("\n")
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn second(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The newest events, by their numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Window {
+    events: VecDeque<Value>,
+}
+
+impl Window {
+    /// Reads the window of `system.json`; what cannot be read is empty.
+    pub(super) fn read(text: &[u8]) -> Self {
+        let file: Value = serde_json::from_slice(text).unwrap_or_default();
+        let events = file.pointer("/data/events").and_then(Value::as_array);
+        let events = events.into_iter().flatten();
+        Self {
+            events: events.filter(|event| seq(event) > 0).cloned().collect(),
+        }
+    }
+
+    /// Returns the number of the newest event, 0 without one.
+    pub(super) fn last(&self) -> u64 {
+        self.events.back().map_or(0, seq)
+    }
+
+    /// Adds an event; reports whether the window changed. What is in it, or has left it, is not added again.
+    pub(super) fn add(&mut self, event: Value) -> bool {
+        let key = &event["idempotency_key"];
+        let is_known = self
+            .events
+            .iter()
+            .any(|known| known["idempotency_key"] == *key);
+        let is_past = self.events.len() >= NEWEST
+            && self
+                .events
+                .front()
+                .is_some_and(|first| seq(first) > seq(&event));
+        if is_known || is_past {
+            return false;
+        }
+        let at = self
+            .events
+            .partition_point(|known| seq(known) < seq(&event));
+        self.events.insert(at, event);
+        while self.events.len() > NEWEST {
+            self.events.pop_front();
+        }
+        true
+    }
+
+    /// Writes `system.json`.
+    pub(super) fn file(&self, now: Timestamp) -> Value {
+        let is_done = |event: &Value| {
+            matches!(
+                event["status"].as_str(),
+                Some("done" | "follow-up completed")
+            )
+        };
+        let n_done = self.events.iter().filter(|event| is_done(event)).count();
+        let is_reported = |event: &&Value| event["reported"] == true && is_done(event);
+        let n_reported = self.events.iter().filter(is_reported).count();
+        let n = self.events.len();
+        let (icon, priority) = if n_done == n {
+            ("ok", "normal")
+        } else {
+            ("alert", "high")
+        };
+        json!({
+            "header": header(n, n - n_done, n_reported),
+            "icon": icon,
+            "priority": priority,
+            "published_at": second(now),
+            "data": {
+                "first_seq": self.events.front().map(seq),
+                "last_seq": self.events.back().map(seq),
+                "events": self.events,
+            },
+        })
+    }
+}
+
+fn header(n: usize, n_bad: usize, n_reported: usize) -> String {
+    let runs = if n == 1 { "notice" } else { "notices" };
+    match (n_bad, n_reported) {
+        (0, 0) => format!("{n} daemon {runs}, all done"),
+        (0, reported) => format!("{n} daemon {runs}, {reported} reported"),
+        (bad, _) => format!("{n} daemon {runs}, {bad} not done"),
+    }
+}
+
+fn seq(event: &Value) -> u64 {
+    event.get("seq").and_then(Value::as_u64).unwrap_or(0)
+}
+
+/// Reads the number of an event as a mark holds it, and the event.
+pub(super) fn of_mark(content: &[u8]) -> Option<(u64, Value)> {
+    let event: Map<String, Value> = serde_json::from_slice(content).ok()?;
+    let event = Value::Object(event);
+    Some((seq(&event), event)).filter(|(seq, _)| *seq > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(seq: u64, status: &str) -> Value {
+        json!({"seq": seq, "status": status, "idempotency_key": format!("k{seq}")})
+    }
+
+    #[test]
+    fn the_window_holds_the_newest_in_order_and_takes_nothing_twice() {
+        let mut window = Window::default();
+        for seq in 1..=25 {
+            assert!(window.add(event(seq, "done")));
+        }
+        assert!(!window.add(event(25, "done")), "it is there");
+        assert!(!window.add(event(3, "done")), "it has left");
+        let now: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
+        let file = window.file(now);
+        assert_eq!(
+            (
+                &file["data"]["first_seq"],
+                &file["data"]["last_seq"],
+                &file["priority"]
+            ),
+            (&json!(6), &json!(25), &json!("normal"))
+        );
+        assert_eq!(file["data"]["events"].as_array().unwrap().len(), 20);
+        assert_eq!(Window::read(file.to_string().as_bytes()), window);
+        assert!(window.add(event(26, "timeout")));
+        assert_eq!(window.file(now)["priority"], "high");
+        assert_eq!(window.file(now)["published_at"], "2026-01-02T03:04:05Z");
+        assert_eq!(Window::read(b"{torn"), Window::default());
+    }
+
+    #[test]
+    fn an_event_that_was_marked_before_a_crash_takes_its_own_place() {
+        let mut window = Window::default();
+        assert!(window.add(event(4, "done")) && window.add(event(3, "failed")));
+        assert_eq!(window.last(), 4);
+    }
+}

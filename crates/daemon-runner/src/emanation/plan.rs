@@ -1,0 +1,327 @@
+//! A batch that was checked whole: what each run is given.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use daemon_provider::inputs::{self, McpRegistration, Skill};
+use daemon_provider::redact::{Redactor, is_secret_name};
+use daemon_provider::{
+    FollowUps, Limits, McpUse, MicroUsd, Options, Provider, RunRequest, SessionId,
+};
+use serde_json::{Map, Value, json};
+
+use super::call::{Caller, Emanate, Task};
+use super::entry::filled;
+use super::fault::CallFault;
+use super::options;
+use super::prompt::{self, Parts};
+use super::tools::{self, Toolbox, Tools};
+use crate::budget::{BudgetOnly, DailyBudget, RunBudget};
+use crate::policy::ReachedSandbox;
+use crate::run_context::RunContext;
+use crate::runs::{Record, environment_secrets};
+use crate::secrets::HostSecrets;
+use daemon_provider::Permissions;
+
+/// What the runs of a batch have in common.
+#[derive(Clone)]
+pub(super) struct Common {
+    pub(super) parent: String,
+    /// The provider's own spelling.
+    pub(super) backend: String,
+    pub(super) provider: Arc<dyn Provider>,
+    /// The names of the providers whose runs get a shell as a tool; a preset may select another provider than the call.
+    pub(super) with_bash: Vec<String>,
+    pub(super) limits: Limits,
+    pub(super) permissions: Permissions,
+    pub(super) sandbox: ReachedSandbox,
+    pub(super) environment: BTreeMap<OsString, OsString>,
+    /// The home's presets, and where they lie.
+    pub(super) presets: BTreeMap<String, Arc<dyn Provider>>,
+    pub(super) presets_in: PathBuf,
+    /// The API of the task's preset.
+    pub(super) preset_api: Option<String>,
+    pub(super) budget: Arc<DailyBudget>,
+    /// What the host itself holds and nothing may tell.
+    pub(super) secrets: HostSecrets,
+    /// What model calls of the whole host may cost in a day.
+    pub(super) day: Option<MicroUsd>,
+}
+
+/// One run that may begin.
+pub(super) struct Plan {
+    pub(super) common: Common,
+    pub(super) task: Task,
+    pub(super) tools: Tools,
+    pub(super) options: Vec<String>,
+    pub(super) prompt: Vec<u8>,
+    pub(super) mcp: Vec<McpRegistration>,
+}
+
+/// Returns a provider's own spelling.
+pub(super) fn canonical(backend: &str) -> &str {
+    match backend {
+        "lingtai" => "llm",
+        "claude-p" | "claude-code" => "claude",
+        other => other,
+    }
+}
+
+/// Resolves what the runs of a batch have in common; `None` without a provider, which is a fault.
+pub(super) fn common(
+    run_context: &RunContext,
+    caller: &Caller,
+    emanate: &Emanate,
+    faults: &mut Vec<CallFault>,
+) -> Option<Common> {
+    let settings = run_context.host.settings();
+    let asked = emanate.backend.as_deref().map(canonical);
+    let policy = settings.policies.policy(None, asked);
+    let Some(configured) = settings.providers.get(&policy.provider) else {
+        let asked = emanate.backend.as_deref().unwrap_or(&policy.provider);
+        let asked: String = asked.chars().take(80).collect();
+        let known: Vec<&str> = settings.providers.keys().map(String::as_str).collect();
+        let help = format!(
+            "one of {}, or a [provider.NAME] of config.toml",
+            known.join(", ")
+        );
+        let fault = CallFault::argument(format!("Unknown backend: {asked}"));
+        faults.push(fault.with_help(help));
+        return None;
+    };
+    let sandbox = settings.sandbox_of(&policy).clone();
+    faults.extend(policy.sandbox_refusal(&sandbox).map(CallFault::policy));
+    Some(Common {
+        parent: caller.parent.clone(),
+        limits: Limits {
+            wall: emanate.timeout,
+            idle: None,
+            max_turns: Some(emanate.max_turns),
+            budget: policy.limits.budget,
+        },
+        environment: settings.environment(&policy.provider),
+        presets: settings.presets.clone(),
+        presets_in: run_context.paths.presets.clone(),
+        preset_api: None,
+        budget: Arc::clone(&run_context.budget),
+        secrets: run_context.secrets.clone(),
+        day: settings.bounds.day,
+        permissions: policy.permissions,
+        backend: policy.provider,
+        provider: Arc::clone(&configured.provider),
+        with_bash: settings.with_bash(),
+        sandbox,
+    })
+}
+
+/// Checks one task and makes its plan; what is wrong goes to `faults`.
+pub(super) fn plan(
+    common: &Common,
+    index: usize,
+    mut task: Task,
+    faults: &mut Vec<CallFault>,
+) -> Plan {
+    let at = format!("tasks[{index}]");
+    let common = &with_preset(&at, common, &mut task, faults);
+    let taken = common.provider.options();
+    let toolbox = toolbox(common);
+    let tools = tools::choose(&at, task.tools.as_deref(), &toolbox, faults);
+    let options = options::arguments(&at, &task.backend_options, taken, faults);
+    let (skills, mcp) = brought(&at, &task, faults);
+    let prompt = prompt::prompt(&Parts {
+        task: &task.task,
+        system_prompt: task.system_prompt.as_deref(),
+        tools: &tools,
+        cwd: task.cwd.as_deref(),
+        skills: &inputs::render_skills(&skills),
+        mcp: &inputs::render_mcp(&mcp),
+    });
+    Plan {
+        common: common.clone(),
+        task,
+        tools,
+        options,
+        prompt,
+        mcp,
+    }
+}
+
+/// Checks of one task what no provider has a say in.
+pub(super) fn judge(index: usize, task: &Task, faults: &mut Vec<CallFault>) {
+    let at = format!("tasks[{index}]");
+    tools::choose(&at, task.tools.as_deref(), &Toolbox::Own, faults);
+    options::arguments(&at, &task.backend_options, Options::Ignored, faults);
+    brought(&at, task, faults);
+}
+
+/// Finds what a task brings along: a place, skills, servers.
+fn brought(
+    at: &str,
+    task: &Task,
+    faults: &mut Vec<CallFault>,
+) -> (Vec<Skill>, Vec<McpRegistration>) {
+    let cwd = task.cwd.as_deref();
+    if cwd.is_some_and(|cwd| !cwd.is_dir()) {
+        faults.push(CallFault::argument(format!("{at}.cwd: not a directory")));
+    }
+    let skills = found(at, inputs::skills(&task.skills, cwd), faults);
+    let mcp = found(at, inputs::mcp(&task.mcp), faults);
+    (skills, mcp)
+}
+
+/// Takes the provider of the preset that a task names, and its tools where the task names none; a program has no presets.
+fn with_preset(at: &str, common: &Common, task: &mut Task, faults: &mut Vec<CallFault>) -> Common {
+    let mut common = common.clone();
+    if common.provider.follow_ups() != FollowUps::Joins {
+        task.preset = None;
+    }
+    let Some(name) = &task.preset else {
+        return common;
+    };
+    match (
+        common.presets.get(name),
+        inputs::preset(&common.presets_in, name),
+    ) {
+        (Some(provider), Ok(Some(preset))) => {
+            common.provider = Arc::clone(provider);
+            common.preset_api = Some(preset.kind);
+            task.tools = task.tools.take().or(preset.tools);
+        }
+        (_, Err(fault)) => faults.push(CallFault::argument(format!("{at}.{fault}"))),
+        _ => faults.push(CallFault::argument(format!("{at}.preset: unknown"))),
+    }
+    common
+}
+
+/// Returns inputs, or none and what is wrong with them.
+fn found<T>(
+    at: &str,
+    read: Result<Vec<T>, Vec<inputs::Fault>>,
+    faults: &mut Vec<CallFault>,
+) -> Vec<T> {
+    read.unwrap_or_else(|wrong| {
+        let wrong = wrong.into_iter();
+        faults.extend(wrong.map(|fault| CallFault::argument(format!("{at}.{fault}"))));
+        Vec::new()
+    })
+}
+
+/// Returns where the tools of a run come from.
+fn toolbox(common: &Common) -> Toolbox {
+    match (common.provider.options(), common.provider.follow_ups()) {
+        (Options::Taken { .. }, _) => match common.provider.mcp() {
+            McpUse::ByProgram => Toolbox::Own,
+            McpUse::ByProvider | McpUse::ByFile | McpUse::Nobody => Toolbox::Program,
+        },
+        (Options::Ignored, FollowUps::Joins) => {
+            let mut served = vec!["file", "mcp"];
+            let mut with_bash = common.with_bash.iter();
+            let has_bash = with_bash.any(|name| name == common.provider.name());
+            served.extend(has_bash.then_some("bash"));
+            Toolbox::Served(served)
+        }
+        (Options::Ignored, _) => Toolbox::Served(vec!["file"]),
+    }
+}
+
+impl Plan {
+    /// Returns what knows the secrets of the run.
+    pub(super) fn redactor(&self) -> Redactor {
+        let registered = self.mcp.iter().flat_map(McpRegistration::secrets);
+        let options = self.task.backend_options.iter();
+        let options = options
+            .filter(|(name, _)| is_secret_name(name))
+            .filter_map(|(_, value)| value.as_str().map(str::to_owned));
+        let environment = environment_secrets(&self.common.environment);
+        let of_run = registered.chain(options).chain(environment);
+        self.common.secrets.and(of_run)
+    }
+
+    /// Returns what the run was called with.
+    pub(super) fn call_parameters(&self) -> Map<String, Value> {
+        let task = &self.task;
+        let given = |value: Value| match &value {
+            Value::Array(values) if values.is_empty() => Value::Null,
+            Value::Object(members) if members.is_empty() => Value::Null,
+            _ => value,
+        };
+        let options = Value::Object(task.backend_options.clone());
+        let always = [
+            ("task", json!(task.task)),
+            ("tools", json!(task.tools)),
+            ("skills", given(json!(task.skills))),
+            ("mcp", given(json!(task.mcp))),
+            ("system_prompt", json!(task.system_prompt)),
+            ("backend_options", given(options)),
+        ];
+        let cwd = task.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
+        let more = filled([("preset", json!(task.preset)), ("cwd", json!(cwd))]);
+        let always = always.map(|(name, value)| (name.to_owned(), value));
+        always.into_iter().chain(more).collect()
+    }
+
+    /// Returns the options that the provider's program is given; without a program there are none.
+    pub(super) fn backend_options(&self) -> Map<String, Value> {
+        match self.common.provider.options() {
+            Options::Taken { .. } => self.task.backend_options.clone(),
+            Options::Ignored => Map::new(),
+        }
+    }
+
+    /// Makes the request of the first turn.
+    pub(super) fn request(&self, record: &Record) -> RunRequest {
+        RunRequest {
+            prompt: self.prompt.clone(),
+            options: self.options.clone(),
+            private: Some(record.folder().private()).filter(|_| !self.mcp.is_empty()),
+            mcp: self.mcp.clone(),
+            ..self.common.request(
+                record,
+                &self.task.task,
+                self.task.cwd.as_deref(),
+                &self.tools,
+            )
+        }
+    }
+
+    /// Makes the request that answers a message.
+    pub(super) fn answer(&self, record: &Record, message: &str, session: SessionId) -> RunRequest {
+        RunRequest {
+            prompt: message.as_bytes().to_vec(),
+            resume: Some(session),
+            ..self
+                .common
+                .request(record, message, self.task.cwd.as_deref(), &self.tools)
+        }
+    }
+}
+
+impl Common {
+    fn request(
+        &self,
+        record: &Record,
+        task: &str,
+        cwd: Option<&Path>,
+        tools: &Tools,
+    ) -> RunRequest {
+        // Without a directory of its caller's it works in its own.
+        let cwd: PathBuf = cwd.map_or_else(|| record.home(), Path::to_owned);
+        let mut environment = self.environment.clone();
+        environment
+            .entry("TMPDIR".into())
+            .or_insert_with(|| record.temporary().into_os_string());
+        let budget = RunBudget::new(self.limits.budget, Arc::clone(&self.budget), self.day);
+        RunRequest {
+            task: task.to_owned(),
+            home: record.home(),
+            grants: Arc::new(BudgetOnly(budget)),
+            environment,
+            limits: self.limits,
+            permissions: self.permissions,
+            tools: Some(tools.given.clone()),
+            ..RunRequest::new(record.folder().id(), cwd)
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! One dispatched run from its start to its last reply.
+
+use std::sync::Arc;
+
+use daemon_provider::{FollowUps, Outcome, SessionId, Verdict};
+use daemon_run_folder::{Document, Failure, FailureKind, Notice, RunError, RunId, RunState};
+
+use tokio::sync::mpsc;
+
+use super::live::Line;
+use super::notice::{News, is_silent};
+use super::plan::Plan;
+use crate::defect::guarded;
+use crate::random;
+use crate::run_context::RunContext;
+use crate::runs::{Arrival, Course, Following, Question, Record, TurnEnd, Written};
+
+/// A run whose folder is written and whose provider has not been started.
+pub(super) struct Begun {
+    pub(super) id: RunId,
+    pub(super) plan: Plan,
+    pub(super) record: Record,
+    pub(super) line: Line,
+}
+
+impl Begun {
+    /// Executes the run, tells its end, and answers the message that waited for it.
+    pub(super) async fn run(mut self, run_context: Arc<RunContext>) {
+        let Some((following, text)) = self.first_turn(&run_context).await else {
+            // Its end is not on the disk: the next start takes it back, and tells it.
+            run_context.emanations.forget(self.id);
+            return;
+        };
+        run_context
+            .emanations
+            .note_end(self.id, self.record.document().state);
+        index(&run_context, &self.record).await;
+        self.tell_end(&run_context).await;
+        for (question, _) in &following.joined {
+            tell_reply(&run_context, &self.record, question.n, &text).await;
+        }
+        self.answer_all(&run_context, following.waiting).await;
+    }
+
+    /// Answers a message, and those that come meanwhile.
+    pub(super) async fn answer_all(
+        &mut self,
+        run_context: &Arc<RunContext>,
+        first: Option<Question>,
+    ) {
+        let mut question = first;
+        loop {
+            if let Some(question) = question.take() {
+                self.answer(run_context, question).await;
+            }
+            let Some(message) = run_context.emanations.next_message(self.id, &mut self.line) else {
+                break;
+            };
+            // Dropped by a provider whose conversations end with their runs, which says that it is not taken.
+            if self.plan.common.provider.follow_ups() == FollowUps::Resumes {
+                question = message.record(&mut self.record);
+            }
+        }
+        index(run_context, &self.record).await;
+    }
+
+    /// Follows the first turn to its end, and returns what it was told and its text; `None` where an end could not be recorded.
+    async fn first_turn(&mut self, run_context: &RunContext) -> Option<(Following, String)> {
+        let request = self.plan.request(&self.record);
+        let mut following = Following::default();
+        crate::failpoint::hit("E0");
+        let ended = self.turn(request, &mut following).await;
+        let is_recorded = self
+            .record
+            .end(&ended.outcome, &ended.text, &run_context.lifetime.stop);
+        if !is_recorded.await {
+            return None;
+        }
+        let (state, error) = {
+            let document = self.record.document();
+            (document.state, document.error.clone())
+        };
+        let unanswered = RunError::from(&unanswered());
+        let error = error.unwrap_or_else(|| unanswered.clone());
+        let mut n_replied = 0;
+        for (question, arrival) in &following.joined {
+            let end = match (arrival, &ended.outcome, state) {
+                (Arrival::Missed, _, RunState::Done) => Err((RunState::Failed, unanswered.clone())),
+                (Arrival::Joined, Outcome::Done, RunState::Done) => Ok(ended.text.as_str()),
+                _ => Err((state, error.clone())),
+            };
+            let written = self
+                .record
+                .replied(question.n, end, &run_context.lifetime.stop)
+                .await;
+            // The next start records and announces what is left; the end of the run is announced as it is.
+            if written == Written::Stopped {
+                break;
+            }
+            n_replied += 1;
+        }
+        following.joined.truncate(n_replied);
+        tracing::info!(run = %self.id, state = state.as_str(), "emanation");
+        run_context.lifetime.ended.notify_waiters();
+        Some((following, ended.text))
+    }
+
+    /// Starts the provider and follows what it does to its end.
+    async fn turn(
+        &mut self,
+        request: daemon_provider::RunRequest,
+        following: &mut Following,
+    ) -> TurnEnd {
+        let verdict = |_: &str| Verdict::Refused("a dispatched run has no outbox".to_owned());
+        // Whoever dispatches a run gives it its servers: the host speaks to none for it.
+        let (_, mut beside) = mpsc::channel(1);
+        let course = Course {
+            limits: &self.plan.common.limits,
+            verdict: &verdict,
+            stopped: &mut self.line.stopped,
+            messages: &mut self.line.messages,
+            beside: &mut beside,
+        };
+        let provider = Arc::clone(&self.plan.common.provider);
+        let record = &mut self.record;
+        let to_its_end = async {
+            match provider.start(request).await {
+                Ok(run) => following.follow(run, record, course).await,
+                Err(error) => TurnEnd::lost(&error),
+            }
+        };
+        guarded(to_its_end).await.unwrap_or_else(|defect| {
+            tracing::error!(run = %self.id, %defect, "a run panicked");
+            TurnEnd::broken(&defect)
+        })
+    }
+
+    /// Publishes the end, and notes that it was.
+    async fn tell_end(&mut self, run_context: &RunContext) {
+        let folder = self.record.folder().clone();
+        let news = News::end(self.record.document(), &folder);
+        let publisher = &run_context.emanations.publisher;
+        if let Some(seq) = publisher.publish(folder, Notice::End, news).await {
+            self.record.published(seq, random::now());
+            crate::failpoint::hit("E3");
+            index(run_context, &self.record).await;
+        }
+    }
+
+    /// Answers one message by going on with the session.
+    async fn answer(&mut self, run_context: &RunContext, question: Question) {
+        let Question { n, mut text, turn } = question;
+        let stopped = *self.line.stopped.borrow();
+        let outcome = match (stopped, session(self.record.document())) {
+            (Some(why), _) => Outcome::Stopped(why),
+            (None, None) => Outcome::Failed(unanswered()),
+            (None, Some(session)) => {
+                let request = self.plan.answer(&self.record, &text, session);
+                let ended = self.turn(request, &mut Following::default()).await;
+                text = ended.text;
+                ended.outcome
+            }
+        };
+        let end = match RunError::of(&outcome) {
+            (state, Some(error)) => Err((state, error)),
+            (_, None) => Ok(text.as_str()),
+        };
+        let written = self
+            .record
+            .replied(n, end, &run_context.lifetime.stop)
+            .await;
+        // The next message may come from then on that the reply can be read.
+        drop(turn);
+        // What is not recorded is told by the next start.
+        if written != Written::Stopped {
+            tell_reply(run_context, &self.record, n, &text).await;
+        }
+    }
+}
+
+/// Publishes what became of a message; `text` is the answer where there is one.
+async fn tell_reply(run_context: &RunContext, record: &Record, n: u32, text: &str) {
+    let folder = record.folder().clone();
+    let reply = record
+        .document()
+        .followups
+        .iter()
+        .find(|reply| reply.n == n);
+    let is_silent = reply.is_none_or(is_silent);
+    let text = record.redactor().text(text);
+    let news = News::reply(record.document(), &folder, n, &text);
+    if let Some(news) = news.filter(|_| !is_silent) {
+        let publisher = &run_context.emanations.publisher;
+        publisher.publish(folder, Notice::Reply(n), news).await;
+    }
+}
+
+/// Writes a run into the index; one that cannot be written is read from its folder instead.
+pub(super) async fn index(run_context: &RunContext, record: &Record) {
+    if let Err(error) = run_context.store.put_run(record.row(), None).await {
+        tracing::warn!(run = record.id(), %error, "the index of runs could not be written");
+    }
+}
+
+/// Returns the session by which a provider's program goes on.
+pub(super) fn session(document: &Document) -> Option<SessionId> {
+    [
+        &document.claude_session_id,
+        &document.codex_session_id,
+        &document.opencode_session_id,
+        &document.command_session_id,
+    ]
+    .into_iter()
+    .flatten()
+    .find_map(|session| session.parse().ok())
+}
+
+/// Says that a run ended and left a message without an answer.
+fn unanswered() -> Failure {
+    Failure::new(FailureKind::Protocol, "the run ended before it answered")
+}

@@ -1,0 +1,188 @@
+//! The five actions, with a host and without one.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use daemon_provider::StopReason;
+use daemon_store::Query;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use super::call::{self, Caller, CheckCall, DaemonCall, List};
+use super::find::{self, unreadable};
+use super::list::Room;
+use super::shelf::{self, Index, Keeper, Known};
+use super::{ask, check, dispatch, fault, list, reclaim};
+use crate::error::{OpError, OpErrorKind};
+use crate::random;
+use crate::run_context::RunContext;
+
+/// The most rows of one page of the index.
+const PAGE: u32 = 500;
+
+/// Answers a call with the reply object of the `daemon` tool.
+///
+/// # Errors
+/// Says in the contract's words why it was not done.
+pub async fn answer(
+    run_context: &Arc<RunContext>,
+    mut map: Map<String, Value>,
+) -> Result<Map<String, Value>, OpError> {
+    let mut faults = Vec::new();
+    let own = format!("cli:{}", rustix::process::geteuid().as_raw());
+    let caller = call::caller(&mut map, &own, &mut faults);
+    let now = random::now();
+    let advisory = run_context.emanations.note_call(&caller.parent, &map, now);
+    let read = call::read(map, &caller, &mut faults);
+    let mut reply = match read {
+        Some(DaemonCall::Emanate(batch)) => {
+            dispatch::emanate(run_context, &caller, batch, faults).await?
+        }
+        read => {
+            fault::refuse(&faults)?;
+            match read {
+                Some(DaemonCall::List(list)) => listed(run_context, list, now).await?,
+                Some(DaemonCall::Check(check)) => checked(run_context, caller, check, now).await?,
+                Some(DaemonCall::Ask(message)) => ask::ask(run_context, &caller, &message).await?,
+                Some(DaemonCall::Reclaim(which)) => {
+                    reclaim::reclaim(run_context, &caller, &which).await?
+                }
+                Some(DaemonCall::Emanate(_)) | None => return Err(OpError::invalid("no action")),
+            }
+        }
+    };
+    if let Some(why) = run_context.host.pause() {
+        reply.insert("pause".to_owned(), why.into());
+    }
+    if let Some(advisory) = advisory {
+        reply.insert("_advisory".to_owned(), advisory);
+    }
+    Ok(reply)
+}
+
+/// Answers `list` and `check` from the run folders alone.
+///
+/// `runs` is the directory of run folders, `most` the configured `limits.emanations`.
+///
+/// # Errors
+/// The call makes no sense, names no run, or needs a host.
+pub fn offline(
+    runs: &Path,
+    most: u32,
+    mut map: Map<String, Value>,
+    now: Timestamp,
+) -> Result<Map<String, Value>, OpError> {
+    let mut faults = Vec::new();
+    let own = format!("cli:{}", rustix::process::geteuid().as_raw());
+    let caller = call::caller(&mut map, &own, &mut faults);
+    let read = call::read(map, &caller, &mut faults);
+    fault::refuse(&faults)?;
+    match read {
+        Some(DaemonCall::List(list)) => {
+            let read = shelf::entries(runs, &Index::new(), Keeper::Nobody, now)
+                .map_err(|error| unreadable(&error))?;
+            let room = Room {
+                running: None,
+                most,
+            };
+            Ok(list::reply(&read, &list, room))
+        }
+        Some(DaemonCall::Check(check)) => {
+            let found = find::find(runs, &check.id, &caller.parent, |_| None)?;
+            check::reply(&found, &check, Keeper::Nobody, now)
+        }
+        _ => Err(OpError::new(
+            OpErrorKind::Unavailable,
+            "no-host",
+            "No host is running for this home",
+        )
+        .with_help("daemon-run serve")),
+    }
+}
+
+async fn listed(
+    run_context: &Arc<RunContext>,
+    list: List,
+    now: Timestamp,
+) -> Result<Map<String, Value>, OpError> {
+    // One list at a time reads what none has read before.
+    let mut known = run_context.emanations.known.lock().await;
+    let index = match known.take() {
+        Some(index) => index,
+        None => stored(run_context).await?,
+    };
+    let runs = run_context.paths.runs.clone();
+    let room = Room {
+        running: Some(run_context.emanations.running()),
+        most: run_context.host.settings().bounds.emanations,
+    };
+    let (reply, index) = blocking(move || {
+        let read =
+            shelf::entries(&runs, &index, Keeper::Host, now).map_err(|error| unreadable(&error))?;
+        Ok((list::reply(&read, &list, room), shelf::index(&read)))
+    })
+    .await?;
+    *known = Some(index);
+    Ok(reply)
+}
+
+/// Reads what the store remembers of every run.
+async fn stored(run_context: &RunContext) -> Result<Index, OpError> {
+    let runs = run_context.paths.runs.clone();
+    let mut index = Index::new();
+    let mut query = Query {
+        limit: PAGE,
+        ..Query::default()
+    };
+    loop {
+        let page = run_context.store.runs(&query).await?;
+        let rows = page.rows.iter();
+        index.extend(rows.filter_map(|row| Known::of_row(&runs, &row.id, &row.object)));
+        match page.next {
+            Some(next) => query.after = Some(next),
+            None => return Ok(index),
+        }
+    }
+}
+
+async fn checked(
+    run_context: &Arc<RunContext>,
+    caller: Caller,
+    check: CheckCall,
+    now: Timestamp,
+) -> Result<Map<String, Value>, OpError> {
+    let run_context = Arc::clone(run_context);
+    blocking(move || {
+        let runs = run_context.paths.runs.clone();
+        let live = |name| run_context.emanations.find(&caller.parent, name);
+        let found = find::find(&runs, &check.id, &caller.parent, live)?;
+        check::reply(&found, &check, Keeper::Host, now)
+    })
+    .await
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, OpError> + Send + 'static,
+) -> Result<T, OpError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| OpError::new(OpErrorKind::Internal, "internal", error.to_string()))?
+}
+
+/// Waits for the stop, then lets runs go on for the drain, then ends them.
+pub async fn drain(run_context: Arc<RunContext>) {
+    run_context.lifetime.stop.cancelled().await;
+    let tasks = &run_context.emanations.tasks;
+    tasks.close();
+    let drain = run_context.host.settings().bounds.drain;
+    let gentle = drain.saturating_sub(Duration::from_secs(5));
+    if tokio::time::timeout(gentle, tasks.wait()).await.is_ok() {
+        return;
+    }
+    run_context.emanations.stop_all(StopReason::AgentStop);
+    let last = tokio::time::timeout(Duration::from_secs(10), tasks.wait()).await;
+    if last.is_err() {
+        tracing::warn!("runs did not end in time; the next start takes them back");
+    }
+}

@@ -1,0 +1,166 @@
+//! Why an operation was not done, with one spelling for every door.
+
+use daemon_registry::FindDaemonError;
+use daemon_store::StoreError;
+
+/// What kind of failure it is; each door has its own number for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpErrorKind {
+    /// The caller's arguments make no sense.
+    InvalidParams,
+    /// An event, expression or daemon file is invalid.
+    InvalidInput,
+    /// No such id.
+    NotFound,
+    /// The state of the thing does not allow it.
+    Conflict,
+    /// The thing never allows it.
+    Unsupported,
+    /// Held or busy: later.
+    Busy,
+    /// The store or a provider cannot be reached.
+    Unavailable,
+    /// The disk failed: nothing can be stored any more.
+    Broken,
+    /// Policy says no.
+    Forbidden,
+    /// The configuration is wrong.
+    Config,
+    /// A bug.
+    Internal,
+}
+
+impl OpErrorKind {
+    /// Returns the exit code of the command line.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::InvalidParams | Self::Unsupported => 64,
+            Self::InvalidInput => 65,
+            Self::NotFound => 66,
+            Self::Unavailable => 69,
+            Self::Internal => 70,
+            Self::Broken => 73,
+            Self::Conflict | Self::Busy => 75,
+            Self::Forbidden => 77,
+            Self::Config => 78,
+        }
+    }
+
+    /// Returns the status of the HTTP routes.
+    pub fn http_status(self) -> u16 {
+        match self {
+            Self::InvalidParams | Self::InvalidInput => 400,
+            Self::NotFound => 404,
+            Self::Conflict | Self::Unsupported | Self::Busy | Self::Config => 409,
+            Self::Forbidden => 403,
+            Self::Unavailable | Self::Broken => 503,
+            Self::Internal => 500,
+        }
+    }
+
+    /// Returns the code of the control protocol and its word.
+    pub fn rpc(self) -> (i64, &'static str) {
+        match self {
+            Self::InvalidParams | Self::InvalidInput => (-32602, "invalid-params"),
+            Self::NotFound => (-32004, "not-found"),
+            Self::Conflict | Self::Unsupported => (-32005, "conflict"),
+            Self::Busy => (-32007, "busy"),
+            Self::Unavailable | Self::Broken => (-32010, "storage-failed"),
+            Self::Forbidden => (-32003, "forbidden"),
+            Self::Config => (-32008, "config-invalid"),
+            Self::Internal => (-32603, "internal"),
+        }
+    }
+}
+
+/// Why an operation was not done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct OpError {
+    /// The kind.
+    pub kind: OpErrorKind,
+    /// A diagnostic code or a kebab-case word.
+    pub code: String,
+    /// What happened.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl OpError {
+    /// Makes an error.
+    pub fn new(kind: OpErrorKind, code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            code: code.into(),
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    /// Adds what to do about it.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Says that an id names nothing.
+    pub fn not_found(what: &str, id: &str) -> Self {
+        let shown: String = id.chars().take(80).collect();
+        Self::new(
+            OpErrorKind::NotFound,
+            format!("unknown-{what}"),
+            format!("no {what} `{shown}`"),
+        )
+    }
+
+    /// Says that an argument makes no sense.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(OpErrorKind::InvalidParams, "invalid-argument", message)
+    }
+}
+
+impl From<StoreError> for OpError {
+    fn from(error: StoreError) -> Self {
+        if let StoreError::NotFound { what, id } = &error {
+            return Self::not_found(what, id);
+        }
+        let (kind, code) = match &error {
+            StoreError::Conflict { .. } => (OpErrorKind::Conflict, "conflict"),
+            StoreError::LeaseLost => (OpErrorKind::Conflict, "lease-lost"),
+            StoreError::Broken { .. } => (OpErrorKind::Broken, "store-broken"),
+            StoreError::Query { .. } => (OpErrorKind::InvalidParams, "invalid-argument"),
+            _ => (OpErrorKind::Unavailable, "store-failed"),
+        };
+        Self::new(kind, code, chain(&error))
+    }
+}
+
+/// Writes an error and its causes in one line.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+impl From<FindDaemonError> for OpError {
+    fn from(error: FindDaemonError) -> Self {
+        match &error {
+            FindDaemonError::Unknown { id } => Self::not_found("daemon", id),
+            FindDaemonError::Ambiguous { .. } => Self::new(
+                OpErrorKind::InvalidParams,
+                "ambiguous-daemon",
+                error.to_string(),
+            )
+            .with_help(
+                "name the repository too: `--repo DIR` for a command, `?repo=NAME` for a route",
+            ),
+        }
+    }
+}

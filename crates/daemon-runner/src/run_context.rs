@@ -1,0 +1,165 @@
+//! What carrying out runs uses of the host around it.
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use daemon_engine::{Activation, Gate, RunLease};
+use daemon_event::{ActivationId, DaemonKey};
+use daemon_lifecycle::StopReason;
+use daemon_registry::Registered;
+use daemon_repo::ObjectId;
+use daemon_store::Store;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::budget::DailyBudget;
+use crate::clock::Clock;
+use crate::emanation::Emanations;
+use crate::running::RunningAttempts;
+use crate::secrets::HostSecrets;
+use crate::settings::RunSettings;
+
+/// The name of the directory of notices below a home.
+pub const NOTICES: &str = ".notification";
+
+/// The part of a host that runs ask while they are carried out.
+#[async_trait]
+pub trait RunHost: Send + Sync {
+    /// Returns the settings in force; a reload replaces them between two calls.
+    fn settings(&self) -> Arc<RunSettings>;
+
+    /// Returns a registered daemon, after a registration that is being written has reached the memory.
+    async fn daemon(&self, key: &DaemonKey) -> Option<Arc<Registered>>;
+
+    /// Records the gate of a daemon as the end of an attempt left it.
+    fn set_gate(&self, daemon: &DaemonKey, gate: Gate);
+
+    /// Records that an activation waits for one of some commits, or, without commits, for its repository.
+    fn await_commits(&self, activation: &Activation, commits: Vec<ObjectId>);
+
+    /// Records that an attempt at an activation begins, so that the activation waits for no commit any more.
+    fn attempt_begins(&self, activation: &ActivationId);
+
+    /// Returns why no run may start, if so.
+    fn pause(&self) -> Option<String>;
+}
+
+/// The directories of a home that runs use.
+#[derive(Clone, Debug)]
+pub struct RunPaths {
+    /// The run folders.
+    pub runs: PathBuf,
+    /// The work trees of attempts.
+    pub worktrees: PathBuf,
+    /// The working directories of granted MCP servers.
+    pub servers: PathBuf,
+    /// The presets of model providers.
+    pub presets: PathBuf,
+    /// The notices of ended one-off runs.
+    pub notices: PathBuf,
+}
+
+impl RunPaths {
+    /// Returns the directory of one attempt's work tree.
+    pub fn worktree(&self, id: &ActivationId, lease: RunLease) -> PathBuf {
+        self.worktrees.join(format!("{id}-{}", lease.0))
+    }
+}
+
+/// When runs end with their host.
+#[derive(Clone, Debug, Default)]
+pub struct Lifetime {
+    /// Cancelled when the host begins to stop: nothing new starts.
+    pub stop: CancellationToken,
+    /// Cancelled when the runs have drained: what serves them may end.
+    pub finished: CancellationToken,
+    /// Notified whenever a run ends.
+    pub ended: Arc<Notify>,
+}
+
+/// What carrying out runs uses of the host around it.
+pub struct RunContext {
+    /// The directories of the home.
+    pub paths: RunPaths,
+    /// The store.
+    pub store: Arc<dyn Store>,
+    /// The host.
+    pub host: Arc<dyn RunHost>,
+    /// The secrets of the host, which no record may contain.
+    pub secrets: HostSecrets,
+    /// The cost of model calls within a day.
+    pub budget: Arc<DailyBudget>,
+    /// The clocks.
+    pub clock: Arc<dyn Clock>,
+    /// The attempts under way.
+    pub attempts: RunningAttempts,
+    /// The one-off runs under way.
+    pub emanations: Emanations,
+    /// The short names that were given.
+    pub handles: Handles,
+    /// When runs end with their host.
+    pub lifetime: Lifetime,
+}
+
+impl std::fmt::Debug for RunContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunContext")
+            .field("paths", &self.paths)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RunContext {
+    /// Puts together what runs use.
+    pub fn new(
+        paths: RunPaths,
+        store: Arc<dyn Store>,
+        host: Arc<dyn RunHost>,
+        secrets: HostSecrets,
+        clock: Arc<dyn Clock>,
+        lifetime: Lifetime,
+    ) -> Self {
+        Self {
+            paths,
+            store,
+            host,
+            secrets,
+            budget: Arc::default(),
+            clock,
+            attempts: RunningAttempts::default(),
+            emanations: Emanations::default(),
+            handles: Handles::default(),
+            lifetime,
+        }
+    }
+
+    /// Stops every run: attempts and one-off runs.
+    pub fn stop_all(&self, why: StopReason) {
+        self.emanations.stop_all(why);
+        self.attempts.stop_all(why);
+    }
+}
+
+/// The last short name of each parent; the names count from 1 after each start of the host.
+#[derive(Debug, Default)]
+pub struct Handles(Mutex<HashMap<String, NonZeroU32>>);
+
+impl Handles {
+    /// Returns the next number of a parent.
+    pub(crate) fn next(&self, parent: &str) -> NonZeroU32 {
+        let mut last = self.0.lock().expect("no holder panics");
+        let next = last
+            .get(parent)
+            .map_or(NonZeroU32::MIN, |last| last.saturating_add(1));
+        last.insert(parent.to_owned(), next);
+        next
+    }
+
+    /// Makes the numbers of a parent begin at 1 again.
+    pub(crate) fn reset(&self, parent: &str) {
+        self.0.lock().expect("no holder panics").remove(parent);
+    }
+}

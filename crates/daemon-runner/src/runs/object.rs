@@ -1,0 +1,190 @@
+//! One run as its row in the store, and as operations and pages show it.
+
+use std::path::Path;
+
+use daemon_run_folder::{Document, Reading};
+use daemon_store::RunRow;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::folder_of;
+
+/// Tokens of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TokensObject {
+    /// Read.
+    pub input: u64,
+    /// Written.
+    pub output: u64,
+}
+
+/// Why a run did not end well.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunErrorObject {
+    /// The kind of error.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What happened.
+    pub message: String,
+}
+
+/// One execution by one provider.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunObject {
+    /// Its id, the name of its folder.
+    pub id: String,
+    /// The activation.
+    pub activation_id: Option<String>,
+    /// The daemon.
+    pub daemon_id: Option<String>,
+    /// Which attempt.
+    pub attempt: u32,
+    /// The provider.
+    pub provider: String,
+    /// `running`, `done`, `failed`, `cancelled`, `timeout` or `unknown`.
+    pub state: String,
+    /// Whether it only reported, since no model ran.
+    #[serde(default)]
+    pub reported: bool,
+    /// When it started.
+    pub started_at: String,
+    /// When it ended.
+    pub finished_at: Option<String>,
+    /// How long it took, or has taken.
+    pub elapsed_s: f64,
+    /// The turn of a tool loop.
+    pub turn: u64,
+    /// How many tools it called.
+    pub tool_call_count: u64,
+    /// The tool it is calling.
+    pub current_tool: Option<String>,
+    /// Tokens it used.
+    pub tokens: TokensObject,
+    /// What it cost, in US dollars.
+    pub cost_usd: Option<f64>,
+    /// When it last printed something.
+    pub last_output_at: Option<String>,
+    /// The head of its result.
+    pub result_preview: Option<String>,
+    /// The file of its result.
+    pub result_path: Option<String>,
+    /// Why it did not end well.
+    pub error: Option<RunErrorObject>,
+    /// Its folder.
+    pub folder: String,
+}
+
+impl RunObject {
+    /// Returns the word that people read for its state.
+    pub fn word(&self) -> &str {
+        state_word(&self.state, self.reported)
+    }
+
+    /// Reads the object from its row; a row that cannot be read gives what the index knows.
+    ///
+    /// A run that was ended from outside has its end in the row alone.
+    pub fn from_row(row: &RunRow) -> Self {
+        let object: Self = serde_json::from_str(&row.object).unwrap_or_else(|_| Self {
+            id: row.id.clone(),
+            activation_id: row.activation.as_ref().map(ToString::to_string),
+            daemon_id: row.daemon.as_ref().map(|key| key.id.to_string()),
+            attempt: row.attempt,
+            provider: row.provider.clone(),
+            state: row.state.clone(),
+            reported: false,
+            started_at: instant(row.started_at),
+            finished_at: row.finished_at.map(instant),
+            elapsed_s: 0.0,
+            turn: 0,
+            tool_call_count: 0,
+            current_tool: None,
+            tokens: TokensObject::default(),
+            cost_usd: None,
+            last_output_at: None,
+            result_preview: None,
+            result_path: None,
+            error: None,
+            folder: String::new(),
+        });
+        Self {
+            state: row.state.clone(),
+            finished_at: object.finished_at.or(row.finished_at.map(instant)),
+            ..object
+        }
+    }
+}
+
+/// Writes a run's document as listings show it.
+pub(super) fn object(document: &Document, folder: &Path, now: Timestamp) -> RunObject {
+    let elapsed = match document.finished_at {
+        Some(_) => document.elapsed_s,
+        None => now
+            .duration_since(document.started_at)
+            .as_secs_f64()
+            .max(0.0),
+    };
+    let link = document.activation.as_ref();
+    let total = |ours: u64, theirs: u64| if ours > 0 { ours } else { theirs };
+    RunObject {
+        id: document.run_id.clone(),
+        activation_id: link.map(|link| link.activation_id.clone()),
+        daemon_id: link.map(|link| link.daemon.clone()),
+        attempt: link.map_or(1, |link| link.attempt),
+        provider: document.backend.clone(),
+        state: document.state.as_str().to_owned(),
+        reported: document.reported,
+        started_at: instant(document.started_at),
+        finished_at: document.finished_at.map(instant),
+        elapsed_s: (elapsed * 1000.0).round() / 1000.0,
+        turn: u64::from(document.turn),
+        tool_call_count: document.tool_call_count,
+        current_tool: document.current_tool.clone(),
+        tokens: TokensObject {
+            input: total(document.tokens.input, document.cli_tokens.tokens.input),
+            output: total(document.tokens.output, document.cli_tokens.tokens.output),
+        },
+        cost_usd: document.cli_tokens.cost_usd,
+        last_output_at: document.last_output_at.map(instant),
+        result_preview: document.result_preview.clone(),
+        result_path: document.result_path.clone(),
+        error: document.error.as_ref().map(|error| RunErrorObject {
+            kind: error.kind.clone(),
+            message: error.message.clone(),
+        }),
+        folder: folder.display().to_string(),
+    }
+}
+
+/// Brings the live fields of a run's object up to date from its folder.
+pub fn refresh(runs: &Path, object: RunObject, now: Timestamp) -> RunObject {
+    let Some(folder) = folder_of(runs, &object.id) else {
+        return object;
+    };
+    match folder.read() {
+        Ok(Reading::Known(document)) => {
+            let fresh = self::object(&document, folder.path(), now);
+            RunObject {
+                // Folders do not say what the calls of a model cost.
+                cost_usd: fresh.cost_usd.or(object.cost_usd),
+                // Folders of earlier releases do not say whether a model ran.
+                reported: fresh.reported || object.reported,
+                ..fresh
+            }
+        }
+        Ok(Reading::Newer(_) | Reading::Broken(_)) | Err(_) => object,
+    }
+}
+
+/// Writes an instant as JSON has it: RFC 3339, UTC.
+pub fn instant(at: Timestamp) -> String {
+    at.to_string()
+}
+
+/// Returns the word that people read for the state of an activation or a run: what ended well without a model is `reported`.
+pub fn state_word(state: &str, is_reported: bool) -> &str {
+    match state {
+        "succeeded" | "done" if is_reported => "reported",
+        state => state,
+    }
+}

@@ -1,0 +1,72 @@
+//! Ending what a dead host left running.
+
+use std::path::Path;
+
+use daemon_process::{ProcessId, end_orphans};
+use daemon_run_folder::{FinishError, Reading, Writer};
+use daemon_store::RunRow;
+use jiff::Timestamp;
+
+use super::folder_of;
+use crate::error::chain;
+
+/// Ends the processes that a dead host left of a run, and logs how many were ended and how many could not be.
+///
+/// # Errors
+/// The table of processes could not be read.
+pub(crate) fn end_processes(child: Option<ProcessId>, run: &str) -> std::io::Result<()> {
+    let orphans = end_orphans(child, run)?;
+    let (ended, survivors) = (orphans.ended.len(), orphans.survivors.len());
+    if survivors > 0 {
+        let pids: Vec<i32> = orphans.survivors.iter().map(|id| id.pid).collect();
+        tracing::error!(
+            run,
+            ended,
+            survivors,
+            ?pids,
+            "what a dead host left running outlived SIGKILL"
+        );
+    } else if ended > 0 {
+        tracing::warn!(run, ended, survivors, "ended what a dead host left running");
+    }
+    Ok(())
+}
+
+/// Ends the process tree that a dead host left of a run, and records its end.
+pub async fn end_orphan(runs: &Path, row: &RunRow, now: Timestamp) {
+    let (runs, id) = (runs.to_owned(), row.id.clone());
+    let ended = tokio::task::spawn_blocking(move || {
+        let Some(folder) = folder_of(&runs, &id) else {
+            return;
+        };
+        let document = match folder.read() {
+            Ok(Reading::Known(document)) => Some(document),
+            Ok(Reading::Newer(_) | Reading::Broken(_)) | Err(_) => None,
+        };
+        let child = document
+            .as_ref()
+            .and_then(|document| document.child)
+            .map(|child| ProcessId {
+                pid: child.pid,
+                start: child.start,
+            });
+        if let Err(error) = end_processes(child, &id) {
+            tracing::error!(run = id, %error, "what a dead host left running could not be ended");
+        }
+        if document.is_some_and(|document| !document.state.is_terminal()) {
+            let finished = Writer::adopt(folder, now)
+                .map_err(FinishError::from)
+                .and_then(|mut writer| writer.finish_orphaned(now));
+            if let Err(error) = finished {
+                tracing::warn!(
+                    run = id,
+                    error = chain(&error),
+                    "an orphaned run could not be recorded"
+                );
+            }
+        }
+    });
+    if let Err(error) = ended.await {
+        tracing::error!(%error, "ending an orphan panicked");
+    }
+}

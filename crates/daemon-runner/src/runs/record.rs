@@ -1,0 +1,442 @@
+//! The record of one run: the folder's one writer, fed with the events that the run yields.
+
+mod ending;
+mod words;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use daemon_process::{ProcessId, boot_id};
+use daemon_provider::redact::{Redactor, Sequence};
+use daemon_provider::{
+    Limits, MicroUsd, Outcome, OutputStream, Provider, Role, RunEvent, StopReason, Verdict,
+};
+use daemon_run_folder::{
+    Budget, Child, Document, Dropped, Folder, FolderError, Owner, Reserved, SandboxRecord, Speaker,
+    Start, Truncation, Writer,
+};
+use daemon_store::RunRow;
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+pub(crate) use self::ending::Written;
+use self::words::tokens;
+use super::object::object;
+use super::redaction;
+use crate::emanation::{Stamp, of_document};
+use crate::policy::ReachedSandbox;
+use crate::random;
+use crate::runs::RunObject;
+use daemon_provider::Permissions;
+
+/// Why a run could not be recorded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum RecordError {
+    /// The folder could not be written.
+    #[error("the folder could not be written")]
+    Folder(#[from] FolderError),
+    /// The system does not tell who this process is.
+    #[error("this process could not be identified")]
+    Owner(#[source] std::io::Error),
+    /// A file of the context could not be written.
+    #[error("the context could not be written")]
+    Context(#[source] std::io::Error),
+    /// The support tree could not be written.
+    #[error("the support tree could not be written")]
+    Support(#[source] daemon_repo::GitError),
+}
+
+/// A run as the index remembers it: its object, and its entry with what tells whether that still holds.
+#[derive(Serialize)]
+struct Indexed {
+    #[serde(flatten)]
+    object: RunObject,
+    stamp: Option<Stamp>,
+    entry: Map<String, Value>,
+}
+
+/// The attempt at an activation that a run is.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub(crate) activation: daemon_event::ActivationId,
+    pub(crate) daemon: daemon_event::DaemonKey,
+    pub(crate) number: u32,
+}
+
+/// Returns this process, as folders name the owner of a run.
+pub(crate) fn owner() -> Result<Owner, RecordError> {
+    let me = ProcessId::current().map_err(RecordError::Owner)?;
+    Ok(Owner {
+        pid: me.pid,
+        boot_id: boot_id().map_err(RecordError::Owner)?,
+        start: me.start,
+    })
+}
+
+/// Writes into a start who executes the run and what it may take.
+pub(crate) fn bound(
+    start: &mut Start,
+    provider: &dyn Provider,
+    permissions: Permissions,
+    limits: &Limits,
+    sandbox: &ReachedSandbox,
+) {
+    let permissions = provider.permissions(permissions);
+    permissions.as_str().clone_into(&mut start.permissions);
+    if let Some(model) = provider.model() {
+        model.clone_into(&mut start.model);
+    }
+    let limits = provider.enforced(limits);
+    start.is_reported = provider.is_reporting();
+    start.max_turns = limits.max_turns;
+    start.timeout = Some(limits.wall);
+    start.idle_timeout = limits.idle;
+    start.sandbox = SandboxRecord {
+        level: sandbox.level,
+        detail: sandbox.detail.clone(),
+    };
+    start.budget = Budget {
+        usd: limits.budget.map(MicroUsd::as_usd),
+        tokens: None,
+    };
+}
+
+/// The record of one run.
+#[derive(Debug)]
+pub(crate) struct Record {
+    writer: Writer,
+    redactor: Redactor,
+    /// Takes secrets out of standard output and standard error, across their pieces.
+    outputs: [Sequence; 2],
+    attempt: Option<Attempt>,
+    provider: String,
+    started: Timestamp,
+    finished: Option<Timestamp>,
+    /// What the calls of a model cost that the provider made itself.
+    spent: Option<MicroUsd>,
+}
+
+impl Record {
+    /// Writes the start files of a run into its folder, without the secrets that `redactor` knows, as all that follows.
+    pub(crate) fn open(
+        reserved: Reserved,
+        start: Start,
+        redactor: Redactor,
+        attempt: Option<Attempt>,
+    ) -> Result<Self, FolderError> {
+        let start = without_secrets(start, &redactor);
+        let now = random::now();
+        Ok(Self {
+            provider: start.backend.clone(),
+            outputs: [redactor.sequence(), redactor.sequence()],
+            redactor,
+            writer: Writer::start(reserved, start, now)?,
+            attempt,
+            started: now,
+            finished: None,
+            spent: None,
+        })
+    }
+
+    /// Takes over the folder of a run that nobody writes any more.
+    pub(crate) fn adopt(
+        folder: Folder,
+        redactor: Redactor,
+        now: Timestamp,
+    ) -> Result<Self, FolderError> {
+        let writer = Writer::adopt(folder, now)?;
+        let document = writer.document();
+        Ok(Self {
+            outputs: [redactor.sequence(), redactor.sequence()],
+            redactor,
+            provider: document.backend.clone(),
+            started: document.started_at,
+            finished: document.finished_at,
+            attempt: None,
+            spent: None,
+            writer,
+        })
+    }
+
+    /// Writes down under which number the end was published.
+    pub(crate) fn published(&mut self, seq: u64, now: Timestamp) {
+        let written = self.writer.published(seq, now);
+        self.report(written);
+    }
+
+    /// Removes the folder of a run that must not start.
+    pub(crate) fn discard(self) {
+        if let Err(error) = self.writer.discard() {
+            let error = crate::error::chain(&error);
+            tracing::warn!(error, "a run folder could not be removed");
+        }
+    }
+
+    /// Returns the run's id.
+    pub(crate) fn id(&self) -> String {
+        self.writer.folder().id().to_string()
+    }
+
+    /// Returns the child's `HOME`.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.writer.folder().session()
+    }
+
+    /// Returns the child's `TMPDIR`.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.writer.folder().temporary()
+    }
+
+    /// Returns the directory of the context.
+    pub(crate) fn context(&self) -> PathBuf {
+        self.writer.folder().context()
+    }
+
+    /// Returns the directory for what holds secrets, which goes when the run ends.
+    pub(crate) fn private(&self) -> PathBuf {
+        self.writer.folder().private()
+    }
+
+    /// Returns the file that a child appends proposals to.
+    pub(crate) fn spool(&self) -> PathBuf {
+        self.writer.folder().outputs()
+    }
+
+    /// Writes one event of the run down.
+    pub(crate) fn event(&mut self, event: &RunEvent, now: Timestamp) {
+        match event {
+            RunEvent::Stopping { why, detail } => {
+                return self.stopping(*why, detail.as_deref(), now);
+            }
+            // The process that answers a message has an end of its own; the run's stays.
+            RunEvent::Terminal { .. } if self.has_ended() => return,
+            RunEvent::ModelCall { usage, .. } => {
+                if let Some(cost) = usage.cost {
+                    let before = self.spent.unwrap_or_default();
+                    self.spent = Some(MicroUsd(before.0.saturating_add(cost.0)));
+                }
+            }
+            _ => {}
+        }
+        let Some(event) = self.without_secrets(event) else {
+            return;
+        };
+        let written = self.write(&event, now);
+        self.report(written);
+    }
+
+    /// Returns an event without secrets; `None` for one that cannot be without.
+    fn without_secrets(&mut self, event: &RunEvent) -> Option<RunEvent> {
+        match event {
+            RunEvent::Session(id) if self.redactor.finds_in(id.as_str()) => {
+                tracing::warn!(run = self.id(), "a program told a secret as its session");
+                None
+            }
+            RunEvent::Output {
+                stream,
+                text,
+                is_truncated,
+            } => {
+                let [stdout, stderr] = &mut self.outputs;
+                let sequence = match stream {
+                    OutputStream::Stdout => stdout,
+                    OutputStream::Stderr => stderr,
+                };
+                if crate::failpoint::is_planted("redactor-forgets-edges") {
+                    *sequence = self.redactor.sequence();
+                }
+                Some(RunEvent::Output {
+                    stream: *stream,
+                    text: sequence.push(text),
+                    is_truncated: *is_truncated,
+                })
+            }
+            event => Some(redaction::event(&self.redactor, event)),
+        }
+    }
+
+    fn write(&mut self, event: &RunEvent, now: Timestamp) -> Result<(), FolderError> {
+        let writer = &mut self.writer;
+        match event {
+            RunEvent::Spawned { child, argv } => {
+                let child = Child {
+                    pid: child.pid,
+                    start: child.start,
+                    pgid: child.pgid,
+                };
+                writer.spawned(child, argv.clone(), now)
+            }
+            RunEvent::Exited(exit) => writer.exited(*exit, now),
+            RunEvent::Message { role, kind, text } => {
+                let speaker = match (role, kind.as_str()) {
+                    (Role::Assistant, _) => Speaker::Assistant,
+                    (Role::User, "tool_results") => Speaker::ToolResults,
+                    (Role::User, "followup") => Speaker::Followup,
+                    (Role::User, _) => Speaker::Task,
+                };
+                writer.message(speaker, text, now)
+            }
+            RunEvent::Session(id) => writer.session(id.as_str(), now),
+            RunEvent::Output {
+                stream,
+                text,
+                is_truncated,
+            } => {
+                let truncation = if *is_truncated {
+                    Truncation::Cut
+                } else {
+                    Truncation::Whole
+                };
+                writer.output(*stream, text, truncation, now)
+            }
+            RunEvent::Dropped { lines, bytes } => writer.dropped(
+                Dropped {
+                    lines: *lines,
+                    bytes: *bytes,
+                },
+                now,
+            ),
+            RunEvent::ToolStart { name, args, .. } => writer.tool_start(name, args, now),
+            RunEvent::ToolEnd { name, status, .. } => writer.tool_end(name, *status, now),
+            RunEvent::Turn(turn) => writer.turn(*turn, now),
+            RunEvent::Usage { usage, raw } => {
+                let cost = usage.cost.map(MicroUsd::as_usd);
+                writer.cli_usage(tokens(usage), cost, raw.clone());
+                Ok(())
+            }
+            RunEvent::ModelCall {
+                usage,
+                model,
+                endpoint,
+            } => writer.model_call(tokens(usage), model, endpoint, now),
+            RunEvent::Priced { budget } => writer.budget(budget.as_usd(), now),
+            RunEvent::Denied { name, detail } => writer.denied(name, detail, now),
+            RunEvent::Limit { name, detail } => writer.limit(name, detail, now),
+            RunEvent::Terminal { outcome, text } => writer.provider_ended(outcome, text, now),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes down what validators said of a proposal.
+    pub(crate) fn proposed(&mut self, proposal: &Value, verdict: &Verdict, now: Timestamp) {
+        if let Verdict::Refused(reason) = verdict {
+            let verb = proposal
+                .get("verb")
+                .and_then(Value::as_str)
+                .unwrap_or("output");
+            let clean = |text: &str| self.redactor.text(text).into_owned();
+            let (verb, reason) = (clean(verb), clean(reason));
+            let written = self.writer.denied(&verb, &reason, now);
+            self.report(written);
+        }
+    }
+
+    /// Reports whether the run has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.writer.document().state.is_terminal()
+    }
+
+    /// Returns what the folder tells of the run.
+    pub(crate) fn document(&self) -> &Document {
+        self.writer.document()
+    }
+
+    /// Returns what takes the secrets of the run out of texts.
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// Returns an outcome and a text without the secrets of the run.
+    pub(crate) fn told(&self, outcome: &Outcome, text: &str) -> (Outcome, String) {
+        let outcome = redaction::outcome(&self.redactor, outcome);
+        (outcome, self.redactor.text(text).into_owned())
+    }
+
+    /// Returns the folder.
+    pub(crate) fn folder(&self) -> &Folder {
+        self.writer.folder()
+    }
+
+    /// Stores why the run is stopped, before anything is signalled.
+    pub(crate) fn stopping(&mut self, why: StopReason, detail: Option<&str>, now: Timestamp) {
+        if self.has_ended() {
+            return;
+        }
+        let stored = self.writer.stopping(why, detail, now).map(drop);
+        self.report(stored);
+    }
+
+    /// Writes down that the run is sent a message, and returns the message's number; `None` where it is not on the disk.
+    pub(crate) fn asked(&mut self, now: Timestamp) -> Option<u32> {
+        let asked = self.writer.ask_started(now);
+        asked.map_err(|error| self.report(Err(error))).ok()
+    }
+
+    /// Returns how long after `now` [`Record::beat`] is to be called.
+    pub(crate) fn next_beat(&self, now: Timestamp) -> Duration {
+        self.writer.next_tick(now)
+    }
+
+    /// Shows that the run is looked after, and writes what is not on the disk yet.
+    pub(crate) fn beat(&mut self, now: Timestamp) {
+        let written = self.writer.tick(now);
+        self.report(written);
+    }
+
+    /// Returns the row of the index as it is.
+    pub(crate) fn row(&self) -> RunRow {
+        let document = self.writer.document();
+        let (folder, now) = (self.writer.folder(), random::now());
+        let shown = object(document, folder.path(), now);
+        let indexed = Indexed {
+            object: RunObject {
+                cost_usd: shown.cost_usd.or(self.spent.map(MicroUsd::as_usd)),
+                ..shown
+            },
+            stamp: Stamp::of(folder),
+            entry: of_document(document, folder.path(), now),
+        };
+        let attempt = self.attempt.as_ref();
+        RunRow {
+            id: self.id(),
+            activation: attempt.map(|attempt| attempt.activation.clone()),
+            daemon: attempt.map(|attempt| attempt.daemon.clone()),
+            attempt: attempt.map_or(1, |attempt| attempt.number),
+            provider: self.provider.clone(),
+            state: document.state.as_str().to_owned(),
+            started_at: self.started,
+            finished_at: self.finished,
+            object: serde_json::to_string(&indexed).expect("a run's object is representable"),
+        }
+    }
+
+    /// A folder that cannot be written is no reason to stop a run.
+    fn report(&self, written: Result<(), FolderError>) {
+        if let Err(error) = written {
+            tracing::warn!(
+                run = self.id(),
+                error = crate::error::chain(&error),
+                "a run folder could not be written"
+            );
+        }
+    }
+}
+
+/// Takes the secrets out of what a run starts with; the hash stays that of the bytes that are sent.
+fn without_secrets(start: Start, redactor: &Redactor) -> Start {
+    let clean = |text: &str| redactor.text(text).into_owned();
+    let clean_map = |map: Map<String, Value>| match redactor.json(&Value::Object(map)) {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    };
+    let prompt = String::from_utf8_lossy(&start.prompt);
+    Start {
+        prompt: clean(&prompt).into_bytes(),
+        task: clean(&start.task),
+        call_parameters: clean_map(start.call_parameters),
+        backend_options: clean_map(start.backend_options),
+        ..start
+    }
+}

@@ -1,0 +1,143 @@
+//! The settings of a host that runs use, replaced as a whole by a reload.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use daemon_event::{DaemonKey, RepoName};
+use daemon_provider::{MicroUsd, Provider};
+use daemon_repo::Repository;
+
+use crate::planner::BranchPlanner;
+use crate::policy::{ReachedSandbox, RunPolicy};
+use crate::random;
+use crate::servers::Servers;
+use crate::tool_access::ToolAccess;
+
+/// The source of the policies of runs: the host's configuration.
+pub trait Policies: Send + Sync {
+    /// Returns the policy of a daemon's runs, or without a daemon that of one-off runs. A named provider replaces the
+    /// configured one.
+    fn policy(&self, daemon: Option<&DaemonKey>, provider: Option<&str>) -> RunPolicy;
+}
+
+/// A provider with the settings of its section.
+#[derive(Clone)]
+pub struct ConfiguredProvider {
+    /// The provider.
+    pub provider: Arc<dyn Provider>,
+    /// The environment variables that its programs inherit from the host, in addition to `PATH` and `LANG`.
+    pub variables: Vec<String>,
+    /// Whether its runs get a shell as a tool.
+    pub has_bash: bool,
+}
+
+/// A watched repository, as runs use it.
+#[derive(Clone, Debug)]
+pub struct RunRepository {
+    /// The name.
+    pub name: RepoName,
+    /// The repository.
+    pub repository: Repository,
+}
+
+/// The sandboxes that this machine reaches.
+#[derive(Clone, Debug)]
+pub struct Sandboxes {
+    /// That of most runs.
+    pub usual: ReachedSandbox,
+    /// That of runs without a network.
+    pub offline: ReachedSandbox,
+}
+
+/// The bounds of the whole host.
+#[derive(Clone, Copy, Debug)]
+pub struct HostBounds {
+    /// What model calls may cost within 24 hours; `None` is without a limit.
+    pub day: Option<MicroUsd>,
+    /// How many one-off runs may be under way.
+    pub emanations: u32,
+    /// How long runs may continue after the host began to stop.
+    pub drain: Duration,
+}
+
+/// The settings of a host that runs use.
+pub struct RunSettings {
+    /// The policies of runs.
+    pub policies: Arc<dyn Policies>,
+    /// The providers, by name.
+    pub providers: BTreeMap<String, ConfiguredProvider>,
+    /// The model providers of the home's presets, by preset.
+    pub presets: BTreeMap<String, Arc<dyn Provider>>,
+    /// The repositories that git has opened.
+    pub repositories: Vec<RunRepository>,
+    /// Whether a configured repository is not open yet: a name that is unknown now may become known.
+    pub has_unopened: bool,
+    /// The MCP servers that a policy can grant.
+    pub servers: Servers,
+    /// What plans the branch of a run.
+    pub planner: Arc<dyn BranchPlanner>,
+    /// What serves the tools of a run to its program; `None` where no host listens.
+    pub tools: Option<Arc<dyn ToolAccess>>,
+    /// The sandboxes of runs.
+    pub sandboxes: Sandboxes,
+    /// The bounds of the whole host.
+    pub bounds: HostBounds,
+}
+
+impl std::fmt::Debug for RunSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunSettings")
+            .field("repositories", &self.repositories)
+            .field("sandboxes", &self.sandboxes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RunSettings {
+    /// Returns the sandbox of the runs of a policy.
+    pub fn sandbox_of(&self, policy: &RunPolicy) -> &ReachedSandbox {
+        if policy.is_offline {
+            &self.sandboxes.offline
+        } else {
+            &self.sandboxes.usual
+        }
+    }
+
+    /// Returns a repository by its name; the letter case is ignored, as GitHub ignores it.
+    pub(crate) fn repository(&self, name: &RepoName) -> Option<&RunRepository> {
+        let folded = name.folded();
+        let mut repositories = self.repositories.iter();
+        repositories.find(|repository| repository.name.folded() == folded)
+    }
+
+    /// Returns the names of the providers whose runs get a shell as a tool.
+    pub(crate) fn with_bash(&self) -> Vec<String> {
+        let named = self.providers.iter();
+        let with_bash = named.filter(|(_, configured)| configured.has_bash);
+        with_bash.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Returns the environment of a provider's programs: [`usual_environment`] and the variables its section names.
+    pub(crate) fn environment(&self, provider: &str) -> BTreeMap<OsString, OsString> {
+        let configured = self.providers.get(provider).into_iter();
+        let named = configured
+            .flat_map(|configured| &configured.variables)
+            .filter_map(|name| Some((name.into(), random::environment(name)?)));
+        usual_environment().into_iter().chain(named).collect()
+    }
+}
+
+/// Returns the variables that every program gets: `PATH` and `LANG`, those of the host or usual ones.
+pub fn usual_environment() -> [(OsString, OsString); 2] {
+    let usual = [
+        ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+        ("LANG", "C.UTF-8"),
+    ];
+    usual.map(|(name, usual)| {
+        let value = random::environment(name).unwrap_or_else(|| usual.into());
+        (OsString::from(name), value)
+    })
+}

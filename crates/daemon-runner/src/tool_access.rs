@@ -1,0 +1,30 @@
+//! The seam to what serves the tools of a run to its program.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use daemon_provider::{Grants, RunRequest};
+
+/// Gives the programs of runs access to what their runs are granted; the host implements it over its control protocol.
+pub trait ToolAccess: Send + Sync {
+    /// Opens the access of one run, which ends when the value is dropped; `None` if the host does not listen.
+    fn open(&self, grants: Arc<dyn Grants>, sandbox_level: u8) -> Option<Box<dyn RunTools>>;
+}
+
+/// The access of one run.
+#[async_trait]
+pub trait RunTools: Send + Sync {
+    /// Returns the token by which the host recognises the run; no record may contain it.
+    fn secret(&self) -> &str;
+
+    /// Adds the server of the tools to the request of a run; `private` is the folder's directory for secrets.
+    ///
+    /// # Errors
+    /// If a pipe cannot be made, or a path is not UTF-8.
+    fn mount(&mut self, request: &mut RunRequest, private: &Path) -> io::Result<()>;
+
+    /// Serves the run; never returns, and is dropped when the run has ended.
+    async fn serve(&mut self);
+}
