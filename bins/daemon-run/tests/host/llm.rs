@@ -210,7 +210,7 @@ fn a_default_without_a_section_is_an_agent_or_says_that_the_section_is_wanted() 
     let (code, answer) = configure("mine");
     assert_eq!(code, 78, "{answer}");
     let message = answer["error"]["message"].to_string();
-    let problem = "`provider.default` names `mine`, and there is no section `[provider.mine]`";
+    let problem = "`provider.default` names `mine`, but there is no section `[provider.mine]`";
     assert!(message.contains(problem), "{message}");
     // The search path of a test contains no agent, so the error names the program.
     let (_, answer) = configure("codex");

@@ -130,7 +130,7 @@ fn a_user_whose_home_among_local_software_is_public_is_refused_at_the_start() {
     };
     let (code, told) = started(0o755);
     let message = format!(
-        "`/opt` holds `$HOME` `{path}`: every user may read it, and so may every run at sandbox level 2 and above"
+        "`/opt` contains `$HOME` `{path}`: every user may read it, and so may every run at sandbox level 2 and above"
     );
     assert_eq!(code, Some(78), "{told}");
     assert!(told.contains(&message), "{told}");

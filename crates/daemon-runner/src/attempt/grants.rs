@@ -131,7 +131,7 @@ impl RunGrants {
         match &proposal {
             Proposal::PushBranch { .. } if self.permissions < Permissions::Propose => {
                 return Verdict::Refused(format!(
-                    "the permissions is `{}`",
+                    "the capability is `{}`",
                     self.permissions.as_str()
                 ));
             }
@@ -267,7 +267,7 @@ mod tests {
         ];
         assert_eq!(
             refusal(Permissions::Read, &lines),
-            ["the permissions is `read`", "", ""]
+            ["the capability is `read`", "", ""]
         );
         assert_eq!(refusal(Permissions::Propose, &lines), ["", "", ""]);
     }

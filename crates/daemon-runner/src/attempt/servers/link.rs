@@ -100,7 +100,7 @@ impl Link {
         let mut notes = Vec::new();
         if !offer.changing.is_empty() {
             let detail = format!(
-                "tools that are not marked as reading, under the permissions `read`: {}",
+                "tools that are not marked as reading, under the capability `read`: {}",
                 note(&offer.changing)
             );
             notes.push(RunEvent::Denied {

@@ -116,7 +116,7 @@ async fn a_run_gets_the_tools_of_its_servers_and_never_what_they_are_given() {
     );
     let mut hearing = servers.hearing();
     let heard = drain(&mut hearing);
-    let detail = "tools that are not marked as reading, under the permissions `read`: 4 not offered: die, flood, wait, long";
+    let detail = "tools that are not marked as reading, under the capability `read`: 4 not offered: die, flood, wait, long";
     let denied = |name: &str| RunEvent::Denied {
         name: name.to_owned(),
         detail: detail.to_owned(),
