@@ -232,8 +232,11 @@ impl Live for Offline {
     }
 
     fn pause(&self) -> Option<String> {
-        let space = daemon_host::disk::Space::of(self.home.root());
-        space.pause().map(|why| format!("disk: {why}"))
+        // `list` and `show` read a repository without a home, so that there is no disk to examine.
+        if !self.home.root().exists() {
+            return None;
+        }
+        daemon_host::disk::Space::of(self.home.root()).pause_of_runs()
     }
 
     fn rates(&self) -> Rates {

@@ -38,11 +38,11 @@ fn a_webhook_survives_a_death_at_every_place() {
             body.len()
         );
         let answer = crate::http::try_raw(host.address(), request.as_bytes());
-        assert_eq!(
-            answer.is_none(),
-            place.starts_with('W'),
-            "{place}: {answer:?}"
-        );
+        // M1 is reached as soon as the event is stored, while the answer is being written: either may come first.
+        if place != "M1" {
+            let is_lost = place.starts_with('W');
+            assert_eq!(answer.is_none(), is_lost, "{place}: {answer:?}");
+        }
         assert_eq!(host.wait().0, None, "{place}: it was killed");
         drop(host);
 

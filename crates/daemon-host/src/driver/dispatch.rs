@@ -28,8 +28,8 @@ const AFTER_READING: [Concern; 5] = [
     Concern::Sweeps,
 ];
 
-/// Runs the dispatcher of a host until it was told to stop and its runs have ended; it watches the disk alone until
-/// `begin` is cancelled.
+/// Runs the dispatcher of a host until the host stops and its runs have ended. Until `begin` is cancelled, the dispatcher only
+/// watches the disk.
 pub(super) async fn run(inner: Arc<Inner>, begin: CancellationToken) {
     let mut driver = Driver::new(&inner, &[Concern::Disk]);
     if let Some(left) = inner.claims_pause() {

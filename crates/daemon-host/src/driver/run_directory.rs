@@ -1,4 +1,4 @@
-//! What the host tells the runs that it carries out: its settings in force and its registered daemons.
+//! The host as its runs see it: the settings in force and the registered daemons.
 
 use std::path::Path;
 use std::sync::{Arc, RwLock};
