@@ -1,4 +1,4 @@
-//! The page of conditions says what the interpreter does.
+//! Checks `docs/conditions.md` against the interpreter.
 
 use std::fmt::Write as _;
 
@@ -115,7 +115,7 @@ fn with_table(page: &str) -> String {
             Source::Linear => "Linear",
             Source::Slack => "Slack",
             Source::Sentry => "Sentry",
-            Source::Git => "git, in a repository that is watched where it lies",
+            Source::Git => "git, in a watched local repository",
         };
         write!(acc, "\n### {title}\n\n| event | | say |\n|---|---|---|\n")
             .expect("a string takes it");
@@ -155,7 +155,7 @@ fn guard_text(guard: &RowGuard) -> String {
     match guard {
         RowGuard::Is(field, values) => format!("{field} is {}", values.join(" or ")),
         RowGuard::IsNot(field, values) => format!("{field} is not {}", values.join(" or ")),
-        RowGuard::Present(field) => format!("{field} is told"),
+        RowGuard::Present(field) => format!("{field} is present"),
         RowGuard::Absent(field) => format!("{field} is empty"),
     }
 }
