@@ -315,6 +315,31 @@ impl Document {
         }
     }
 
+    /// Returns the members of `daemon.json`.
+    pub fn to_members(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(members)) => members,
+            _ => unreachable!("a document is an object whose keys are text"),
+        }
+    }
+
+    /// Replaces fields by their JSON in another document; a field whose type differs keeps its value.
+    pub(crate) fn with_fields(self, other: impl IntoIterator<Item = (String, Value)>) -> Self {
+        let mut fields = self.to_members();
+        for (key, value) in other {
+            let before = fields.insert(key.clone(), value);
+            // Tried one by one, because one field of the wrong type must not discard the others.
+            if serde_json::from_value::<Self>(Value::Object(fields.clone())).is_err() {
+                match before {
+                    Some(before) => fields.insert(key, before),
+                    None => fields.remove(&key),
+                };
+            }
+        }
+        serde_json::from_value(Value::Object(fields))
+            .expect("only fields that leave a document were replaced")
+    }
+
     /// Makes the document of a run of which only these fields are known.
     pub(crate) fn blank(id: RunId, state: RunState, started_at: Timestamp) -> Self {
         Self {

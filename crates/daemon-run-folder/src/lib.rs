@@ -77,7 +77,7 @@ pub use folder::{Folder, Reserved};
 pub use hash::sha256;
 pub use log::Speaker;
 pub use notice::{Marked, Notice};
-pub use reader::{Broken, EventLog, Reading};
+pub use reader::{Broken, EventLog, NewerDocument, Reading};
 pub use remove::Removal;
 pub use tail::{LogPart, LogPlace, OutputPlace, UnknownPlace};
 pub use writer::{FinishError, Owner, Preset, Start, Truncation, Writer};

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use daemon_lifecycle::RunId;
+use daemon_lifecycle::{RunId, RunState};
 use jiff::Timestamp;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Map, Value};
@@ -21,9 +21,38 @@ pub enum Reading {
     /// A document of the version this crate writes.
     Known(Box<Document>),
     /// A document of a later version. It may be shown, but is never rewritten.
-    Newer(Map<String, Value>),
+    Newer(Box<NewerDocument>),
     /// There is no usable document; [`Folder::rebuild`] makes one.
     Broken(Broken),
+}
+
+/// A document of a later version, as far as this version can read it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewerDocument {
+    /// The fields whose type this version knows. The others have the values of a run of which nothing is known: the state is
+    /// [`RunState::Unknown`].
+    pub document: Document,
+    /// The fields that [`NewerDocument::document`] does not reproduce, by name, as the file contains them; null for one that the
+    /// file does not contain. With them the file is shown unchanged.
+    pub verbatim: Map<String, Value>,
+}
+
+impl NewerDocument {
+    fn of(id: RunId, file: &Map<String, Value>) -> Self {
+        let blank = Document::blank(id, RunState::Unknown, id.started());
+        let document = blank.with_fields(file.clone());
+        let read = document.to_members();
+        let absent = read.keys().filter(|key| !file.contains_key(*key));
+        let other = file
+            .iter()
+            .filter(|(key, value)| read.get(*key) != Some(value));
+        // Compared by value, not by type: a member of an object that this version drops counts as not reproduced, too.
+        let verbatim = other
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .chain(absent.map(|key| (key.clone(), Value::Null)))
+            .collect();
+        Self { document, verbatim }
+    }
 }
 
 /// Why a folder has no usable document.
@@ -99,7 +128,7 @@ impl Folder {
     pub fn read(&self) -> Result<Reading, FolderError> {
         let path = self.document();
         match fs::read(&path) {
-            Ok(text) => Ok(reading(&text)),
+            Ok(text) => Ok(reading(self.id(), &text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Ok(Reading::Broken(Broken::Missing))
             }
@@ -162,7 +191,7 @@ impl Folder {
     }
 }
 
-fn reading(text: &[u8]) -> Reading {
+fn reading(id: RunId, text: &[u8]) -> Reading {
     let value = match serde_json::from_slice::<Value>(text) {
         Ok(Value::Object(object)) => object,
         Ok(_) => return Reading::Broken(Broken::NotObject),
@@ -173,7 +202,9 @@ fn reading(text: &[u8]) -> Reading {
             .map_or(Reading::Broken(Broken::Invalid), |document| {
                 Reading::Known(Box::new(document))
             }),
-        Some(version) if version > DATA_VERSION => Reading::Newer(value),
+        Some(version) if version > DATA_VERSION => {
+            Reading::Newer(Box::new(NewerDocument::of(id, &value)))
+        }
         _ => Reading::Broken(Broken::VersionMismatch),
     }
 }

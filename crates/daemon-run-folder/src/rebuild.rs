@@ -159,25 +159,11 @@ fn over(remembered: Document, old: Map<String, Value>, reason: Broken, now: Time
         "current_tool",
         "migration",
     ];
-    let Ok(Value::Object(mut fields)) = serde_json::to_value(&remembered) else {
-        unreachable!("a document is an object");
-    };
     let has_task = !remembered.task.is_empty();
-    for (key, value) in old {
-        if known.contains(&key.as_str()) || (key == "task" && has_task) {
-            continue;
-        }
-        let before = fields.insert(key.clone(), value);
-        // One old field of the wrong type must not discard the others.
-        if serde_json::from_value::<Document>(Value::Object(fields.clone())).is_err() {
-            match before {
-                Some(before) => fields.insert(key, before),
-                None => fields.remove(&key),
-            };
-        }
-    }
-    let mut document: Document = serde_json::from_value(Value::Object(fields))
-        .expect("only fields that leave a document were kept");
+    let kept = old
+        .into_iter()
+        .filter(|(key, _)| !(known.contains(&key.as_str()) || key == "task" && has_task));
+    let mut document = remembered.with_fields(kept);
     document.migration = Some(Migration {
         reason: reason.as_str().to_owned(),
         rebuilt_at: second(now),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::TimelineEntry;
 use super::show::{files, folder};
-use daemon_runner::emanation::{heartbeat_age, seen};
+use daemon_runner::runs::{RecordedRun, heartbeat_age};
 
 /// Bytes of the log that are read; as many of the output that came later.
 const LOG_BYTES: u64 = 192 * 1024;
@@ -74,7 +74,8 @@ impl View {
         let Some(folder) = folder(runs, id) else {
             return Self::default();
         };
-        let document = seen(&folder, now).unwrap_or_default();
+        let recorded = RecordedRun::read(&folder, now);
+        let document = recorded.map(|run| run.to_members()).unwrap_or_default();
         let log = folder.log_tail(LOG_BYTES).unwrap_or_default();
         let lines = log.events.iter().chain(&log.output);
         let mut files = files(folder.path(), folder.path());

@@ -5,8 +5,9 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use daemon_run_folder::{
-    Folder, Outcome, OutputStream, Owner, Reading, RunId, StopReason, Truncation, Writer,
+    Folder, Outcome, OutputStream, Owner, Reading, RunId, RunState, StopReason, Truncation, Writer,
 };
+use serde_json::json;
 
 use crate::kit::{Home, at, document, start};
 
@@ -208,6 +209,34 @@ fn unknown_keys_survive_a_writer() {
     writer.finish(&Outcome::Done, at(2)).unwrap();
     let color = document(&folder).unknown.remove("color");
     assert_eq!(color, Some(serde_json::json!({"b": 1, "a": [2]})));
+}
+
+#[test]
+fn a_later_version_is_read_field_by_field_and_loses_nothing() {
+    let home = Home::new();
+    let folder = home.run(start()).folder().clone();
+    let mut file = document(&folder).to_members();
+    file.insert("data_version".to_owned(), json!(2));
+    file.insert("state".to_owned(), json!("paused"));
+    file.insert(
+        "tokens".to_owned(),
+        json!({"input": 5, "output": 0, "thinking": 0, "cached": 0, "audio": 1}),
+    );
+    file.insert("color".to_owned(), json!("red"));
+    file.shift_remove("task");
+    fs::write(folder.document(), json!(file).to_string()).unwrap();
+    let Reading::Newer(newer) = folder.read().unwrap() else {
+        panic!("a later version")
+    };
+    assert_eq!(newer.document.state, RunState::Unknown);
+    assert_eq!(
+        (newer.document.backend.as_str(), newer.document.tokens.input),
+        ("claude", 5)
+    );
+    assert_eq!(newer.document.unknown.get("color"), Some(&json!("red")));
+    let verbatim = json!({"state": "paused", "task": null,
+        "tokens": {"input": 5, "output": 0, "thinking": 0, "cached": 0, "audio": 1}});
+    assert_eq!(json!(newer.verbatim), verbatim);
 }
 
 #[test]

@@ -163,10 +163,10 @@ fn a_later_version_and_a_live_folder_are_not_rebuilt() {
     drop(writer);
     let newer = r#"{"data_version": 2, "handle": 5}"#;
     fs::write(folder.path().join("daemon.json"), newer).unwrap();
-    let Reading::Newer(object) = folder.read().unwrap() else {
+    let Reading::Newer(newer) = folder.read().unwrap() else {
         panic!("a later version")
     };
-    assert_eq!(object.get("handle"), Some(&serde_json::json!(5)));
+    assert_eq!(newer.verbatim.get("handle"), Some(&serde_json::json!(5)));
 }
 
 #[test]

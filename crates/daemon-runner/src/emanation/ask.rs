@@ -219,7 +219,7 @@ fn wait(document: &Document) -> Wait {
 }
 
 fn sent(id: &str, wait: Wait) -> Map<String, Value> {
-    super::entry::filled([
+    crate::runs::filled([
         ("status", "sent".into()),
         ("id", id.into()),
         ("async", true.into()),
@@ -228,7 +228,7 @@ fn sent(id: &str, wait: Wait) -> Map<String, Value> {
 }
 
 fn busy(id: &str) -> Map<String, Value> {
-    super::entry::filled([
+    crate::runs::filled([
         ("status", "busy".into()),
         ("id", id.into()),
         (

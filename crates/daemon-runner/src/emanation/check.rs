@@ -4,33 +4,12 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::call::CheckCall;
-use super::entry::filled;
 use super::find::{Found, unreadable};
-use super::shelf::{self, Keeper};
 use crate::error::OpError;
+use crate::runs::{HostPresence, RecordedRun, details, filled, heartbeat_age, list_entry};
 
 /// What ends a text that was cut.
 const CUT: &str = "...[truncated]";
-
-/// What is shown beyond the entry, as the document holds it.
-const MORE: [&str; 16] = [
-    "turn",
-    "current_tool",
-    "tool_call_count",
-    "tokens",
-    "cli_tokens",
-    "last_output",
-    "last_output_at",
-    "claude_session_id",
-    "codex_session_id",
-    "opencode_session_id",
-    "command_session_id",
-    "permissions",
-    "sandbox",
-    "followups",
-    "exit",
-    "cli_termination",
-];
 
 /// Makes the reply; nothing is changed.
 ///
@@ -39,20 +18,17 @@ const MORE: [&str; 16] = [
 pub(super) fn reply(
     found: &Found,
     check: &CheckCall,
-    keeper: Keeper,
+    presence: HostPresence,
     now: Timestamp,
 ) -> Result<Map<String, Value>, OpError> {
     let folder = &found.folder;
-    let document = shelf::seen(folder, now).ok_or_else(|| super::fault::unknown(&check.id))?;
+    let run = RecordedRun::read(folder, now).ok_or_else(|| super::fault::unknown(&check.id))?;
     let log = folder
         .last_events(check.last)
         .map_err(|error| unreadable(&error))?;
-    let mut reply = shelf::shown(folder, &document, keeper, now);
-    reply.extend(filled(MORE.map(|name| {
-        let value = document.get(name).cloned().unwrap_or_default();
-        (name, value)
-    })));
-    let age = shelf::heartbeat_age(folder, now).map(|age| age.as_secs_f64());
+    let mut reply = list_entry(&run, presence, now);
+    reply.extend(details(&run));
+    let age = heartbeat_age(folder, now).map(|age| age.as_secs_f64());
     let is_ambiguous = !found.others.is_empty();
     let events = log.events.into_iter().map(|event| {
         let members = event.into_iter();

@@ -6,14 +6,13 @@ use daemon_run_folder::{Folder, GroupId, Handle, Preset, Start};
 use serde_json::{Map, Value, json};
 
 use super::call::{Caller, Emanate};
-use super::entry::filled;
 use super::fault::{self, CallFault};
 use super::plan::{self, Plan};
 use super::running::{Begun, index};
 use crate::error::{OpError, OpErrorKind, chain};
 use crate::random;
 use crate::run_context::RunContext;
-use crate::runs::{Record, bound, owner};
+use crate::runs::{Record, bound, filled, owner};
 
 /// Dispatches a batch; `faults` are those that reading it found.
 ///

@@ -99,7 +99,7 @@ pub(super) fn find(
 fn is_of(folder: &Folder, parent: &str) -> bool {
     match folder.read() {
         Ok(Reading::Known(document)) => document.parent_addr == parent,
-        Ok(Reading::Newer(map)) => map.get("parent_addr").is_some_and(|of| of == parent),
+        Ok(Reading::Newer(newer)) => newer.document.parent_addr == parent,
         Ok(Reading::Broken(_)) | Err(_) => false,
     }
 }

@@ -3,26 +3,26 @@
 use serde_json::{Map, Value, json};
 
 use super::call::{History, List};
-use super::shelf::{Seen, Shown};
+use crate::runs::{EntryText, ListedRun};
 
 /// How many runs there are and may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Room {
+pub(crate) struct Room {
     /// How many run; `None` where the entries tell.
-    pub(super) running: Option<usize>,
-    pub(super) most: u32,
+    pub(crate) running: Option<usize>,
+    pub(crate) most: u32,
 }
 
 /// Makes the reply from the entries of all runs, newest first.
-pub(super) fn reply(read: &[Seen], list: &List, room: Room) -> Map<String, Value> {
+pub(crate) fn reply(read: &[ListedRun], list: &List, room: Room) -> Map<String, Value> {
     let running = room.running.unwrap_or_else(|| {
-        let running = read.iter().filter(|seen| is_running(&seen.shown));
+        let running = read.iter().filter(|run| is_running(&run.entry));
         running.count()
     });
     let contains = list.contains.as_deref().map(str::to_lowercase);
-    let matching: Vec<&Shown> = read
+    let matching: Vec<&EntryText> = read
         .iter()
-        .map(|seen| &*seen.shown)
+        .map(|run| &*run.entry)
         .filter(|shown| matches(shown, list, contains.as_deref()))
         .collect();
     let shown = matching.iter().take(list.last);
@@ -44,7 +44,7 @@ pub(super) fn reply(read: &[Seen], list: &List, room: Room) -> Map<String, Value
 }
 
 /// Reports whether a run is asked for; `contains` is the wanted text in lower case.
-fn matches(shown: &Shown, list: &List, contains: Option<&str>) -> bool {
+fn matches(shown: &EntryText, list: &List, contains: Option<&str>) -> bool {
     let is = |value: Option<&str>, wanted: &Option<String>| {
         wanted.as_deref().is_none_or(|wanted| value == Some(wanted))
     };
@@ -57,6 +57,6 @@ fn matches(shown: &Shown, list: &List, contains: Option<&str>) -> bool {
         && contains.is_none_or(|wanted| shown.text().to_lowercase().contains(wanted))
 }
 
-fn is_running(shown: &Shown) -> bool {
+fn is_running(shown: &EntryText) -> bool {
     shown.status() == Some("running")
 }

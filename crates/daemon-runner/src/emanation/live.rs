@@ -13,8 +13,7 @@ use tokio_util::task::TaskTracker;
 use super::advisory::Repetitions;
 use super::find::Name;
 use super::publish::Publisher;
-use super::shelf::Index;
-use crate::runs::{Receipt, RunMessage};
+use crate::runs::{Receipt, RunIndex, RunMessage};
 
 /// What a host knows of the runs that it was asked for.
 #[derive(Debug, Default)]
@@ -23,7 +22,7 @@ pub struct Emanations {
     /// Held while a batch is checked and begun, so that two batches cannot take one slot.
     pub(super) dispatching: tokio::sync::Mutex<()>,
     /// What earlier lists read; none before the first.
-    pub(super) known: tokio::sync::Mutex<Option<Index>>,
+    pub(super) known: tokio::sync::Mutex<Option<RunIndex>>,
     pub(super) tasks: TaskTracker,
     pub(super) publisher: Publisher,
 }

@@ -1,8 +1,8 @@
 //! Emanations: runs that a caller dispatches, lists, checks, asks and reclaims, and the notices of their ends.
 //!
 //! Each file holds one thing: the call as it is read (`call`, `fields`, `options`, `tools`), what a run is given (`plan`,
-//! `prompt`), its course (`dispatch`, `running`, `live`), what is told of it (`entry`, `shelf`, `list`, `check`, `notice`),
-//! and what a dead host left (`boot`).
+//! `prompt`), its course (`dispatch`, `running`, `live`), the replies about it
+//! (`list`, `check`), its notices (`notice`, `publish`), and recovery after a crash of the host (`boot`).
 
 mod advisory;
 mod ask;
@@ -10,7 +10,6 @@ mod boot;
 mod call;
 mod check;
 mod dispatch;
-mod entry;
 mod fault;
 mod fields;
 mod find;
@@ -24,7 +23,6 @@ mod publish;
 mod reclaim;
 mod running;
 mod serve;
-mod shelf;
 mod tools;
 
 #[cfg(test)]
@@ -33,7 +31,8 @@ mod tests;
 pub use live::Emanations;
 pub use publish::run as publish;
 pub use serve::{answer, drain, offline};
-pub use shelf::{heartbeat_age, seen};
 
-pub(crate) use entry::of_document;
-pub(crate) use shelf::Stamp;
+#[cfg(test)]
+pub(crate) use call::{History, List};
+#[cfg(test)]
+pub(crate) use list::{Room, reply as list_reply};

@@ -6,8 +6,7 @@ use daemon_run_folder::{Document, Folder, Followup, RunError, RunState, StopReas
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::entry::cut;
-use crate::runs::state_word;
+use crate::runs::{cut, second, state_word};
 
 /// How many events the window holds.
 const NEWEST: usize = 20;
@@ -149,10 +148,6 @@ fn body(document: &Document, folder: &Folder, told: &Told<'_>) -> String {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn second(at: Timestamp) -> String {
-    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// The newest events, by their numbers.

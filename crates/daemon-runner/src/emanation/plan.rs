@@ -13,7 +13,6 @@ use daemon_provider::{
 use serde_json::{Map, Value, json};
 
 use super::call::{Caller, Emanate, Task};
-use super::entry::filled;
 use super::fault::CallFault;
 use super::options;
 use super::prompt::{self, Parts};
@@ -21,7 +20,7 @@ use super::tools::{self, Toolbox, Tools};
 use crate::budget::{BudgetOnly, DailyBudget, RunBudget};
 use crate::policy::ReachedSandbox;
 use crate::run_context::RunContext;
-use crate::runs::{Record, environment_secrets};
+use crate::runs::{Record, environment_secrets, filled};
 use crate::secrets::HostSecrets;
 use daemon_provider::Permissions;
 

@@ -9,12 +9,12 @@ use serde_json::{Map, Value, json};
 
 use super::ask::{document, refuse_activation};
 use super::call::{Caller, Rank, Which};
-use super::entry::filled;
 use super::fault;
 use super::find;
 use super::live::Stopping;
 use crate::error::OpError;
 use crate::run_context::RunContext;
+use crate::runs::filled;
 
 /// How long deaths are waited for.
 const PATIENCE: Duration = Duration::from_secs(8);

@@ -12,11 +12,11 @@ use serde_json::{Map, Value};
 use super::call::{self, Caller, CheckCall, DaemonCall, List};
 use super::find::{self, unreadable};
 use super::list::Room;
-use super::shelf::{self, Index, Keeper, Known};
 use super::{ask, check, dispatch, fault, list, reclaim};
 use crate::error::{OpError, OpErrorKind};
 use crate::random;
 use crate::run_context::RunContext;
+use crate::runs::{CachedEntry, HostPresence, RunIndex, entries, index};
 
 /// The most rows of one page of the index.
 const PAGE: u32 = 500;
@@ -80,7 +80,7 @@ pub fn offline(
     fault::refuse(&faults)?;
     match read {
         Some(DaemonCall::List(list)) => {
-            let read = shelf::entries(runs, &Index::new(), Keeper::Nobody, now)
+            let read = entries(runs, &RunIndex::new(), HostPresence::Absent, now)
                 .map_err(|error| unreadable(&error))?;
             let room = Room {
                 running: None,
@@ -90,7 +90,7 @@ pub fn offline(
         }
         Some(DaemonCall::Check(check)) => {
             let found = find::find(runs, &check.id, &caller.parent, |_| None)?;
-            check::reply(&found, &check, Keeper::Nobody, now)
+            check::reply(&found, &check, HostPresence::Absent, now)
         }
         _ => Err(OpError::new(
             OpErrorKind::Unavailable,
@@ -108,8 +108,8 @@ async fn listed(
 ) -> Result<Map<String, Value>, OpError> {
     // One list at a time reads what none has read before.
     let mut known = run_context.emanations.known.lock().await;
-    let index = match known.take() {
-        Some(index) => index,
+    let cached = match known.take() {
+        Some(cached) => cached,
         None => stored(run_context).await?,
     };
     let runs = run_context.paths.runs.clone();
@@ -117,20 +117,20 @@ async fn listed(
         running: Some(run_context.emanations.running()),
         most: run_context.host.settings().bounds.emanations,
     };
-    let (reply, index) = blocking(move || {
-        let read =
-            shelf::entries(&runs, &index, Keeper::Host, now).map_err(|error| unreadable(&error))?;
-        Ok((list::reply(&read, &list, room), shelf::index(&read)))
+    let (reply, cached) = blocking(move || {
+        let read = entries(&runs, &cached, HostPresence::Present, now)
+            .map_err(|error| unreadable(&error))?;
+        Ok((list::reply(&read, &list, room), index(&read)))
     })
     .await?;
-    *known = Some(index);
+    *known = Some(cached);
     Ok(reply)
 }
 
 /// Reads what the store remembers of every run.
-async fn stored(run_context: &RunContext) -> Result<Index, OpError> {
+async fn stored(run_context: &RunContext) -> Result<RunIndex, OpError> {
     let runs = run_context.paths.runs.clone();
-    let mut index = Index::new();
+    let mut index = RunIndex::new();
     let mut query = Query {
         limit: PAGE,
         ..Query::default()
@@ -138,7 +138,7 @@ async fn stored(run_context: &RunContext) -> Result<Index, OpError> {
     loop {
         let page = run_context.store.runs(&query).await?;
         let rows = page.rows.iter();
-        index.extend(rows.filter_map(|row| Known::of_row(&runs, &row.id, &row.object)));
+        index.extend(rows.filter_map(|row| CachedEntry::of_row(&runs, &row.id, &row.object)));
         match page.next {
             Some(next) => query.after = Some(next),
             None => return Ok(index),
@@ -157,7 +157,7 @@ async fn checked(
         let runs = run_context.paths.runs.clone();
         let live = |name| run_context.emanations.find(&caller.parent, name);
         let found = find::find(&runs, &check.id, &caller.parent, live)?;
-        check::reply(&found, &check, Keeper::Host, now)
+        check::reply(&found, &check, HostPresence::Present, now)
     })
     .await
 }

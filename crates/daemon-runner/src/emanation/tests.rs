@@ -12,11 +12,9 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::call::CheckCall;
+use super::check;
 use super::find::{Found, Source};
-use super::shelf::Keeper;
-use super::{check, of_document, shelf};
-use crate::runs::RunObject;
-use crate::runs::{Record, refresh};
+use crate::runs::{HostPresence, Record, RecordedRun, RunObject, entry, list_entry, refresh};
 
 /// A home with one run, whose folder was written at fixed times.
 struct Home {
@@ -139,7 +137,7 @@ impl Home {
     /// Returns the entry of `list` and the reply of `check`, a minute after the start of the run.
     fn objects(&self) -> Value {
         let now = at(60_000);
-        let document = shelf::seen(&self.folder, now).unwrap();
+        let run = RecordedRun::read(&self.folder, now).unwrap();
         let found = Found {
             folder: self.folder.clone(),
             source: Source::History,
@@ -150,9 +148,9 @@ impl Home {
             last: 3,
             truncate: Some(200),
         };
-        let reply = check::reply(&found, &wanted, Keeper::Nobody, now).unwrap();
+        let reply = check::reply(&found, &wanted, HostPresence::Absent, now).unwrap();
         json!({
-            "list": shelf::shown(&self.folder, &document, Keeper::Host, now),
+            "list": list_entry(&run, HostPresence::Present, now),
             "check": reply,
         })
     }
@@ -161,6 +159,7 @@ impl Home {
     fn row(&self) -> Value {
         let record = Record::adopt(self.folder.clone(), Redactor::default(), at(60_000)).unwrap();
         let row = record.row();
+        let recorded = RecordedRun::new(&self.folder, record.document().clone());
         let mut object: Value = serde_json::from_str(&row.object).unwrap();
         object.as_object_mut().unwrap().shift_remove("stamp");
         let read_back = RunObject::from_row(&row);
@@ -171,7 +170,7 @@ impl Home {
             "object": object,
             "read_back": read_back,
             "refreshed": refresh(&runs, read_back.clone(), at(60_000)),
-            "of_document": of_document(record.document(), self.folder.path(), at(60_000)),
+            "of_document": entry(&recorded, at(60_000)),
         })
     }
 

@@ -1,14 +1,14 @@
-//! One run as its row in the store, and as operations and pages show it.
+//! The wire object of a run, which operations return and pages show.
 
 use std::path::Path;
 
-use daemon_run_folder::{Document, Reading};
-use daemon_store::RunRow;
+use daemon_run_folder::Reading;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::folder_of;
+use super::recorded::RecordedRun;
 
 /// Tokens of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -81,78 +81,46 @@ impl RunObject {
         state_word(&self.state, self.reported)
     }
 
-    /// Reads the object from its row; a row that cannot be read gives what the index knows.
-    ///
-    /// A run that was ended from outside has its end in the row alone.
-    pub fn from_row(row: &RunRow) -> Self {
-        let object: Self = serde_json::from_str(&row.object).unwrap_or_else(|_| Self {
-            id: row.id.clone(),
-            activation_id: row.activation.as_ref().map(ToString::to_string),
-            daemon_id: row.daemon.as_ref().map(|key| key.id.to_string()),
-            attempt: row.attempt,
-            provider: row.provider.clone(),
-            state: row.state.clone(),
-            reported: false,
-            started_at: instant(row.started_at),
-            finished_at: row.finished_at.map(instant),
-            elapsed_s: 0.0,
-            turn: 0,
-            tool_call_count: 0,
-            current_tool: None,
-            tokens: TokensObject::default(),
-            cost_usd: None,
-            last_output_at: None,
-            result_preview: None,
-            result_path: None,
-            error: None,
-            folder: String::new(),
-        });
+    /// Makes the object of a run. A run that has not ended has taken the time until `now`.
+    pub(super) fn of(run: &RecordedRun, now: Timestamp) -> Self {
+        let document = run.document();
+        let elapsed = match document.finished_at {
+            Some(_) => document.elapsed_s,
+            None => now
+                .duration_since(document.started_at)
+                .as_secs_f64()
+                .max(0.0),
+        };
+        let link = document.activation.as_ref();
+        let total = |ours: u64, theirs: u64| if ours > 0 { ours } else { theirs };
         Self {
-            state: row.state.clone(),
-            finished_at: object.finished_at.or(row.finished_at.map(instant)),
-            ..object
+            id: document.run_id.clone(),
+            activation_id: link.map(|link| link.activation_id.clone()),
+            daemon_id: link.map(|link| link.daemon.clone()),
+            attempt: link.map_or(1, |link| link.attempt),
+            provider: document.backend.clone(),
+            state: document.state.as_str().to_owned(),
+            reported: document.reported,
+            started_at: instant(document.started_at),
+            finished_at: document.finished_at.map(instant),
+            elapsed_s: (elapsed * 1000.0).round() / 1000.0,
+            turn: u64::from(document.turn),
+            tool_call_count: document.tool_call_count,
+            current_tool: document.current_tool.clone(),
+            tokens: TokensObject {
+                input: total(document.tokens.input, document.cli_tokens.tokens.input),
+                output: total(document.tokens.output, document.cli_tokens.tokens.output),
+            },
+            cost_usd: document.cli_tokens.cost_usd,
+            last_output_at: document.last_output_at.map(instant),
+            result_preview: document.result_preview.clone(),
+            result_path: document.result_path.clone(),
+            error: document.error.as_ref().map(|error| RunErrorObject {
+                kind: error.kind.clone(),
+                message: error.message.clone(),
+            }),
+            folder: run.folder().path().display().to_string(),
         }
-    }
-}
-
-/// Writes a run's document as listings show it.
-pub(super) fn object(document: &Document, folder: &Path, now: Timestamp) -> RunObject {
-    let elapsed = match document.finished_at {
-        Some(_) => document.elapsed_s,
-        None => now
-            .duration_since(document.started_at)
-            .as_secs_f64()
-            .max(0.0),
-    };
-    let link = document.activation.as_ref();
-    let total = |ours: u64, theirs: u64| if ours > 0 { ours } else { theirs };
-    RunObject {
-        id: document.run_id.clone(),
-        activation_id: link.map(|link| link.activation_id.clone()),
-        daemon_id: link.map(|link| link.daemon.clone()),
-        attempt: link.map_or(1, |link| link.attempt),
-        provider: document.backend.clone(),
-        state: document.state.as_str().to_owned(),
-        reported: document.reported,
-        started_at: instant(document.started_at),
-        finished_at: document.finished_at.map(instant),
-        elapsed_s: (elapsed * 1000.0).round() / 1000.0,
-        turn: u64::from(document.turn),
-        tool_call_count: document.tool_call_count,
-        current_tool: document.current_tool.clone(),
-        tokens: TokensObject {
-            input: total(document.tokens.input, document.cli_tokens.tokens.input),
-            output: total(document.tokens.output, document.cli_tokens.tokens.output),
-        },
-        cost_usd: document.cli_tokens.cost_usd,
-        last_output_at: document.last_output_at.map(instant),
-        result_preview: document.result_preview.clone(),
-        result_path: document.result_path.clone(),
-        error: document.error.as_ref().map(|error| RunErrorObject {
-            kind: error.kind.clone(),
-            message: error.message.clone(),
-        }),
-        folder: folder.display().to_string(),
     }
 }
 
@@ -163,7 +131,7 @@ pub fn refresh(runs: &Path, object: RunObject, now: Timestamp) -> RunObject {
     };
     match folder.read() {
         Ok(Reading::Known(document)) => {
-            let fresh = self::object(&document, folder.path(), now);
+            let fresh = RunObject::of(&RecordedRun::new(&folder, *document), now);
             RunObject {
                 // Folders do not say what the calls of a model cost.
                 cost_usd: fresh.cost_usd.or(object.cost_usd),
@@ -179,6 +147,11 @@ pub fn refresh(runs: &Path, object: RunObject, now: Timestamp) -> RunObject {
 /// Writes an instant as JSON has it: RFC 3339, UTC.
 pub fn instant(at: Timestamp) -> String {
     at.to_string()
+}
+
+/// Formats an instant to the second, as run folders contain it.
+pub(crate) fn second(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// Returns the word that people read for the state of an activation or a run: what ended well without a model is `reported`.

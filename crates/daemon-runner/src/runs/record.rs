@@ -17,17 +17,14 @@ use daemon_run_folder::{
 };
 use daemon_store::RunRow;
 use jiff::Timestamp;
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub(crate) use self::ending::Written;
 use self::words::tokens;
-use super::object::object;
-use super::redaction;
-use crate::emanation::{Stamp, of_document};
+use super::recorded::RecordedRun;
+use super::{redaction, row};
 use crate::policy::ReachedSandbox;
 use crate::random;
-use crate::runs::RunObject;
 use daemon_provider::Permissions;
 
 /// Why a run could not be recorded.
@@ -46,15 +43,6 @@ pub(crate) enum RecordError {
     /// The support tree could not be written.
     #[error("the support tree could not be written")]
     Support(#[source] daemon_repo::GitError),
-}
-
-/// A run as the index remembers it: its object, and its entry with what tells whether that still holds.
-#[derive(Serialize)]
-struct Indexed {
-    #[serde(flatten)]
-    object: RunObject,
-    stamp: Option<Stamp>,
-    entry: Map<String, Value>,
 }
 
 /// The attempt at an activation that a run is.
@@ -388,16 +376,8 @@ impl Record {
     /// Returns the row of the index as it is.
     pub(crate) fn row(&self) -> RunRow {
         let document = self.writer.document();
-        let (folder, now) = (self.writer.folder(), random::now());
-        let shown = object(document, folder.path(), now);
-        let indexed = Indexed {
-            object: RunObject {
-                cost_usd: shown.cost_usd.or(self.spent.map(MicroUsd::as_usd)),
-                ..shown
-            },
-            stamp: Stamp::of(folder),
-            entry: of_document(document, folder.path(), now),
-        };
+        let run = RecordedRun::new(self.writer.folder(), document.clone());
+        let spent = self.spent.map(MicroUsd::as_usd);
         let attempt = self.attempt.as_ref();
         RunRow {
             id: self.id(),
@@ -408,7 +388,7 @@ impl Record {
             state: document.state.as_str().to_owned(),
             started_at: self.started,
             finished_at: self.finished,
-            object: serde_json::to_string(&indexed).expect("a run's object is representable"),
+            object: row::json(&run, spent, random::now()),
         }
     }
 

@@ -8,8 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::emanation::call::{History, List};
-use crate::emanation::list::{self, Room};
+use crate::emanation::{History, List, Room, list_reply};
 use crate::random;
 
 /// The document of a run that was done.
@@ -164,7 +163,7 @@ impl Home {
         document
     }
 
-    fn change(&mut self, n: u8, change: &Change, index: &mut Index) {
+    fn change(&mut self, n: u8, change: &Change, index: &mut RunIndex) {
         let folder = self.folder(n);
         let path = folder.document();
         fs::create_dir_all(folder.path().join("logs")).unwrap();
@@ -172,7 +171,8 @@ impl Home {
             Change::Recorded(fields) => {
                 let document = self.document(&folder, fields);
                 replace(&path, &json!(document).to_string());
-                let entry = entry::of(&document, folder.path(), random::now());
+                let recorded = serde_json::from_value(json!(document)).unwrap();
+                let entry = entry(&RecordedRun::new(&folder, recorded), random::now());
                 let row = json!({"id": folder.id().to_string(), "stamp": Stamp::of(&folder), "entry": entry});
                 self.rows.insert(folder.id().to_string(), row.to_string());
             }
@@ -202,21 +202,21 @@ impl Home {
         }
     }
 
-    fn stored(&self) -> Index {
+    fn stored(&self) -> RunIndex {
         let rows = self.rows.iter();
-        rows.filter_map(|(id, object)| Known::of_row(&self.runs(), id, object))
+        rows.filter_map(|(id, object)| CachedEntry::of_row(&self.runs(), id, object))
             .collect()
     }
 
     /// Answers a list by an index, and brings the index up to date.
-    fn list(&self, index: &mut Index, list: &List, now: Timestamp) -> Value {
-        let read = entries(&self.runs(), index, Keeper::Host, now).unwrap();
+    fn list(&self, index: &mut RunIndex, list: &List, now: Timestamp) -> Value {
+        let read = entries(&self.runs(), index, HostPresence::Present, now).unwrap();
         *index = super::index(&read);
         let room = Room {
             running: None,
             most: 100,
         };
-        Value::Object(list::reply(&read, list, room))
+        Value::Object(list_reply(&read, list, room))
     }
 }
 
@@ -251,14 +251,14 @@ proptest! {
             (prop::collection::vec((0..N_RUNS, change()), 0..6), wanted()), 1..8),
     ) {
         let mut home = Home::new();
-        let mut index = Index::new();
+        let mut index = RunIndex::new();
         for (changes, wanted) in rounds {
             for (n, change) in &changes {
                 home.change(*n, change, &mut index);
             }
             let now = later();
             let by_index = home.list(&mut index, &wanted, now);
-            let by_scan = home.list(&mut Index::new(), &wanted, now);
+            let by_scan = home.list(&mut RunIndex::new(), &wanted, now);
             prop_assert_eq!(by_index, by_scan, "after {:?}", changes);
         }
     }
@@ -281,7 +281,7 @@ fn tasks(reply: &Value) -> Vec<&str> {
 #[test]
 fn a_document_that_is_unchanged_is_not_read_again() {
     let mut home = Home::new();
-    let mut index = Index::new();
+    let mut index = RunIndex::new();
     home.change(0, &Change::Recorded(done("as the store says")), &mut index);
     // Nothing but the row tells this task, so that whoever shows it has not read the folder.
     for row in home.rows.values_mut() {
@@ -307,7 +307,7 @@ fn a_document_that_is_unchanged_is_not_read_again() {
 #[test]
 fn a_document_that_changed_this_instant_is_read_again() {
     let mut home = Home::new();
-    let mut index = Index::new();
+    let mut index = RunIndex::new();
     home.change(0, &Change::Replaced(done("a task")), &mut index);
     home.list(&mut index, &all(), random::now());
     assert!(index.is_empty(), "{index:?}");
@@ -318,11 +318,11 @@ fn a_document_that_changed_this_instant_is_read_again() {
 #[test]
 fn a_row_of_a_home_that_was_moved_is_not_believed() {
     let mut home = Home::new();
-    home.change(0, &Change::Recorded(done("a task")), &mut Index::new());
+    home.change(0, &Change::Recorded(done("a task")), &mut RunIndex::new());
     assert_eq!(home.stored().len(), 1);
     let elsewhere = Path::new("/elsewhere/daemons");
     let (id, object) = home.rows.first_key_value().unwrap();
-    assert!(Known::of_row(elsewhere, id, object).is_none());
+    assert!(CachedEntry::of_row(elsewhere, id, object).is_none());
 }
 
 #[test]
@@ -345,7 +345,13 @@ fn more_folders_than_one_thread_takes_are_listed_newest_first() {
         fs::write(folder.document(), json!(document).to_string()).unwrap();
         assert!(matches!(folder.read().unwrap(), Reading::Known(_)));
     }
-    let read = entries(&home.runs(), &Index::new(), Keeper::Nobody, later()).unwrap();
+    let read = entries(
+        &home.runs(),
+        &RunIndex::new(),
+        HostPresence::Absent,
+        later(),
+    )
+    .unwrap();
     let listed: Vec<RunId> = read.iter().map(|seen| seen.id).collect();
     assert_eq!(listed, ids.into_iter().rev().collect::<Vec<_>>());
 }
@@ -353,11 +359,11 @@ fn more_folders_than_one_thread_takes_are_listed_newest_first() {
 #[test]
 fn what_is_told_of_a_spoilt_document_whose_folder_is_held_is_not_remembered() {
     let mut home = Home::new();
-    let mut index = Index::new();
+    let mut index = RunIndex::new();
     home.change(0, &Change::Spoilt("{"), &mut index);
     let lock = fs::File::create(home.folder(0).path().join(".lock")).unwrap();
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
-    let status = |index: &mut Index| {
+    let status = |index: &mut RunIndex| {
         let reply = home.list(index, &all(), later());
         reply["emanations"][0]["status"].clone()
     };
@@ -373,7 +379,7 @@ fn a_folder_whose_run_is_about_to_begin_is_neither_shown_nor_written() {
     let reserved = Folder::reserve(home.path(), "em-1".parse().unwrap(), now).unwrap();
     let folder = reserved.folder().clone();
     let shown_at = |now| {
-        let read = entries(home.path(), &Index::new(), Keeper::Host, now).unwrap();
+        let read = entries(home.path(), &RunIndex::new(), HostPresence::Present, now).unwrap();
         read.len()
     };
     assert_eq!(shown_at(now), 0);
