@@ -24,10 +24,10 @@ pub(crate) mod show;
 pub(crate) mod suggest;
 pub(crate) mod test;
 
+use daemon_api::fire::FiredEvent;
+use daemon_api::ops::Operation;
 use daemon_event::Event;
 use daemon_host::config::{Config, Repo};
-use daemon_host::fire::FiredEvent;
-use daemon_host::ops::Operation;
 use daemon_host::serve::Compose as _;
 use daemon_repo::{Git, Repository};
 use daemon_watch::corpus::EnvelopeFacts;

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
+use daemon_api::ops::Operation;
 use daemon_host::config::Log;
-use daemon_host::ops::Operation;
 use daemon_runner::secrets::HostSecrets;
 
 use crate::cli::{Color, Command, CommandLine, GlobalArgs};

@@ -3,8 +3,8 @@
 use std::io::Read as _;
 use std::path::Path;
 
+use daemon_api::fire::FiredEvent;
 use daemon_event::{Enrichment, Source};
-use daemon_host::fire::FiredEvent;
 use daemon_watch::corpus::{self, Envelope};
 
 use crate::cli::EventArgs;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use daemon_api::fire::FiredEvent;
+use daemon_api::wire::FactObject;
 use daemon_event::{Event, Need};
 use daemon_host::facts::changed_files;
-use daemon_host::fire::FiredEvent;
-use daemon_host::wire::FactObject;
 use daemon_repo::{Git, Repository};
 use daemon_runner::error::chain;
 use serde_json::Value;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use daemon_api::ops::Operations;
 use daemon_engine::HostEpoch;
 use daemon_host::config::Config;
 use daemon_host::driver::{Inner, Runtime};
 use daemon_host::home::{Home, Ownership};
-use daemon_host::ops::Operations;
 use daemon_host::serve::{Compose as _, OpenFailure, begin_epoch};
 use daemon_repo::Repository;
 use daemon_runner::clock::SystemClock;

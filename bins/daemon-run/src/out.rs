@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
-use daemon_host::wire::{Envelope, FailureObject};
+use daemon_api::wire::{FailureObject, Versioned};
 use daemon_validate::{visible, visible_styled};
 use serde::Serialize;
 
@@ -49,7 +49,7 @@ impl Out {
 
     /// Prints one envelope: the version, then the members.
     pub(crate) fn envelope(self, members: impl Serialize) -> Result<(), CommandFailure> {
-        self.bytes(Envelope::new(members).to_line().as_bytes())
+        self.bytes(Versioned::new(members).to_line().as_bytes())
     }
 
     /// Prints text, which may be coloured, and ends it with a line feed. Untrusted text in it must have gone through [`plain`].
@@ -92,7 +92,7 @@ impl Out {
             let object =
                 FailureObject::new(&failure.code, &failure.message, failure.help.as_deref());
             // If standard output is closed, the exit code still reports the failure.
-            self.bytes(Envelope::new(object).to_line().as_bytes())
+            self.bytes(Versioned::new(object).to_line().as_bytes())
                 .unwrap_or_default();
             return;
         }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use daemon_api::control::{CallError, Client, ErrorBody};
+use daemon_api::ops::{Live, Operation, Operations};
 use daemon_event::{ActivationId, RepoName};
-use daemon_host::control::{CallError, Client, ErrorBody};
 use daemon_host::home::{Home, HomeError, Ownership};
-use daemon_host::ops::{Live, Operation, Operations};
 use daemon_registry::SharedRegistry;
 use daemon_runner::error::{OpError, OpErrorKind};
 use daemon_store::Rates;

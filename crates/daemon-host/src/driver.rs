@@ -29,9 +29,9 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
-use crate::control::RunTokens;
 use crate::home::Home;
 pub use alone::run_one;
+use daemon_api::control::RunTokens;
 use daemon_registry::SharedRegistry;
 use daemon_runner::clock::Clock;
 use daemon_runner::secrets::HostSecrets;

@@ -14,9 +14,9 @@
 //! # Ok::<(), daemon_host::config::ConfigError>(())
 //! ```
 //!
-//! [`serve::serve`] runs a host until it is told to stop; [`driver`] holds its loops, one for each thing that happens by
-//! itself, and [`ops`] what can be asked of it, once for HTTP ([`http`]), the control socket ([`control`]) and the command
-//! line; the pages of a browser ask the same. Stores, providers and surfaces come in as trait objects.
+//! [`serve::serve`] runs a host until it receives [`serve::Signal::Stop`]; [`driver`] contains its loops. What callers can
+//! request of a host, over HTTP, the control socket and the pages, is in `daemon-api`; how one run is carried out is in
+//! `daemon-runner`. Stores, providers and surfaces come in as trait objects.
 //!
 //! # What this crate does not do
 //! It names no adapter: the binary composes them. It interprets no condition, evaluates no expression and judges no file;
@@ -28,27 +28,18 @@
 
 mod built;
 pub mod config;
-pub mod control;
 pub mod disk;
 pub mod doctor;
 pub mod driver;
-pub mod explain;
 pub mod facts;
-pub mod fire;
 pub mod home;
-pub mod http;
-pub mod intake;
-pub mod ops;
-mod pages;
 pub mod policy;
 pub mod rates;
 pub mod registration;
-mod runs;
 pub mod secrets;
 pub mod serve;
 pub mod servers;
 pub mod strays;
 pub mod token;
-pub mod wire;
 
 pub use built::built_at;

@@ -1,7 +1,7 @@
 //! Serving: start, ready, reload, stop.
 
 mod begin;
-mod door;
+mod listener;
 mod seams;
 
 use std::future::Future;
@@ -17,13 +17,13 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use self::begin::begin;
-use self::door::Door;
+use self::listener::ListenerSecrets;
 use self::seams::HostLive;
 use crate::config::{Config, Fault};
-use crate::control;
 use crate::driver::Parts;
 use crate::home::{Home, Ownership};
-use crate::http;
+use daemon_api::control;
+use daemon_api::http;
 use daemon_runner::error::{OpError, OpErrorKind};
 use daemon_runner::random;
 use daemon_runner::secrets::HostSecrets;
@@ -128,12 +128,12 @@ pub async fn serve<F: Future<Output = Signal>>(
     on_ready: impl FnOnce(Ready) -> Result<(), OpError>,
     mut signals: impl FnMut() -> F,
 ) -> Result<(), OpError> {
-    let door = Door::new(&start)?;
+    let secrets = ListenerSecrets::new(&start)?;
     let (http, bound) = listen(listen_address(&start.config)?).await?;
     let mut asked = Asked::default();
     let begun = tokio::select! {
         // The home stays owned while a stop ends the start: the store may still be in work on its thread.
-        begun = begin(&mut start, door, bound, &http.opening) => begun?,
+        begun = begin(&mut start, secrets, bound, &http.opening) => begun?,
         () = asked.stop(&mut signals) => {
             tracing::info!("stopping before the host is ready");
             in_time(http.close()).await;
@@ -141,7 +141,7 @@ pub async fn serve<F: Future<Output = Signal>>(
         }
     };
     let (inner, live, tasks) = (&begun.live.inner, &begun.live, &begun.tasks);
-    http.opening.open(Arc::clone(&begun.doors));
+    http.opening.open(Arc::clone(&begun.app));
     let (listener, control) = begun.control;
     http.listeners.spawn(control::serve(
         listener,
@@ -150,7 +150,7 @@ pub async fn serve<F: Future<Output = Signal>>(
         inner.finished.clone(),
     ));
     http.listeners.spawn(seams::open_late(Arc::clone(live)));
-    let code = begun.doors.access.login_code();
+    let code = begun.app.access.login_code();
     on_ready(Ready {
         http: format!("http://{bound}"),
         socket: begun.socket.path().to_owned(),
@@ -309,14 +309,9 @@ pub async fn begin_epoch(store: &dyn Store, owner: &mut Ownership) -> Result<Hos
     Ok(epoch)
 }
 
-/// What is said where no model is configured, and what to do about it.
-pub const NO_MODEL: &str = "no model is configured: `builtin` reports and carries no routine out, and \
-    `provider.builtin.repair` only repairs links; write `[provider]` with `default = \"claude\"`, `\"codex\"`, \
-    `\"opencode\"` or the name of a section of yours into config.toml of the home";
-
 fn warn_without_model(config: &Config) {
     if !config.has_model() {
-        tracing::warn!("{NO_MODEL}");
+        tracing::warn!("{}", daemon_api::ops::NO_MODEL);
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::config::{Access, SecretPlaces};
+use crate::config::{ApiAccess, SecretPlaces};
 use daemon_runner::random;
 
 /// What the mode of a file lets users do who are neither its owner nor in its group.
@@ -57,7 +57,7 @@ pub enum TokenError {
 pub fn service_token(
     home: &Path,
     source: &str,
-    access: Access<'_>,
+    access: ApiAccess<'_>,
 ) -> Result<Option<String>, TokenError> {
     let places = SecretPlaces {
         file: access.token_file,

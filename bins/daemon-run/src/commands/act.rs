@@ -1,7 +1,7 @@
 //! Commands that change state: gates, activations, the host.
 
-use daemon_host::ops::Operation;
-use daemon_host::wire::state_word;
+use daemon_api::ops::Operation;
+use daemon_api::wire::state_word;
 use daemon_run_folder::RunId;
 use serde_json::{Map, Value, json};
 

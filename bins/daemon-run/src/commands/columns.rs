@@ -1,6 +1,6 @@
 //! Rows of JSON objects as a table of text.
 
-use daemon_host::wire::state_word;
+use daemon_api::wire::state_word;
 use serde_json::Value;
 
 use crate::out::plain;

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use daemon_api::ops::Operation;
 use daemon_host::config::Config;
 use daemon_host::doctor::{
     Check, checks_json, daemon_check, examine_machine, port_check, sandbox_refusals,
     surface_checks, token_checks, webhook_checks,
 };
 use daemon_host::home::Home;
-use daemon_host::ops::Operation;
 use daemon_host::rates::rate_checks;
 use daemon_host::serve::{Compose as _, OpenFailure};
 use daemon_host::servers;

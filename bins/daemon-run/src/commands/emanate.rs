@@ -3,8 +3,8 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use daemon_host::ops::Operation;
-use daemon_host::wire::state_word;
+use daemon_api::ops::Operation;
+use daemon_api::wire::state_word;
 use daemon_runner::error::OpErrorKind;
 use serde_json::{Map, Value, json};
 

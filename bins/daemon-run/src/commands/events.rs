@@ -3,7 +3,7 @@
 mod record;
 mod replay;
 
-use daemon_host::ops::Operation;
+use daemon_api::ops::Operation;
 use daemon_validate::is_unseen;
 use serde_json::Value;
 

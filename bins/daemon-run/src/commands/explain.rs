@@ -1,8 +1,8 @@
 //! `explain`: how conditions are read, and whether an event meets them.
 
+use daemon_api::explain::{DaemonSummary, Decided, daemon_json, event_json};
 use daemon_event::{Event, Need};
 use daemon_host::driver::Checked;
-use daemon_host::explain::{Decided, Standing, daemon_json, event_json};
 use serde_json::{Map, Value, json};
 
 use super::{corpus, reading};
@@ -187,12 +187,12 @@ fn explained(
     checked: &Checked,
     (decided, event): (&[Decided<'_>], Option<&Event>),
 ) -> Value {
-    let standing = Standing {
+    let summary = DaemonSummary {
         id: daemon.id(),
         path: &daemon.source.path(),
         is_valid: checked.is_registrable,
     };
-    daemon_json(standing, decided, event)
+    daemon_json(summary, decided, event)
 }
 
 /// Records which facts the conditions need that the event does not have.

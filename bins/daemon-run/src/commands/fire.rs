@@ -6,11 +6,12 @@ mod hosted;
 use std::path::Path;
 use std::time::Duration;
 
+use daemon_api::fire::{Fire as Request, FireTrigger, Moment, submit};
+use daemon_api::ops::NO_MODEL;
+use daemon_api::wire::state_word;
 use daemon_engine::ActivationState;
 use daemon_host::driver::run_one;
-use daemon_host::fire::{Fire as Request, FireTrigger, Moment, submit};
-use daemon_host::serve::{Compose as _, NO_MODEL};
-use daemon_host::wire::state_word;
+use daemon_host::serve::Compose as _;
 use daemon_repo::Repository;
 use daemon_runner::error::OpError;
 use daemon_runner::random;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use daemon_host::ops::Operation;
-use daemon_host::serve::{Compose as _, NO_MODEL};
+use daemon_api::ops::NO_MODEL;
+use daemon_api::ops::Operation;
+use daemon_host::serve::Compose as _;
 use serde_json::{Map, Value, json};
 
 use crate::cli::ListingArgs;

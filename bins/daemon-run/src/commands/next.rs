@@ -1,6 +1,6 @@
 //! `next`: the due times of schedules.
 
-use daemon_host::ops::Operation;
+use daemon_api::ops::Operation;
 use std::path::Path;
 
 use daemon_cron::{CronExpr, Schedule, Zone, notes};

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use daemon_api::fire::{FireTrigger, FiredEvent, has_schedule};
 use daemon_engine::{Activation, ActivationState, Chain, DaemonState, RunLease, Trigger};
 use daemon_event::{RepoName, TriggerKey};
 use daemon_host::config::Config;
-use daemon_host::fire::{FireTrigger, FiredEvent, has_schedule};
 use daemon_host::policy::run_policy;
 use daemon_host::registration::{self, Reading};
 use daemon_registry::Registered;

@@ -1,7 +1,7 @@
 //! Formats explanations of conditions as text.
 
+use daemon_api::explain::kind_of;
 use daemon_event::Event;
-use daemon_host::explain::kind_of;
 use serde_json::Value;
 
 use crate::out::{plain, put};

@@ -14,7 +14,7 @@ pub(crate) fn run(args: &SchemaArgs, out: Out) -> Result<(), CommandFailure> {
         SchemaOf::Config => daemon_host::config::schema(),
         SchemaOf::Fixture => super::test::schema::schema(),
         SchemaOf::Interpretation => daemon_watch::InterpretationWire::schema(),
-        SchemaOf::Protocol => daemon_host::control::protocol_schema(),
+        SchemaOf::Protocol => daemon_api::control::protocol_schema(),
     };
     let text = serde_json::to_string_pretty(&schema)
         .map_err(|error| CommandFailure::bug(error.to_string()))?;

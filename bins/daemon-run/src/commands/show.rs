@@ -1,7 +1,7 @@
 //! Commands that show one daemon, one run, or the timeline of a run.
 
-use daemon_host::ops::Operation;
-use daemon_host::wire::state_word;
+use daemon_api::ops::Operation;
+use daemon_api::wire::state_word;
 use serde_json::{Value, json};
 
 use crate::cli::{LogsArgs, RunShowArgs, ShowArgs};

@@ -1,6 +1,6 @@
 //! Results of tools: the objects that the command line prints with `--json`.
 
-use daemon_host::wire::{Envelope, FailureObject};
+use daemon_api::wire::{FailureObject, Versioned};
 use daemon_mcp::ToolResult;
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use crate::failure::CommandFailure;
 /// Wraps the result of a command in the envelope of `--json`.
 pub(super) fn of(result: Result<Map<String, Value>, CommandFailure>) -> ToolResult {
     match result {
-        Ok(members) => ToolResult::done(object(&Envelope::new(members))),
+        Ok(members) => ToolResult::done(object(&Versioned::new(members))),
         Err(failure) => {
             let CommandFailure {
                 code,
@@ -18,7 +18,7 @@ pub(super) fn of(result: Result<Map<String, Value>, CommandFailure>) -> ToolResu
                 ..
             } = &failure;
             let object_members = FailureObject::new(code, message, help.as_deref());
-            ToolResult::failed(object(&Envelope::new(object_members)))
+            ToolResult::failed(object(&Versioned::new(object_members)))
         }
     }
 }

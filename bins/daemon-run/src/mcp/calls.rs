@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use daemon_host::ops::{Operation, Params};
+use daemon_api::ops::{Operation, Params};
 use daemon_lint::{
     AutoColour, CommonArguments, LintArguments, Linting, StandardStreams, Surroundings,
 };

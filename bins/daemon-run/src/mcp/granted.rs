@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use daemon_host::control::Client;
+use daemon_api::control::Client;
 use daemon_mcp::{CallStatus, Effect, ToolCall, ToolDescription, ToolResult, ToolTable};
 use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, OnceCell};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use daemon_host::control::Client;
+use daemon_api::control::Client;
 use daemon_mcp::Notifications;
 use serde_json::Value;
 use tokio::sync::{Mutex, Notify, watch};

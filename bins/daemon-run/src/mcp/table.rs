@@ -1,6 +1,6 @@
 //! The table of tools with their parameters.
 
-use daemon_host::ops::{Operation, Scope};
+use daemon_api::ops::{Operation, Scope};
 use daemon_mcp::{Effect, ToolDescription};
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,6 @@
 //! Who may ask, and that every operation is a route.
 
-use daemon_host::ops::{Operation, Verb};
+use daemon_api::ops::{Operation, Verb};
 use serde_json::{Value, json};
 
 use crate::world::{Host, World};

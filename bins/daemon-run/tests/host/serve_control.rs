@@ -1,7 +1,7 @@
 //! The control protocol on its socket.
 
-use daemon_host::control::MAX_LINE;
-use daemon_host::ops::Operation;
+use daemon_api::control::MAX_LINE;
+use daemon_api::ops::Operation;
 use serde_json::{Value, json};
 
 use crate::rpc::Rpc;

@@ -7,10 +7,10 @@ use daemon_event::{DaemonId, RepoName};
 use daemon_repo::RemoteName;
 use jiff::tz::TimeZone;
 
-use super::duration::Period;
 use super::fault::{Fault, dotted};
 use super::filter::filter_fault;
 use super::model::{Config, DaemonPolicy, Repo};
+use daemon_api::Period;
 
 /// How late a delivery may come: as long as the ids of deliveries are kept.
 const LONGEST_LATE: Period = Period::from_secs(30 * 86_400);

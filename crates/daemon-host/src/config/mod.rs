@@ -2,7 +2,6 @@
 //!
 //! A key that this version does not serve is refused, so that nobody relies on a setting that does nothing.
 
-mod duration;
 mod fault;
 mod filter;
 mod keys;
@@ -11,9 +10,10 @@ mod mcp;
 mod meaning;
 mod model;
 mod provider;
+mod retention;
 mod sources;
 
-pub use duration::{InvalidPeriod, Period, Retention};
+pub use daemon_api::{InvalidPeriod, Period};
 pub use fault::{ConfigError, Fault, Problem, dotted, locate};
 pub use filter::filter_fault;
 pub use keys::nearest;
@@ -24,7 +24,8 @@ pub use model::{
     Overlap, Policy, Repo, Retain, Schedule, Surfaces, Uds,
 };
 pub use provider::{Price, Provider, Providers};
-pub use sources::{Access, HookConfig, LinearConfig, SecretPlaces, SourceConfig, Sources};
+pub use retention::Retention;
+pub use sources::{ApiAccess, HookConfig, LinearConfig, SecretPlaces, SourceConfig, Sources};
 
 #[cfg(test)]
 mod tests;

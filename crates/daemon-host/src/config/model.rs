@@ -8,10 +8,11 @@ use daemon_provider::Permissions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::duration::{Period, Retention};
 use super::mcp::Mcp;
 use super::provider::Providers;
+use super::retention::Retention;
 use super::sources::Sources;
+use daemon_api::Period;
 
 /// The whole configuration.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]

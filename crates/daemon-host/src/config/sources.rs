@@ -6,7 +6,7 @@ use daemon_event::Source;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::duration::Period;
+use daemon_api::Period;
 
 /// Where events come from besides the repositories.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -57,20 +57,23 @@ impl Sources {
     }
 
     /// Names the sources whose API is asked for facts, each with how.
-    pub fn apis(&self) -> [(Source, Access<'_>); 2] {
-        let github = self.github.as_ref().map(|github| Access {
+    pub fn apis(&self) -> [(Source, ApiAccess<'_>); 2] {
+        let github = self.github.as_ref().map(|github| ApiAccess {
             token_file: github.token_file.as_deref(),
             token_env: github.token_env.as_deref(),
             base: github.api_base.as_deref().unwrap_or(GITHUB_API),
         });
-        let slack = self.slack.as_ref().map(|slack| Access {
+        let slack = self.slack.as_ref().map(|slack| ApiAccess {
             token_file: slack.token_file.as_deref(),
             token_env: slack.token_env.as_deref(),
             base: slack.api_base.as_deref().unwrap_or(SLACK_API),
         });
         [
-            (Source::Github, github.unwrap_or(Access::none(GITHUB_API))),
-            (Source::Slack, slack.unwrap_or(Access::none(SLACK_API))),
+            (
+                Source::Github,
+                github.unwrap_or(ApiAccess::none(GITHUB_API)),
+            ),
+            (Source::Slack, slack.unwrap_or(ApiAccess::none(SLACK_API))),
         ]
     }
 }
@@ -91,7 +94,7 @@ const SLACK_API: &str = "https://slack.com/api";
 
 /// How the API of a source is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access<'a> {
+pub struct ApiAccess<'a> {
     /// The file of its token, relative to the home.
     pub token_file: Option<&'a Path>,
     /// The environment variable that holds its token.
@@ -100,7 +103,7 @@ pub struct Access<'a> {
     pub base: &'a str,
 }
 
-impl<'a> Access<'a> {
+impl<'a> ApiAccess<'a> {
     fn none(base: &'a str) -> Self {
         Self {
             token_file: None,

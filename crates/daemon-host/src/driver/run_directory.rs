@@ -18,10 +18,10 @@ use daemon_runner::{NOTICES, RunHost, RunPaths};
 use super::repos::AwaitedCommits;
 use super::{Parts, Runtime};
 use crate::config::Config;
-use crate::control::{HostTools, RunTokens};
 use crate::disk::Space;
 use crate::home::Home;
 use crate::policy::ConfiguredPolicies;
+use daemon_api::control::{HostTools, RunTokens};
 
 /// Returns the directories of a home that runs use.
 pub(super) fn run_paths(home: &Home) -> RunPaths {

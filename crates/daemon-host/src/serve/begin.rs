@@ -11,15 +11,15 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::UnixListener;
 use tokio_util::task::TaskTracker;
 
-use super::door::{Door, hosts};
+use super::listener::{ListenerSecrets, hosts};
 use super::seams::{HostHealth, HostLive, Intake};
 use super::{Compose, OpenFailure, Start, begin_epoch, unusable, warn_without_model};
 use crate::config::Config;
-use crate::control::{self, Control};
 use crate::driver::{self, Inner, Parts, Runtime, policies};
 use crate::home::Home;
-use crate::http::{self, Access, Doors, Hooks, Opening};
-use crate::ops::{Live, Operations};
+use daemon_api::control::{self, Control};
+use daemon_api::http::{self, Access, AppState, Hooks, Opening};
+use daemon_api::ops::{Live, Operations};
 use daemon_runner::clock::SystemClock;
 use daemon_runner::error::{OpError, OpErrorKind};
 
@@ -51,7 +51,7 @@ impl Deadlines {
 /// A host that is ready to serve.
 pub(super) struct Begun {
     pub(super) live: Arc<HostLive>,
-    pub(super) doors: Arc<Doors>,
+    pub(super) app: Arc<AppState>,
     pub(super) control: (UnixListener, Control),
     pub(super) socket: BoundSocket,
     pub(super) tasks: TaskTracker,
@@ -80,7 +80,7 @@ impl Drop for BoundSocket {
 /// If the configuration cannot be used, or the store or the socket fails.
 pub(super) async fn begin(
     start: &mut Start,
-    door: Door,
+    http_secrets: ListenerSecrets,
     bound: SocketAddr,
     opening: &Opening,
 ) -> Result<Begun, OpError> {
@@ -147,12 +147,12 @@ pub(super) async fn begin(
     ));
     let live_operations = Arc::clone(&live) as Arc<dyn Live>;
     let operations = Operations::new(store, inner.registry().clone(), live_operations);
-    let doors = doors(&live, door, (bound, &socket), &operations);
+    let app = app(&live, http_secrets, (bound, &socket), &operations);
     let control = control(&inner, operations, started);
     stop.disarm();
     Ok(Begun {
         live,
-        doors,
+        app,
         control: (listener, control),
         socket,
         tasks,
@@ -218,12 +218,12 @@ pub(super) async fn judge_policies(
 }
 
 /// Puts together what the HTTP listener serves.
-fn doors(
+fn app(
     live: &Arc<HostLive>,
-    door: Door,
+    http_secrets: ListenerSecrets,
     (bound, socket): (SocketAddr, &BoundSocket),
     operations: &Operations,
-) -> Arc<Doors> {
+) -> Arc<AppState> {
     let inner = &live.inner;
     let intake = Intake {
         inner: Arc::clone(inner),
@@ -233,16 +233,16 @@ fn doors(
         metrics: recorder(),
         socket: socket.path().to_owned(),
     };
-    let doors = Arc::new(Doors {
-        access: Access::new(&door.token, hosts(bound)),
+    let app = Arc::new(AppState {
+        access: Access::new(&http_secrets.token, hosts(bound)),
         operations: operations.clone(),
-        hooks: Hooks::new(door.sources, Arc::new(intake)),
+        hooks: Hooks::new(http_secrets.sources, Arc::new(intake)),
         repeats: http::Repeats::default(),
         health: Arc::new(health),
         streams: http::Streams::new(inner.stop.clone()),
     });
-    live.hooks.set(Arc::clone(&doors)).unwrap_or_default();
-    doors
+    live.hooks.set(Arc::clone(&app)).unwrap_or_default();
+    app
 }
 
 /// Puts together what the control socket serves.

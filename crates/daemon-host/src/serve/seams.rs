@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 use tokio::net::UnixStream;
 
 use super::begin::{Deadlines, judge_policies, parts};
-use super::door::sources;
+use super::listener::sources;
 use super::{Compose, OpenFailure};
 use crate::config::Config;
 use crate::driver::{Inner, NotOpen, Parts, Unopened};
-use crate::http::{Admit, Condition, Doors, Health};
-use crate::ops::Live;
+use daemon_api::http::{Admit, AppState, Condition, Health};
+use daemon_api::ops::Live;
 use daemon_runner::error::{OpError, chain};
 use daemon_runner::random;
 
@@ -136,7 +136,7 @@ pub(super) struct HostLive {
     pub(super) inner: Arc<Inner>,
     pub(super) compose: Arc<dyn Compose>,
     pub(super) started: Instant,
-    pub(super) hooks: std::sync::OnceLock<Arc<Doors>>,
+    pub(super) hooks: std::sync::OnceLock<Arc<AppState>>,
     /// Held while the configuration or the parts are replaced.
     replacing: tokio::sync::Mutex<()>,
 }
@@ -200,8 +200,8 @@ impl HostLive {
         }
         let (generation, unwatched) = self.replace(config, parts).await?;
         self.compose.note_in_force();
-        if let Some(doors) = self.hooks.get() {
-            doors.hooks.replace(sources);
+        if let Some(app) = self.hooks.get() {
+            app.hooks.replace(sources);
         }
         super::warn_without_model(&self.inner.config());
         drop(turn);

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use daemon_api::ops::Operations;
 use daemon_engine::ActivationState;
 use daemon_event::EventId;
 use daemon_host::driver::{Inner, run_one};
-use daemon_host::ops::Operations;
 use daemon_host::serve::Compose as _;
 use daemon_runner::error::{OpError, chain};
 use daemon_runner::random;
@@ -297,7 +297,7 @@ async fn again(
     let mut event = row.event;
     event.id = random::event_id(random::now());
     let accepted = store
-        .accept(vec![daemon_host::intake::new_event(
+        .accept(vec![daemon_api::intake::new_event(
             event,
             daemon_store::Matching::Due,
         )])

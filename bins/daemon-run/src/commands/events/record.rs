@@ -1,6 +1,6 @@
 //! `events record`: writes stored events as envelopes, for tests and other hosts.
 
-use daemon_host::ops::Operation;
+use daemon_api::ops::Operation;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! `events replay`: delivers stored events or envelopes again.
 
+use daemon_api::ops::Operation;
 use daemon_event::EventId;
-use daemon_host::ops::Operation;
 use daemon_watch::corpus;
 use serde_json::{Map, Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use daemon_api::wire::ActivationObject;
 use daemon_host::serve::Compose as _;
-use daemon_host::wire::ActivationObject;
 use daemon_runner::random;
 use serde_json::{Value, json};
 

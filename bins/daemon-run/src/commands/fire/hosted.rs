@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use daemon_api::control::Client;
+use daemon_api::fire::FiredEvent;
+use daemon_api::ops::Operation;
 use daemon_engine::{ActivationState, Missing};
 use daemon_event::{Enrichment, PullRequestFact};
-use daemon_host::control::Client;
-use daemon_host::fire::FiredEvent;
-use daemon_host::ops::Operation;
 use serde_json::{Map, Value, json};
 
 use super::{uncommitted, who};

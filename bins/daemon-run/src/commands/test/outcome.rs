@@ -1,8 +1,8 @@
 //! The outcome of a case: compares what a daemon does with the expectation.
 
+use daemon_api::explain::{DaemonSummary, Decided, nearest, why};
 use daemon_cron::{CronExpr, Schedule, Zone};
 use daemon_event::Event;
-use daemon_host::explain::{Decided, Standing, nearest, why};
 use daemon_watch::Status;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -42,13 +42,13 @@ pub(super) enum ActualResult {
 /// Runs one case.
 pub(super) fn of_case(case: &Case, (daemon, checked): &Subject) -> CaseOutcome {
     let path = daemon.source.path();
-    let standing = Standing {
+    let summary = DaemonSummary {
         id: daemon.id(),
         path: &path,
         is_valid: checked.is_registrable,
     };
     let mut outcome = match &case.input {
-        CaseInput::Event(event, expected) => on_event(event, expected, &checked.watch, standing),
+        CaseInput::Event(event, expected) => on_event(event, expected, &checked.watch, summary),
         CaseInput::Ticks(from, expected) => on_ticks(*from, expected, checked.schedule.as_deref()),
     };
     // A host would not register the daemon, so the results of its conditions do not count.
@@ -57,7 +57,7 @@ pub(super) fn of_case(case: &Case, (daemon, checked): &Subject) -> CaseOutcome {
         outcome.got = Value::Null;
         outcome.found = None;
         outcome.differences = Vec::new();
-        outcome.why = why(standing, &[], None);
+        outcome.why = why(summary, &[], None);
     }
     outcome
 }
@@ -104,7 +104,7 @@ fn on_event(
     event: &Event,
     expected: &WakeExpected,
     watch: &[String],
-    standing: Standing<'_>,
+    summary: DaemonSummary<'_>,
 ) -> CaseOutcome {
     let decided = Decided::all(watch, Some(event));
     let seen = EventResult::new(expected, &decided, watch);
@@ -128,7 +128,7 @@ fn on_event(
         expected: wanted,
         got,
         differences,
-        why: decisive(standing, &decided, seen.named, event),
+        why: decisive(summary, &decided, seen.named, event),
         found: Some(ActualResult::Wake {
             wakes: seen.wakes,
             condition: seen.condition,
@@ -139,12 +139,12 @@ fn on_event(
 
 /// Explains the result: by the condition that the case names, else by the whole daemon.
 fn decisive(
-    standing: Standing<'_>,
+    summary: DaemonSummary<'_>,
     decided: &[Decided<'_>],
     named: Option<usize>,
     event: &Event,
 ) -> String {
-    let whole = why(standing, decided, Some(event));
+    let whole = why(summary, decided, Some(event));
     let Some((index, one)) = named.and_then(|index| Some((index, decided.get(index)?))) else {
         return whole;
     };
@@ -153,7 +153,7 @@ fn decisive(
     }
     let obstacles = one.obstacles();
     let own = if obstacles.is_empty() {
-        let kind = daemon_host::explain::kind_of(event);
+        let kind = daemon_api::explain::kind_of(event);
         format!("watch[{index}] does not name {kind}")
     } else {
         format!("watch[{index}] asks {}", obstacles.join("; "))

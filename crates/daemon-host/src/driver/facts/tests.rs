@@ -11,8 +11,8 @@ use jiff::SignedDuration;
 use super::*;
 use crate::config::Config;
 use crate::driver::{Checked, Checker, Parts, Runtime};
-use crate::fire::FiredEvent;
 use crate::home::Home;
+use daemon_api::fire::FiredEvent;
 use daemon_registry::{Definition, Registered};
 
 pub(in crate::driver) type Scripted = Result<Enrichment, FactErrorKind>;
@@ -112,7 +112,7 @@ impl Rig {
             enrichment: Enrichment::default(),
         };
         let event = fired.event(self.begin).unwrap();
-        let new = crate::intake::new_event(event, daemon_store::Matching::Due);
+        let new = daemon_api::intake::new_event(event, daemon_store::Matching::Due);
         let accepted = self.store.accept(vec![new]).await.unwrap();
         self.inner.match_events().await.unwrap();
         accepted[0].id.clone()

@@ -9,7 +9,7 @@ use super::match_waiting;
 use crate::driver::RepoState;
 use crate::driver::dispatch::Driver;
 use crate::driver::facts::tests::Rig;
-use crate::fire::FiredEvent;
+use daemon_api::fire::FiredEvent;
 use daemon_runner::random;
 
 /// Stores a report as a source sends it.
@@ -22,7 +22,7 @@ async fn report(rig: &Rig, (source, kind): (Source, &str), body: &Value) -> Vec<
         enrichment: Enrichment::default(),
     };
     let event = fired.event(random::now()).unwrap();
-    let new = crate::intake::new_event(event, Matching::Due);
+    let new = daemon_api::intake::new_event(event, Matching::Due);
     let accepted = rig.store.accept(vec![new]).await.unwrap();
     rig.inner.events_accepted(&accepted);
     accepted

@@ -69,7 +69,7 @@ pub(super) async fn accept(inner: &Inner, repo: &Watched, told: Told) -> Result<
         .await;
     let accepted = accepted.map_err(|source| store_failed(repo, source))?;
     daemon_runner::failpoint::hit("N3");
-    crate::intake::count("git", &accepted);
+    daemon_api::intake::count("git", &accepted);
     inner.events_accepted(&accepted);
     Ok(())
 }
@@ -80,7 +80,7 @@ fn new_event(
     now: jiff::Timestamp,
 ) -> Option<NewEvent> {
     match event.into_event(random::event_id(now), now) {
-        Ok(event) => Some(crate::intake::new_event(event, Matching::Due)),
+        Ok(event) => Some(daemon_api::intake::new_event(event, Matching::Due)),
         Err(error) => {
             tracing::error!(repo = %repo.name, %error, "a move of a ref could not be made an event");
             None

@@ -19,7 +19,7 @@ use super::frame::{self, Frame, page};
 use super::table::{ACTIVATIONS, EVENTS, Kind, OUTPUTS, RUNS, TICKS, Table};
 use super::text::encoded;
 use super::{login, text};
-use crate::http::{Doors, api};
+use crate::http::{AppState, api};
 
 /// What may restrict a listing, in the order of the form: parameter, label, and an example.
 const FILTERS: [(&str, &str, &str); 4] = [
@@ -108,7 +108,7 @@ struct ListingPage {
 }
 
 /// Builds the routes of all listings.
-pub(super) fn router() -> Router<Arc<Doors>> {
+pub(super) fn router() -> Router<Arc<AppState>> {
     let listings = [
         &RUN_LISTING,
         &ACTIVATION_LISTING,
@@ -118,7 +118,7 @@ pub(super) fn router() -> Router<Arc<Doors>> {
     ];
     listings.into_iter().fold(Router::new(), |router, listing| {
         let show =
-            move |state: State<Arc<Doors>>,
+            move |state: State<Arc<AppState>>,
                   query: Query<Vec<(String, String)>>,
                   headers: HeaderMap| show(listing, state, query, headers);
         router.route(listing.path, get(show))
@@ -127,16 +127,16 @@ pub(super) fn router() -> Router<Arc<Doors>> {
 
 async fn show(
     listing: &'static Listing,
-    State(doors): State<Arc<Doors>>,
+    State(app): State<Arc<AppState>>,
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response<Body> {
     let wish = accept::on_page(&headers);
-    if let Some(refusal) = login::refusal(&doors, &headers, wish) {
+    if let Some(refusal) = login::refusal(&app, &headers, wish) {
         return refusal;
     }
     if wish == Wish::Json {
-        return api::look(&doors, listing.operation, query, None, &headers).await;
+        return api::look(&app, listing.operation, query, None, &headers).await;
     }
     // A form sends what was left empty, too.
     let query: Vec<_> = query
@@ -146,7 +146,7 @@ async fn show(
     let params = query
         .iter()
         .map(|(name, value)| (name.clone(), Value::String(value.clone())));
-    match doors
+    match app
         .operations
         .call(listing.operation, params.collect())
         .await

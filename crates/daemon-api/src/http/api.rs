@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::answer;
 use super::repeats::{self, BadKey};
-use super::server::Doors;
+use super::server::AppState;
 use crate::ops::{Operation, Verb};
 use daemon_runner::error::OpError;
 
@@ -29,7 +29,7 @@ const FOLLOWED: [Operation; 6] = [
 ];
 
 /// Builds the routes from the table of operations.
-pub(super) fn router() -> Router<Arc<Doors>> {
+pub(super) fn router() -> Router<Arc<AppState>> {
     Operation::ALL
         .iter()
         .fold(Router::new(), |router, operation| {
@@ -40,7 +40,7 @@ pub(super) fn router() -> Router<Arc<Doors>> {
                 Verb::Get => MethodFilter::GET,
                 Verb::Post => MethodFilter::POST,
             };
-            let handle = move |state: State<Arc<Doors>>,
+            let handle = move |state: State<Arc<AppState>>,
                                path: Option<Path<String>>,
                                query: Query<Vec<(String, String)>>,
                                request: Request| {
@@ -53,22 +53,22 @@ pub(super) fn router() -> Router<Arc<Doors>> {
 
 /// Follows all listings.
 async fn stream(
-    State(doors): State<Arc<Doors>>,
+    State(app): State<Arc<AppState>>,
     Query(query): Query<Vec<(String, String)>>,
     request: Request,
 ) -> Response<Body> {
-    if let Err(status) = doors.access.check_caller(request.headers()) {
+    if let Err(status) = app.access.check_caller(request.headers()) {
         return answer::status(status);
     }
     match params(Map::new(), query, None) {
-        Ok(params) => doors.streams.rows(&doors.operations, params, None).await,
+        Ok(params) => app.streams.rows(&app.operations, params, None).await,
         Err(answer) => *answer,
     }
 }
 
 /// Answers an operation that reads, for a caller who may: once, or as a stream where the query says `follow`.
 pub(crate) async fn look(
-    doors: &Doors,
+    app: &AppState,
     operation: Operation,
     query: Vec<(String, String)>,
     path: Option<Path<String>>,
@@ -85,7 +85,7 @@ pub(crate) async fn look(
         None => {}
         Some(Value::String(text)) if text == "false" => {}
         Some(Value::String(text)) if text == "true" => {
-            let (operations, streams) = (&doors.operations, &doors.streams);
+            let (operations, streams) = (&app.operations, &app.streams);
             return if operation == Operation::RunLog {
                 streams.log(operations, params, headers).await
             } else {
@@ -94,7 +94,7 @@ pub(crate) async fn look(
         }
         Some(_) => return answer::op_error(&OpError::invalid("`follow` must be true or false")),
     }
-    match doors.operations.call(operation, params).await {
+    match app.operations.call(operation, params).await {
         Ok(members) => answer::members(StatusCode::OK, members),
         Err(error) => answer::op_error(&error),
     }
@@ -102,20 +102,20 @@ pub(crate) async fn look(
 
 async fn answer_operation(
     operation: Operation,
-    State(doors): State<Arc<Doors>>,
+    State(app): State<Arc<AppState>>,
     path: Option<Path<String>>,
     Query(query): Query<Vec<(String, String)>>,
     request: Request,
 ) -> Response<Body> {
-    if let Err(status) = doors.access.check_caller(request.headers()) {
+    if let Err(status) = app.access.check_caller(request.headers()) {
         return answer::status(status);
     }
     match operation.verb() {
         Verb::Get => {
             let headers = request.headers();
-            look(&doors, operation, query, path, headers).await
+            look(&app, operation, query, path, headers).await
         }
-        Verb::Post => match change(operation, &doors, path, query, request).await {
+        Verb::Post => match change(operation, &app, path, query, request).await {
             Ok(members) => answer::members(StatusCode::ACCEPTED, members),
             Err(answer) => *answer,
         },
@@ -125,7 +125,7 @@ async fn answer_operation(
 /// Does what changes something: once for each `Idempotency-Key`.
 async fn change(
     operation: Operation,
-    doors: &Doors,
+    app: &AppState,
     path: Option<Path<String>>,
     query: Vec<(String, String)>,
     request: Request,
@@ -139,15 +139,15 @@ async fn change(
         .or(Err(Box::new(answer::status(StatusCode::PAYLOAD_TOO_LARGE))))?;
     let mut params = params(members(&bytes)?, query, path)?;
     let Some(key) = key else {
-        return call(doors, operation, params).await;
+        return call(app, operation, params).await;
     };
     let fingerprint = repeats::fingerprint(operation, &[uri.as_bytes(), &bytes]);
-    let asked = doors.repeats.find(&key, fingerprint).map_err(bad_key)?;
+    let asked = app.repeats.find(&key, fingerprint).map_err(bad_key)?;
     let mut answered = asked.answer.lock().await;
     // What fires is known by the store, which also tells that it was asked before.
     if operation == Operation::DaemonFire {
         params.insert("request_id".to_owned(), Value::String(key));
-        return call(doors, operation, params).await;
+        return call(app, operation, params).await;
     }
     if let Some(members) = &*answered {
         return Ok(members.clone());
@@ -155,7 +155,7 @@ async fn change(
     if operation == Operation::EventReplay {
         params.insert("request_id".to_owned(), Value::String(key));
     }
-    let members = call(doors, operation, params).await?;
+    let members = call(app, operation, params).await?;
     *answered = Some(members.clone());
     Ok(members)
 }
@@ -164,11 +164,11 @@ async fn change(
 pub(crate) type Refusal = Box<Response<Body>>;
 
 async fn call(
-    doors: &Doors,
+    app: &AppState,
     operation: Operation,
     params: Map<String, Value>,
 ) -> Result<Map<String, Value>, Refusal> {
-    let called = doors.operations.call(operation, params).await;
+    let called = app.operations.call(operation, params).await;
     called.map_err(|error| Box::new(answer::op_error(&error)))
 }
 

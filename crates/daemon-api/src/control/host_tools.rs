@@ -20,7 +20,7 @@ const TOKEN: &str = "DAEMON_RUN_TOKEN";
 const CONFINED: u8 = 2;
 
 /// Gives runs access to the host over its control socket, or over pipes.
-pub(crate) struct HostTools {
+pub struct HostTools {
     program: PathBuf,
     socket: PathBuf,
     tokens: RunTokens,
@@ -28,12 +28,20 @@ pub(crate) struct HostTools {
 
 impl HostTools {
     /// Makes the access; `program` is this program, which serves `mcp --run`.
-    pub(crate) fn new(program: PathBuf, socket: PathBuf, tokens: RunTokens) -> Self {
+    pub fn new(program: PathBuf, socket: PathBuf, tokens: RunTokens) -> Self {
         Self {
             program,
             socket,
             tokens,
         }
+    }
+}
+
+impl std::fmt::Debug for HostTools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HostTools")
+            .field("socket", &self.socket)
+            .finish_non_exhaustive()
     }
 }
 

@@ -88,7 +88,7 @@ pub trait Health: Send + Sync {
 }
 
 /// Everything behind the HTTP door.
-pub struct Doors {
+pub struct AppState {
     /// Who may come in.
     pub access: Access,
     /// What callers may ask.
@@ -103,9 +103,9 @@ pub struct Doors {
     pub streams: Streams,
 }
 
-impl std::fmt::Debug for Doors {
+impl std::fmt::Debug for AppState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Doors").finish_non_exhaustive()
+        f.debug_struct("AppState").finish_non_exhaustive()
     }
 }
 
@@ -115,7 +115,7 @@ pub struct Opening(Arc<Steps>);
 
 #[derive(Debug, Default)]
 struct Steps {
-    open: OnceLock<(Router, Arc<Doors>)>,
+    open: OnceLock<(Router, Arc<AppState>)>,
     /// What the start waits for.
     step: Mutex<&'static str>,
 }
@@ -127,10 +127,8 @@ impl Opening {
     }
 
     /// Serves all routes from now on; the first call counts.
-    pub fn open(&self, doors: Arc<Doors>) {
-        self.0
-            .open
-            .get_or_init(|| (router(Arc::clone(&doors)), doors));
+    pub fn open(&self, app: Arc<AppState>) {
+        self.0.open.get_or_init(|| (router(Arc::clone(&app)), app));
     }
 
     async fn answer(&self, request: hyper::Request<Received>) -> Response<Body> {
@@ -188,8 +186,8 @@ pub async fn serve(listener: TcpListener, opening: Opening, stop: CancellationTo
     }
     tasks.close();
     tasks.wait().await;
-    if let Some((_, doors)) = opening.0.open.get() {
-        doors.hooks.finish().await;
+    if let Some((_, app)) = opening.0.open.get() {
+        app.hooks.finish().await;
     }
 }
 
@@ -269,14 +267,14 @@ async fn exchange(
     Ok(response.map(|body| Sent::new(body, connection)))
 }
 
-fn router(doors: Arc<Doors>) -> Router {
+fn router(app: Arc<AppState>) -> Router {
     let guarded = Router::new()
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
         .merge(api::router())
         .merge(crate::pages::router())
-        .layer(from_fn_with_state(Arc::clone(&doors), check_host));
+        .layer(from_fn_with_state(Arc::clone(&app), check_host));
     // A webhook is let in by its signature alone: a proxy in front of the host passes its own name on.
     Router::new()
         .route("/webhooks/{source}", post(hooks::receive))
@@ -285,7 +283,7 @@ fn router(doors: Arc<Doors>) -> Router {
         .method_not_allowed_fallback(async || answer::status(StatusCode::METHOD_NOT_ALLOWED))
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn(check_size))
-        .with_state(doors)
+        .with_state(app)
 }
 
 /// Refuses headers that are too large together; the buffer that they are read into only bounds them roughly.
@@ -301,11 +299,11 @@ async fn check_size(request: Request, next: Next) -> Response<Body> {
 }
 
 async fn check_host(
-    State(doors): State<Arc<Doors>>,
+    State(app): State<Arc<AppState>>,
     request: Request,
     next: Next,
 ) -> Response<Body> {
-    match doors.access.check_site(request.method(), request.headers()) {
+    match app.access.check_site(request.method(), request.headers()) {
         Ok(()) => next.run(request).await,
         Err(status) => answer::status(status),
     }
@@ -321,8 +319,8 @@ fn alive() -> Response<Body> {
     answer::members(StatusCode::OK, map)
 }
 
-async fn readyz(State(doors): State<Arc<Doors>>) -> Response<Body> {
-    let parts = doors.health.parts().await;
+async fn readyz(State(app): State<Arc<AppState>>) -> Response<Body> {
+    let parts = app.health.parts().await;
     readiness(&parts)
 }
 
@@ -342,11 +340,11 @@ fn readiness(parts: &[(&'static str, Condition)]) -> Response<Body> {
     answer::members(status, map)
 }
 
-async fn metrics(State(doors): State<Arc<Doors>>, request: Request) -> Response<Body> {
-    if let Err(status) = doors.access.check_caller(request.headers()) {
+async fn metrics(State(app): State<Arc<AppState>>, request: Request) -> Response<Body> {
+    if let Err(status) = app.access.check_caller(request.headers()) {
         return answer::status(status);
     }
-    let mut response = Response::new(Body::from(doors.health.metrics().await));
+    let mut response = Response::new(Body::from(app.health.metrics().await));
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response

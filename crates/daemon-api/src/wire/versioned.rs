@@ -7,13 +7,13 @@ const SCHEMA_VERSION: u32 = 1;
 
 /// What every answer is wrapped in: one JSON object that opens with the version, the members beside it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Envelope<T> {
+pub struct Versioned<T> {
     schema_version: u32,
     #[serde(flatten)]
     members: T,
 }
 
-impl<T: Serialize> Envelope<T> {
+impl<T: Serialize> Versioned<T> {
     /// Wraps what is written as an object.
     pub fn new(members: T) -> Self {
         Self {

@@ -11,18 +11,18 @@ use daemon_ingest::{Github, Linear, Secrets, Sentry, Slack, WebhookSource};
 use super::Start;
 use crate::config::{Config, SecretPlaces};
 use crate::home::Home;
-use crate::http::Hosts;
 use crate::token;
+use daemon_api::http::Hosts;
 use daemon_runner::error::{OpError, OpErrorKind, chain};
 use daemon_runner::random;
 
 /// The secrets that the HTTP listener checks requests against.
-pub(super) struct Door {
+pub(super) struct ListenerSecrets {
     pub(super) token: String,
     pub(super) sources: BTreeMap<Source, Arc<dyn WebhookSource>>,
 }
 
-impl Door {
+impl ListenerSecrets {
     /// Reads the token, made where there is none, and the secrets of webhooks.
     ///
     /// # Errors

@@ -10,10 +10,10 @@ use axum::routing::get;
 
 use super::accept::{self, Wish};
 use super::{assets, frame, listing, login, overview, run};
-use crate::http::{Doors, answer};
+use crate::http::{AppState, answer};
 
 /// Builds the routes of the pages.
-pub(crate) fn router() -> Router<Arc<Doors>> {
+pub(crate) fn router() -> Router<Arc<AppState>> {
     let login = get(login::follow_link)
         .post(login::log_in)
         .layer(DefaultBodyLimit::max(login::FORM_BYTES));

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
 use super::accept::{self, Wish};
 use super::frame::{Frame, page};
-use crate::http::{Doors, Session, answer};
+use crate::http::{AppState, Session, answer};
 
 /// The longest form, in bytes.
 pub(super) const FORM_BYTES: usize = 4_096;
@@ -28,8 +28,8 @@ struct Login {
 }
 
 /// Refuses whoever has neither the token nor the cookie.
-pub(super) fn refusal(doors: &Doors, headers: &HeaderMap, wish: Wish) -> Option<Response<Body>> {
-    let status = doors.access.check_caller(headers).err()?;
+pub(super) fn refusal(app: &AppState, headers: &HeaderMap, wish: Wish) -> Option<Response<Body>> {
+    let status = app.access.check_caller(headers).err()?;
     Some(match wish {
         Wish::Page => form(status, None),
         Wish::Json => answer::status(status),
@@ -51,12 +51,12 @@ fn form(status: StatusCode, problem: Option<&'static str>) -> Response<Body> {
 
 /// Exchanges a login link for a cookie; without a code, shows how to log in.
 pub(super) async fn follow_link(
-    State(doors): State<Arc<Doors>>,
+    State(app): State<Arc<AppState>>,
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response<Body> {
     let code = query.iter().find(|(name, _)| name == "code");
-    let session = code.and_then(|(_, code)| doors.access.log_in(code));
+    let session = code.and_then(|(_, code)| app.access.log_in(code));
     match (session, accept::among_others(&headers)) {
         (Some(session), _) => enter(&session),
         (None, Wish::Json) => answer::status(StatusCode::UNAUTHORIZED),
@@ -68,13 +68,13 @@ pub(super) async fn follow_link(
 }
 
 /// Exchanges the token, as a form sends it, for a cookie.
-pub(super) async fn log_in(State(doors): State<Arc<Doors>>, request: Request) -> Response<Body> {
+pub(super) async fn log_in(State(app): State<Arc<AppState>>, request: Request) -> Response<Body> {
     let read = Form::<Vec<(String, String)>>::from_request(request, &());
     let Ok(Ok(Form(fields))) = tokio::time::timeout(FORM_TIME, read).await else {
         return answer::status(StatusCode::BAD_REQUEST);
     };
     let token = fields.iter().find(|(name, _)| name == "token");
-    let session = token.and_then(|(_, token)| doors.access.log_in_with(token.trim()));
+    let session = token.and_then(|(_, token)| app.access.log_in_with(token.trim()));
     match session {
         Some(session) => enter(&session),
         None => form(

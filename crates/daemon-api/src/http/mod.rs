@@ -16,7 +16,7 @@ mod stream;
 pub use access::{Access, Hosts, Session};
 pub use hooks::{Admit, Hooks};
 pub use repeats::Repeats;
-pub use server::{Condition, Doors, Health, Opening, bind, serve};
+pub use server::{AppState, Condition, Health, Opening, bind, serve};
 pub use stream::Streams;
 
 #[cfg(test)]

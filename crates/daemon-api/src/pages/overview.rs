@@ -14,9 +14,9 @@ use super::frame::{self, Frame, page};
 use super::login;
 use super::table::{ACTIVATIONS, DAEMONS, RUNS, Table};
 use super::text::{short, visible};
-use crate::http::{Doors, answer};
+use crate::http::{AppState, answer};
+use crate::ops::NO_MODEL;
 use crate::ops::Operation;
-use crate::serve::NO_MODEL;
 use daemon_runner::error::OpError;
 
 /// After how many seconds the page is loaded again.
@@ -43,16 +43,16 @@ struct Overview {
 
 /// Shows the overview.
 pub(super) async fn show(
-    State(doors): State<Arc<Doors>>,
+    State(app): State<Arc<AppState>>,
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response<Body> {
     let wish = accept::on_page(&headers);
-    if let Some(refusal) = login::refusal(&doors, &headers, wish) {
+    if let Some(refusal) = login::refusal(&app, &headers, wish) {
         return refusal;
     }
     let read = match query.first() {
-        None => read(&doors).await,
+        None => read(&app).await,
         Some((name, _)) => Err(OpError::invalid(format!(
             "`{}` is not a parameter here",
             short(name, 80)
@@ -67,8 +67,8 @@ pub(super) async fn show(
 }
 
 /// Puts together what several operations answer.
-async fn read(doors: &Doors) -> Result<Map<String, Value>, OpError> {
-    let parts = doors.health.parts().await;
+async fn read(app: &AppState) -> Result<Map<String, Value>, OpError> {
+    let parts = app.health.parts().await;
     let is_ready = parts.iter().all(|(_, condition)| condition.is_up());
     let parts = parts.iter();
     let parts: Map<String, Value> = parts
@@ -77,7 +77,7 @@ async fn read(doors: &Doors) -> Result<Map<String, Value>, OpError> {
     let mut members = Map::new();
     members.insert("ready".to_owned(), json!(is_ready));
     members.insert("parts".to_owned(), Value::Object(parts));
-    let stats = doors
+    let stats = app
         .operations
         .call(Operation::HostStats, Map::new())
         .await?;
@@ -94,7 +94,7 @@ async fn read(doors: &Doors) -> Result<Map<String, Value>, OpError> {
         let Value::Object(params) = params else {
             continue;
         };
-        let mut listing = doors.operations.call(operation, params).await?;
+        let mut listing = app.operations.call(operation, params).await?;
         members.insert(
             plural.to_owned(),
             listing.remove(plural).unwrap_or_default(),

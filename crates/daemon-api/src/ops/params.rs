@@ -5,7 +5,7 @@ use daemon_store::Query;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
-use crate::config::Period;
+use crate::Period;
 use daemon_runner::error::OpError;
 
 /// The rows of a listing where nothing else is asked.

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::answer;
 use crate::ops::{Operation, Operations, Params, log_place};
-use crate::wire::{Envelope, FailureObject};
+use crate::wire::{FailureObject, Versioned};
 use daemon_runner::error::OpError;
 
 /// Streams at once; far fewer than connections, so that there is always room to ask.
@@ -181,7 +181,7 @@ impl<F: Follow> Course<F> {
                     let told =
                         FailureObject::new(&error.code, &error.message, error.help.as_deref());
                     self.ready
-                        .push_back(event("error", Envelope::new(told).to_line()));
+                        .push_back(event("error", Versioned::new(told).to_line()));
                 }
             }
             if self.ready.is_empty() && self.state == State::Open {
@@ -255,7 +255,7 @@ impl Follow for Log {
         self.place = part.next;
         let mut events = Vec::with_capacity(part.lines.len() + 1);
         for line in &part.lines {
-            events.push(Event::default().data(Envelope::new(line).to_line().trim_end()));
+            events.push(Event::default().data(Versioned::new(line).to_line().trim_end()));
         }
         // The place is told with the last line: lines before it come once more to who lost them.
         if let Some(last) = events.pop() {
@@ -268,13 +268,13 @@ impl Follow for Log {
         if self.told.as_ref() != Some(&run) {
             self.told = Some(run.clone());
             run["elapsed_s"] = elapsed;
-            events.push(event("run", Envelope::new(run).to_line()));
+            events.push(event("run", Versioned::new(run).to_line()));
         }
         if state == "running" || has_more {
             return Ok((events, State::Open));
         }
         let end = json!({"id": self.id, "state": state});
-        events.push(event("end", Envelope::new(end).to_line()));
+        events.push(event("end", Versioned::new(end).to_line()));
         Ok((events, State::Ended))
     }
 }
@@ -299,7 +299,7 @@ impl Rows {
             };
             let seen = self.seen.entry(plural).or_default();
             for row in rows.iter().rev().filter(|row| !is_known(seen, row)) {
-                events.push(event(name, Envelope::new(row).to_line()));
+                events.push(event(name, Versioned::new(row).to_line()));
             }
             *seen = rows;
         }

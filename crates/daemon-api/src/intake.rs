@@ -48,7 +48,7 @@ pub(crate) fn replayed(event: Event) -> NewEvent {
 }
 
 /// Counts what was stored of events, and what had been told before.
-pub(crate) fn count(source: &'static str, accepted: &[Accepted]) {
+pub fn count(source: &'static str, accepted: &[Accepted]) {
     let n_new = accepted
         .iter()
         .filter(|one| one.freshness == Freshness::New)

@@ -1,10 +1,10 @@
 //! The objects that leave the host, as JSON: the same on the command line, over HTTP and over the control socket.
 
-mod envelope;
 mod fact;
+mod versioned;
 
-pub use envelope::{Envelope, FailureObject};
 pub use fact::FactObject;
+pub use versioned::{FailureObject, Versioned};
 
 use daemon_engine::{Activation, Output};
 use daemon_event::{ActivationId, Event, TriggerKey};

@@ -1,4 +1,4 @@
-//! Spans of time as configuration spells them: `30s`, `10m`, `24h`, `14d`.
+//! Spans of time as configuration and parameters spell them: `30s`, `10m`, `24h`, `14d`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -97,37 +97,5 @@ impl fmt::Display for Period {
 impl From<Period> for String {
     fn from(period: Period) -> Self {
         period.to_string()
-    }
-}
-
-/// How long something is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
-pub enum Retention {
-    /// For this long.
-    For(Period),
-    /// Without end.
-    Forever,
-}
-
-impl TryFrom<String> for Retention {
-    type Error = InvalidPeriod;
-
-    fn try_from(text: String) -> Result<Self, InvalidPeriod> {
-        if text == "forever" {
-            Ok(Self::Forever)
-        } else {
-            text.parse().map(Self::For)
-        }
-    }
-}
-
-impl From<Retention> for String {
-    fn from(retention: Retention) -> Self {
-        match retention {
-            Retention::For(period) => period.to_string(),
-            Retention::Forever => "forever".to_owned(),
-        }
     }
 }

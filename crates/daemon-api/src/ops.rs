@@ -26,6 +26,11 @@ pub use table::{Operation, Scope, UnknownMethod, Verb};
 
 use daemon_registry::SharedRegistry;
 
+/// The warning of a host without a model, in its log and on its pages: what it does not do, and what to configure.
+pub const NO_MODEL: &str = "no model is configured: `builtin` reports and carries no routine out, and \
+    `provider.builtin.repair` only repairs links; write `[provider]` with `default = \"claude\"`, `\"codex\"`, \
+    `\"opencode\"` or the name of a section of yours into config.toml of the home";
+
 /// What only a running host, or the binary in its place, can do.
 #[async_trait]
 pub trait Live: Send + Sync {

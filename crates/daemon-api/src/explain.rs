@@ -93,7 +93,7 @@ pub fn nearest<'d>(decided: &'d [Decided<'d>]) -> Option<(usize, &'d Decided<'d>
 
 /// What is known of a daemon beside its conditions.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing<'a> {
+pub struct DaemonSummary<'a> {
     /// Its id.
     pub id: &'a str,
     /// The path of its file.
@@ -104,16 +104,16 @@ pub struct Standing<'a> {
 
 /// Says what a daemon makes of an event: whether it wakes, why or why not, and every condition.
 pub fn daemon_json(
-    standing: Standing<'_>,
+    summary: DaemonSummary<'_>,
     decided: &[Decided<'_>],
     event: Option<&Event>,
 ) -> Value {
     let conditions = indexed(decided);
-    let wakes = standing.is_valid && decided.iter().any(Decided::wakes);
+    let wakes = summary.is_valid && decided.iter().any(Decided::wakes);
     json!({
-        "daemon_id": standing.id,
+        "daemon_id": summary.id,
         "wakes": wakes,
-        "why": why(standing, decided, event),
+        "why": why(summary, decided, event),
         "conditions": conditions,
     })
 }
@@ -144,9 +144,9 @@ pub fn event_json(event: &Event) -> Value {
 }
 
 /// Says in one sentence why a daemon wakes or not.
-pub fn why(standing: Standing<'_>, decided: &[Decided<'_>], event: Option<&Event>) -> String {
-    if !standing.is_valid {
-        return format!("its file has errors: daemon-run lint {}", standing.path);
+pub fn why(summary: DaemonSummary<'_>, decided: &[Decided<'_>], event: Option<&Event>) -> String {
+    if !summary.is_valid {
+        return format!("its file has errors: daemon-run lint {}", summary.path);
     }
     if decided.is_empty() {
         return "it has no conditions; its schedule wakes it".to_owned();

@@ -10,7 +10,7 @@ mod server;
 mod wire;
 
 pub use client::{CallError, Client};
-pub(crate) use host_tools::HostTools;
+pub use host_tools::HostTools;
 use run_pipes::RunPipes;
 use run_tokens::RunToken;
 pub use run_tokens::RunTokens;

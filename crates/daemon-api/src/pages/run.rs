@@ -17,7 +17,7 @@ use super::frame::{self, Frame, page};
 use super::login;
 use super::table::{OUTPUTS, Table};
 use super::text::{encoded, grouped, moment, short, visible};
-use crate::http::{Doors, api};
+use crate::http::{AppState, api};
 use crate::ops::{Operation, RunView};
 use crate::runs::{Excerpt, TimelineEntry, View};
 use facts::Fact;
@@ -88,19 +88,19 @@ struct Followup {
 
 /// Shows a run.
 pub(super) async fn show(
-    State(doors): State<Arc<Doors>>,
+    State(app): State<Arc<AppState>>,
     path: Option<Path<String>>,
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response<Body> {
     let wish = accept::on_page(&headers);
-    if let Some(refusal) = login::refusal(&doors, &headers, wish) {
+    if let Some(refusal) = login::refusal(&app, &headers, wish) {
         return refusal;
     }
     match (wish, path) {
-        (Wish::Json, path) => api::look(&doors, Operation::RunGet, query, path, &headers).await,
+        (Wish::Json, path) => api::look(&app, Operation::RunGet, query, path, &headers).await,
         (Wish::Page, None) => frame::problem(StatusCode::NOT_FOUND, "There is no such run.", None),
-        (Wish::Page, Some(Path(id))) => match doors.operations.run_view(&id).await {
+        (Wish::Page, Some(Path(id))) => match app.operations.run_view(&id).await {
             Ok(run) => page(StatusCode::OK, &RunPage::of(run)),
             Err(error) => frame::op_error(&error),
         },

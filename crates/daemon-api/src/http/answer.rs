@@ -4,12 +4,12 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use serde_json::{Map, Value};
 
-use crate::wire::{Envelope, FailureObject};
+use crate::wire::{FailureObject, Versioned};
 use daemon_runner::error::OpError;
 
 /// Answers with members beside the version.
 pub(crate) fn members(status: StatusCode, members: Map<String, Value>) -> Response<Body> {
-    raw(status, Envelope::new(members).to_line())
+    raw(status, Versioned::new(members).to_line())
 }
 
 /// Answers with a failure.
@@ -20,7 +20,7 @@ pub(crate) fn failure(
     help: Option<&str>,
 ) -> Response<Body> {
     let failure = FailureObject::new(code, message, help);
-    raw(status, Envelope::new(failure).to_line())
+    raw(status, Versioned::new(failure).to_line())
 }
 
 /// Answers with why an operation was not done.

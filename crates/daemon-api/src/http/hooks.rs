@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 
 use super::api::Refusal;
 use super::connections::{Connection, SMALL};
-use super::server::Doors;
+use super::server::AppState;
 use super::{answer, bodies};
 use crate::intake;
 use daemon_runner::random;
@@ -152,7 +152,7 @@ type Places = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
 
 /// Takes one webhook.
 pub(super) async fn receive(
-    State(doors): State<Arc<Doors>>,
+    State(app): State<Arc<AppState>>,
     Extension(connection): Extension<Arc<Connection>>,
     Path(name): Path<String>,
     request: Request,
@@ -162,7 +162,7 @@ pub(super) async fn receive(
         return answer::status(StatusCode::NOT_FOUND);
     };
     daemon_runner::failpoint::hit("W1");
-    match accept(&doors.hooks, name, request, &connection).await {
+    match accept(&app.hooks, name, request, &connection).await {
         Ok(answer) => answer,
         Err(refusal) => *refusal,
     }

@@ -6,7 +6,7 @@ use daemon_store::{DaemonRow, EventRow, Matching};
 use serde_json::{Map, Value, json};
 
 use super::{Operations, Params};
-use crate::explain::{Decided, Standing, daemon_json, event_json};
+use crate::explain::{DaemonSummary, Decided, daemon_json, event_json};
 use crate::fire::FiredEvent;
 use crate::wire::FactObject;
 use daemon_registry::Registered;
@@ -139,12 +139,12 @@ fn miss(facts: &mut Option<Vec<FactObject>>, event: Option<&Event>, decided: &[D
 /// Explains one registered daemon, with what keeps it from waking beside its conditions.
 fn registered_json(daemon: &Registered, decided: &[Decided<'_>], event: Option<&Event>) -> Value {
     let row = &daemon.row;
-    let standing = Standing {
+    let summary = DaemonSummary {
         id: row.key.id.as_str(),
         path: &row.path,
         is_valid: daemon.is_valid(),
     };
-    let mut object = daemon_json(standing, decided, event);
+    let mut object = daemon_json(summary, decided, event);
     object["repo"] = json!(row.key.repo.to_string());
     let elsewhere = event
         .and_then(|event| event.repo.as_ref())
