@@ -1,4 +1,4 @@
-//! The command lines of coding agents as providers.
+//! Coding agents (`claude`, `codex`, `opencode`) as providers.
 
 mod bypass;
 mod claude;
@@ -16,10 +16,10 @@ use daemon_provider::{
     Run, RunRequest,
 };
 
-use crate::program::{Given, ProgramConfig};
+use crate::program::{ChildInput, ProgramConfig};
 use crate::run::ProgramRun;
 
-/// A coding agent whose command line is understood.
+/// A supported coding agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Agent {
     /// Anthropic's `claude`.
@@ -30,44 +30,44 @@ pub enum Agent {
     Opencode,
 }
 
-/// What an agent may do by itself.
+/// Permissions of an agent, as the configuration of the host sets them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AgentPermissions {
-    /// What the run may do, and nothing that it would have to ask a person for.
+    /// Those of the run; a request that needs a person's approval is denied.
     OfRun,
-    /// Whatever it wants: its own checks are switched off.
+    /// All: the agent's own permission checks are switched off.
     Bypass,
 }
 
-/// How an agent is run.
+/// Configuration of an [`AgentProvider`].
 #[derive(Debug, Clone)]
 pub struct AgentConfig {
-    /// Its program.
+    /// The executable, its search path and its limits.
     pub program: ProgramConfig,
-    /// The agent.
+    /// The agent, which decides the command line and the parser of the output.
     pub agent: Agent,
-    /// The model, as the agent names it; its own default without one.
+    /// The model, spelled as the agent spells it; `None` uses the agent's default.
     pub model: Option<String>,
-    /// What it may do by itself.
+    /// Whether runs keep their own permissions or bypass the agent's checks.
     pub permissions: AgentPermissions,
-    /// The home directory whose login of the agent is used; without one it has only what its environment holds.
+    /// The home directory whose login of the agent is used; with `None` the agent finds credentials only in its environment.
     pub login: Option<PathBuf>,
     /// A program that, started with `mcp --through`, serves the tools of the MCP server whose address and headers are in
-    /// `DAEMON_MCP_URL` and `DAEMON_MCP_HEADERS`; for an agent that takes addresses as arguments only.
+    /// `DAEMON_MCP_URL` and `DAEMON_MCP_HEADERS`; needed for an agent that accepts addresses only as arguments.
     pub bridge: Option<PathBuf>,
 }
 
-/// A command of an agent that asks for help, and the flags of what it helps with that are used.
+/// A help command of an agent, and the flags that its output must list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Help {
-    /// The arguments that ask.
+    /// Arguments that print the help, such as `exec --help`.
     pub arguments: &'static [&'static str],
-    /// The flags that the answer lists.
+    /// Flags of that command which this crate uses.
     pub flags: &'static [&'static str],
 }
 
 impl Agent {
-    /// Every agent.
+    /// All supported agents.
     pub const ALL: [Self; 3] = [Self::Claude, Self::Codex, Self::Opencode];
 
     /// Returns the agent's name, which is that of its program.
@@ -79,7 +79,7 @@ impl Agent {
         }
     }
 
-    /// Returns the line of versions that its flags and its lines were tried with.
+    /// Returns the version series that the flags and the output format were tested with.
     pub fn tried(self) -> &'static str {
         match self {
             Self::Claude => "2.1",
@@ -88,7 +88,7 @@ impl Agent {
         }
     }
 
-    /// Returns each command that asks for help, and the flags that must be in its answer.
+    /// Returns the agent's help commands with the flags that each must list.
     pub fn helps(self) -> &'static [Help] {
         match self {
             Self::Claude => &claude::HELPS,
@@ -97,7 +97,7 @@ impl Agent {
         }
     }
 
-    /// Returns where a repository may hold settings, hooks or MCP servers for the agent, none of which is used.
+    /// Returns the paths at which a repository may hold settings, hooks or MCP servers for the agent; runs use none of them.
     pub fn settings(self) -> &'static [&'static str] {
         match self {
             Self::Claude => &[
@@ -110,13 +110,14 @@ impl Agent {
         }
     }
 
-    /// Returns the first of an operator's own arguments by which the agent would get other permissions than those of its runs,
-    /// which [`AgentConfig::permissions`] alone decides.
+    /// Returns the first argument of an operator that would change the permissions of runs.
+    ///
+    /// [`AgentConfig::permissions`] is the only setting that may change them.
     pub fn widened_by(self, args: &[String]) -> Option<&str> {
         bypass::find(self, args)
     }
 
-    /// Returns the flags that a caller may not add where the host names this model.
+    /// Returns the flags that a caller may not add; `--model` is among them only if the host sets a model.
     fn reserved(self, model: Option<&str>) -> &'static [&'static str] {
         let all: &[&str] = match self {
             Self::Claude => &claude::RESERVED,
@@ -131,7 +132,8 @@ impl Agent {
 }
 
 impl AgentConfig {
-    /// Runs an agent as [`ProgramConfig::new`] says, with its own default model and the permissions of the run.
+    /// Makes the configuration of an agent with its default model, the permissions of each run, and the defaults of
+    /// [`ProgramConfig::new`].
     pub fn new(name: impl Into<String>, agent: Agent) -> Self {
         Self {
             program: ProgramConfig::new(name, agent.as_str()),
@@ -143,7 +145,7 @@ impl AgentConfig {
         }
     }
 
-    /// Returns the variable that names the directory of the agent's login, and that directory, where its login is used.
+    /// Returns the variable that names the agent's login directory, and that directory; `None` without [`AgentConfig::login`].
     pub fn login_state(&self) -> Option<(&'static str, PathBuf)> {
         let home = self.login.as_deref()?;
         Some(match self.agent {
@@ -153,19 +155,18 @@ impl AgentConfig {
         })
     }
 
-    fn permissions_of(&self, asked: Permissions) -> Permissions {
+    fn permissions_of(&self, requested: Permissions) -> Permissions {
         match self.permissions {
-            AgentPermissions::OfRun => asked,
+            AgentPermissions::OfRun => requested,
             AgentPermissions::Bypass => Permissions::Bypass,
         }
     }
 }
 
-/// A provider that runs a coding agent without a person beside it.
+/// A provider that runs a coding agent unattended.
 ///
-/// The prompt goes to its standard input, and its answer is what it prints as JSON lines. An agent may do what the run may
-/// do; it is never asked for more, and its own switch to allow everything is used only under [`AgentPermissions::Bypass`].
-/// What a repository holds configures nothing.
+/// The agent reads the prompt from its standard input and prints JSON lines. Its permissions are those of the run; the agent's
+/// own bypass switch is passed only under [`AgentPermissions::Bypass`]. Settings in a repository are ignored.
 #[derive(Debug)]
 pub struct AgentProvider {
     supervisor: Supervisor,
@@ -178,7 +179,7 @@ impl AgentProvider {
         Self { supervisor, config }
     }
 
-    fn given(&self, request: &RunRequest) -> Result<Given, ProviderError> {
+    fn child_input(&self, request: &RunRequest) -> Result<ChildInput, ProviderError> {
         let config = &self.config;
         let mounted =
             mount::mount(config.agent, request, config.bridge.as_deref()).map_err(|error| {
@@ -188,11 +189,12 @@ impl AgentProvider {
                     .error(ProviderErrorKind::Spawn, message)
                     .caused_by(error)
             })?;
+        // Options of the caller are passed only at the start: the commands that resume a session accept fewer flags.
         let mut more = config.program.args.clone();
         if request.resume.is_none() {
             more.extend(request.options.iter().cloned());
         }
-        let asked = Asked {
+        let invocation = Invocation {
             mounted: &mounted.args,
             permissions: config.permissions_of(request.permissions),
             model: config.model.as_deref(),
@@ -201,9 +203,9 @@ impl AgentProvider {
             request,
         };
         let args = match config.agent {
-            Agent::Claude => claude::args(&asked),
-            Agent::Codex => Ok(codex::args(&asked)),
-            Agent::Opencode => Ok(opencode::args(&asked)),
+            Agent::Claude => claude::args(&invocation),
+            Agent::Codex => Ok(codex::args(&invocation)),
+            Agent::Opencode => Ok(opencode::args(&invocation)),
         };
         let args = args.map_err(|error| {
             let message = "no session id could be drawn";
@@ -213,13 +215,13 @@ impl AgentProvider {
                 .caused_by(error)
         })?;
         let mut environment = match config.agent {
-            Agent::Opencode => opencode::environment(&asked),
+            Agent::Opencode => opencode::environment(&invocation),
             Agent::Claude | Agent::Codex => Vec::new(),
         };
         environment.extend(mounted.environment);
         let login = config.login_state();
         environment.extend(login.map(|(name, state)| (name.into(), state.into())));
-        Ok(Given {
+        Ok(ChildInput {
             args,
             environment,
             stdin: request.prompt.clone(),
@@ -237,14 +239,15 @@ impl Provider for AgentProvider {
         self.config.model.as_deref()
     }
 
-    fn permissions(&self, asked: Permissions) -> Permissions {
-        self.config.permissions_of(asked)
+    fn permissions(&self, requested: Permissions) -> Permissions {
+        self.config.permissions_of(requested)
     }
 
     fn enforced(&self, limits: &Limits) -> Limits {
         Limits {
             max_turns: None,
-            // `--max-budget-usd` holds from the start; `opencode` tells its price while it works, `codex` never does.
+            // `claude` enforces `--max-budget-usd` from the start. `opencode` prints its cost while it works, so its budget is
+            // reported with the first price. `codex` prints no cost, and a limit that nothing enforces is not shown.
             budget: limits.budget.filter(|_| self.config.agent == Agent::Claude),
             ..*limits
         }
@@ -267,13 +270,13 @@ impl Provider for AgentProvider {
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {
         let program = &self.config.program;
         program.resolve_outside(&[&request.worktree])?;
-        let given = self.given(&request)?;
+        let input = self.child_input(&request)?;
         let ignored = self.config.agent.settings().iter().copied();
-        // What is there is told, a dangling link too; nothing of it is read.
+        // A dangling link is reported too, hence `symlink_metadata`: an author who left one expects it to count.
         let ignored = ignored.filter(|path| request.worktree.join(path).symlink_metadata().is_ok());
         let ignored: Vec<&str> = ignored.collect();
         let budget = request.limits.budget;
-        let (child, argv) = program.start(&self.supervisor, &request, given).await?;
+        let (child, argv) = program.start(&self.supervisor, &request, input).await?;
         Ok(match self.config.agent {
             Agent::Claude => {
                 let run = ProgramRun::new(child, argv, claude::Claude::default());
@@ -291,27 +294,28 @@ impl Provider for AgentProvider {
     }
 }
 
-/// What the arguments of one run are made from.
-struct Asked<'r> {
+/// Inputs of one command line.
+struct Invocation<'r> {
     permissions: Permissions,
     model: Option<&'r str>,
     more: &'r [String],
-    /// Arguments that tell of the run's MCP servers.
+    /// Arguments that configure the run's MCP servers.
     mounted: &'r [String],
-    /// Support scripts that may be run.
+    /// Paths of the support scripts that the run may execute.
     scripts: Vec<String>,
     request: &'r RunRequest,
 }
 
-impl Asked<'_> {
-    /// Returns the name under which the agent lists the session: the run's handle.
+impl Invocation<'_> {
+    /// Returns the run's handle, under which the agent lists the session.
     fn title(&self) -> String {
         self.request.run_id.handle().to_string()
     }
 }
 
-/// Returns the support scripts of a run, as text.
+/// Returns the paths of a run's support scripts that are UTF-8.
 fn scripts(request: &RunRequest) -> Vec<String> {
+    // Each agent takes its permissions as text; a path that cannot be written there could not be allowed.
     let scripts = request.support_scripts().into_iter();
     scripts
         .filter_map(|path| path.into_os_string().into_string().ok())

@@ -1,4 +1,4 @@
-//! What is kept of all that a program tells, however much that is.
+//! Output of a program, kept within bounds.
 
 mod text;
 
@@ -9,38 +9,39 @@ use serde_json::Value;
 
 pub(crate) use self::text::BoundedText;
 
-/// The words in which a program says what it used: one object, or a list of them.
+/// The usage objects of a program as it printed them.
 #[derive(Debug, Default)]
 pub(crate) struct RawUsage {
-    told: Vec<Value>,
+    values: Vec<Value>,
     bytes: usize,
 }
 
-/// Counts are short; words that are longer than this are not kept.
+/// The most bytes of JSON that are kept; token counts are far shorter.
 const USAGE_BYTES: usize = 4_000;
 
 impl RawUsage {
-    pub(crate) fn of(words: Option<&Value>) -> Self {
+    pub(crate) fn of(value: Option<&Value>) -> Self {
         let mut raw = Self::default();
-        raw.push(words);
+        raw.push(value);
         raw
     }
 
-    pub(crate) fn push(&mut self, words: Option<&Value>) {
-        let Some(words) = words.filter(|_| self.bytes <= USAGE_BYTES) else {
+    pub(crate) fn push(&mut self, value: Option<&Value>) {
+        let Some(value) = value.filter(|_| self.bytes <= USAGE_BYTES) else {
             return;
         };
-        self.bytes += words.to_string().len();
+        self.bytes += value.to_string().len();
         if self.bytes > USAGE_BYTES {
-            self.told.clear();
+            // Half of the objects would read like all of them, so none is kept.
+            self.values.clear();
         } else {
-            self.told.push(words.clone());
+            self.values.push(value.clone());
         }
     }
 
-    /// Returns the words; null where there are none, or more than can be kept.
-    pub(crate) fn told(&self) -> Value {
-        match self.told.as_slice() {
+    /// Returns one object, or an array of several; null without an object or over [`USAGE_BYTES`].
+    pub(crate) fn to_json(&self) -> Value {
+        match self.values.as_slice() {
             [] => Value::Null,
             [one] => one.clone(),
             all => Value::Array(all.to_vec()),
@@ -48,7 +49,7 @@ impl RawUsage {
     }
 }
 
-/// The last lines of a program's complaints.
+/// The last lines of a program's standard error.
 #[derive(Debug, Default)]
 pub(crate) struct LastLines {
     lines: VecDeque<String>,
@@ -62,19 +63,19 @@ impl LastLines {
         if self.lines.len() == LAST_LINES {
             self.lines.pop_front();
         }
-        // No more than this of one line can be shown.
+        // `join` shows at most this much, so that a longer line would only take memory.
         let line = without_colours(line);
         self.lines.push_back(last_characters(&line).to_owned());
     }
 
-    /// Returns the last 500 characters of the last 20 lines; empty if there are none.
+    /// Returns the last 500 characters of the last 20 lines.
     pub(crate) fn join(&self) -> String {
         let text: Vec<&str> = self.lines.iter().map(String::as_str).collect();
         last_characters(text.join("\n").trim()).to_owned()
     }
 }
 
-/// Leaves out the escape sequences by which a program colours its words, as some do for no terminal, too.
+/// Removes colour escape sequences, which some programs print without a terminal as well.
 fn without_colours(line: &str) -> Cow<'_, str> {
     if !line.contains("\u{1b}[") {
         return Cow::Borrowed(line);

@@ -1,7 +1,7 @@
-//! Any executable as a provider.
+//! A provider that runs any executable.
 
-mod dialect;
 mod lines;
+mod parser;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,46 +14,46 @@ use daemon_provider::{
 use serde::Serialize;
 
 use crate::mcp_file;
-use crate::program::{Given, ProgramConfig};
+use crate::program::{ChildInput, ProgramConfig};
 use crate::run::ProgramRun;
-use dialect::CommandDialect;
+use parser::CommandParser;
 
 pub(crate) use lines::add;
 
-/// How a program is run.
+/// Configuration of a [`CommandProvider`].
 #[derive(Debug, Clone)]
 pub struct CommandConfig {
-    /// Its program.
+    /// The executable, its search path and its limits.
     pub program: ProgramConfig,
-    /// Its arguments when a session is resumed, in which `{session}` stands for the session; without them it takes no
-    /// follow-ups.
+    /// Arguments that resume a session, with `{session}` as its placeholder; with `None` runs accept no follow-ups.
     pub resume: Option<Vec<String>>,
-    /// What it reads.
+    /// Format of the program's standard input.
     pub input: InputFormat,
-    /// Whether it must tell its result.
+    /// Whether a `result` line is required for success.
     pub result: ResultRule,
 }
 
-/// What a program reads on its standard input.
+/// Format of a program's standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputFormat {
-    /// The prompt.
+    /// The bytes of the prompt.
     Prompt,
     /// A JSON object: `version` 1, `run_id`, `task`, `prompt`, `context`, `worktree`, `limits`.
     Json,
 }
 
-/// Whether a program must tell its result.
+/// Whether a program must print a `result` line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResultRule {
-    /// Without a `result` line, its text is the result.
+    /// Without a `result` line, the text that it printed is the result.
     Optional,
-    /// Without a `result` line, it failed.
+    /// Without a `result` line, the run failed.
     Required,
 }
 
 impl CommandConfig {
-    /// Runs this program as [`ProgramConfig::new`] says; it reads the prompt, and need not tell its result.
+    /// Makes the configuration of a program that reads the prompt and need not print a `result` line, with the defaults of
+    /// [`ProgramConfig::new`].
     pub fn new(name: impl Into<String>, program: impl Into<PathBuf>) -> Self {
         Self {
             program: ProgramConfig::new(name, program),
@@ -66,8 +66,8 @@ impl CommandConfig {
 
 /// A provider that runs one executable per run.
 ///
-/// Exit code 0 is a good end, 75 a failure that may be tried again, any other a final one. Lines of standard output that
-/// are JSON objects with a known `daemon` key are events; all others are text.
+/// Exit code 0 is success, 75 a retryable failure and any other code a final failure. Lines of standard output that are JSON
+/// objects with a known `daemon` key are events; all others are text.
 #[derive(Debug)]
 pub struct CommandProvider {
     supervisor: Supervisor,
@@ -96,7 +96,7 @@ impl CommandProvider {
             .collect())
     }
 
-    /// Tells the program where it reads of the run's MCP servers, if there are any.
+    /// Writes the file of the run's MCP servers, if there are any, and returns the variable that names it.
     fn servers(&self, request: &RunRequest) -> Result<Vec<(OsString, OsString)>, ProviderError> {
         if request.mcp.is_empty() {
             return Ok(Vec::new());
@@ -122,7 +122,7 @@ impl CommandProvider {
                         .error(ProviderErrorKind::Unsupported, message)
                         .caused_by(error)
                 })?;
-                let mut text = serde_json::to_vec(&Input::new(request, prompt))
+                let mut text = serde_json::to_vec(&JsonInput::new(request, prompt))
                     .expect("text and numbers are JSON");
                 text.push(b'\n');
                 Ok(text)
@@ -154,43 +154,43 @@ impl Provider for CommandProvider {
 
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {
         let program = &self.config.program;
-        // A program that is not there is what is wrong, whatever it would have been given.
+        // Resolved before the input is made: a missing program is the error to report even if its input is invalid too.
         program.resolve_outside(&[&request.worktree])?;
-        let given = Given {
+        let input = ChildInput {
             args: self.args(&request)?,
             environment: self.servers(&request)?,
             stdin: self.stdin(&request)?,
         };
         let budget = request.limits.budget;
-        let (child, argv) = program.start(&self.supervisor, &request, given).await?;
-        let dialect = CommandDialect::new(self.config.result, self.config.resume.is_some());
+        let (child, argv) = program.start(&self.supervisor, &request, input).await?;
+        let parser = CommandParser::new(self.config.result, self.config.resume.is_some());
         Ok(Box::new(
-            ProgramRun::new(child, argv, dialect).within(budget),
+            ProgramRun::new(child, argv, parser).within(budget),
         ))
     }
 }
 
-/// The JSON form of what a program reads.
+/// The input of a program that reads [`InputFormat::Json`].
 #[derive(Debug, Serialize)]
-struct Input<'r> {
+struct JsonInput<'r> {
     version: u32,
     run_id: String,
     task: &'r str,
     prompt: &'r str,
     context: Option<String>,
     worktree: String,
-    limits: InputLimits,
+    limits: JsonLimits,
 }
 
 #[derive(Debug, Serialize)]
-struct InputLimits {
+struct JsonLimits {
     timeout_s: f64,
     idle_timeout_s: Option<f64>,
     max_turns: Option<u32>,
     budget_usd: Option<f64>,
 }
 
-impl<'r> Input<'r> {
+impl<'r> JsonInput<'r> {
     fn new(request: &'r RunRequest, prompt: &'r str) -> Self {
         let path = |path: &PathBuf| path.to_string_lossy().into_owned();
         Self {
@@ -200,12 +200,12 @@ impl<'r> Input<'r> {
             prompt,
             context: request.context.as_ref().map(path),
             worktree: path(&request.worktree),
-            limits: InputLimits::new(&request.limits),
+            limits: JsonLimits::new(&request.limits),
         }
     }
 }
 
-impl InputLimits {
+impl JsonLimits {
     fn new(limits: &Limits) -> Self {
         Self {
             timeout_s: limits.wall.as_secs_f64(),

@@ -1,4 +1,4 @@
-//! Which files of its own installation a program of a run may read.
+//! Files of its installation that the program of a run may read.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -10,39 +10,39 @@ use std::path::{Path, PathBuf};
 use daemon_process::resolve_program;
 use serde_json::Value;
 
-/// A file in which a package says what it is.
+/// The manifest of a package.
 #[derive(Debug, Clone, Copy)]
 enum Manifest {
-    /// `package.json`, of a package of Node.
+    /// `package.json` of a Node.js package.
     Node,
-    /// `pyproject.toml`, of a project in Python.
+    /// `pyproject.toml` of a Python project.
     Python,
-    /// `pyvenv.cfg`, of a virtual environment of Python.
+    /// `pyvenv.cfg` of a Python virtual environment.
     Environment,
 }
 
 const PACKAGE: [Manifest; 3] = [Manifest::Node, Manifest::Python, Manifest::Environment];
-/// The same for an interpreter, which a project may hold without belonging to it.
+/// Manifests considered for an interpreter, which may be inside a project that it does not belong to.
 const INTERPRETER: [Manifest; 1] = [Manifest::Environment];
-/// More than a manifest has.
+/// The most bytes read of a manifest.
 const MOST_MANIFEST: u64 = 1 << 20;
 /// The directory in which npm and similar programs install packages.
 const SIBLINGS: &str = "node_modules";
-/// As much of a first line as the kernel reads.
+/// The most bytes that the kernel reads of a `#!` line.
 const MOST_LINE: u64 = 256;
-/// How many interpreters of interpreters the kernel follows.
+/// The most levels of interpreters that the kernel follows.
 const MOST_INTERPRETERS: usize = 4;
 
-/// A path that no run may read, and what it is.
+/// A path that no run may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guarded {
-    /// The path.
+    /// The absolute path of a file or directory.
     pub path: PathBuf,
-    /// What it is, such as "the host's home".
+    /// A description for error messages, such as "the host's home".
     pub what: String,
 }
 
-/// A directory that a run would be granted holds what no run may read.
+/// A directory that a run would be granted contains a guarded path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{directory}`, which its runs may read, holds {what} `{path}`: install it in a directory of its own",
@@ -54,11 +54,11 @@ pub(crate) struct GrantError {
     path: PathBuf,
 }
 
-/// Returns what a run may read of a program's installation: the program, the package it belongs to, and the same of its
-/// interpreters, which are looked up in `search`.
+/// Returns the files and directories that a run may read: the program, its package, and the same of its interpreters.
+/// Interpreters are searched in `search`.
 ///
 /// # Errors
-/// One of them holds something guarded.
+/// Fails if one of them contains a guarded path.
 pub(crate) fn grants(
     program: &Path,
     search: &OsStr,
@@ -71,7 +71,7 @@ pub(crate) fn grants(
         let Some(named) = interpreter(&file, search) else {
             break;
         };
-        // A virtual environment holds links to an interpreter that is installed elsewhere: both places are needed.
+        // A virtual environment links to an interpreter that is installed elsewhere: both places are needed.
         let Ok(resolved) = named.canonicalize() else {
             break;
         };
@@ -85,11 +85,12 @@ pub(crate) fn grants(
     Ok(acc)
 }
 
-/// Refuses paths that hold something guarded, and directories that are a user's home.
+/// Rejects paths that contain something guarded, and directories with a user's SSH keys.
 ///
 /// # Errors
-/// Names the first of them.
+/// Names the first such path.
 pub(crate) fn refuse(granted: &[PathBuf], guarded: &[Guarded]) -> Result<(), GrantError> {
+    // Rejected instead of left out of the grant: the program would fail later, and no message would say why.
     for directory in granted {
         let resolved = directory.canonicalize();
         let resolved = resolved.unwrap_or_else(|_| directory.clone());
@@ -115,16 +116,17 @@ pub(crate) fn refuse(granted: &[PathBuf], guarded: &[Guarded]) -> Result<(), Gra
     Ok(())
 }
 
-/// Returns the directory of the package that a file is installed with: the `node_modules` that holds it, else the
-/// nearest directory whose manifest it belongs to, else the directory of its version.
+/// Returns the directory that a file is installed in: the outermost `node_modules` above it, else the nearest package, else
+/// the directory of its version.
 fn installation(file: &Path, manifests: &[Manifest]) -> Option<PathBuf> {
     let above = || file.ancestors().skip(1);
     let siblings = above().filter(|path| path.file_name() == Some(OsStr::new(SIBLINGS)));
+    // The whole `node_modules`: packages import each other from it.
     if let Some(siblings) = siblings.last() {
         return Some(siblings.to_owned());
     }
     let is_package = |path: &&Path| {
-        // A directory that every user may write, such as `/tmp`, belongs to no package, whatever is put there.
+        // Any user could create a manifest in a world-writable directory such as `/tmp` and so have it granted.
         let is_own = |path: &Path| {
             path.metadata()
                 .is_ok_and(|meta| meta.permissions().mode() & 0o002 == 0)
@@ -144,22 +146,22 @@ impl Manifest {
         }
     }
 
-    /// Reports whether a directory has this manifest and a file below it belongs to its package. One that lies in a home, say,
-    /// makes no package of everything in it.
+    /// Reports whether a directory has this manifest and the file belongs to its package. Not every file below it does: a
+    /// `package.json` in a home directory does not make the whole home one package.
     fn holds(self, directory: &Path, file: &Path) -> bool {
         let manifest = directory.join(self.name());
-        let is_beside = || file.parent() == Some(directory);
-        let beside = |name| file.parent().is_some_and(|path| path.join(name).is_file());
+        let is_direct_child = || file.parent() == Some(directory);
+        let has_sibling = |name| file.parent().is_some_and(|path| path.join(name).is_file());
         manifest.is_file()
             && match self {
-                Self::Node => is_beside() || is_named(&manifest, directory, file),
-                Self::Python => is_beside() || beside("__init__.py"),
+                Self::Node => is_direct_child() || is_named(&manifest, directory, file),
+                Self::Python => is_direct_child() || has_sibling("__init__.py"),
                 Self::Environment => directory.join("bin/python").exists(),
             }
     }
 }
 
-/// Reports whether a `package.json` names a file as one of the programs of its package.
+/// Reports whether a `package.json` lists a file in `bin`.
 fn is_named(manifest: &Path, directory: &Path, file: &Path) -> bool {
     let Some(manifest) = File::open(manifest).ok().and_then(read_json) else {
         return false;
@@ -176,15 +178,15 @@ fn is_named(manifest: &Path, directory: &Path, file: &Path) -> bool {
     })
 }
 
-/// Reads JSON that is no longer than a manifest; `None` for anything else.
+/// Parses JSON of at most [`MOST_MANIFEST`] bytes; `None` for anything else.
 fn read_json(source: impl Read) -> Option<Value> {
     let mut bytes = Vec::new();
-    // `serde_json::from_reader` asks its source for one byte at a time, which is a system call each.
+    // `serde_json::from_reader` reads a file byte by byte, with one system call for each.
     source.take(MOST_MANIFEST).read_to_end(&mut bytes).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
 
-/// What version managers call the directory in which they keep versions, or kinds of programs with versions in each.
+/// Directories in which version managers keep versions, directly or below the name of a program.
 const MANAGED: [&str; 8] = [
     "Cellar",
     "candidates",
@@ -196,8 +198,8 @@ const MANAGED: [&str; 8] = [
     "versions",
 ];
 
-/// Returns the directory of a version that a version manager installed a program of: `<version>/bin/<program>`, or with one
-/// directory between, as in `node-versions/v22.1.0/installation/bin/node`.
+/// Returns the directory of the version that a version manager installed: `<version>/bin/<program>`, or with one directory
+/// between, as in `node-versions/v22.1.0/installation/bin/node`.
 fn version(file: &Path) -> Option<&Path> {
     let directory = file.parent().filter(|path| path.ends_with("bin"))?;
     let mut above = directory.ancestors().skip(1).take(2);
@@ -208,7 +210,7 @@ fn version(file: &Path) -> Option<&Path> {
     })
 }
 
-/// Reports whether the name of a directory is that of a version, such as `v22.1.0`, `21.0.1-tem` or `cpython-3.12.1-linux`.
+/// Reports whether a directory is named like a version: `v22.1.0`, `21.0.1-tem` or `cpython-3.12.1-linux`.
 fn names_version(directory: &Path) -> bool {
     let name = directory.file_name().and_then(OsStr::to_str);
     let name = name.unwrap_or_default();
@@ -222,7 +224,7 @@ fn names_version(directory: &Path) -> bool {
     parts.next().is_some_and(is_number) && parts.next().is_some_and(second)
 }
 
-/// Returns the interpreter that the first line of a file names, as it is named or found.
+/// Returns the interpreter of a file's `#!` line; a name after `env` is searched in `search`.
 fn interpreter(file: &Path, search: &OsStr) -> Option<PathBuf> {
     let mut bytes = Vec::new();
     let opened = File::open(file).ok()?;

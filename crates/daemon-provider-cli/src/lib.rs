@@ -29,20 +29,23 @@
 //! ```
 //!
 //! # What this crate does not do
-//! It does not judge what a program proposes, keep time limits or write folders: the reader of the events does. It passes no
-//! credential that it was not handed.
+//! It does not validate proposed outputs, enforce time limits or write run folders; the caller that reads the events does. It
+//! reads no credentials by itself and passes on only those in the request and the configuration.
 //!
 //! # Guarantees
-//! Arguments hold neither prompt nor secret. The program's environment is what the request and the contract name and, of an
-//! agent, what tells it its permissions and its login; nothing else. The program is looked up outside the worktree, and started as a supervised child: nothing it starts outlives its
-//! run. What it says is bounded, whatever it prints.
+//! Arguments contain neither the prompt nor a secret. The environment contains what the request and the contract define and,
+//! for an agent, its permissions and its login; it inherits nothing. The program is never taken from the worktree. It is a
+//! supervised child, and its processes do not outlive the run. Memory use does not grow with the output.
+//!
+//! # Features and minimum Rust version
+//! The crate has no features. It runs on Linux, and needs the Rust version of the workspace.
 
 mod agent;
 mod bounded;
 mod command;
-mod ending;
 mod grants;
 mod mcp_file;
+mod process_end;
 mod program;
 mod run;
 

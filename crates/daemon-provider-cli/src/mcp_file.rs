@@ -1,4 +1,4 @@
-//! The file that tells a program of a run's MCP servers, in the form that MCP clients read.
+//! The file that lists a run's MCP servers, in the format of MCP clients.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
@@ -9,7 +9,7 @@ use daemon_provider::RunRequest;
 use daemon_provider::inputs::McpServer;
 use serde_json::{Map, json};
 
-/// Writes the file into the run's private directory, and returns its path.
+/// Writes the file into the run's private directory and returns its path.
 pub(crate) fn write(request: &RunRequest) -> io::Result<PathBuf> {
     let servers = request.mcp.iter().map(|registration| {
         let server = match &registration.server {
@@ -27,6 +27,7 @@ pub(crate) fn write(request: &RunRequest) -> io::Result<PathBuf> {
         .private
         .as_deref()
         .ok_or_else(|| io::Error::other("the run has no private directory"))?;
+    // The modes are set at creation: the file holds secrets, and `chmod` afterwards would leave a moment to read them.
     match DirBuilder::new().mode(0o700).create(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}

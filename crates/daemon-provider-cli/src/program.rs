@@ -1,4 +1,4 @@
-//! Starting a program for a run.
+//! Starts the program of a run.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -10,40 +10,40 @@ use daemon_provider::{ProviderError, ProviderErrorKind, RunRequest};
 
 use crate::grants::{Guarded, grants};
 
-/// Where programs are looked up unless the configuration says otherwise.
+/// The default search path.
 const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// How a provider's program is run, whatever the provider makes of it.
+/// The executable of a provider and the conditions under which it runs.
 #[derive(Debug, Clone)]
 pub struct ProgramConfig {
-    /// The provider's name.
+    /// The name of the provider, as policies and run folders spell it.
     pub provider: String,
-    /// The program: an absolute path, or a name to look up in [`ProgramConfig::search`].
+    /// An absolute path, or a name to look up in [`ProgramConfig::search`].
     pub path: PathBuf,
-    /// Its arguments; they hold neither prompt nor secret.
+    /// Arguments of every run; they contain neither prompt nor secret.
     pub args: Vec<String>,
-    /// Where programs are looked up, in the form of `PATH`.
+    /// The search path, in the format of `PATH`.
     pub search: OsString,
-    /// Directories beside the worktree from which no program is taken, such as the watched repositories.
+    /// Directories, in addition to the worktree, from which no program is taken; the host sets the watched repositories.
     pub untrusted: Vec<PathBuf>,
-    /// What no run may read: a program is not started where what it needs of its installation holds some of it.
+    /// Paths that no run may read; a program whose installation contains one of them is not started.
     pub guarded: Vec<Guarded>,
-    /// How much it may take.
+    /// Limits on memory, processes, file sizes and disk use of one run.
     pub limits: ChildLimits,
-    /// What it may touch.
+    /// The sandbox of the program.
     pub enclosure: Enclosure,
 }
 
-/// What one run of a program receives beside the contract.
+/// Input of one run that depends on the provider.
 #[derive(Debug, Default)]
-pub(crate) struct Given {
+pub(crate) struct ChildInput {
     pub(crate) args: Vec<String>,
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) stdin: Vec<u8>,
 }
 
 impl ProgramConfig {
-    /// Runs this program without arguments, looked up in `/usr/local/bin:/usr/bin:/bin`, with default limits.
+    /// Makes the configuration of a program without arguments, looked up in `/usr/local/bin:/usr/bin:/bin`, with default limits.
     pub fn new(provider: impl Into<String>, path: impl Into<PathBuf>) -> Self {
         Self {
             provider: provider.into(),
@@ -60,7 +60,7 @@ impl ProgramConfig {
     /// Finds the program, as [`Provider::start`](daemon_provider::Provider::start) does.
     ///
     /// # Errors
-    /// There is none, it is not executable, or it lies where no program is taken from.
+    /// Fails if it does not exist, is not executable, or is inside [`ProgramConfig::untrusted`].
     pub fn resolve(&self) -> Result<PathBuf, ProviderError> {
         self.resolve_outside(&[])
     }
@@ -84,7 +84,7 @@ impl ProgramConfig {
         granted.map_err(|error| self.cannot_run().caused_by(error))
     }
 
-    /// Finds the program outside of the worktrees and of what is not trusted.
+    /// Finds the program outside of these worktrees and [`ProgramConfig::untrusted`].
     pub(crate) fn resolve_outside(&self, worktrees: &[&Path]) -> Result<PathBuf, ProviderError> {
         let untrusted = self.untrusted.iter().map(PathBuf::as_path);
         let forbidden: Vec<&Path> = untrusted.chain(worktrees.iter().copied()).collect();
@@ -92,22 +92,23 @@ impl ProgramConfig {
             .map_err(|error| self.cannot_run().caused_by(error))
     }
 
-    /// Starts the program, and returns it with its arguments.
+    /// Starts the program; returns the child and its argument vector.
     pub(crate) async fn start(
         &self,
         supervisor: &Supervisor,
         request: &RunRequest,
-        given: Given,
+        input: ChildInput,
     ) -> Result<(SupervisedChild, Vec<String>), ProviderError> {
         let program = self.resolve_outside(&[&request.worktree])?;
         let mut env = request.child_environment();
-        env.retain(|(name, _)| given.environment.iter().all(|(own, _)| own != name));
-        env.extend(given.environment);
+        // Removed first: `execve` accepts a name twice, and which of the two a program reads is up to its C library.
+        env.retain(|(name, _)| input.environment.iter().all(|(own, _)| own != name));
+        env.extend(input.environment);
         let launch = Launch {
-            args: given.args.into_iter().map(OsString::from).collect(),
+            args: input.args.into_iter().map(OsString::from).collect(),
             env,
             cwd: request.worktree.clone(),
-            stdin: given.stdin,
+            stdin: input.stdin,
             marker: request.run_id.to_string(),
             limits: self.limits,
             disk: request.own_directories(),
@@ -116,6 +117,7 @@ impl ProgramConfig {
         };
         let argv = argv(&launch);
         let supervisor = supervisor.clone();
+        // Spawning waits for the supervisor's thread and for the program's `exec`, which would block the runtime.
         let spawned = tokio::task::spawn_blocking(move || supervisor.spawn(launch)).await;
         let child = spawned
             .map_err(|error| {
@@ -140,8 +142,7 @@ impl ProgramConfig {
         self.error(ProviderErrorKind::Spawn, message)
     }
 
-    /// Returns what the program may touch: what any child of the run may, what it is installed with, and what was written for
-    /// it to read in private.
+    /// Returns the sandbox of the program: the paths of every child of the run, its installation, and the run's private directory.
     fn sandbox(&self, program: &Path, request: &RunRequest) -> Result<Sandbox, ProviderError> {
         if self.enclosure == Enclosure::Contained {
             return Ok(Sandbox::Contained);
@@ -150,7 +151,7 @@ impl ProgramConfig {
         let search = search.map_or(OsStr::new(SEARCH), OsString::as_os_str);
         let (mut readable, writable) = request.child_paths();
         readable.extend(self.granted(program, search)?);
-        // There only where something secret was written for the program to read.
+        // The directory exists only if a file with secrets was written for the program to read.
         readable.extend(request.private.clone().filter(|path| path.exists()));
         Ok(self.enclosure.around(readable, writable))
     }

@@ -1,4 +1,4 @@
-//! One run of a program, whatever language it speaks.
+//! One run of a program, with a parser for its output.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -15,35 +15,35 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use crate::bounded::LastLines;
-use crate::ending::{Ending, ExitCodes, Told, excess};
+use crate::process_end::{ExitCodes, ProcessEnd, ReportedEnd, excess};
 
-/// How long a program may stay after it told its result.
+/// How long a program may take to exit after its result.
 const GRACE: Duration = Duration::from_secs(20);
 
-/// What the lines of one kind of program mean.
-pub(crate) trait Dialect: Send {
-    /// Reads a whole line of standard output, and adds what it says to `told`.
-    fn read(&mut self, line: &str, told: &mut VecDeque<RunEvent>) -> Reading;
+/// Parser of the output of one kind of program.
+pub(crate) trait OutputParser: Send {
+    /// Parses a whole line of standard output and appends its events.
+    fn read(&mut self, line: &str, events: &mut VecDeque<RunEvent>) -> LineKind;
 
-    /// Returns whether a line that begins like this, and was cut, may have been an event.
+    /// Reports whether a truncated line with this beginning may have been an event.
     fn may_begin(&self, line: &str) -> bool;
 
-    /// Takes a line that is text.
+    /// Records a line of text.
     fn text_line(&mut self, _line: &str) {}
 
-    /// Returns the session by which the run can be continued.
+    /// Returns the session with which the run can be resumed.
     fn session(&self) -> Option<SessionId>;
 
-    /// Returns what was told of the end.
-    fn told(&self) -> Told;
+    /// Returns the end that the output reported so far.
+    fn reported_end(&self) -> ReportedEnd;
 
-    /// Returns what its exit codes say.
+    /// Returns the meaning of the program's exit codes.
     fn codes(&self) -> ExitCodes;
 
-    /// Returns what was used, by what was told, and the words in which it was told.
+    /// Returns the reported usage, parsed and as it was printed.
     fn usage(&self) -> Option<(Usage, Value)>;
 
-    /// Returns what the work has cost so far, where its lines tell that while it goes on.
+    /// Returns the cost so far, for programs that print it while they work.
     fn cost(&self) -> Option<MicroUsd> {
         None
     }
@@ -52,65 +52,65 @@ pub(crate) trait Dialect: Send {
     fn text(&self) -> String;
 }
 
-/// What a line was.
+/// The kind of a line of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reading {
-    /// Text.
+pub(crate) enum LineKind {
+    /// Text that the parser does not recognise.
     Text,
-    /// An event.
+    /// An event that says nothing about the progress of the work.
     Event,
-    /// The event that ends the work: the program has nothing to do but to leave.
+    /// The event that ends the work: the program only has to exit.
     End,
-    /// An event of work that goes on, whatever was said before.
+    /// An event of work in progress, also after an earlier [`LineKind::End`].
     Work,
 }
 
 pub(crate) struct ProgramRun<D> {
     child: SupervisedChild,
-    dialect: D,
+    parser: D,
     pending: VecDeque<RunEvent>,
     has_ended: bool,
-    complaints: LastLines,
-    /// Whether it told anything that its lines have a meaning for.
-    has_told: bool,
-    /// Whether a line that was cut may have told the end, and none told it since.
+    stderr: LastLines,
+    /// Whether any line was an event.
+    has_events: bool,
+    /// Whether a truncated line may have been the end, with no end reported after it.
     lost_event: bool,
-    leaving: Leaving,
+    grace: ExitGrace,
     limit: Option<LimitReached>,
     budget: Budget,
     cancelled: Option<StopReason>,
 }
 
-/// What a program may cost, and what is known of that.
+/// The budget of a run and its state.
 #[derive(Debug)]
 enum Budget {
-    /// Nobody gave it one.
+    /// The run has no budget.
     Unlimited,
-    /// This much; its lines have told no price.
+    /// A budget; no line has reported a cost yet.
     Unpriced(MicroUsd),
-    /// This much, and its lines tell what it costs.
+    /// A budget that is enforced, because lines report the cost.
     Priced(MicroUsd),
-    /// It said that it cost more; whoever reads the events learns so first, and the next call stops it.
+    /// The cost exceeds the budget. The event is returned first; the next call stops the program.
     Exceeded(String),
-    /// It is being stopped for that.
+    /// The program is being stopped for its cost.
     Stopped(String),
 }
 
-/// What becomes of a program after its result.
+/// The time that a program has to exit after its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Leaving {
-    /// It has told none.
-    No,
-    /// It has until then to leave by itself.
+enum ExitGrace {
+    /// The program has reported no result.
+    NotStarted,
+    /// The deadline to exit by itself.
     Until(Instant),
-    /// It has not left; whoever reads the events knows, and the next call stops it.
-    Late,
-    /// It is being stopped for that.
+    /// The deadline has passed. The event is returned first; the next call stops the program.
+    Expired,
+    /// The program is being stopped.
     Stopped,
 }
 
-impl<D: Dialect> ProgramRun<D> {
-    pub(crate) fn new(child: SupervisedChild, argv: Vec<String>, dialect: D) -> Self {
+impl<D: OutputParser> ProgramRun<D> {
+    pub(crate) fn new(child: SupervisedChild, argv: Vec<String>, parser: D) -> Self {
         let ProcessId { pid, start } = child.id();
         let identity = ChildProcess {
             pid,
@@ -119,35 +119,35 @@ impl<D: Dialect> ProgramRun<D> {
         };
         Self {
             child,
-            dialect,
+            parser,
             pending: VecDeque::from([RunEvent::Spawned {
                 child: identity,
                 argv,
             }]),
             has_ended: false,
-            complaints: LastLines::default(),
-            has_told: false,
+            stderr: LastLines::default(),
+            has_events: false,
             lost_event: false,
-            leaving: Leaving::No,
+            grace: ExitGrace::NotStarted,
             limit: None,
             budget: Budget::Unlimited,
             cancelled: None,
         }
     }
 
-    /// Stops the program where its lines tell that it costs more than this.
+    /// Sets a budget; the program is stopped when its output reports a higher cost.
     pub(crate) fn within(mut self, budget: Option<MicroUsd>) -> Self {
         self.budget = budget.map_or(Budget::Unlimited, Budget::Unpriced);
         self
     }
 
-    /// Tells first what the run does not use of its repository.
+    /// Reports settings of the repository that the run ignores, before any other event.
     pub(crate) fn ignoring(mut self, settings: impl IntoIterator<Item = &'static str>) -> Self {
-        let told = settings.into_iter().map(|path| RunEvent::Denied {
+        let events = settings.into_iter().map(|path| RunEvent::Denied {
             name: "repository settings".to_owned(),
             detail: format!("`{path}` is not used: a repository configures no agent here"),
         });
-        self.pending.extend(told);
+        self.pending.extend(events);
         self
     }
 
@@ -161,12 +161,12 @@ impl<D: Dialect> ProgramRun<D> {
                 stream: OutputPipe::Stderr,
                 line,
             } => {
-                self.complaints.push(&line.text);
-                self.tell_line(OutputStream::Stderr, line);
+                self.stderr.push(&line.text);
+                self.push_line(OutputStream::Stderr, line);
             }
-            // Its result stands, whatever it takes on its way out.
+            // The work is done and paid for, so exceeding a limit while exiting does not change the result.
             ChildEvent::LimitReached(limit) if self.has_outcome() => {
-                self.leaving = Leaving::Stopped;
+                self.grace = ExitGrace::Stopped;
                 self.pending.push_back(RunEvent::Stopping {
                     why: StopReason::Grace,
                     detail: Some(excess(limit).to_owned()),
@@ -180,43 +180,44 @@ impl<D: Dialect> ProgramRun<D> {
                 });
             }
             ChildEvent::Exited { status, leaked, .. } => self.end(status, &leaked),
-            // What a later supervisor may tell is not for this provider.
+            // `ChildEvent` is non-exhaustive; events that this crate does not know cannot concern its runs.
             _ => {}
         }
     }
 
     fn take_stdout(&mut self, line: ChildLine) {
         if line.dropped > 0 {
-            self.lost_event |= self.dialect.may_begin(&line.text);
+            self.lost_event |= self.parser.may_begin(&line.text);
             return self.take_text(line);
         }
-        let reading = self.dialect.read(&line.json(), &mut self.pending);
-        self.has_told |= reading != Reading::Text;
-        match reading {
-            Reading::Text => self.take_text(line),
-            Reading::Event => {}
-            Reading::End => {
-                // Whatever was lost before it, this says how the work ended.
+        let kind = self.parser.read(&line.json(), &mut self.pending);
+        self.has_events |= kind != LineKind::Text;
+        match kind {
+            LineKind::Text => self.take_text(line),
+            LineKind::Event => {}
+            LineKind::End => {
+                // A lost line matters only while the end is unknown.
                 self.lost_event = false;
-                if self.leaving == Leaving::No {
-                    self.leaving = Leaving::Until(Instant::now() + GRACE);
+                if self.grace == ExitGrace::NotStarted {
+                    self.grace = ExitGrace::Until(Instant::now() + GRACE);
                 }
             }
-            Reading::Work => {
-                if matches!(self.leaving, Leaving::Until(_)) {
-                    self.leaving = Leaving::No;
+            // A program that works on after a result is under the run's own deadline again.
+            LineKind::Work => {
+                if matches!(self.grace, ExitGrace::Until(_)) {
+                    self.grace = ExitGrace::NotStarted;
                 }
             }
         }
-        self.keep_budget();
+        self.check_budget();
     }
 
-    /// Compares what the program says it cost with what it may cost.
-    fn keep_budget(&mut self) {
+    /// Compares the reported cost with the budget.
+    fn check_budget(&mut self) {
         let (Budget::Unpriced(budget) | Budget::Priced(budget)) = self.budget else {
             return;
         };
-        let Some(cost) = self.dialect.cost().filter(|cost| cost.0 > 0) else {
+        let Some(cost) = self.parser.cost().filter(|cost| cost.0 > 0) else {
             return;
         };
         if matches!(self.budget, Budget::Unpriced(_)) {
@@ -234,11 +235,11 @@ impl<D: Dialect> ProgramRun<D> {
     }
 
     fn take_text(&mut self, line: ChildLine) {
-        self.dialect.text_line(&line.text);
-        self.tell_line(OutputStream::Stdout, line);
+        self.parser.text_line(&line.text);
+        self.push_line(OutputStream::Stdout, line);
     }
 
-    fn tell_line(&mut self, stream: OutputStream, line: ChildLine) {
+    fn push_line(&mut self, stream: OutputStream, line: ChildLine) {
         let dropped = line.dropped;
         self.pending.push_back(RunEvent::Output {
             stream,
@@ -266,7 +267,7 @@ impl<D: Dialect> ProgramRun<D> {
                 detail,
             });
         }
-        let outcome = Ending {
+        let outcome = ProcessEnd {
             status,
             cancelled: self.cancelled,
             limit: self.limit,
@@ -274,23 +275,23 @@ impl<D: Dialect> ProgramRun<D> {
                 Budget::Exceeded(message) | Budget::Stopped(message) => Some(message.clone()),
                 Budget::Unlimited | Budget::Unpriced(_) | Budget::Priced(_) => None,
             },
-            overstayed: self.leaving == Leaving::Stopped,
-            told: self.dialect.told(),
-            codes: self.dialect.codes(),
-            has_told: self.has_told,
+            grace_expired: self.grace == ExitGrace::Stopped,
+            end: self.parser.reported_end(),
+            codes: self.parser.codes(),
+            has_events: self.has_events,
             lost_event: self.lost_event,
-            complaints: self.complaints.join(),
+            stderr: self.stderr.join(),
         }
         .outcome();
-        // Held until here: only a run that ended well counts what its program says it used.
-        let usage = self.dialect.usage().filter(|_| outcome == Outcome::Done);
-        let told = usage.map(|(usage, raw)| RunEvent::Usage { usage, raw });
-        self.pending.extend(told);
-        let text = self.dialect.text();
+        // Reported only at the end: the usage that a failed program claims is not counted.
+        let usage = self.parser.usage().filter(|_| outcome == Outcome::Done);
+        let events = usage.map(|(usage, raw)| RunEvent::Usage { usage, raw });
+        self.pending.extend(events);
+        let text = self.parser.text();
         self.pending.push_back(RunEvent::terminal(outcome, text));
     }
 
-    /// Applies a cancel that came after the end was worked out, but before it was told.
+    /// Applies a cancellation that arrived after the outcome was determined and before it was returned.
     fn settle(&self, event: RunEvent) -> Option<RunEvent> {
         match (event, self.cancelled) {
             (RunEvent::Terminal { text, .. }, Some(reason)) => {
@@ -301,31 +302,33 @@ impl<D: Dialect> ProgramRun<D> {
         }
     }
 
-    /// Waits for something to happen to the process.
+    /// Waits for the next event of the process or for the deadline to exit.
     async fn wait(&mut self) {
+        // Stopped only in the call after the event: its reader stores the reason before the signal is sent.
         if let Budget::Exceeded(message) = &mut self.budget {
             self.budget = Budget::Stopped(std::mem::take(message));
             self.child.stop();
         }
-        let deadline = match self.leaving {
-            Leaving::Until(deadline) => Some(deadline),
-            Leaving::Late => {
-                self.leaving = Leaving::Stopped;
+        let deadline = match self.grace {
+            ExitGrace::Until(deadline) => Some(deadline),
+            ExitGrace::Expired => {
+                self.grace = ExitGrace::Stopped;
                 self.child.stop();
                 None
             }
-            Leaving::No | Leaving::Stopped => None,
+            ExitGrace::NotStarted | ExitGrace::Stopped => None,
         };
-        // An absent deadline is never waited for.
+        // `select!` needs a future in every branch; without a deadline the branch is disabled.
         let timer = sleep_until(deadline.unwrap_or_else(Instant::now));
         tokio::select! {
+            // An exit that is already there has precedence over the deadline.
             biased;
             event = self.child.next() => match event {
                 Some(event) => self.take(event),
                 None => self.has_ended = true,
             },
             () = timer, if deadline.is_some() => {
-                self.leaving = Leaving::Late;
+                self.grace = ExitGrace::Expired;
                 if self.cancelled.is_none() {
                     self.pending.push_back(RunEvent::Stopping {
                         why: StopReason::Grace,
@@ -338,7 +341,7 @@ impl<D: Dialect> ProgramRun<D> {
 }
 
 #[async_trait]
-impl<D: Dialect> Run for ProgramRun<D> {
+impl<D: OutputParser> Run for ProgramRun<D> {
     async fn next(&mut self) -> Result<Option<RunEvent>, ProviderError> {
         while !self.has_ended {
             match self.pending.pop_front() {
@@ -355,19 +358,20 @@ impl<D: Dialect> Run for ProgramRun<D> {
     }
 
     fn has_outcome(&self) -> bool {
-        self.leaving != Leaving::No
+        self.grace != ExitGrace::NotStarted
     }
 
     fn would_take(&self) -> Asked {
-        self.dialect
+        self.parser
             .session()
             .map_or(Asked::Unsupported, Asked::Resume)
     }
 
     async fn cancel(&mut self, why: StopReason) -> Result<(), ProviderError> {
         if !self.has_ended {
+            // Only a reclaim changes the end of a run that has reported its result: repeating it would be paid twice.
             if self.has_outcome() && why != StopReason::Reclaim {
-                self.leaving = Leaving::Stopped;
+                self.grace = ExitGrace::Stopped;
             } else {
                 self.cancelled.get_or_insert(why);
             }

@@ -1,8 +1,11 @@
-//! Arguments that would change what an agent may do behind the host's back.
+//! Arguments of an operator that would change an agent's permissions.
+//!
+//! One key of the configuration switches an agent's checks off, and `doctor`, `check` and the roster show it. A switch among
+//! the arguments would have the same effect without being shown.
 
 use super::Agent;
 
-/// Flags that replace the permissions of the run, or let a file do so.
+/// Flags that replace the permissions of the run, directly or through a settings file.
 const CLAUDE: &[&str] = &[
     "--dangerously-skip-permissions",
     "--allow-dangerously-skip-permissions",
@@ -26,7 +29,7 @@ const CODEX: &[&str] = &[
     "-p",
 ];
 const OPENCODE: &[&str] = &["--auto", "--dangerously-skip-permissions", "--yolo"];
-/// Flags of codex that take a key of its configuration, and the beginnings of keys that do the same.
+/// Flags of `codex` that set a configuration key, and the prefixes of keys that change permissions.
 const CONFIGURE: [&str; 2] = ["--config", "-c"];
 const KEYS: [&str; 8] = [
     "approval",
@@ -39,7 +42,7 @@ const KEYS: [&str; 8] = [
     "trust",
 ];
 
-/// Returns the first of these arguments by which an agent would get other permissions than those of its runs.
+/// Returns the first argument that would change the permissions of an agent's runs.
 pub(super) fn find(agent: Agent, args: &[String]) -> Option<&str> {
     let flags = match agent {
         Agent::Claude => CLAUDE,
@@ -54,10 +57,11 @@ pub(super) fn find(agent: Agent, args: &[String]) -> Option<&str> {
     })
 }
 
-/// Reports whether an argument is a flag, alone or with its value in the same word.
+/// Reports whether an argument is this flag, with or without a value attached.
 fn is_flag(flag: &str, arg: &str) -> bool {
     match arg.strip_prefix(flag) {
         None => false,
+        // A short flag takes its value without a separator (`-sdanger-full-access`); a long one only behind `=`.
         Some(rest) => rest.is_empty() || rest.starts_with('=') || !flag.starts_with("--"),
     }
 }

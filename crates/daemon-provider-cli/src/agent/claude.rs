@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 
 use super::mount::names;
 use super::values::{
-    count, failure, first_session, joined, may_be_object, object, price, say, text,
+    count, failure, first_session, joined, may_be_object, object, price, push_output, text,
 };
-use super::{Asked, Help};
+use super::{Help, Invocation};
 use crate::bounded::RawUsage;
-use crate::ending::{ExitCodes, Told};
-use crate::run::{Dialect, Reading};
+use crate::process_end::{ExitCodes, ReportedEnd};
+use crate::run::{LineKind, OutputParser};
 
-/// Every flag that is used.
+/// All flags that this module passes.
 pub(super) const FLAGS: [&str; 16] = [
     "--print",
     "--output-format",
@@ -35,13 +35,13 @@ pub(super) const FLAGS: [&str; 16] = [
     "--model",
 ];
 
-/// Where they are listed.
+/// The help command that lists them.
 pub(super) const HELPS: [Help; 1] = [Help {
     arguments: &["--help"],
     flags: &FLAGS,
 }];
 
-/// What a caller may not add beside those: what touches permissions, the sandbox, configuration, the session or directories.
+/// Further flags that a caller may not add: those about permissions, the sandbox, configuration, the session or directories.
 const WIDER: [&str; 27] = [
     "--allowed-tools",
     "--disallowedTools",
@@ -72,61 +72,68 @@ const WIDER: [&str; 27] = [
     "--debug-file",
 ];
 
-/// Every flag that a caller may not add; the last is the model, which a caller may choose where the host names none.
+/// All flags that a caller may not add. `--model` is last, because a caller may set it if the host does not.
 pub(super) const RESERVED: [&str; FLAGS.len() + WIDER.len()] = joined(&WIDER, &FLAGS);
 
-/// More open uses of tools are not told apart.
+/// The most open tool calls whose names are remembered.
 const MOST_TOOLS: usize = 1000;
 
 /// Returns the arguments of one run.
 ///
 /// # Errors
-/// The system gives no randomness for the session's id.
-pub(super) fn args(asked: &Asked<'_>) -> io::Result<Vec<String>> {
+/// Fails if the system has no random bytes for the session id.
+pub(super) fn args(invocation: &Invocation<'_>) -> io::Result<Vec<String>> {
     let mut args = Vec::new();
-    if let Some(session) = &asked.request.resume {
+    if let Some(session) = &invocation.request.resume {
         args.extend(["--resume".to_owned(), session.to_string()]);
     }
     args.extend(["--print", "--output-format", "stream-json", "--verbose"].map(str::to_owned));
-    if asked.request.resume.is_none() {
+    if invocation.request.resume.is_none() {
         args.extend([
             "--name".to_owned(),
-            asked.title(),
+            invocation.title(),
             "--session-id".to_owned(),
         ]);
         args.push(session_id()?);
     }
+    // Settings and MCP servers of a repository must not configure the agent: nothing in a repository may widen a run.
     args.extend(["--setting-sources", "user", "--strict-mcp-config"].map(str::to_owned));
-    args.extend(asked.mounted.iter().cloned());
-    if let Some(budget) = asked.request.limits.budget {
+    args.extend(invocation.mounted.iter().cloned());
+    if let Some(budget) = invocation.request.limits.budget {
         let usd = budget.to_string();
         let usd = usd.strip_suffix(" USD").unwrap_or(&usd);
         args.extend(["--max-budget-usd".to_owned(), usd.to_owned()]);
     }
-    if let Some(model) = asked.model {
+    if let Some(model) = invocation.model {
         args.extend(["--model".to_owned(), model.to_owned()]);
     }
-    args.extend(permissions(asked));
-    args.extend(asked.more.iter().cloned());
+    args.extend(permissions(invocation));
+    args.extend(invocation.more.iter().cloned());
     Ok(args)
 }
 
-fn permissions(asked: &Asked<'_>) -> Vec<String> {
-    if asked.permissions == Permissions::Bypass {
+fn permissions(invocation: &Invocation<'_>) -> Vec<String> {
+    if invocation.permissions == Permissions::Bypass {
         return vec!["--dangerously-skip-permissions".to_owned()];
     }
     let mut tools = vec!["Read", "Glob", "Grep"];
     let mut scripts = Vec::new();
-    if asked.permissions >= Permissions::Propose {
+    if invocation.permissions >= Permissions::Propose {
         tools.extend(["Edit", "Write"]);
-        scripts.extend(asked.scripts.iter().map(|path| format!("Bash({path}:*)")));
+        scripts.extend(
+            invocation
+                .scripts
+                .iter()
+                .map(|path| format!("Bash({path}:*)")),
+        );
     }
     let mut allowed: Vec<String> = tools.iter().map(|tool| (*tool).to_owned()).collect();
+    // `Bash` is offered only with rules for the scripts: in the list of allowed tools it would allow every command.
     if !scripts.is_empty() {
         tools.push("Bash");
     }
     allowed.extend(scripts);
-    allowed.extend(names(asked.request).map(|name| format!("mcp__{name}")));
+    allowed.extend(names(invocation.request).map(|name| format!("mcp__{name}")));
     let mut args = vec![
         "--permission-mode".to_owned(),
         "dontAsk".to_owned(),
@@ -135,7 +142,7 @@ fn permissions(asked: &Asked<'_>) -> Vec<String> {
         "--allowedTools".to_owned(),
         allowed.join(","),
     ];
-    if let Some(context) = &asked.request.context {
+    if let Some(context) = &invocation.request.context {
         args.extend([
             "--add-dir".to_owned(),
             context.to_string_lossy().into_owned(),
@@ -155,13 +162,13 @@ fn session_id() -> io::Result<String> {
     Ok(parts.join("-"))
 }
 
-/// What `claude` prints.
+/// Parser of the output of `claude`.
 #[derive(Debug, Default)]
 pub(super) struct Claude {
     session: Option<SessionId>,
     tools: HashMap<String, String>,
     result: Option<ResultLine>,
-    /// Whether it worked on after its last result.
+    /// Whether an assistant message followed the last result.
     has_worked: bool,
 }
 
@@ -174,19 +181,20 @@ struct ResultLine {
 }
 
 impl Claude {
-    fn assistant(&mut self, line: &Map<String, Value>, told: &mut VecDeque<RunEvent>) {
+    fn assistant(&mut self, line: &Map<String, Value>, events: &mut VecDeque<RunEvent>) {
         self.has_worked = true;
         for part in contents(line) {
             match part.get("type").and_then(Value::as_str) {
-                Some("text") => say(text(part, "text").unwrap_or_default(), told),
+                Some("text") => push_output(text(part, "text").unwrap_or_default(), events),
                 Some("tool_use") => {
                     let (Some(id), Some(name)) = (text(part, "id"), text(part, "name")) else {
                         continue;
                     };
+                    // Bounded, since a program may print starts without end; a call over the bound ends as `unknown`.
                     if self.tools.len() < MOST_TOOLS {
                         self.tools.insert(id.to_owned(), name.to_owned());
                     }
-                    told.push_back(RunEvent::ToolStart {
+                    events.push_back(RunEvent::ToolStart {
                         id: id.to_owned(),
                         name: name.to_owned(),
                         args: part.get("input").unwrap_or(&Value::Null).to_string(),
@@ -197,13 +205,13 @@ impl Claude {
         }
     }
 
-    fn user(&mut self, line: &Map<String, Value>, told: &mut VecDeque<RunEvent>) {
+    fn user(&mut self, line: &Map<String, Value>, events: &mut VecDeque<RunEvent>) {
         let results = contents(line).filter(|part| text(part, "type") == Some("tool_result"));
         for part in results {
             let id = text(part, "tool_use_id").unwrap_or_default();
             let name = self.tools.remove(id);
             let is_error = part.get("is_error").and_then(Value::as_bool);
-            told.push_back(RunEvent::ToolEnd {
+            events.push_back(RunEvent::ToolEnd {
                 id: id.to_owned(),
                 name: name.unwrap_or_else(|| "unknown".to_owned()),
                 status: if is_error == Some(true) {
@@ -215,7 +223,7 @@ impl Claude {
         }
     }
 
-    fn result(&mut self, line: Map<String, Value>, told: &mut VecDeque<RunEvent>) {
+    fn result(&mut self, line: Map<String, Value>, events: &mut VecDeque<RunEvent>) {
         for denial in line
             .get("permission_denials")
             .and_then(Value::as_array)
@@ -223,7 +231,7 @@ impl Claude {
             .flatten()
             .filter_map(Value::as_object)
         {
-            told.push_back(RunEvent::Denied {
+            events.push_back(RunEvent::Denied {
                 name: text(denial, "tool_name").unwrap_or("unknown").to_owned(),
                 detail: denial
                     .get("tool_input")
@@ -236,7 +244,7 @@ impl Claude {
             .result
             .as_ref()
             .is_some_and(|last| last.failure.is_none());
-        // An error behind a success, with no work between, is about the way out.
+        // An error after a success, without work in between, concerns the shutdown and not the result.
         if !(failed.is_some() && has_succeeded && !self.has_worked) {
             let price = price(line.get("total_cost_usd"));
             let said = text(&line, "result").unwrap_or_default().to_owned();
@@ -248,6 +256,7 @@ impl Claude {
                     input: count(&line, "/usage/input_tokens"),
                     output: count(&line, "/usage/output_tokens"),
                     thinking: 0,
+                    // The service counts tokens read from the cache and written to it apart; `input` holds neither.
                     cached: count(&line, "/usage/cache_read_input_tokens")
                         .saturating_add(count(&line, "/usage/cache_creation_input_tokens")),
                     cost: price,
@@ -259,9 +268,10 @@ impl Claude {
     }
 }
 
-/// Returns why a result is a failure, if it is one.
+/// Returns the failure that a result line reports, or `None` for a success.
 fn failure_of(line: &Map<String, Value>) -> Option<Failure> {
     let subtype = text(line, "subtype").unwrap_or_default();
+    // `claude` reports an API error with `subtype` "success" and `is_error` true, and a limit the other way round.
     let is_error = line.get("is_error").and_then(Value::as_bool) == Some(true);
     if !is_error && !subtype.starts_with("error") {
         return None;
@@ -294,37 +304,37 @@ fn contents(line: &Map<String, Value>) -> impl Iterator<Item = &Map<String, Valu
     contents.into_iter().flatten().filter_map(Value::as_object)
 }
 
-impl Dialect for Claude {
-    fn read(&mut self, line: &str, told: &mut VecDeque<RunEvent>) -> Reading {
+impl OutputParser for Claude {
+    fn read(&mut self, line: &str, events: &mut VecDeque<RunEvent>) -> LineKind {
         let Some(object) = object(line) else {
-            return Reading::Text;
+            return LineKind::Text;
         };
-        // What an agent's own helper says is not what it says itself.
+        // Lines of a subagent have a parent: its messages and results are not those of the run.
         if object
             .get("parent_tool_use_id")
             .is_some_and(|parent| !parent.is_null())
         {
-            return Reading::Text;
+            return LineKind::Text;
         }
         let kind = text(&object, "type").map(str::to_owned);
         match (kind.as_deref(), text(&object, "subtype")) {
             (Some("system"), Some("init")) => {
-                first_session(&mut self.session, text(&object, "session_id"), told);
-                Reading::Event
+                first_session(&mut self.session, text(&object, "session_id"), events);
+                LineKind::Event
             }
             (Some("assistant"), _) => {
-                self.assistant(&object, told);
-                Reading::Work
+                self.assistant(&object, events);
+                LineKind::Work
             }
             (Some("user"), _) => {
-                self.user(&object, told);
-                Reading::Event
+                self.user(&object, events);
+                LineKind::Event
             }
             (Some("result"), _) => {
-                self.result(object, told);
-                Reading::End
+                self.result(object, events);
+                LineKind::End
             }
-            _ => Reading::Text,
+            _ => LineKind::Text,
         }
     }
 
@@ -336,14 +346,14 @@ impl Dialect for Claude {
         self.session.clone()
     }
 
-    fn told(&self) -> Told {
+    fn reported_end(&self) -> ReportedEnd {
         match &self.result {
-            Some(ResultLine { failure: None, .. }) => Told::Success,
+            Some(ResultLine { failure: None, .. }) => ReportedEnd::Success,
             Some(ResultLine {
                 failure: Some(failure),
                 ..
-            }) => Told::Failure(failure.clone()),
-            None => Told::Unexplained(Failure::new(
+            }) => ReportedEnd::Failure(failure.clone()),
+            None => ReportedEnd::Unexplained(Failure::new(
                 FailureKind::Protocol,
                 "claude ended without a result",
             )),
@@ -356,7 +366,7 @@ impl Dialect for Claude {
 
     fn usage(&self) -> Option<(Usage, Value)> {
         let result = self.result.as_ref()?;
-        Some((result.usage, result.raw_usage.told()))
+        Some((result.usage, result.raw_usage.to_json()))
     }
 
     fn text(&self) -> String {

@@ -6,14 +6,14 @@ use daemon_provider::{Failure, FailureKind, Permissions, RunEvent, SessionId, To
 use serde_json::{Map, Value};
 
 use super::values::{
-    count, failure, first_session, joined, may_be_object, object, say, text, text_at,
+    count, failure, first_session, joined, may_be_object, object, push_output, text, text_at,
 };
-use super::{Asked, Help};
+use super::{Help, Invocation};
 use crate::bounded::{BoundedText, RawUsage};
-use crate::ending::{ExitCodes, Told};
-use crate::run::{Dialect, Reading};
+use crate::process_end::{ExitCodes, ReportedEnd};
+use crate::run::{LineKind, OutputParser};
 
-/// Every flag that is used.
+/// All flags that this module passes.
 pub(super) const FLAGS: [&str; 8] = [
     "--json",
     "--color",
@@ -25,7 +25,7 @@ pub(super) const FLAGS: [&str; 8] = [
     "--model",
 ];
 
-/// Where they are listed; a resumed run knows fewer.
+/// The help commands that list them; `exec resume` accepts fewer.
 pub(super) const HELPS: [Help; 2] = [
     Help {
         arguments: &["exec", "--help"],
@@ -44,7 +44,7 @@ pub(super) const HELPS: [Help; 2] = [
     },
 ];
 
-/// What a caller may not add beside those: what touches permissions, the sandbox, configuration, the session or directories.
+/// Further flags that a caller may not add: those about permissions, the sandbox, configuration, the session or directories.
 const WIDER: [&str; 19] = [
     "--dangerously-bypass-hook-trust",
     "--approve-for-me",
@@ -67,16 +67,16 @@ const WIDER: [&str; 19] = [
     "--output-last-message",
 ];
 
-/// Every flag that a caller may not add; the last is the model, which a caller may choose where the host names none.
+/// All flags that a caller may not add. `--model` is last, because a caller may set it if the host does not.
 pub(super) const RESERVED: [&str; FLAGS.len() + WIDER.len()] = joined(&WIDER, &FLAGS);
 
-/// More open uses of tools are not told apart.
+/// The most open tool calls whose ids are remembered.
 const MOST_TOOLS: usize = 1000;
 
-/// Returns the arguments of one run; the last makes it read the prompt from its standard input.
-pub(super) fn args(asked: &Asked<'_>) -> Vec<String> {
+/// Returns the arguments of one run; the last, `-`, reads the prompt from standard input.
+pub(super) fn args(invocation: &Invocation<'_>) -> Vec<String> {
     let mut args = vec!["exec".to_owned()];
-    let session = asked.request.resume.as_ref();
+    let session = invocation.request.resume.as_ref();
     if let Some(session) = session {
         args.extend(["resume".to_owned(), session.to_string()]);
     }
@@ -85,7 +85,7 @@ pub(super) fn args(asked: &Asked<'_>) -> Vec<String> {
         args.extend(["--color", "never"].map(str::to_owned));
     }
     args.extend(["--skip-git-repo-check", "--ignore-rules"].map(str::to_owned));
-    let sandbox = match asked.permissions {
+    let sandbox = match invocation.permissions {
         Permissions::Read => Some("read-only"),
         Permissions::Propose | Permissions::Write => Some("workspace-write"),
         Permissions::Bypass => None,
@@ -93,26 +93,27 @@ pub(super) fn args(asked: &Asked<'_>) -> Vec<String> {
     match (sandbox, session) {
         (None, _) => args.push("--dangerously-bypass-approvals-and-sandbox".to_owned()),
         (Some(mode), None) => args.extend(["--sandbox".to_owned(), mode.to_owned()]),
-        // A resumed run has no flag for it.
+        // `exec resume` has no `--sandbox` flag, so the mode is set as a configuration key.
         (Some(mode), Some(_)) => args.extend(["-c".to_owned(), format!("sandbox_mode=\"{mode}\"")]),
     }
+    // No person watches the run, so a command that needs approval has to be denied.
     if sandbox.is_some() {
         args.extend(["-c", "approval_policy=\"never\""].map(str::to_owned));
     }
-    if let Some(model) = asked.model {
+    if let Some(model) = invocation.model {
         args.extend(["--model".to_owned(), model.to_owned()]);
     }
-    args.extend(asked.mounted.iter().cloned());
-    args.extend(asked.more.iter().cloned());
+    args.extend(invocation.mounted.iter().cloned());
+    args.extend(invocation.more.iter().cloned());
     args.push("-".to_owned());
     args
 }
 
-/// What `codex` prints.
+/// Parser of the output of `codex`.
 #[derive(Debug, Default)]
 pub(super) struct Codex {
     session: Option<SessionId>,
-    /// The tools in use.
+    /// Ids of tool calls that have started and not ended.
     tools: HashSet<String>,
     text: BoundedText,
     usage: Option<Usage>,
@@ -125,29 +126,29 @@ impl Codex {
         &mut self,
         line: &Map<String, Value>,
         is_end: bool,
-        told: &mut VecDeque<RunEvent>,
-    ) -> Reading {
+        events: &mut VecDeque<RunEvent>,
+    ) -> LineKind {
         let Some(item) = line.get("item").and_then(Value::as_object) else {
-            return Reading::Text;
+            return LineKind::Text;
         };
         match text(item, "type").unwrap_or_default() {
             "agent_message" if is_end => {
                 let said = text(item, "text").unwrap_or_default();
                 self.text.push(said);
-                say(said, told);
+                push_output(said, events);
             }
-            "error" if is_end => say(text(item, "message").unwrap_or_default(), told),
+            "error" if is_end => push_output(text(item, "message").unwrap_or_default(), events),
             "agent_message" | "error" | "reasoning" | "todo_list" => {}
             "command_execution" | "mcp_tool_call" | "file_change" | "web_search" => {
-                self.tool(item, is_end, told);
+                self.tool(item, is_end, events);
             }
-            _ => return Reading::Text,
+            _ => return LineKind::Text,
         }
-        Reading::Work
+        LineKind::Work
     }
 
-    /// A tool that is told only when it ended began just before.
-    fn tool(&mut self, item: &Map<String, Value>, is_end: bool, told: &mut VecDeque<RunEvent>) {
+    /// Adds the events of a tool call. `codex` reports some calls only at their end; those get a start event as well.
+    fn tool(&mut self, item: &Map<String, Value>, is_end: bool, events: &mut VecDeque<RunEvent>) {
         let id = text(item, "id").unwrap_or_default().to_owned();
         let kind = text(item, "type").unwrap_or_default();
         let name = match (kind, text(item, "server"), text(item, "tool")) {
@@ -158,7 +159,7 @@ impl Codex {
             let args = ["command", "arguments", "changes", "query"]
                 .iter()
                 .find_map(|name| item.get(*name));
-            told.push_back(RunEvent::ToolStart {
+            events.push_back(RunEvent::ToolStart {
                 id: id.clone(),
                 name: name.clone(),
                 args: args.unwrap_or(&Value::Null).to_string(),
@@ -181,35 +182,37 @@ impl Codex {
         } else {
             ToolStatus::Ok
         };
-        told.push_back(RunEvent::ToolEnd { id, name, status });
+        events.push_back(RunEvent::ToolEnd { id, name, status });
     }
 }
 
-impl Dialect for Codex {
-    fn read(&mut self, line: &str, told: &mut VecDeque<RunEvent>) -> Reading {
+impl OutputParser for Codex {
+    fn read(&mut self, line: &str, events: &mut VecDeque<RunEvent>) -> LineKind {
         let Some(object) = object(line) else {
-            return Reading::Text;
+            return LineKind::Text;
         };
         match text(&object, "type").unwrap_or_default() {
             "thread.started" => {
-                first_session(&mut self.session, text(&object, "thread_id"), told);
-                Reading::Event
+                first_session(&mut self.session, text(&object, "thread_id"), events);
+                LineKind::Event
             }
-            "turn.started" | "item.updated" => Reading::Event,
-            "item.started" => self.item(&object, false, told),
-            "item.completed" => self.item(&object, true, told),
-            // It tells of tries as well as of ends; only a turn decides.
+            "turn.started" | "item.updated" => LineKind::Event,
+            "item.started" => self.item(&object, false, events),
+            "item.completed" => self.item(&object, true, events),
+            // `codex` prints an `error` for each failed retry too; only the end of a turn decides.
             "error" => {
-                say(text(&object, "message").unwrap_or_default(), told);
-                Reading::Event
+                push_output(text(&object, "message").unwrap_or_default(), events);
+                LineKind::Event
             }
             "turn.completed" => {
+                // One run has one turn; a second line of this kind must not replace or double its counts.
                 if self.usage.is_none() {
                     self.raw_usage.push(object.get("usage"));
                 }
                 let line = Value::Object(object);
                 let cached = count(&line, "/usage/cached_input_tokens");
                 self.usage.get_or_insert(Usage {
+                    // `input_tokens` includes the cached ones here; elsewhere the two are disjoint.
                     input: count(&line, "/usage/input_tokens").saturating_sub(cached),
                     output: count(&line, "/usage/output_tokens"),
                     thinking: 0,
@@ -217,15 +220,15 @@ impl Dialect for Codex {
                     cost: None,
                 });
                 self.end = Some(Ok(()));
-                Reading::End
+                LineKind::End
             }
             "turn.failed" => {
                 let line = Value::Object(object);
                 let message = text_at(&line, "/error/message").unwrap_or("the turn failed");
                 self.end = Some(Err(failure(message)));
-                Reading::End
+                LineKind::End
             }
-            _ => Reading::Text,
+            _ => LineKind::Text,
         }
     }
 
@@ -237,12 +240,12 @@ impl Dialect for Codex {
         self.session.clone()
     }
 
-    fn told(&self) -> Told {
+    fn reported_end(&self) -> ReportedEnd {
         match &self.end {
-            Some(Ok(())) => Told::Success,
-            Some(Err(failure)) => Told::Failure(failure.clone()),
-            // Messages alone may be those of a stream that was cut.
-            None => Told::Unexplained(Failure::new(
+            Some(Ok(())) => ReportedEnd::Success,
+            Some(Err(failure)) => ReportedEnd::Failure(failure.clone()),
+            // Messages without the end of a turn may be those of an interrupted stream.
+            None => ReportedEnd::Unexplained(Failure::new(
                 FailureKind::Protocol,
                 "codex ended before its turn was completed",
             )),
@@ -254,7 +257,7 @@ impl Dialect for Codex {
     }
 
     fn usage(&self) -> Option<(Usage, Value)> {
-        Some((self.usage?, self.raw_usage.told()))
+        Some((self.usage?, self.raw_usage.to_json()))
     }
 
     fn text(&self) -> String {

@@ -1,4 +1,6 @@
-//! How each agent is told of a run's MCP servers: natively, with no secret among its arguments.
+//! The MCP servers of a run, in each agent's own configuration and with no secret among its arguments.
+//!
+//! Every user of the machine can read the arguments of a process.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -12,34 +14,34 @@ use serde_json::{Map, Value, json};
 use super::Agent;
 use crate::mcp_file;
 
-/// How a bridge is started: a server over standard input and output that passes everything on to one over HTTP.
+/// Arguments of a bridge: an MCP server over standard input and output that forwards to one over HTTP.
 const BRIDGE_ARGS: [&str; 2] = ["mcp", "--through"];
-/// The variable in which a bridge finds the address.
+/// The variable with the address of the server behind a bridge.
 const BRIDGE_URL: &str = "DAEMON_MCP_URL";
-/// The variable in which it finds the headers, as a JSON object.
+/// The variable with the headers for that server, as a JSON object.
 const BRIDGE_HEADERS: &str = "DAEMON_MCP_HEADERS";
 
-/// What an agent receives beside its other arguments and variables.
+/// Additional arguments and environment variables of an agent.
 #[derive(Debug, Default)]
 pub(super) struct Mounted {
     pub(super) args: Vec<String>,
     pub(super) environment: Vec<(OsString, OsString)>,
 }
 
-/// Servers could not be mounted.
+/// Why servers could not be configured.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum MountError {
-    /// There is no private directory, or it cannot be written.
+    /// The run has no private directory, or it cannot be written.
     #[error("the configuration of its MCP servers cannot be written")]
     Write(#[source] io::Error),
-    /// An address that holds a secret would stand among the arguments, and there is no bridge.
+    /// An address with a secret would have to be an argument, and no bridge is configured.
     #[error(
         "the address of the MCP server `{0}` holds a secret, and codex takes addresses as arguments only"
     )]
     SecretAddress(String),
 }
 
-/// Mounts the servers of a run; `bridge` speaks to those whose address no argument may hold.
+/// Configures the servers of a run. `bridge` connects to servers whose address must not be an argument.
 pub(super) fn mount(
     agent: Agent,
     request: &RunRequest,
@@ -104,8 +106,8 @@ fn codex(request: &RunRequest, bridge: Option<&Path>) -> Result<Mounted, MountEr
                 set("env_http_headers", &Value::Object(names.collect()));
             }
         }
-        // It asks a person before it uses a tool that is not said to be harmless, and here is nobody to ask: who registered the
-        // server has decided.
+        // `codex` asks a person before it calls a tool that is not marked harmless. No person watches a run, so it would refuse
+        // every call. Registering the server for the run was the decision.
         set("default_tools_approval_mode", &json!("approve"));
     }
     mounted.args.extend(variables.kept_from_shell());
@@ -113,14 +115,14 @@ fn codex(request: &RunRequest, bridge: Option<&Path>) -> Result<Mounted, MountEr
     Ok(mounted)
 }
 
-/// Sets a server that a shell starts by this script, with these variables.
+/// Configures a server that a shell starts with this script and these variables.
 fn by_shell((script, names): (String, Vec<String>), set: &mut dyn FnMut(&str, &Value)) {
     set("command", &json!("/bin/sh"));
     set("args", &json!(["-c", script]));
     set("env_vars", &json!(names));
 }
 
-/// The variables by which an agent hands secrets on to its servers.
+/// Environment variables through which an agent passes secrets to its servers.
 struct Variables<'r> {
     request: &'r RunRequest,
     taken: BTreeMap<OsString, OsString>,
@@ -134,7 +136,7 @@ impl<'r> Variables<'r> {
         }
     }
 
-    /// Returns the arguments that keep what is for servers from the shell in which the model's commands run.
+    /// Returns the arguments that hide the servers' variables from the shell in which the model's commands run.
     fn kept_from_shell(&self) -> Vec<String> {
         if self.taken.is_empty() {
             return Vec::new();
@@ -145,12 +147,14 @@ impl<'r> Variables<'r> {
         vec!["-c".to_owned(), argument]
     }
 
-    /// Takes variables under their own names, unless the agent or another server has other values for them.
+    /// Adds variables under their own names and returns `true`; adds none if the agent reads one of them or another server needs
+    /// another value for it.
     fn take(&mut self, env: &BTreeMap<String, String>) -> bool {
         let fits = |(name, value): (&String, &String)| match self.taken.get(OsStr::new(name)) {
             Some(known) => known.as_os_str() == OsStr::new(value),
             None => !self.means_something(name),
         };
+        // All or none: a server started without the shell gets every variable by its own name.
         let is_free = env.iter().all(fits);
         if is_free {
             let pairs = env.iter().map(|(name, value)| (name.into(), value.into()));
@@ -174,14 +178,14 @@ impl<'r> Variables<'r> {
             || self.request.environment.contains_key(OsStr::new(name))
     }
 
-    /// Takes a value under a name of its own, and returns that.
+    /// Adds a value under a generated name, and returns the name.
     fn add(&mut self, value: &str) -> String {
         let name = format!("DAEMON_MCP_{}", self.taken.len());
         self.taken.insert(name.clone().into(), value.into());
         name
     }
 
-    /// Writes the script of a shell that starts a server, with what is secret in variables; returns their names too.
+    /// Returns a shell script that starts a server with its secrets read from variables, and the names of the variables.
     fn script(
         &mut self,
         command: &str,
@@ -200,6 +204,7 @@ impl<'r> Variables<'r> {
         for (name, value) in env {
             script.extend(["export ", name, "=", &hide(value), "; "]);
         }
+        // `exec` replaces the shell, so that a signal from the agent reaches the server itself.
         script.extend(["exec ", &shell_quoted(command)]);
         for (index, argument) in args.iter().enumerate() {
             script.push(' ');
@@ -218,7 +223,7 @@ fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Writes a value of JSON as one of TOML, on one line.
+/// Writes a JSON value as TOML, on one line.
 fn toml(value: &Value) -> String {
     match value {
         Value::Array(values) => {
@@ -232,7 +237,7 @@ fn toml(value: &Value) -> String {
                 .collect();
             format!("{{{}}}", members.join(", "))
         }
-        // Every escape of a JSON string is one of TOML, which also wants the one control character escaped that JSON does not.
+        // Every escape of a JSON string is valid in TOML, which additionally requires DEL to be escaped.
         _ => value.to_string().replace('\u{7f}', "\\u007f"),
     }
 }
@@ -252,7 +257,7 @@ fn opencode(request: &RunRequest) -> Mounted {
         (registration.name.clone(), server)
     });
     let servers: Map<String, Value> = servers.collect();
-    // What the host's configuration says in the same variable stays.
+    // The variable holds the whole configuration, so what the operator set in it is kept and only `mcp` is replaced.
     let given = request.environment.get(OsStr::new(NAME));
     let given = given.and_then(|text| serde_json::from_str(text.to_str()?).ok());
     let mut config: Map<String, Value> = given.unwrap_or_default();

@@ -10,15 +10,15 @@ use serde_json::{Map, Value, json};
 
 use super::mount::names;
 use super::values::{
-    count, failure, first_session, joined, may_be_object, object, price, say, text, text_at,
+    count, failure, first_session, joined, may_be_object, object, price, push_output, text, text_at,
 };
-use super::{Asked, Help};
+use super::{Help, Invocation};
 use crate::bounded::RawUsage;
 use crate::command::add;
-use crate::ending::{ExitCodes, Told};
-use crate::run::{Dialect, Reading};
+use crate::process_end::{ExitCodes, ReportedEnd};
+use crate::run::{LineKind, OutputParser};
 
-/// Every flag that is used.
+/// All flags that this module passes.
 pub(super) const FLAGS: [&str; 6] = [
     "--format",
     "--pure",
@@ -28,14 +28,14 @@ pub(super) const FLAGS: [&str; 6] = [
     "--model",
 ];
 
-/// Where they are listed.
+/// The help command that lists them.
 pub(super) const HELPS: [Help; 1] = [Help {
     arguments: &["run", "--help"],
     flags: &FLAGS,
 }];
 
-/// What a caller may not add beside those: what touches permissions, the sandbox, configuration, the session or directories.
-/// Its parser takes the letter of a flag after two dashes, too.
+/// Further flags that a caller may not add: those about permissions, the sandbox, configuration, the session or directories.
+/// Its parser also accepts the letter of a short flag after two dashes.
 const WIDER: [&str; 22] = [
     "--no-pure",
     "--no-auto",
@@ -61,37 +61,37 @@ const WIDER: [&str; 22] = [
     "--i",
 ];
 
-/// Every flag that a caller may not add; the last is the model, which a caller may choose where the host names none.
+/// All flags that a caller may not add. `--model` is last, because a caller may set it if the host does not.
 pub(super) const RESERVED: [&str; FLAGS.len() + WIDER.len()] = joined(&WIDER, &FLAGS);
 
 /// Returns the arguments of one run.
-pub(super) fn args(asked: &Asked<'_>) -> Vec<String> {
+pub(super) fn args(invocation: &Invocation<'_>) -> Vec<String> {
     let mut args = vec!["run".to_owned()];
-    if let Some(session) = &asked.request.resume {
+    if let Some(session) = &invocation.request.resume {
         args.extend(["--session".to_owned(), session.to_string()]);
     }
     args.extend(["--format", "json", "--pure"].map(str::to_owned));
-    if asked.request.resume.is_none() {
-        args.extend(["--title".to_owned(), asked.title()]);
+    if invocation.request.resume.is_none() {
+        args.extend(["--title".to_owned(), invocation.title()]);
     }
-    if let Some(model) = asked.model {
+    if let Some(model) = invocation.model {
         args.extend(["--model".to_owned(), model.to_owned()]);
     }
-    if asked.permissions == Permissions::Bypass {
+    if invocation.permissions == Permissions::Bypass {
         args.push("--auto".to_owned());
     }
-    args.extend(asked.more.iter().cloned());
+    args.extend(invocation.more.iter().cloned());
     args
 }
 
-/// Returns the variables by which it is told what it may do, and that a repository configures nothing.
-pub(super) fn environment(asked: &Asked<'_>) -> Vec<(OsString, OsString)> {
+/// Returns the variables that set its permissions and make it ignore the configuration of a repository.
+pub(super) fn environment(invocation: &Invocation<'_>) -> Vec<(OsString, OsString)> {
     let mut variables = vec![
         ("OPENCODE_DISABLE_PROJECT_CONFIG", "1".to_owned()),
         ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
     ];
-    if asked.permissions != Permissions::Bypass {
-        variables.push(("OPENCODE_PERMISSION", permissions(asked).to_string()));
+    if invocation.permissions != Permissions::Bypass {
+        variables.push(("OPENCODE_PERMISSION", permissions(invocation).to_string()));
     }
     variables
         .into_iter()
@@ -99,28 +99,29 @@ pub(super) fn environment(asked: &Asked<'_>) -> Vec<(OsString, OsString)> {
         .collect()
 }
 
-fn permissions(asked: &Asked<'_>) -> Value {
-    // The order counts: of the rules that fit, the last decides.
+fn permissions(invocation: &Invocation<'_>) -> Value {
+    // Order matters: of the rules that match, `opencode` applies the last.
     let mut rules = Map::new();
     rules.insert("*".to_owned(), json!("deny"));
     for tool in ["read", "glob", "grep", "list"] {
         rules.insert(tool.to_owned(), json!("allow"));
     }
-    if asked.permissions >= Permissions::Propose {
+    if invocation.permissions >= Permissions::Propose {
         rules.insert("edit".to_owned(), json!("allow"));
-        if !asked.scripts.is_empty() {
+        if !invocation.scripts.is_empty() {
             let mut scripts = Map::from_iter([("*".to_owned(), json!("deny"))]);
-            for path in &asked.scripts {
+            for path in &invocation.scripts {
+                // Two patterns, since `path*` would also allow a program whose name only begins like the script's.
                 scripts.insert(path.clone(), json!("allow"));
                 scripts.insert(format!("{path} *"), json!("allow"));
             }
             rules.insert("bash".to_owned(), Value::Object(scripts));
         }
     }
-    for name in names(asked.request) {
+    for name in names(invocation.request) {
         rules.insert(format!("{name}_*"), json!("allow"));
     }
-    if let Some(context) = &asked.request.context {
+    if let Some(context) = &invocation.request.context {
         let inside = format!("{}/**", context.to_string_lossy());
         let directories =
             Map::from_iter([("*".to_owned(), json!("deny")), (inside, json!("allow"))]);
@@ -129,38 +130,39 @@ fn permissions(asked: &Asked<'_>) -> Value {
     Value::Object(rules)
 }
 
-/// What `opencode` prints.
+/// Parser of the output of `opencode`.
 #[derive(Debug, Default)]
 pub(super) struct Opencode {
     session: Option<SessionId>,
-    /// The message that was written last, and its parts.
+    /// Id of the newest message, whose parts are kept.
     message: Option<String>,
-    parts: Parts,
-    usage: Steps,
+    parts: MessageParts,
+    usage: StepUsage,
     raw_usage: RawUsage,
-    /// What the steps cost together.
+    /// Cost of all steps so far.
     cost: Option<MicroUsd>,
     reason: Option<String>,
     failure: Option<Failure>,
 }
 
-/// How much of one message is kept.
+/// The most bytes kept of one message.
 const KEPT: usize = 2 << 20;
-/// What a part weighs beside its text: it is looked for among the others each time one is told.
+/// Bytes counted for each part in addition to its text: each new part is searched among those kept, so that their number has
+/// to be bounded too.
 const PART: usize = 1 << 10;
-/// How many steps are known by name.
+/// The most steps that are remembered by id.
 const MOST_STEPS: usize = 10_000;
 
-/// The parts of a message, each with its id; the last ones where it is long.
+/// The parts of a message with their ids; only the last ones of a long message.
 #[derive(Debug, Default)]
-struct Parts {
+struct MessageParts {
     said: VecDeque<(String, String)>,
     weight: usize,
     dropped: u64,
 }
 
-impl Parts {
-    /// Takes a part; one that is known by its id is said anew.
+impl MessageParts {
+    /// Adds a part, or replaces the one with the same id.
     fn put(&mut self, id: &str, said: String) {
         self.weight += said.len();
         let mut parts = self.said.iter_mut();
@@ -175,9 +177,9 @@ impl Parts {
             }
         }
         while self.weight > KEPT && self.said.len() > 1 {
-            let (_, gone) = self.said.pop_front().unwrap_or_default();
-            self.weight -= PART + gone.len();
-            self.dropped += gone.len() as u64;
+            let (_, oldest) = self.said.pop_front().unwrap_or_default();
+            self.weight -= PART + oldest.len();
+            self.dropped += oldest.len() as u64;
         }
     }
 
@@ -192,16 +194,16 @@ impl Parts {
     }
 }
 
-/// What the steps of a run used; one that is told again counts once.
+/// Usage of a run's steps. A step that is reported again counts once.
 #[derive(Debug, Default)]
-struct Steps {
+struct StepUsage {
     named: BTreeMap<String, Usage>,
-    /// What those used for whose names there was no room.
+    /// Usage of the steps beyond [`MOST_STEPS`].
     more: Option<Usage>,
 }
 
-impl Steps {
-    /// Counts a step, and returns whether it is a new one.
+impl StepUsage {
+    /// Counts a step, and reports whether it is new.
     fn count(&mut self, id: String, usage: Usage) -> bool {
         if self.named.len() < MOST_STEPS || self.named.contains_key(&id) {
             return self.named.insert(id, usage).is_none();
@@ -221,19 +223,19 @@ impl Steps {
 }
 
 impl Opencode {
-    fn text_part(&mut self, part: &Map<String, Value>, told: &mut VecDeque<RunEvent>) {
+    fn text_part(&mut self, part: &Map<String, Value>, events: &mut VecDeque<RunEvent>) {
         let (message, said) = (text(part, "messageID"), text(part, "text"));
         let said = said.unwrap_or_default();
         if self.message.as_deref() != message {
             self.message = message.map(str::to_owned);
-            self.parts = Parts::default();
+            self.parts = MessageParts::default();
         }
         self.parts
             .put(text(part, "id").unwrap_or_default(), said.to_owned());
-        say(said, told);
+        push_output(said, events);
     }
 
-    fn finish(&mut self, part: Map<String, Value>) -> Reading {
+    fn finish(&mut self, part: Map<String, Value>) -> LineKind {
         let id = text(&part, "id").unwrap_or_default().to_owned();
         let reason = text(&part, "reason").unwrap_or_default().to_owned();
         let cost = price(part.get("cost"));
@@ -252,11 +254,15 @@ impl Opencode {
         self.cost = self.usage.total().and_then(|total| total.cost);
         let is_last = reason == "stop";
         self.reason = Some(reason);
-        if is_last { Reading::End } else { Reading::Work }
+        if is_last {
+            LineKind::End
+        } else {
+            LineKind::Work
+        }
     }
 }
 
-fn tool(part: &Map<String, Value>, told: &mut VecDeque<RunEvent>) {
+fn tool(part: &Map<String, Value>, events: &mut VecDeque<RunEvent>) {
     let id = text(part, "callID").unwrap_or_default().to_owned();
     let name = text(part, "tool").unwrap_or("unknown").to_owned();
     let state = part.get("state").unwrap_or(&Value::Null);
@@ -266,34 +272,34 @@ fn tool(part: &Map<String, Value>, told: &mut VecDeque<RunEvent>) {
     } else {
         ToolStatus::Ok
     };
-    told.push_back(RunEvent::ToolStart {
+    events.push_back(RunEvent::ToolStart {
         id: id.clone(),
         name: name.clone(),
         args,
     });
-    told.push_back(RunEvent::ToolEnd { id, name, status });
+    events.push_back(RunEvent::ToolEnd { id, name, status });
 }
 
-impl Dialect for Opencode {
-    fn read(&mut self, line: &str, told: &mut VecDeque<RunEvent>) -> Reading {
+impl OutputParser for Opencode {
+    fn read(&mut self, line: &str, events: &mut VecDeque<RunEvent>) -> LineKind {
         let Some(mut object) = object(line) else {
-            return Reading::Text;
+            return LineKind::Text;
         };
-        first_session(&mut self.session, text(&object, "sessionID"), told);
+        first_session(&mut self.session, text(&object, "sessionID"), events);
         let kind = text(&object, "type").unwrap_or_default().to_owned();
         let part = match object.remove("part") {
             Some(Value::Object(part)) => part,
             _ => Map::new(),
         };
         match kind.as_str() {
-            "step_start" => Reading::Work,
+            "step_start" => LineKind::Work,
             "tool_use" => {
-                tool(&part, told);
-                Reading::Work
+                tool(&part, events);
+                LineKind::Work
             }
             "text" => {
-                self.text_part(&part, told);
-                Reading::Work
+                self.text_part(&part, events);
+                LineKind::Work
             }
             "step_finish" => self.finish(part),
             "error" => {
@@ -301,14 +307,14 @@ impl Dialect for Opencode {
                 let message = text_at(&error, "/data/message")
                     .or_else(|| text_at(&error, "/message"))
                     .or_else(|| text_at(&error, "/name"));
-                let mut told = failure(message.unwrap_or("opencode reported an error"));
+                let mut failed = failure(message.unwrap_or("opencode reported an error"));
                 if error.pointer("/data/isRetryable") == Some(&Value::Bool(true)) {
-                    told.class = ErrorClass::Retryable;
+                    failed.class = ErrorClass::Retryable;
                 }
-                self.failure.get_or_insert(told);
-                Reading::End
+                self.failure.get_or_insert(failed);
+                LineKind::End
             }
-            _ => Reading::Text,
+            _ => LineKind::Text,
         }
     }
 
@@ -320,15 +326,17 @@ impl Dialect for Opencode {
         self.session.clone()
     }
 
-    fn told(&self) -> Told {
-        let owed = |message: &str| Told::Unexplained(Failure::new(FailureKind::Protocol, message));
+    fn reported_end(&self) -> ReportedEnd {
+        // `opencode` exits with 0 also after an error, so its output has to show that the work is done.
+        let owed =
+            |message: &str| ReportedEnd::Unexplained(Failure::new(FailureKind::Protocol, message));
         match (&self.failure, self.reason.as_deref()) {
-            (Some(failure), _) => Told::Failure(failure.clone()),
+            (Some(failure), _) => ReportedEnd::Failure(failure.clone()),
             (None, None) => owed("opencode ended before its step was finished"),
             (None, Some("stop")) if self.text().trim().is_empty() => {
-                owed("opencode ended without a text")
+                owed("opencode ended without any text")
             }
-            (None, Some("stop")) => Told::Success,
+            (None, Some("stop")) => ReportedEnd::Success,
             (None, Some(reason)) => owed(&format!("opencode ended in the middle: {reason}")),
         }
     }
@@ -338,7 +346,7 @@ impl Dialect for Opencode {
     }
 
     fn usage(&self) -> Option<(Usage, Value)> {
-        Some((self.usage.total()?, self.raw_usage.told()))
+        Some((self.usage.total()?, self.raw_usage.to_json()))
     }
 
     fn cost(&self) -> Option<MicroUsd> {
@@ -356,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_message_is_bounded_and_its_end_is_kept() {
-        let mut parts = Parts::default();
+        let mut parts = MessageParts::default();
         parts.put("p1", "first".to_owned());
         parts.put("p1", "again".to_owned());
         parts.put("", "one".to_owned());
@@ -376,7 +384,7 @@ mod tests {
             input: 1,
             ..Usage::default()
         };
-        let mut steps = Steps::default();
+        let mut steps = StepUsage::default();
         assert_eq!(steps.total(), None);
         for n in 0..MOST_STEPS {
             assert!(steps.count(n.to_string(), one));

@@ -1,12 +1,12 @@
-//! What the agents' JSON lines have in common.
+//! Helpers to read the JSON lines of agents.
 
 use daemon_provider::{Failure, FailureKind, MicroUsd, RunEvent, SessionId};
 use serde_json::{Map, Value};
 
-/// How much of what an agent says becomes the message of a failure.
+/// The most characters of an agent's message that a failure keeps.
 const MESSAGE_CHARS: usize = 500;
 
-/// Joins two lists into one, whose length the constant that it becomes gives.
+/// Joins two lists into an array of `N` elements.
 pub(super) const fn joined<const N: usize>(
     first: &[&'static str],
     second: &[&'static str],
@@ -25,7 +25,7 @@ pub(super) const fn joined<const N: usize>(
     all
 }
 
-/// Reads a line that is an object.
+/// Parses a line as a JSON object.
 pub(super) fn object(line: &str) -> Option<Map<String, Value>> {
     match serde_json::from_str(line) {
         Ok(Value::Object(object)) => Some(object),
@@ -33,70 +33,70 @@ pub(super) fn object(line: &str) -> Option<Map<String, Value>> {
     }
 }
 
-/// Returns whether a line that begins like this may be an object.
+/// Reports whether a line with this beginning may be a JSON object.
 pub(super) fn may_be_object(line: &str) -> bool {
     line.trim_start().starts_with('{')
 }
 
-/// Returns the text of a field.
+/// Returns a field that is a string.
 pub(super) fn text<'v>(object: &'v Map<String, Value>, name: &str) -> Option<&'v str> {
     object.get(name).and_then(Value::as_str)
 }
 
-/// Returns the text that a path of fields leads to.
+/// Returns the string at a JSON pointer.
 pub(super) fn text_at<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
     value.pointer(pointer).and_then(Value::as_str)
 }
 
-/// Returns a count, 0 where there is none.
+/// Returns the count at a JSON pointer, or 0 if there is no number.
 pub(super) fn count(value: &Value, pointer: &str) -> u64 {
     value.pointer(pointer).and_then(Value::as_u64).unwrap_or(0)
 }
 
-/// Returns a price in dollars, if it is one.
+/// Reads a price in dollars; `None` if it is not a plausible number.
 pub(super) fn price(value: Option<&Value>) -> Option<MicroUsd> {
     let usd = value?.as_f64().filter(|usd| (0.0..1e12).contains(usd))?;
     // The range makes the conversion exact to the millionth it rounds to.
     Some(MicroUsd((usd * 1e6).round() as u64))
 }
 
-/// Takes the first session that is named.
+/// Records the first session id and adds its event; later ids are ignored.
 pub(super) fn first_session(
     session: &mut Option<SessionId>,
     named: Option<&str>,
-    told: &mut std::collections::VecDeque<RunEvent>,
+    events: &mut std::collections::VecDeque<RunEvent>,
 ) {
     if session.is_none()
         && let Some(id) = named.and_then(|id| id.parse::<SessionId>().ok())
     {
         *session = Some(id.clone());
-        told.push_back(RunEvent::Session(id));
+        events.push_back(RunEvent::Session(id));
     }
 }
 
-/// Makes lines of output from a text, which is what a run prints.
-pub(super) fn say(text: &str, told: &mut std::collections::VecDeque<RunEvent>) {
-    told.extend(
+/// Adds the lines of a message that are not blank as output of the run.
+pub(super) fn push_output(text: &str, events: &mut std::collections::VecDeque<RunEvent>) {
+    events.extend(
         text.lines()
             .filter(|line| !line.trim().is_empty())
             .map(RunEvent::output),
     );
 }
 
-/// Describes what an agent said went wrong.
+/// Makes a failure of an agent's message, retryable if the message names a transient fault.
 pub(super) fn failure(message: &str) -> Failure {
     let message: String = message.trim().chars().take(MESSAGE_CHARS).collect();
     let mut failure = Failure::new(FailureKind::Provider, message);
-    if is_passing(&failure.message) {
+    if is_transient(&failure.message) {
         failure.class = daemon_provider::ErrorClass::Retryable;
     }
     failure
 }
 
-/// Returns whether a model's service said that it may answer later.
+/// Reports whether a message describes a transient fault of the model's service.
 ///
-/// The agents hand the service's answer on as prose, in which its status is the one dependable part.
-fn is_passing(message: &str) -> bool {
+/// Agents pass the service's error on as prose, in which the status code is the most reliable part.
+fn is_transient(message: &str) -> bool {
     let words = message.split(|c: char| !c.is_ascii_alphanumeric());
     let has_status = words
         .clone()

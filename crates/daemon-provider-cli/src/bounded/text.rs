@@ -1,41 +1,41 @@
-//! Text of any length, of which the beginning and the end are kept, on the disk where it is long.
+//! Text of any length, of which the beginning and the end are kept; long text is kept on disk.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-/// What is kept at each end.
+/// Bytes kept of each end.
 const KEPT: usize = 1 << 20;
-/// What is kept in memory: a hundred programs may print at once.
+/// Bytes kept in memory. It is small because a hundred programs may print at once.
 const IN_MEMORY: usize = 64 << 10;
 
 /// Lines of output: the first and the last MiB.
 #[derive(Debug)]
 pub(crate) struct BoundedText {
-    sizes: Sizes,
+    limits: TextLimits,
     has_lines: bool,
-    /// What is not on the disk.
+    /// The newest text, which is not on disk yet.
     recent: String,
-    spilled: Spilled,
+    spill: Spill,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Sizes {
+struct TextLimits {
     kept: usize,
     in_memory: usize,
 }
 
-/// Where the text is that is no longer in memory.
+/// Where text goes that exceeds the memory limit.
 #[derive(Debug)]
-enum Spilled {
-    Nowhere,
-    /// In a file without a name: the beginning, then the rest in a ring.
-    There {
+enum Spill {
+    InMemory,
+    /// An unnamed file: the beginning, followed by a ring buffer of the rest.
+    OnDisk {
         file: File,
         length: u64,
     },
-    /// The disk did not take it.
-    Lost {
+    /// Writing failed; only the length is known.
+    Failed {
         length: u64,
     },
 }
@@ -49,10 +49,10 @@ impl Default for BoundedText {
 impl BoundedText {
     fn keeping(kept: usize, in_memory: usize) -> Self {
         Self {
-            sizes: Sizes { kept, in_memory },
+            limits: TextLimits { kept, in_memory },
             has_lines: false,
             recent: String::new(),
-            spilled: Spilled::Nowhere,
+            spill: Spill::InMemory,
         }
     }
 
@@ -62,22 +62,22 @@ impl BoundedText {
         }
         self.has_lines = true;
         self.recent.push_str(line);
-        if self.recent.len() > self.sizes.in_memory {
-            self.spilled.take(&self.recent, self.sizes.kept);
+        if self.recent.len() > self.limits.in_memory {
+            self.spill.take(&self.recent, self.limits.kept);
             self.recent.clear();
-            // A line may be much longer than what is to be held.
-            self.recent.shrink_to(self.sizes.in_memory);
+            // A line may be much longer than the limit, and the buffer would keep that capacity.
+            self.recent.shrink_to(self.limits.in_memory);
         }
     }
 
     /// Returns the lines joined, with a mark where some are missing.
     pub(crate) fn join(&self) -> String {
-        let (length, read) = match &self.spilled {
-            Spilled::Nowhere => return self.recent.clone(),
-            Spilled::There { file, length } => (*length, read(file, *length, self.sizes.kept)),
-            Spilled::Lost { length } => (*length, Ok((Vec::new(), Vec::new()))),
+        let (length, read) = match &self.spill {
+            Spill::InMemory => return self.recent.clone(),
+            Spill::OnDisk { file, length } => (*length, read(file, *length, self.limits.kept)),
+            Spill::Failed { length } => (*length, Ok((Vec::new(), Vec::new()))),
         };
-        // What the disk does not give back is missing like what was too much.
+        // Text that cannot be read back is counted as left out, like text over the limit: a run must not fail for its log.
         let (mut head, mut tail) = read.unwrap_or_default();
         tail.extend_from_slice(self.recent.as_bytes());
         let all = length + self.recent.len() as u64;
@@ -88,7 +88,7 @@ impl BoundedText {
         let is_end = |byte: &u8| *byte == b'\n';
         head.truncate(head.iter().rposition(is_end).unwrap_or(head.len()));
         let tail = tail
-            .get(tail.len().saturating_sub(self.sizes.kept)..)
+            .get(tail.len().saturating_sub(self.limits.kept)..)
             .unwrap_or_default();
         let line = tail.iter().position(is_end).map_or(0, |at| at + 1);
         let tail = tail.get(line..).unwrap_or_default();
@@ -104,17 +104,17 @@ impl BoundedText {
     }
 }
 
-impl Spilled {
+impl Spill {
     fn take(&mut self, text: &str, kept: usize) {
         let written = match self {
-            Self::Nowhere => tempfile::tempfile().and_then(|file| {
+            Self::InMemory => tempfile::tempfile().and_then(|file| {
                 write(&file, 0, text, kept)?;
-                Ok(Self::There {
+                Ok(Self::OnDisk {
                     file,
                     length: text.len() as u64,
                 })
             }),
-            Self::There { file, length } => {
+            Self::OnDisk { file, length } => {
                 let written = write(file, *length, text, kept);
                 *length += text.len() as u64;
                 match written {
@@ -122,21 +122,21 @@ impl Spilled {
                     Err(error) => Err(error),
                 }
             }
-            Self::Lost { length } => {
+            Self::Failed { length } => {
                 *length += text.len() as u64;
                 return;
             }
         };
         let length = match self {
-            Self::There { length, .. } => *length,
-            Self::Nowhere | Self::Lost { .. } => text.len() as u64,
+            Self::OnDisk { length, .. } => *length,
+            Self::InMemory | Self::Failed { .. } => text.len() as u64,
         };
-        // It is told by the mark.
-        *self = written.unwrap_or(Self::Lost { length });
+        // The error is not returned: the result shows how many bytes are left out.
+        *self = written.unwrap_or(Self::Failed { length });
     }
 }
 
-/// Returns how much of what begins at a place can be written in one piece, and where.
+/// Returns the file offset of a position in the text, and how many bytes fit there in one piece.
 fn place(at: u64, kept: u64) -> (u64, u64) {
     if at < kept {
         (at, kept - at)
@@ -159,10 +159,11 @@ fn write(file: &File, mut at: u64, text: &str, kept: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads the beginning and the end back.
+/// Reads the beginning and the end from the file.
 fn read(file: &File, length: u64, kept: usize) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let kept = kept as u64;
     let rest = length.saturating_sub(kept);
+    // Before the ring is full, its oldest byte is at its start; afterwards at the position of the next write.
     let seam = if rest > kept { rest % kept } else { 0 };
     let head = read_at(file, 0, length.min(kept))?;
     let mut tail = read_at(file, kept + seam, rest.min(kept) - seam)?;

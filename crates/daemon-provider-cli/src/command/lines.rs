@@ -1,10 +1,10 @@
-//! What a line of a program's standard output means.
+//! Event lines of a program's standard output.
 
 use daemon_provider::{MicroUsd, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A line that is an event.
+/// An event line.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(tag = "daemon", rename_all = "snake_case")]
 pub(crate) enum LineEvent {
@@ -33,7 +33,7 @@ pub(crate) enum LineEvent {
     },
 }
 
-/// A program's name for one use of a tool: text, or a number.
+/// The id of a tool call: a string or a number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum ToolUse {
@@ -69,22 +69,22 @@ fn yes() -> bool {
 }
 
 impl LineEvent {
-    /// Reads a line; `None` for text, which is every line that is not exactly one of the events.
+    /// Parses a line; `None` for text, which is every line that is not exactly one of the events.
     pub(crate) fn parse(line: &str) -> Option<Self> {
-        // Most lines are text, and the cheapest look tells so.
+        // Most lines are text, and this check is much cheaper than parsing JSON.
         Self::may_begin(line)
             .then(|| serde_json::from_str(line.trim()).ok())
             .flatten()
     }
 
-    /// Returns whether a line that begins like this may be an event.
+    /// Reports whether a line with this beginning may be an event.
     pub(crate) fn may_begin(line: &str) -> bool {
         line.trim_start().starts_with('{') && line.contains("\"daemon\"")
     }
 }
 
 impl UsageLine {
-    /// Returns the counts; `None` for a price that is none.
+    /// Returns the counts; `None` if the price is not a plausible number.
     pub(crate) fn counts(&self) -> Option<Usage> {
         let cost = match self.cost_usd {
             Some(usd) if !(0.0..1e12).contains(&usd) => return None,
@@ -109,7 +109,7 @@ impl UsageLine {
     }
 }
 
-/// Adds what was used to what was used before.
+/// Adds usage to a total.
 pub(crate) fn add(total: &mut Usage, more: Usage) {
     total.input = total.input.saturating_add(more.input);
     total.output = total.output.saturating_add(more.output);
@@ -128,16 +128,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_events_are_read() {
-        let text = |text: &str| ToolUse::Text(text.to_owned());
-        let usage = |input, cost_usd| UsageLine {
+    fn event_lines_are_parsed() {
+        for (line, event) in examples() {
+            assert_eq!(LineEvent::parse(line), Some(event), "{line}");
+        }
+    }
+
+    fn usage_of_2(input: u64, cost_usd: Option<f64>) -> LineEvent {
+        LineEvent::Usage(UsageLine {
             input,
             output: 2,
             cached: 0,
             thinking: 0,
             cost_usd,
-        };
-        let table = [
+        })
+    }
+
+    fn examples() -> Vec<(&'static str, LineEvent)> {
+        let text = |text: &str| ToolUse::Text(text.to_owned());
+        vec![
             (
                 r#"{"daemon":"session","id":"abc"}"#,
                 LineEvent::Session {
@@ -169,11 +178,11 @@ mod tests {
             ),
             (
                 r#"{"daemon":"usage","input":10,"output":2}"#,
-                LineEvent::Usage(usage(10, None)),
+                usage_of_2(10, None),
             ),
             (
                 r#"{"daemon":"usage","output":2,"cost_usd":0.5}"#,
-                LineEvent::Usage(usage(0, Some(0.5))),
+                usage_of_2(0, Some(0.5)),
             ),
             (
                 r#"{"daemon":"output","output":{"v":1}}"#,
@@ -188,10 +197,7 @@ mod tests {
                     text: "2 links".to_owned(),
                 },
             ),
-        ];
-        for (line, event) in table {
-            assert_eq!(LineEvent::parse(line), Some(event), "{line}");
-        }
+        ]
     }
 
     #[test]
@@ -214,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_that_is_none_spoils_the_counts() {
+    fn counts_with_an_implausible_price_are_rejected() {
         let usage = |cost_usd| UsageLine {
             input: 1,
             output: 0,

@@ -30,7 +30,7 @@ impl Place {
         path
     }
 
-    /// Returns what is granted of a program, relative to the place; what lies outside of it is left out.
+    /// Returns what is granted of a program, relative to the place; what is outside of it is left out.
     fn granted(&self, program: &Path, search: &str) -> Vec<String> {
         let search = OsString::from(search.replace("ROOT", self.root.to_str().unwrap()));
         let granted = grants(&program.canonicalize().unwrap(), &search, &[]).unwrap();
@@ -187,7 +187,7 @@ fn the_directory_of_a_version_is_known_by_its_name() {
 }
 
 #[test]
-fn a_package_that_holds_something_guarded_or_somebodys_keys_is_refused() {
+fn a_package_that_contains_a_guarded_path_or_ssh_keys_is_refused() {
     let place = Place::new();
     place.file(
         "u/package.json",
@@ -216,7 +216,7 @@ fn a_package_that_holds_something_guarded_or_somebodys_keys_is_refused() {
 }
 
 #[test]
-fn a_manifest_where_anybody_writes_makes_no_package() {
+fn a_manifest_in_a_world_writable_directory_makes_no_package() {
     let place = Place::new();
     place.file("open/package.json", r#"{"bin": "mine/run.sh"}"#);
     let script = place.file("open/mine/run.sh", "#!/bin/sh\n");
@@ -225,7 +225,7 @@ fn a_manifest_where_anybody_writes_makes_no_package() {
 }
 
 #[test]
-fn a_program_belongs_to_the_package_whose_manifest_it_lies_beside_or_is_named_by() {
+fn a_program_belongs_to_the_package_of_the_manifest_in_its_directory_or_that_names_it() {
     for (manifest, text, program, is_package) in [
         ("package.json", "{}", "run.sh", true),
         ("package.json", "{}", "bin/run.sh", false),

@@ -1,4 +1,4 @@
-//! What every coding agent has in common.
+//! Behaviour that all coding agents share.
 
 use std::fs;
 
@@ -40,7 +40,7 @@ async fn strange_lines_are_output_and_the_run_survives_them() {
 }
 
 #[tokio::test]
-async fn nothing_but_the_configuration_switches_an_agents_own_checks_off() {
+async fn only_the_configuration_switches_an_agents_own_checks_off() {
     let switches = [
         (Agent::Claude, "--dangerously-skip-permissions"),
         (Agent::Codex, "--dangerously-bypass-approvals-and-sandbox"),
@@ -70,7 +70,7 @@ async fn nothing_but_the_configuration_switches_an_agents_own_checks_off() {
 }
 
 #[tokio::test]
-async fn a_login_is_handed_over_only_where_it_is_configured() {
+async fn a_login_is_passed_only_if_it_is_configured() {
     for (kind, variable) in [
         (Agent::Claude, "CLAUDE_CONFIG_DIR=/srv/me/.claude"),
         (Agent::Codex, "CODEX_HOME=/srv/me/.codex"),
@@ -108,7 +108,7 @@ async fn a_missing_agent_is_named_and_a_session_can_be_asked_again() {
 }
 
 #[tokio::test]
-async fn a_callers_options_stand_among_the_arguments_but_not_when_a_session_is_resumed() {
+async fn a_callers_options_are_passed_but_not_when_a_session_is_resumed() {
     let options = ["--effort=high".to_owned(), "--betas=x".to_owned()];
     for kind in Agent::ALL {
         for (session, times) in [(None, 1), (resume("s-1"), 0)] {

@@ -1,4 +1,4 @@
-//! `claude`: what it is started with, and what its lines mean.
+//! `claude`: its command line and the meaning of its lines.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ pub(crate) const CLAUDE_SUCCESS: &str = r#"{"type":"result","subtype":"success",
 const CLAUDE_SPURIOUS: &str = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"result":"","usage":{"input_tokens":9}}"#;
 
 #[tokio::test]
-async fn claude_tells_its_session_its_tools_its_usage_and_its_result() {
+async fn claude_reports_its_session_its_tools_its_usage_and_its_result() {
     let lines = [
         CLAUDE_INIT,
         CLAUDE_READS,
@@ -51,7 +51,7 @@ async fn claude_tells_its_session_its_tools_its_usage_and_its_result() {
 }
 
 #[tokio::test]
-async fn claude_fails_by_its_word_by_its_silence_and_by_its_exit() {
+async fn claude_fails_by_its_result_by_its_silence_and_by_its_exit() {
     let error = r#"{"type":"result","subtype":"success","is_error":true,"result":"Credit balance is too low"}"#;
     let turns = r#"{"type":"result","subtype":"error_max_turns","is_error":false,"num_turns":3}"#;
     let helper = CLAUDE_SUCCESS.replace(
@@ -59,56 +59,28 @@ async fn claude_fails_by_its_word_by_its_silence_and_by_its_exit() {
         "\"type\":\"result\",\"parent_tool_use_id\":\"t9\"",
     );
     let low = "Credit balance is too low";
+    let credit = failed(FailureKind::Provider, ErrorClass::Final, low, low);
+    let silence = "claude ended without a result: a word of complaint";
+    let unfinished = failed(FailureKind::Protocol, ErrorClass::Retryable, silence, "");
+    let limit = failed(FailureKind::Limit, ErrorClass::Final, "error max turns", "");
+    let complaint = "a word of complaint";
+    let exited = failed(
+        FailureKind::Exit,
+        ErrorClass::Retryable,
+        complaint,
+        "Fixed.",
+    );
     let table = [
-        (
-            error.to_owned(),
-            0,
-            failed(FailureKind::Provider, ErrorClass::Final, low, low),
-        ),
-        (
-            error.to_owned(),
-            1,
-            failed(FailureKind::Provider, ErrorClass::Final, low, low),
-        ),
-        (
-            turns.to_owned(),
-            0,
-            failed(FailureKind::Limit, ErrorClass::Final, "error max turns", ""),
-        ),
-        (
-            CLAUDE_INIT.to_owned(),
-            0,
-            failed(
-                FailureKind::Protocol,
-                ErrorClass::Retryable,
-                "claude ended without a result: a word of complaint",
-                "",
-            ),
-        ),
-        (
-            helper,
-            0,
-            failed(
-                FailureKind::Protocol,
-                ErrorClass::Retryable,
-                "claude ended without a result: a word of complaint",
-                "",
-            ),
-        ),
-        (
-            CLAUDE_SUCCESS.to_owned(),
-            9,
-            failed(
-                FailureKind::Exit,
-                ErrorClass::Retryable,
-                "a word of complaint",
-                "Fixed.",
-            ),
-        ),
+        (error.to_owned(), 0, credit.clone()),
+        (error.to_owned(), 1, credit.clone()),
+        (turns.to_owned(), 0, limit),
+        (CLAUDE_INIT.to_owned(), 0, unfinished.clone()),
+        (helper, 0, unfinished),
+        (CLAUDE_SUCCESS.to_owned(), 9, exited),
         (
             format!("{CLAUDE_SUCCESS}\n{CLAUDE_READS}\n{error}"),
             0,
-            failed(FailureKind::Provider, ErrorClass::Final, low, low),
+            credit,
         ),
     ];
     for (transcript, exit, end) in table {

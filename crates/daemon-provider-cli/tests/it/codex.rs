@@ -1,4 +1,4 @@
-//! `codex`: what it is started with, and what its lines mean.
+//! `codex`: its command line and the meaning of its lines.
 
 use daemon_fakes::recorded;
 use daemon_provider::{ErrorClass, FailureKind, Permissions, RunEvent, ToolStatus};
@@ -50,7 +50,7 @@ async fn codex_joins_its_messages_and_counts_its_usage_once() {
 }
 
 #[tokio::test]
-async fn codex_without_a_completed_turn_has_failed_whatever_it_said() {
+async fn codex_without_a_completed_turn_has_failed_despite_its_messages() {
     let cut = play(
         Agent::Codex,
         &format!("{CODEX_THREAD}\n{}", codex_says("Fixed.")),

@@ -1,4 +1,4 @@
-//! What a program is given and what its lines mean.
+//! The input of a command and the meaning of its lines.
 
 use std::fs;
 use std::time::Duration;
@@ -213,7 +213,7 @@ async fn a_session_can_be_resumed_with_the_arguments_for_it() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_missing_or_lies_in_the_worktree_is_refused_by_name() {
+async fn a_program_that_is_missing_or_in_the_worktree_is_refused_by_name() {
     let bench = Bench::new();
     let own = bench.path("worktree/tool");
     fs::copy("/bin/sh", &own).unwrap();
@@ -267,7 +267,7 @@ async fn a_confined_program_changes_its_worktree_only_if_it_may() {
 }
 
 #[tokio::test]
-async fn a_command_reads_of_its_servers_in_a_file_that_nobody_else_may_read() {
+async fn a_command_finds_its_servers_in_a_file_that_other_users_cannot_read() {
     use std::os::unix::fs::PermissionsExt as _;
     let bench = Bench::new();
     let script =

@@ -93,7 +93,7 @@ async fn a_result_too_long_to_be_read_is_not_taken_for_text() {
 }
 
 #[tokio::test]
-async fn the_last_words_of_a_failed_program_are_told() {
+async fn a_failure_has_the_end_of_standard_error_as_its_message() {
     let bench = Bench::new();
     let story = bench
         .play("seq 1 100 >&2; yes | tr -d '\\n' | head -c 480 >&2; exit 1")
@@ -105,7 +105,7 @@ async fn the_last_words_of_a_failed_program_are_told() {
 }
 
 #[tokio::test]
-async fn a_flood_of_complaints_beside_a_silent_stdout_does_not_deadlock() {
+async fn a_flood_on_stderr_with_a_silent_stdout_does_not_deadlock() {
     let bench = Bench::new();
     let story = bench
         .play("yes 0123456789abcde | head -c 10000000 >&2; echo done")
@@ -114,7 +114,7 @@ async fn a_flood_of_complaints_beside_a_silent_stdout_does_not_deadlock() {
 }
 
 #[tokio::test]
-async fn a_foreign_signal_is_a_termination_by_somebody_unknown() {
+async fn a_foreign_signal_is_a_termination_by_an_unknown_sender() {
     let bench = Bench::new();
     for (script, code) in [("kill -TERM $$", -15), ("exit 143", 143)] {
         let message = format!("terminated by an unknown sender (SIGTERM, code {code})");
@@ -177,7 +177,7 @@ async fn a_cancel_between_the_last_output_and_exit_0_cancels_and_counts_nothing(
 }
 
 #[tokio::test]
-async fn a_cancel_after_the_exit_but_before_the_end_is_told_still_cancels() {
+async fn a_cancel_after_the_exit_but_before_the_end_is_returned_still_cancels() {
     let bench = Bench::new();
     let mut run = bench
         .start(bench.config(r#"echo '{"daemon":"usage","input":5}'"#))
@@ -190,7 +190,7 @@ async fn a_cancel_after_the_exit_but_before_the_end_is_told_still_cancels() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_program_that_stays_after_its_result_is_stopped_and_its_result_stands() {
+async fn a_program_that_stays_after_its_result_is_stopped_and_its_result_counts() {
     let bench = Bench::new();
     let started = tokio::time::Instant::now();
     let mut run = bench
@@ -254,7 +254,7 @@ async fn work_after_a_result_is_under_the_deadline_again() {
 #[tokio::test]
 async fn a_result_with_a_byte_that_is_not_utf8_is_a_result() {
     let bench = Bench::new();
-    // In a result, in the word of an event, and beside characters of several bytes.
+    // In a result, in the key of an event, and next to characters of several bytes.
     let script = r#"printf '{"daemon":"session","id":"s-1"}\n{"daemon":"usage","input":5}\n'
         printf '{"daemon":"result","ok":true,"text":"caf\351 \303\251 \\n"}\n'"#;
     let story = bench.play(script).await;
@@ -265,7 +265,7 @@ async fn a_result_with_a_byte_that_is_not_utf8_is_a_result() {
 }
 
 #[tokio::test]
-async fn a_program_that_says_that_it_cost_too_much_is_stopped_for_it() {
+async fn a_program_that_reports_a_cost_over_its_budget_is_stopped() {
     let bench = Bench::new();
     let script = r#"echo '{"daemon":"usage","input":1,"cost_usd":0.5}'
         echo '{"daemon":"usage","input":1,"cost_usd":0.6}'; exec sleep 1000"#;

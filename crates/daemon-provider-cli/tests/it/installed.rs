@@ -10,7 +10,7 @@ use daemon_provider_cli::{CommandConfig, Guarded};
 
 use crate::kit::{Bench, Story, done, story};
 
-/// Returns the enclosures that restrict paths and can be had here, and says loudly what cannot be tried.
+/// Returns the enclosures that restrict paths and are available here; prints those that are not.
 fn enclosures() -> Vec<Enclosure> {
     let report = daemon_process::probe();
     let all = [Enclosure::Confined, Enclosure::Isolated(Network::Shared)];
@@ -40,8 +40,8 @@ async fn run(bench: &Bench, program: &PathBuf, search: &str, enclosure: Enclosur
     story(&mut *bench.provider(config).start(request).await.unwrap()).await
 }
 
-/// As npm installs an agent below a version manager: a script of an interpreter that is there too, and the part for this platform
-/// beside it.
+/// Installs an agent as npm does below a version manager: a script, its interpreter in the same version, and a sibling package
+/// for this platform.
 #[tokio::test]
 async fn an_installed_package_starts_with_its_interpreter_and_its_siblings() {
     let bench = Bench::new();

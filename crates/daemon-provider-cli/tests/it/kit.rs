@@ -1,4 +1,4 @@
-//! A worktree, a script, and the story of its run.
+//! A worktree, a script, and a record of its run.
 
 use std::fs;
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ impl Bench {
     }
 }
 
-/// What a run said, without the order between its streams.
+/// The events and output of a run, without the order between its streams.
 #[derive(Debug, Default)]
 pub(crate) struct Story {
     pub(crate) stdout: Vec<String>,

@@ -1,4 +1,4 @@
-//! Lines that are none or are too long to be read, among those of an agent.
+//! Broken and overlong lines among those of an agent.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +8,7 @@ use daemon_provider_cli::{Agent, AgentConfig, AgentProvider};
 
 use crate::kit::{Bench, Story, done, story};
 
-/// Lines that say something, the last of which ends the work well.
+/// Lines of one successful run; the last one is its result.
 const GOOD: [(Agent, &str); 3] = [
     (
         Agent::Claude,
@@ -25,7 +25,7 @@ const GOOD: [(Agent, &str); 3] = [
 {"type":"step_finish","part":{"id":"p","reason":"stop"}}"#,
     ),
 ];
-/// A line of five million characters that begins like this.
+/// A line of five million characters with this beginning.
 const LONG: u64 = 5_000_000;
 const KEPT: u64 = 64 << 10;
 

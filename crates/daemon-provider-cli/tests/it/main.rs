@@ -1,4 +1,4 @@
-//! Programs as providers, played by shell scripts.
+//! Programs as providers, with shell scripts in their place.
 
 #[cfg(test)]
 mod agents;

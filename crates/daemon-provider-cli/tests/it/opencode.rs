@@ -1,4 +1,4 @@
-//! `opencode`: what it is started with, and what its lines mean.
+//! `opencode`: its command line and the meaning of its lines.
 
 use daemon_fakes::recorded;
 use daemon_provider::{
@@ -92,7 +92,7 @@ async fn opencode_fails_by_an_error_and_in_the_middle() {
             format!("{says}\n{length}"),
             owed("opencode ended in the middle: length", "Half."),
         ),
-        (stop, owed("opencode ended without a text", "")),
+        (stop, owed("opencode ended without any text", "")),
     ];
     for (transcript, end) in table {
         let story = play(Agent::Opencode, &transcript, 0).await;

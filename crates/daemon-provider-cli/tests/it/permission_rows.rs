@@ -1,4 +1,4 @@
-//! What switches an agent's own checks off, and what never does.
+//! Inputs that switch an agent's own checks off, and inputs that must not.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::kit::{Bench, story};
 
-/// Words of which each switches something off in one agent or another.
+/// Words that each switch a check off in at least one agent.
 const SWITCHES: [&str; 8] = [
     "dangerously",
     "bypass",
@@ -21,10 +21,10 @@ const SWITCHES: [&str; 8] = [
     "\"*\":\"allow\"",
 ];
 
-/// What lets codex use one server's tools where nobody can be asked.
+/// The setting that lets codex use one server's tools without asking a person.
 const USE: &str = "default_tools_approval_mode=\"approve\"";
 
-/// One of everything that a configuration, a request or a repository may say beside the permission itself.
+/// One of each setting of a configuration, a request or a repository, except the permission itself.
 #[derive(Clone, Copy, Debug)]
 struct Said {
     permissions: Permissions,
@@ -48,7 +48,7 @@ fn everything() -> Vec<Said> {
     said.collect()
 }
 
-/// Starts an agent, and returns the arguments and the variables that it was given.
+/// Starts an agent and returns its arguments and variables.
 async fn given(agent: Agent, said: Said, permissions: AgentPermissions) -> (Vec<String>, String) {
     let bench = Bench::new();
     let bin = bench.path("bin");
@@ -84,7 +84,7 @@ async fn given(agent: Agent, said: Said, permissions: AgentPermissions) -> (Vec<
     let provider = AgentProvider::new(bench.supervisor(), config);
     story(&mut *provider.start(request).await.unwrap()).await;
     let read = |name: &str| fs::read_to_string(bench.path(name)).unwrap();
-    // A server that the run was given may be used without a question; that is no switch, and stands for that server alone.
+    // This setting allows the tools of a server that the run was given, and of no other; it is no bypass switch.
     let own = format!("mcp_servers.docs.{USE}");
     let args = read("args");
     let args = args.lines().filter(|arg| *arg != own);
@@ -92,7 +92,7 @@ async fn given(agent: Agent, said: Said, permissions: AgentPermissions) -> (Vec<
 }
 
 #[tokio::test]
-async fn nothing_but_its_own_key_puts_a_switch_into_any_command_line() {
+async fn only_its_own_key_puts_a_bypass_switch_into_a_command_line() {
     for agent in Agent::ALL {
         for said in everything() {
             let (args, env) = given(agent, said, AgentPermissions::OfRun).await;
@@ -105,7 +105,7 @@ async fn nothing_but_its_own_key_puts_a_switch_into_any_command_line() {
 }
 
 #[tokio::test]
-async fn with_its_key_an_agent_is_given_exactly_the_row_and_nothing_that_narrows_it() {
+async fn with_its_key_an_agent_receives_exactly_the_bypass_switch_and_no_restriction() {
     for permissions in [Permissions::Read, Permissions::Write] {
         let said = Said {
             permissions,

@@ -1,4 +1,4 @@
-//! A stand-in for a coding agent, and the words its stories are told in.
+//! A stand-in for a coding agent, and constructors of expected events.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,7 +13,7 @@ use daemon_provider_cli::{Agent, AgentConfig, AgentProvider};
 
 use crate::kit::{Bench, Story, story};
 
-/// Makes an agent that keeps its arguments, environment and input, prints a transcript and exits.
+/// Makes an agent that records its arguments, environment and input, prints a transcript and exits.
 pub(crate) fn agent(bench: &Bench, agent: Agent, transcript: &str, exit: i32) -> AgentConfig {
     let bin = bench.path("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -83,7 +83,7 @@ pub(crate) fn tool_end(id: &str, name: &str, status: ToolStatus) -> RunEvent {
     }
 }
 
-/// Returns the object of a transcript's line that a pointer leads to.
+/// Returns the JSON value at a pointer in the lines of a transcript; an array if several lines have one.
 pub(crate) fn words(transcript: &str, pointer: &str) -> serde_json::Value {
     let lines = transcript
         .lines()
@@ -107,7 +107,7 @@ pub(crate) fn usage(input: u64, cached: u64, output: u64) -> Usage {
         cost: None,
     }
 }
-/// Returns what an agent was given: its arguments, its environment, its input.
+/// Returns the arguments, the environment and the input that an agent received.
 pub(crate) async fn given(
     kind: Agent,
     change: impl FnOnce(&mut AgentConfig, &mut RunRequest, &Bench),

@@ -31,7 +31,7 @@ fn shown(mounted: &Mounted) -> (Vec<&str>, Vec<(&str, &str)>) {
 }
 
 #[test]
-fn claude_reads_a_file_that_nobody_else_may() {
+fn claude_reads_a_file_that_other_users_cannot_read() {
     let folder = tempfile::tempdir().unwrap();
     let mut request = request(&both());
     request.private = Some(folder.path().join("private"));
@@ -56,7 +56,7 @@ fn claude_reads_a_file_that_nobody_else_may() {
 }
 
 #[test]
-fn codex_is_told_names_of_variables_and_finds_the_secrets_there() {
+fn codex_receives_names_of_variables_and_finds_the_secrets_there() {
     let request = request(&both());
     let mounted = mount(Agent::Codex, &request, None).unwrap();
     let expected = [
@@ -153,7 +153,7 @@ fn codex_reaches_an_address_that_holds_a_secret_through_a_bridge_and_is_never_gi
 }
 
 #[test]
-fn opencode_finds_its_servers_beside_what_the_host_configures() {
+fn opencode_finds_its_servers_next_to_the_configuration_of_the_host() {
     let mut request = request(&both());
     request
         .environment

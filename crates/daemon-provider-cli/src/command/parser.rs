@@ -1,4 +1,4 @@
-//! The language of a plain command: lines that are events, and all other text.
+//! Parser of a command's output: event lines and text.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,16 +9,16 @@ use serde_json::Value;
 use super::ResultRule;
 use super::lines::{LineEvent, ToolUse, add};
 use crate::bounded::{BoundedText, RawUsage};
-use crate::ending::{ExitCodes, Told};
-use crate::run::{Dialect, Reading};
+use crate::process_end::{ExitCodes, ReportedEnd};
+use crate::run::{LineKind, OutputParser};
 
-/// More open uses of tools are not told apart.
+/// The most open tool calls whose names are remembered.
 const MOST_TOOLS: usize = 1000;
-/// How much of what was told becomes the message of a failure.
+/// The most characters of a reported text that the message of a failure keeps.
 const MESSAGE_CHARS: usize = 500;
 
 #[derive(Debug)]
-pub(crate) struct CommandDialect {
+pub(crate) struct CommandParser {
     rule: ResultRule,
     can_resume: bool,
     session: Option<SessionId>,
@@ -26,17 +26,17 @@ pub(crate) struct CommandDialect {
     usage: Option<Usage>,
     raw_usage: RawUsage,
     text: BoundedText,
-    result: Option<ToldResult>,
+    result: Option<ReportedResult>,
 }
 
-/// What a program told as its result.
+/// The fields of a `result` line.
 #[derive(Debug)]
-struct ToldResult {
+struct ReportedResult {
     ok: bool,
     text: String,
 }
 
-impl CommandDialect {
+impl CommandParser {
     pub(crate) fn new(rule: ResultRule, can_resume: bool) -> Self {
         Self {
             rule,
@@ -50,16 +50,16 @@ impl CommandDialect {
         }
     }
 
-    /// Takes an event; a line that is none after all is text.
-    fn take(&mut self, event: LineEvent, told: &mut VecDeque<RunEvent>) -> Reading {
+    /// Records an event. A line whose values are out of range counts as text.
+    fn take(&mut self, event: LineEvent, events: &mut VecDeque<RunEvent>) -> LineKind {
         match event {
             LineEvent::Session { id } => {
                 let Ok(id) = id.parse::<SessionId>() else {
-                    return Reading::Text;
+                    return LineKind::Text;
                 };
                 if self.session.is_none() {
                     self.session = Some(id.clone());
-                    told.push_back(RunEvent::Session(id));
+                    events.push_back(RunEvent::Session(id));
                 }
             }
             LineEvent::ToolStart { id, name, args } => {
@@ -68,7 +68,7 @@ impl CommandDialect {
                     self.tools.insert(id, name.clone());
                 }
                 let args = args.to_string();
-                told.push_back(RunEvent::ToolStart {
+                events.push_back(RunEvent::ToolStart {
                     id: used,
                     name,
                     args,
@@ -84,7 +84,7 @@ impl CommandDialect {
                 } else {
                     ToolStatus::Error
                 };
-                told.push_back(RunEvent::ToolEnd {
+                events.push_back(RunEvent::ToolEnd {
                     id: id.to_string(),
                     name,
                     status,
@@ -92,27 +92,27 @@ impl CommandDialect {
             }
             LineEvent::Usage(usage) => {
                 let Some(counts) = usage.counts() else {
-                    return Reading::Text;
+                    return LineKind::Text;
                 };
                 add(self.usage.get_or_insert_default(), counts);
                 self.raw_usage
                     .push(serde_json::to_value(usage).ok().as_ref());
             }
-            LineEvent::Output { output } => told.push_back(RunEvent::Proposed(output)),
+            LineEvent::Output { output } => events.push_back(RunEvent::Proposed(output)),
             LineEvent::Result { ok, text } => {
-                self.result = Some(ToldResult { ok, text });
-                return Reading::End;
+                self.result = Some(ReportedResult { ok, text });
+                return LineKind::End;
             }
         }
-        Reading::Event
+        LineKind::Event
     }
 }
 
-impl Dialect for CommandDialect {
-    fn read(&mut self, line: &str, told: &mut VecDeque<RunEvent>) -> Reading {
+impl OutputParser for CommandParser {
+    fn read(&mut self, line: &str, events: &mut VecDeque<RunEvent>) -> LineKind {
         match LineEvent::parse(line) {
-            Some(event) => self.take(event, told),
-            None => Reading::Text,
+            Some(event) => self.take(event, events),
+            None => LineKind::Text,
         }
     }
 
@@ -125,21 +125,28 @@ impl Dialect for CommandDialect {
     }
 
     fn session(&self) -> Option<SessionId> {
+        // Without arguments to resume with, a session id is of no use to a follow-up.
         self.session.clone().filter(|_| self.can_resume)
     }
 
-    fn told(&self) -> Told {
+    fn reported_end(&self) -> ReportedEnd {
+        // The last result line counts: a program may report a failure and then recover from it.
         let failed = |kind, message: &str| Failure::new(kind, message);
         match (&self.result, self.rule) {
-            (Some(ToldResult { ok: true, .. }), _) | (None, ResultRule::Optional) => Told::Success,
-            (Some(ToldResult { ok: false, text }), _) if text.is_empty() => Told::Unexplained(
-                failed(FailureKind::Provider, "the program reported a failure"),
-            ),
-            (Some(ToldResult { ok: false, text }), _) => {
-                let message: String = text.chars().take(MESSAGE_CHARS).collect();
-                Told::Failure(failed(FailureKind::Provider, &message))
+            (Some(ReportedResult { ok: true, .. }), _) | (None, ResultRule::Optional) => {
+                ReportedEnd::Success
             }
-            (None, ResultRule::Required) => Told::Failure(failed(
+            (Some(ReportedResult { ok: false, text }), _) if text.is_empty() => {
+                ReportedEnd::Unexplained(failed(
+                    FailureKind::Provider,
+                    "the program reported a failure",
+                ))
+            }
+            (Some(ReportedResult { ok: false, text }), _) => {
+                let message: String = text.chars().take(MESSAGE_CHARS).collect();
+                ReportedEnd::Failure(failed(FailureKind::Provider, &message))
+            }
+            (None, ResultRule::Required) => ReportedEnd::Failure(failed(
                 FailureKind::Protocol,
                 "the program ended without a result",
             )),
@@ -151,7 +158,7 @@ impl Dialect for CommandDialect {
     }
 
     fn usage(&self) -> Option<(Usage, Value)> {
-        Some((self.usage?, self.raw_usage.told()))
+        Some((self.usage?, self.raw_usage.to_json()))
     }
 
     fn cost(&self) -> Option<MicroUsd> {

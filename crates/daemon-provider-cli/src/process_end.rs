@@ -1,60 +1,61 @@
-//! What the end of a program's process means for its run.
+//! Maps the end of a program's process to the outcome of its run.
 
 use daemon_process::{ExitStatus, LimitReached};
 use daemon_provider::{ErrorClass, Failure, FailureKind, Outcome, StopReason};
 
-/// What is known when the process has ended.
+/// Everything known about a run when its process has ended.
 #[derive(Debug)]
-pub(crate) struct Ending {
+pub(crate) struct ProcessEnd {
     pub(crate) status: ExitStatus,
-    /// The first reason the run was cancelled for.
+    /// The first reason for which the run was cancelled.
     pub(crate) cancelled: Option<StopReason>,
-    /// The limit for which its supervisor stopped it.
+    /// The limit for which the supervisor stopped it.
     pub(crate) limit: Option<LimitReached>,
-    /// By how much it said that it cost too much, where it was stopped for that.
+    /// The message about its cost, if it was stopped for exceeding its budget.
     pub(crate) over_budget: Option<String>,
-    /// Whether it was stopped because it stayed after its result.
-    pub(crate) overstayed: bool,
-    /// What it told of its end.
-    pub(crate) told: Told,
-    /// Whether its exit codes say what may be tried again.
+    /// Whether it was stopped because it did not exit after its result.
+    pub(crate) grace_expired: bool,
+    /// The end that its output reported.
+    pub(crate) end: ReportedEnd,
+    /// Whether its exit codes distinguish temporary from final failures.
     pub(crate) codes: ExitCodes,
-    /// Whether it told anything at all.
-    pub(crate) has_told: bool,
+    /// Whether it printed any line that its parser recognised.
+    pub(crate) has_events: bool,
     /// Whether a line that may have been an event was too long to be read.
     pub(crate) lost_event: bool,
-    /// The last words on standard error.
-    pub(crate) complaints: String,
+    /// The last lines of standard error.
+    pub(crate) stderr: String,
 }
 
-/// What a program told of its end.
+/// The end that a program's output reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Told {
-    /// It succeeded, or nothing else was owed.
+pub(crate) enum ReportedEnd {
+    /// It reported success, or no report is required.
     Success,
-    /// It failed.
+    /// It reported this failure.
     Failure(Failure),
-    /// It failed, and its complaints may say why.
+    /// It failed without a reason; standard error may hold it.
     Unexplained(Failure),
 }
 
-/// What an exit code other than 0 says about trying again.
+/// The meaning of exit codes other than 0 for a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExitCodes {
     /// 75 (`EX_TEMPFAIL`) is temporary, any other final.
     Conventional,
-    /// Nothing: any may be temporary.
+    /// No meaning: any may be temporary.
     Arbitrary,
 }
 
 const TEMPORARY: i32 = 75;
-/// `SIGXFSZ`, which only the limit of one file sends, and the code by which a shell tells it.
+/// `SIGXFSZ`, which the kernel sends only for the file size limit, and a shell's exit code for it.
 const TOO_LARGE: i32 = 25;
 const TOO_LARGE_BY_SHELL: i32 = 128 + TOO_LARGE;
 
-impl Ending {
-    /// Returns the outcome: a reason to stop comes first, then how the process ended, then what it told.
+impl ProcessEnd {
+    /// Returns the outcome. A reason to stop has precedence, then the exit status, then the report of the program.
     pub(crate) fn outcome(self) -> Outcome {
+        // The exit status of a stopped process says only that it was stopped.
         if let Some(reason) = self.cancelled {
             return Outcome::Stopped(reason);
         }
@@ -64,12 +65,13 @@ impl Ending {
         if let Some(message) = self.over_budget {
             return failed(FailureKind::Budget, message);
         }
-        if self.overstayed {
-            return self.told();
+        // The result was there before this process was stopped, so that its exit status is ours and not the program's.
+        if self.grace_expired {
+            return self.reported();
         }
         match self.status {
-            ExitStatus::Code(0) => self.told(),
-            // A shell tells the death of its command by such a code.
+            ExitStatus::Code(0) => self.reported(),
+            // A shell exits with 128 plus the signal that killed its command.
             ExitStatus::Code(code @ (143 | 137)) => terminated(code - 128, code),
             ExitStatus::Code(TOO_LARGE_BY_SHELL) | ExitStatus::Signal(TOO_LARGE) => failed(
                 FailureKind::Resource,
@@ -85,21 +87,21 @@ impl Ending {
             ExitCodes::Conventional if code != TEMPORARY => ErrorClass::Final,
             ExitCodes::Conventional | ExitCodes::Arbitrary => ErrorClass::Retryable,
         };
-        if self.codes == ExitCodes::Arbitrary && !self.has_told && refuses_flags(&self.complaints) {
-            // It would do so each time.
+        if self.codes == ExitCodes::Arbitrary && !self.has_events && refuses_flags(&self.stderr) {
+            // Final: the next attempt would pass the same flags.
             let message = format!("its flags were refused (exit code {code})");
-            return failed(FailureKind::Spawn, explained(message, &self.complaints));
+            return failed(FailureKind::Spawn, explained(message, &self.stderr));
         }
-        match self.told {
-            // An agent that said why it fails knows more than its exit code.
-            Told::Failure(failure) if self.codes == ExitCodes::Arbitrary => {
+        match self.end {
+            // `claude` exits with 1 for every error result, so its message has precedence over the code.
+            ReportedEnd::Failure(failure) if self.codes == ExitCodes::Arbitrary => {
                 Outcome::Failed(failure)
             }
             _ => Outcome::Failed(Failure {
                 kind: FailureKind::Exit,
                 class,
-                // Its last words and nothing else; the folder holds the code.
-                message: match self.complaints {
+                // Only the text of standard error: the exit code is recorded in the run folder.
+                message: match self.stderr {
                     words if words.is_empty() => format!("exit code {code}"),
                     words => words,
                 },
@@ -107,24 +109,24 @@ impl Ending {
         }
     }
 
-    fn told(self) -> Outcome {
+    fn reported(self) -> Outcome {
         if self.lost_event {
-            // It may have said that the run failed.
+            // The line that was lost may have reported a failure.
             let message = "an event of the program was too long to be read";
             return failed(FailureKind::Protocol, message.to_owned());
         }
-        match self.told {
-            Told::Success => Outcome::Done,
-            Told::Failure(failure) => Outcome::Failed(failure),
-            Told::Unexplained(failure) => Outcome::Failed(Failure {
-                message: explained(failure.message, &self.complaints),
+        match self.end {
+            ReportedEnd::Success => Outcome::Done,
+            ReportedEnd::Failure(failure) => Outcome::Failed(failure),
+            ReportedEnd::Unexplained(failure) => Outcome::Failed(Failure {
+                message: explained(failure.message, &self.stderr),
                 ..failure
             }),
         }
     }
 }
 
-/// Says of what a program took too much.
+/// Describes the limit that a program reached.
 pub(crate) fn excess(limit: LimitReached) -> &'static str {
     match limit {
         LimitReached::Memory => "took more memory than it may",
@@ -134,8 +136,8 @@ pub(crate) fn excess(limit: LimitReached) -> &'static str {
     }
 }
 
-/// Returns whether an agent complains of what it was started with: in the words of its parser, or by its help.
-fn refuses_flags(complaints: &str) -> bool {
+/// Reports whether standard error holds the message of an argument parser, or the list of flags that `opencode` prints.
+fn refuses_flags(stderr: &str) -> bool {
     const WORDS: [&str; 5] = [
         "error: unknown option '--",
         "error: option '--",
@@ -146,15 +148,14 @@ fn refuses_flags(complaints: &str) -> bool {
     let is_listed = |line: &&str| {
         line.starts_with("  ") && line.trim_start().starts_with('-') && line.contains("--")
     };
-    WORDS.iter().any(|words| complaints.contains(words))
-        || complaints.lines().filter(is_listed).count() > 1
+    WORDS.iter().any(|words| stderr.contains(words)) || stderr.lines().filter(is_listed).count() > 1
 }
 
-fn explained(what: String, complaints: &str) -> String {
-    if complaints.is_empty() {
+fn explained(what: String, stderr: &str) -> String {
+    if stderr.is_empty() {
         what
     } else {
-        format!("{what}: {complaints}")
+        format!("{what}: {stderr}")
     }
 }
 
@@ -184,23 +185,23 @@ mod tests {
 
     use super::*;
 
-    fn ending(status: ExitStatus, told: Told) -> Ending {
-        Ending {
+    fn ending(status: ExitStatus, end: ReportedEnd) -> ProcessEnd {
+        ProcessEnd {
             status,
             cancelled: None,
             limit: None,
             over_budget: None,
-            overstayed: false,
-            told,
+            grace_expired: false,
+            end,
             codes: ExitCodes::Conventional,
-            has_told: true,
+            has_events: true,
             lost_event: false,
-            complaints: "no such file".to_owned(),
+            stderr: "no such file".to_owned(),
         }
     }
 
-    fn bad() -> Told {
-        Told::Failure(Failure::new(FailureKind::Provider, "text"))
+    fn bad() -> ReportedEnd {
+        ReportedEnd::Failure(Failure::new(FailureKind::Provider, "text"))
     }
 
     fn failure(kind: FailureKind, class: ErrorClass, message: &str) -> Outcome {
@@ -212,10 +213,10 @@ mod tests {
     }
 
     #[test]
-    fn the_process_counts_before_what_it_told() {
+    fn the_exit_status_has_precedence_over_the_report() {
         let unknown = "terminated by an unknown sender";
         let table = [
-            (ExitStatus::Code(0), Told::Success, Outcome::Done),
+            (ExitStatus::Code(0), ReportedEnd::Success, Outcome::Done),
             (
                 ExitStatus::Code(0),
                 bad(),
@@ -223,7 +224,7 @@ mod tests {
             ),
             (
                 ExitStatus::Code(9),
-                Told::Success,
+                ReportedEnd::Success,
                 failure(FailureKind::Exit, Final, "no such file"),
             ),
             (
@@ -233,7 +234,7 @@ mod tests {
             ),
             (
                 ExitStatus::Code(143),
-                Told::Success,
+                ReportedEnd::Success,
                 failure(
                     FailureKind::Terminated,
                     Retryable,
@@ -242,7 +243,7 @@ mod tests {
             ),
             (
                 ExitStatus::Signal(25),
-                Told::Success,
+                ReportedEnd::Success,
                 failure(
                     FailureKind::Resource,
                     Final,
@@ -251,7 +252,7 @@ mod tests {
             ),
             (
                 ExitStatus::Signal(9),
-                Told::Success,
+                ReportedEnd::Success,
                 failure(
                     FailureKind::Terminated,
                     Retryable,
@@ -259,42 +260,42 @@ mod tests {
                 ),
             ),
         ];
-        for (status, told, outcome) in table {
-            let shown = format!("{status} {told:?}");
-            assert_eq!(ending(status, told).outcome(), outcome, "{shown}");
+        for (status, end, outcome) in table {
+            let shown = format!("{status} {end:?}");
+            assert_eq!(ending(status, end).outcome(), outcome, "{shown}");
         }
     }
 
     #[test]
-    fn an_agent_knows_more_than_its_exit_code() {
-        let agent = |told| Ending {
+    fn the_report_of_an_agent_has_precedence_over_its_exit_code() {
+        let agent = |end| ProcessEnd {
             codes: ExitCodes::Arbitrary,
-            ..ending(ExitStatus::Code(1), told)
+            ..ending(ExitStatus::Code(1), end)
         };
         assert_eq!(
             agent(bad()).outcome(),
             failure(FailureKind::Provider, Final, "text")
         );
         assert_eq!(
-            agent(Told::Success).outcome(),
+            agent(ReportedEnd::Success).outcome(),
             failure(FailureKind::Exit, Retryable, "no such file")
         );
     }
 
     #[test]
     fn an_agent_that_refuses_its_flags_is_not_started_again() {
-        let told = || {
+        let end = || {
             let owed = Failure::new(FailureKind::Protocol, "it ended without a result");
-            Told::Unexplained(owed)
+            ReportedEnd::Unexplained(owed)
         };
-        let agent = |complaints: &str, has_told| Ending {
+        let agent = |stderr: &str, has_events| ProcessEnd {
             codes: ExitCodes::Arbitrary,
-            complaints: complaints.to_owned(),
-            has_told,
-            ..ending(ExitStatus::Code(2), told())
+            stderr: stderr.to_owned(),
+            has_events,
+            ..ending(ExitStatus::Code(2), end())
         };
         let unknown = "error: unknown option '--strict-mcp-config'";
-        for complaints in [
+        for stderr in [
             unknown,
             "a warning\nerror: unexpected argument '--ignore-rules' found\n\nUsage: codex exec",
             "error: invalid value 'x' for '--sandbox <SANDBOX_MODE>'",
@@ -302,14 +303,14 @@ mod tests {
             "--dangerously-skip-permissions cannot be used with root/sudo privileges",
             "  -i, --interactive  run so  [boolean]\n      --thinking  show\n      --auto  approve",
         ] {
-            let message = format!("its flags were refused (exit code 2): {complaints}");
+            let message = format!("its flags were refused (exit code 2): {stderr}");
             assert_eq!(
-                agent(complaints, false).outcome(),
+                agent(stderr, false).outcome(),
                 failure(FailureKind::Spawn, Final, &message)
             );
         }
         for ending in [agent(unknown, true), agent("no connection", false)] {
-            let message = ending.complaints.clone();
+            let message = ending.stderr.clone();
             assert_eq!(
                 ending.outcome(),
                 failure(FailureKind::Exit, Retryable, &message)
@@ -318,9 +319,9 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_without_words_takes_the_complaints() {
+    fn a_failure_without_a_reason_includes_standard_error() {
         let owed = Failure::new(FailureKind::Protocol, "it ended without a result");
-        let end = ending(ExitStatus::Code(0), Told::Unexplained(owed));
+        let end = ending(ExitStatus::Code(0), ReportedEnd::Unexplained(owed));
         let message = "it ended without a result: no such file";
         assert_eq!(
             end.outcome(),
@@ -329,14 +330,14 @@ mod tests {
     }
 
     #[test]
-    fn what_this_side_did_counts_first() {
-        let stopped = || ending(ExitStatus::Signal(15), Told::Success);
-        let end = Ending {
-            overstayed: true,
+    fn a_stop_by_the_host_has_precedence_over_the_exit_status() {
+        let stopped = || ending(ExitStatus::Signal(15), ReportedEnd::Success);
+        let end = ProcessEnd {
+            grace_expired: true,
             ..stopped()
         };
         assert_eq!(end.outcome(), Outcome::Done);
-        let end = Ending {
+        let end = ProcessEnd {
             limit: Some(LimitReached::Memory),
             ..stopped()
         };
@@ -346,16 +347,16 @@ mod tests {
             failure(FailureKind::Resource, Final, message)
         );
         let cancelled = Some(StopReason::Timeout);
-        let end = Ending {
+        let end = ProcessEnd {
             cancelled,
-            overstayed: true,
+            grace_expired: true,
             limit: Some(LimitReached::Memory),
             ..stopped()
         };
         assert_eq!(end.outcome(), Outcome::Stopped(StopReason::Timeout));
-        let end = Ending {
+        let end = ProcessEnd {
             cancelled,
-            ..ending(ExitStatus::Code(0), Told::Success)
+            ..ending(ExitStatus::Code(0), ReportedEnd::Success)
         };
         assert_eq!(end.outcome(), Outcome::Stopped(StopReason::Timeout));
     }
