@@ -1,4 +1,4 @@
-//! How a model is reached, what it costs and how long it is waited for.
+//! Configuration of a model: its API, its price and the retry policy.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,37 +10,37 @@ use genai::adapter::AdapterKind;
 
 use crate::provider::Bash;
 
-/// How a model is reached and what it may do.
+/// Configuration of an [`LlmProvider`](crate::LlmProvider).
 #[derive(Debug, Clone)]
 pub struct LlmConfig {
-    /// The provider's name.
+    /// The name of the provider, as policies and run folders spell it.
     pub name: String,
-    /// The language of the API.
+    /// The protocol of the API.
     pub api: Api,
-    /// The address of the API; its maker's own without one.
+    /// The address of the API; `None` uses the vendor's address.
     ///
-    /// One without a path gets `v1/`, which the makers' own addresses have.
+    /// `v1/` is appended to an address without a path, as in the vendors' own addresses.
     pub base_url: Option<String>,
-    /// The model, as the API names it.
+    /// The model, spelled as the API spells it.
     pub model: String,
-    /// The key; none for an API that asks for none.
+    /// The key; `None` for an API that requires none.
     pub key: Option<ApiKey>,
-    /// What its tokens cost.
+    /// The price of tokens, from which costs and reservations are computed.
     pub price: Price,
-    /// The most tokens of one reply.
+    /// The most tokens of one reply, sent with each call.
     pub max_tokens: u32,
-    /// How faults of the API are waited out.
-    pub patience: Patience,
-    /// How much a script may take.
+    /// Timeouts and retries of calls.
+    pub retry: RetryPolicy,
+    /// Limits of each support script, shell command and MCP server.
     pub limits: ChildLimits,
-    /// How scripts, `bash` and servers of tools are kept apart from the rest of the machine.
+    /// The sandbox of scripts, `bash` and MCP servers.
     pub enclosure: Enclosure,
-    /// Whether the model may use a shell.
+    /// Whether the tool `bash` is offered.
     pub bash: Bash,
 }
 
 impl LlmConfig {
-    /// Reaches a model without a key at its maker's own address, at the assumed price, with default patience and limits.
+    /// Makes the configuration of a model without a key at the vendor's address, with [`Price::ASSUMED`] and defaults.
     pub fn new(name: impl Into<String>, api: Api, model: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -50,7 +50,7 @@ impl LlmConfig {
             key: None,
             price: Price::ASSUMED,
             max_tokens: 8192,
-            patience: Patience::default(),
+            retry: RetryPolicy::default(),
             limits: ChildLimits::default(),
             enclosure: Enclosure::Contained,
             bash: Bash::Absent,
@@ -62,6 +62,7 @@ impl LlmConfig {
         let given = self.base_url.as_deref()?;
         let given = given.strip_suffix('/').unwrap_or(given);
         let host = given.split_once("://").map_or(given, |(_, rest)| rest);
+        // The client library appends the name of a method to the address as text, so that the address has to end in a slash.
         let has_path = host.contains('/');
         Some(if has_path || self.api.0 == AdapterKind::Ollama {
             format!("{given}/")
@@ -71,11 +72,11 @@ impl LlmConfig {
     }
 }
 
-/// The language of a model API.
+/// The protocol of a model API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Api(pub(crate) AdapterKind);
 
-/// The languages by the words of the configuration.
+/// The protocols by their names in the configuration.
 const APIS: [(&str, AdapterKind); 14] = [
     ("anthropic", AdapterKind::Anthropic),
     ("openai", AdapterKind::OpenAI),
@@ -94,15 +95,15 @@ const APIS: [(&str, AdapterKind); 14] = [
 ];
 
 impl Api {
-    /// Returns the words by which APIs are named.
+    /// Returns the names that [`Api`] parses.
     pub fn names() -> impl Iterator<Item = &'static str> {
         APIS.iter().map(|(name, _)| *name)
     }
 }
 
-/// The text names no API that is served.
+/// The name of an API that is not supported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` is no model API that is served")]
+#[error("`{name}` is not a supported model API")]
 pub struct UnknownApi {
     name: String,
 }
@@ -120,12 +121,12 @@ impl FromStr for Api {
     }
 }
 
-/// A key of a model API, which no `Debug` shows.
+/// A key of a model API. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 
 impl ApiKey {
-    /// Takes a key without the white space around it; `None` for a blank one.
+    /// Makes a key, without surrounding white space; `None` if nothing remains.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         (!text.is_empty()).then(|| Self(text.to_owned()))
@@ -143,33 +144,35 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// What tokens cost, each in millionths of a dollar per million tokens, which is dollars per million times a million.
+/// Prices in millionths of a US dollar for a million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Price {
-    /// Tokens read.
+    /// Price of input tokens that no cache holds.
     pub input: MicroUsd,
-    /// Tokens written, those of thinking too.
+    /// Price of output tokens, including those of thinking.
     pub output: MicroUsd,
-    /// Tokens read from a cache or written to one.
+    /// Price of input tokens that are read from or written to a cache.
     pub cached: MicroUsd,
 }
 
 impl Price {
-    /// What is assumed of a model whose price nobody has told: 5 USD for a million read, 25 for a million written.
+    /// The price assumed for a model without a configured one: 5 USD for a million input tokens, 25 USD for a million output
+    /// tokens, which is the price of large models. Without a price, a budget would limit nothing.
     pub const ASSUMED: Self = Self {
         input: MicroUsd(5_000_000),
         output: MicroUsd(25_000_000),
         cached: MicroUsd(5_000_000),
     };
-    /// A model that costs nothing, such as one's own.
+    /// The price of a model that costs nothing, such as a local one.
     pub const FREE: Self = Self {
         input: MicroUsd(0),
         output: MicroUsd(0),
         cached: MicroUsd(0),
     };
 
-    /// Returns what this use costs, rounded up.
+    /// Returns the cost of this usage, rounded up.
     pub fn of(&self, usage: &Usage) -> MicroUsd {
+        // In 128 bits: a count that an API made up must not overflow into a low price.
         let part = |tokens: u64, price: MicroUsd| u128::from(tokens) * u128::from(price.0);
         let written = usage.output.saturating_add(usage.thinking);
         let all = part(usage.input, self.input)
@@ -178,10 +181,10 @@ impl Price {
         MicroUsd(u64::try_from(all.div_ceil(1_000_000)).unwrap_or(u64::MAX))
     }
 
-    /// Returns the most that a request of so many bytes can cost, with a reply of so many tokens.
+    /// Returns an upper bound for the cost of a request of `bytes` with a reply of `max_tokens`.
     pub(crate) fn most(&self, bytes: usize, max_tokens: u32) -> MicroUsd {
         self.of(&Usage {
-            // No tokenizer makes more than one token of two bytes of what people and programs write.
+            // No tokenizer makes more than one token of two bytes of ordinary text or code.
             input: (bytes as u64).div_ceil(2),
             output: u64::from(max_tokens),
             ..Usage::default()
@@ -189,27 +192,27 @@ impl Price {
     }
 }
 
-/// How faults of an API are waited out.
+/// Timeouts and retries of calls to an API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
-    /// How long a stream may be silent.
-    pub silence: Duration,
-    /// The first wait before a call is tried again; the next are longer, and all are spread by chance.
-    pub first_wait: Duration,
-    /// How often a broken call is tried again.
+pub struct RetryPolicy {
+    /// The longest time without data from the API, for connecting, for the headers and between two chunks.
+    pub read_timeout: Duration,
+    /// The delay before the first retry. It doubles with each retry, with random jitter.
+    pub first_delay: Duration,
+    /// The most retries after transient errors of one model call.
     pub retries: u32,
-    /// How long a run may wait in all because it asked too often.
-    pub rate_limited: Duration,
+    /// The longest total time that a run waits because of rate limits.
+    pub rate_limit_wait: Duration,
 }
 
-impl Default for Patience {
-    /// 60 seconds of silence, a first wait of a second, 3 retries, 10 minutes in all of waiting when asked to.
+impl Default for RetryPolicy {
+    /// A timeout of 60 seconds, a first delay of one second, 3 retries, and 10 minutes for rate limits.
     fn default() -> Self {
         Self {
-            silence: Duration::from_secs(60),
-            first_wait: Duration::from_secs(1),
+            read_timeout: Duration::from_secs(60),
+            first_delay: Duration::from_secs(1),
             retries: 3,
-            rate_limited: Duration::from_secs(600),
+            rate_limit_wait: Duration::from_secs(600),
         }
     }
 }
@@ -281,6 +284,6 @@ mod tests {
             assert_eq!(name.parse::<Api>().map(drop), Ok(()), "{name}");
         }
         let error = "gpt".parse::<Api>().unwrap_err();
-        assert_eq!(error.to_string(), "`gpt` is no model API that is served");
+        assert_eq!(error.to_string(), "`gpt` is not a supported model API");
     }
 }

@@ -1,8 +1,8 @@
-//! A provider that runs a loop of tools over a model API.
+//! A provider that runs a tool loop over a model API.
 //!
-//! [`LlmProvider`] sends a run's prompt to a model, runs the tools that the reply uses, sends their results, and goes on until
-//! a reply uses none. The tools are files of the worktree, the daemon's support scripts, its state and its outputs; a
-//! [`ToolSource`] adds more.
+//! [`LlmProvider`] sends a run's prompt to a model, executes the tools that the reply calls, sends their results, and repeats
+//! this until a reply calls no tool. The tools cover files of the worktree, the daemon's support scripts, its state, its outputs,
+//! and the MCP servers of the run.
 //!
 //! ```
 //! use daemon_fakes::{ModelApi, Reply};
@@ -36,24 +36,26 @@
 //! ```
 //!
 //! # What this crate does not do
-//! It keeps no time limit and writes no folder: the reader of the events does. It reads neither environment nor files for a
-//! key: it is handed one. It keeps no conversation beyond its run.
+//! It enforces no time limit and writes no run folder; the caller that reads the events does. It does not read a key from the
+//! environment or a file; [`LlmConfig::key`] holds it. A conversation ends with its run and cannot be resumed.
 //!
 //! # Guarantees
 //! The model receives the prompt byte for byte. No tool reaches a file outside the run's directories, through a symbolic
 //! link, or in `.git`; none changes `.agents` or workflows. Arguments are checked against the tool's schema before it runs.
-//! Where the run has a budget, no call is made that is not reserved first. What a model says of its end counts only if
-//! its stream came to its end.
+//! If the run has a budget, the cost of each call is reserved before it is made. A reply counts only if its stream was complete.
+//!
+//! # Features and minimum Rust version
+//! The crate has no features. It runs on Linux, and needs the Rust version of the workspace.
 
 mod config;
-mod fault;
 mod model;
+mod model_error;
 mod provider;
 mod run;
-mod toolbox;
+mod tool_set;
 mod tools;
 mod turns;
 
-pub use config::{Api, ApiKey, LlmConfig, Patience, Price, UnknownApi};
+pub use config::{Api, ApiKey, LlmConfig, Price, RetryPolicy, UnknownApi};
 pub use provider::{Bash, LlmProvider};
-pub use toolbox::{ToolError, ToolOutput, ToolSource, ToolSpec};
+pub use tool_set::{ToolError, ToolOutput, ToolSource, ToolSpec};

@@ -1,4 +1,4 @@
-//! One call of a model: a conversation goes in, one reply comes out.
+//! One call to a model: sends a conversation, returns a reply.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
 
 use crate::config::LlmConfig;
-use crate::fault::{Fault, FaultKind};
-use crate::toolbox::ToolSpec;
+use crate::model_error::{ModelError, ModelErrorKind};
+use crate::tool_set::ToolSpec;
 
-/// A longer reply is no reply.
+/// The most bytes of a reply; an API could otherwise fill the memory.
 const MOST_REPLY: usize = 8 << 20;
 
-/// A model behind its API.
+/// A client of one model.
 #[derive(Debug)]
 pub(crate) struct Model {
     client: Client,
@@ -27,9 +27,9 @@ pub(crate) struct Model {
     options: ChatOptions,
 }
 
-/// What a model said.
+/// A complete reply of a model.
 #[derive(Debug)]
-pub(crate) struct Step {
+pub(crate) struct ModelReply {
     pub(crate) text: String,
     pub(crate) calls: Vec<ToolCall>,
     pub(crate) usage: Usage,
@@ -40,15 +40,15 @@ pub(crate) struct Step {
 /// Why a model stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// It had said what it wanted, or wants to use tools.
+    /// The reply is complete, or calls tools.
     Itself,
-    /// Its reply was as long as it may be.
+    /// The reply reached [`LlmConfig::max_tokens`].
     TooLong,
-    /// A filter stopped it.
+    /// A content filter stopped it.
     Filtered,
 }
 
-/// What was said so far, in the form that the API's library wants.
+/// The messages so far, as the client library represents them.
 #[derive(Debug)]
 pub(crate) struct Conversation {
     request: ChatRequest,
@@ -56,7 +56,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Begins a conversation with a task, offering tools.
+    /// Makes a conversation with a task as its first message, and tools.
     pub(crate) fn new(task: &str, tools: &[ToolSpec]) -> Self {
         let described = tools.iter().map(|tool| {
             Tool::new(tool.name.clone())
@@ -66,13 +66,14 @@ impl Conversation {
         let offered: Vec<Tool> = described.collect();
         let bytes = task.len() + offered.iter().map(Tool::size).sum::<usize>();
         let mut request = ChatRequest::from_user(task);
+        // Some APIs refuse an empty list of tools.
         if !offered.is_empty() {
             request = request.with_tools(offered);
         }
         Self { request, bytes }
     }
 
-    /// Returns how much a call sends, about.
+    /// Returns the approximate size of a request.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -82,18 +83,18 @@ impl Conversation {
         self.request.messages.push(message);
     }
 
-    /// Adds what the model said.
-    pub(crate) fn said(&mut self, step: &Step) {
+    /// Adds a reply of the model.
+    pub(crate) fn push_reply(&mut self, step: &ModelReply) {
         self.push(ChatMessage::assistant(step.content.clone()));
     }
 
-    /// Adds a message to the model.
-    pub(crate) fn told(&mut self, text: &str) {
+    /// Adds a message of the user.
+    pub(crate) fn push_user(&mut self, text: &str) {
         self.push(ChatMessage::user(text));
     }
 
     /// Adds the results of tools, in the order in which they were called.
-    pub(crate) fn answered(&mut self, results: Vec<(ToolCall, String)>) {
+    pub(crate) fn push_tool_results(&mut self, results: Vec<(ToolCall, String)>) {
         for (call, text) in results {
             let response = ToolResponse::from_tool_call(&call, text);
             self.push(ChatMessage::from(response));
@@ -102,18 +103,19 @@ impl Conversation {
 }
 
 impl Model {
-    /// Prepares to call a model.
+    /// Makes a client.
     ///
     /// # Errors
-    /// The client could not be built.
+    /// Fails if the HTTP client cannot be built.
     pub(crate) fn new(config: &LlmConfig) -> Result<Self, ProviderError> {
-        // Whoever came first has chosen; all choose the same.
+        // Installing fails if the process has a default provider already; every crate here installs the same one.
         drop(rustls::crypto::ring::default_provider().install_default());
         let http = reqwest::Client::builder()
+            // A small compressed reply could grow beyond all limits in memory.
             .no_gzip()
-            // A key must not follow a redirect to somebody else.
+            // A redirect would send the key to another server.
             .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(config.patience.silence)
+            .connect_timeout(config.retry.read_timeout)
             .build()
             .map_err(|error| {
                 ProviderError::new(
@@ -128,7 +130,7 @@ impl Model {
             Some(address) => Endpoint::from_owned(address),
             None => own_address(kind),
         };
-        // Without a key its library would look for one in the environment.
+        // Without a key the client library would read one from the environment.
         let key = config.key.as_ref().map_or("none", |key| key.expose());
         Ok(Self {
             client: Client::builder()
@@ -153,8 +155,8 @@ impl Model {
                 .with_capture_content(true)
                 .with_capture_tool_calls(true)
                 .with_capture_reasoning_content(true)
-                .with_stream_header_timeout(config.patience.silence)
-                .with_stream_read_timeout(config.patience.silence),
+                .with_stream_header_timeout(config.retry.read_timeout)
+                .with_stream_read_timeout(config.retry.read_timeout),
         })
     }
 
@@ -163,11 +165,11 @@ impl Model {
         self.target.endpoint.base_url()
     }
 
-    /// Sends a conversation and waits for the whole reply.
+    /// Sends a conversation and returns the complete reply.
     ///
     /// # Errors
-    /// There is no whole reply.
-    pub(crate) async fn step(&self, conversation: &Conversation) -> Result<Step, Fault> {
+    /// Fails if the call fails or the reply is incomplete.
+    pub(crate) async fn call(&self, conversation: &Conversation) -> Result<ModelReply, ModelError> {
         let sent = self
             .client
             .exec_chat_stream(
@@ -176,22 +178,23 @@ impl Model {
                 Some(&self.options),
             )
             .await;
-        let mut stream = sent.map_err(|error| Fault::of(&error))?.stream;
+        let mut stream = sent.map_err(|error| ModelError::of(&error))?.stream;
         let mut length = 0;
         let mut has_begun = false;
         while let Some(event) = stream.next().await {
-            let event = event.map_err(|error| Fault {
+            let event = event.map_err(|error| ModelError {
                 has_begun,
-                ..Fault::of(&error)
+                ..ModelError::of(&error)
             })?;
             match event {
-                // Some dialects of the library take the end of the connection for that of the reply.
+                // For some APIs the library treats a closed connection as the end of the reply. All supported APIs send a stop
+                // reason, so that a reply without one was cut off.
                 ChatStreamEvent::End(end) if end.captured_stop_reason.is_none() => break,
-                ChatStreamEvent::End(end) => return Ok(Step::of(end)),
+                ChatStreamEvent::End(end) => return Ok(ModelReply::of(end)),
                 ChatStreamEvent::Chunk(chunk)
                 | ChatStreamEvent::ReasoningChunk(chunk)
                 | ChatStreamEvent::ThoughtSignatureChunk(chunk) => length += chunk.content.len(),
-                // Each holds all arguments so far, not what is new.
+                // Each chunk contains all arguments so far, not only the new ones.
                 ChatStreamEvent::ToolCallChunk(chunk) => {
                     length = length.max(chunk.tool_call.size());
                 }
@@ -200,9 +203,9 @@ impl Model {
             has_begun = true;
             if length > MOST_REPLY {
                 let message = format!("the reply is longer than {MOST_REPLY} bytes");
-                return Err(Fault {
+                return Err(ModelError {
                     has_begun,
-                    ..Fault::new(FaultKind::Final, message)
+                    ..ModelError::new(ModelErrorKind::Final, message)
                 });
             }
         }
@@ -211,14 +214,14 @@ impl Model {
         } else {
             "the answer is no reply of this API"
         };
-        Err(Fault {
+        Err(ModelError {
             has_begun,
-            ..Fault::new(FaultKind::Transient, message)
+            ..ModelError::new(ModelErrorKind::Transient, message)
         })
     }
 }
 
-/// Returns the maker's own address, as the API's library knows it.
+/// Returns the vendor's address of an API.
 fn own_address(kind: AdapterKind) -> Endpoint {
     Endpoint::from_static(match kind {
         AdapterKind::Anthropic => "https://api.anthropic.com/v1/",
@@ -236,7 +239,7 @@ fn own_address(kind: AdapterKind) -> Endpoint {
     })
 }
 
-impl Step {
+impl ModelReply {
     fn of(end: StreamEnd) -> Self {
         let usage = end.captured_usage.as_ref().map(usage).unwrap_or_default();
         let stop = match end.captured_stop_reason {
@@ -255,7 +258,7 @@ impl Step {
     }
 }
 
-/// Takes apart what the library puts together: it counts cached tokens as read, and thinking as written.
+/// Converts token counts: the library includes cached tokens in the input and thinking in the output.
 fn usage(usage: &genai::chat::Usage) -> Usage {
     let count = |tokens: Option<i32>| {
         tokens
@@ -278,11 +281,11 @@ fn usage(usage: &genai::chat::Usage) -> Usage {
     }
 }
 
-/// How long to wait before the try after `n_tries`, spread by chance between half and the whole.
+/// Returns the delay before the next try, after `n_tries` tries: exponential, with jitter between half and the whole.
 pub(crate) fn backoff(first: Duration, n_tries: u32) -> Duration {
     let longest = first.saturating_mul(1 << n_tries.min(6));
     let mut byte = [0_u8; 1];
-    // Without randomness the whole wait is as good.
+    // Jitter is only useful, not required: without random bytes the full delay is used.
     let spread = getrandom::fill(&mut byte).map_or(255, |()| u32::from(byte[0]));
     longest / 2 + longest / 2 * spread / 255
 }

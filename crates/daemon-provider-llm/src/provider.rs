@@ -1,4 +1,4 @@
-//! The provider.
+//! The provider: checks a request, gathers its tools and starts the loop.
 
 use std::sync::Arc;
 
@@ -11,23 +11,23 @@ use daemon_provider::{
 use crate::config::LlmConfig;
 use crate::model::Model;
 use crate::run::LlmRun;
-use crate::toolbox::{ToolSource, Toolbox};
+use crate::tool_set::{ToolSet, ToolSource};
 use crate::tools::{
     FileTools, GrantedTools, OutputTools, Programs, ScriptTools, ServerError, ShellTools,
     StateTools, connect,
 };
 use crate::turns::Turns;
 
-/// Whether a model may use a shell.
+/// Whether the tool `bash` is offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Bash {
-    /// There is none.
+    /// The tool is not offered.
     Absent,
-    /// There is one, confined to the run's directories.
+    /// The tool is offered; commands are confined to the run's directories.
     Confined,
 }
 
-/// A provider that runs a loop of tools over a model API.
+/// A provider that runs a tool loop over a model API.
 #[derive(Debug)]
 pub struct LlmProvider {
     supervisor: Supervisor,
@@ -36,11 +36,12 @@ pub struct LlmProvider {
 }
 
 impl LlmProvider {
-    /// Makes a provider whose scripts belong to `supervisor`.
+    /// Makes a provider whose child processes belong to `supervisor`.
     ///
     /// # Errors
-    /// No client for the API could be built, or a shell is wanted that would not be confined.
+    /// Fails if the HTTP client cannot be built, or if [`Bash::Confined`] is set without a sandbox.
     pub fn new(supervisor: Supervisor, config: LlmConfig) -> Result<Self, ProviderError> {
+        // Checked here and not at the first call: an operator who offers a shell must learn at the start that it is refused.
         if config.bash == Bash::Confined && config.enclosure == Enclosure::Contained {
             let message = "a shell is offered only in a sandbox of level 2";
             return Err(ProviderError::new(
@@ -62,16 +63,16 @@ impl LlmProvider {
         self.model.endpoint()
     }
 
-    /// Gathers the tools that fit a run, and of those the groups that it wants.
+    /// Gathers the tool groups that the request names and the run may use.
     ///
     /// # Errors
-    /// A server of tools cannot be used.
+    /// Fails if an MCP server cannot be used.
     async fn sources(&self, request: &RunRequest) -> Result<Vec<Arc<dyn ToolSource>>, ServerError> {
         let wants = |group: &str| match &request.tools {
             Some(groups) => groups.iter().any(|wanted| wanted == group),
             None => true,
         };
-        // Only an activation has a daemon whose state and outputs there could be.
+        // State and outputs belong to a daemon, which only an activation has.
         let is_activation = request.context.is_some();
         let programs = Programs::new(
             self.supervisor.clone(),
@@ -98,7 +99,7 @@ impl LlmProvider {
         if wants("bash") && self.config.bash == Bash::Confined {
             acc.push(Arc::new(ShellTools(Arc::clone(&programs))));
         }
-        // Whoever gives a run servers wants their tools, whatever groups are named beside them.
+        // Servers are registered for one run, so their tools are offered with any list of groups.
         if is_activation {
             acc.push(Arc::new(GrantedTools::of(&request.grants).await));
         }
@@ -145,8 +146,9 @@ impl Provider for LlmProvider {
             let message = "the run's MCP servers cannot be used";
             ProviderError::new(&config.name, ProviderErrorKind::Spawn, message).caused_by(error)
         })?;
-        let toolbox = match Toolbox::new(sources.clone()) {
-            Ok(toolbox) => toolbox,
+        let tool_set = match ToolSet::new(sources.clone()) {
+            Ok(tool_set) => tool_set,
+            // The servers have started already; dropping them here would leave their processes to the supervisor.
             Err(error) => {
                 for source in &sources {
                     source.close().await;
@@ -158,20 +160,20 @@ impl Provider for LlmProvider {
             unsupported("a prompt that is not UTF-8 cannot be sent").caused_by(error)
         })?;
         let (model, model_name) = (Arc::clone(&self.model), config.model.clone());
-        let (price, max_tokens, patience) = (config.price, config.max_tokens, config.patience);
+        let (price, max_tokens, retry) = (config.price, config.max_tokens, config.retry);
         let (limits, grants) = (request.limits, request.grants);
-        Ok(Box::new(LlmRun::new(move |wires| {
+        Ok(Box::new(LlmRun::new(move |channels| {
             Turns {
                 model,
                 model_name,
                 price,
                 max_tokens,
-                patience,
+                retry,
                 limits,
                 grants,
-                toolbox,
+                tool_set,
                 task,
-                wires,
+                channels,
             }
             .play()
         })))

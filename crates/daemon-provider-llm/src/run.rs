@@ -1,4 +1,4 @@
-//! A run: the loop of turns, driven by the task that reads its events.
+//! A run: drives the loop of turns while its events are read.
 
 use std::fmt;
 use std::future::Future;
@@ -10,80 +10,81 @@ use async_trait::async_trait;
 use daemon_provider::{Asked, Outcome, ProviderError, Run, RunEvent, StopReason};
 use tokio::sync::{mpsc, watch};
 
-/// How many events may wait to be read before the run waits.
+/// The most unread events before the loop waits.
 const WAITING: usize = 64;
 
-/// Messages that wait for the next reply that uses no tool.
+/// Follow-up messages, delivered after the next reply that calls no tool.
 ///
-/// Once the run has decided to end it takes no more, so that no message is taken and never answered.
+/// The queue closes when the run decides to end, so that no message is accepted and never answered.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct FollowUps(Arc<Mutex<Waiting>>);
+pub(crate) struct FollowUpQueue(Arc<Mutex<QueueState>>);
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct QueueState {
     messages: Vec<String>,
     is_over: bool,
 }
 
-impl FollowUps {
-    /// Reports whether the run is ending, so that it takes no message.
+impl FollowUpQueue {
+    /// Reports whether the run is ending and accepts no message.
     fn is_over(&self) -> bool {
         self.0.lock().expect("no holder panics").is_over
     }
 
-    /// Takes a message. One task polls the loop and sends messages, so nothing runs between [`FollowUps::is_over`] and this.
+    /// Adds a message. One task polls the loop and sends messages, so nothing runs between [`FollowUpQueue::is_over`] and this.
     fn add(&self, message: &str) {
         let mut waiting = self.0.lock().expect("no holder panics");
         waiting.messages.push(message.to_owned());
     }
 
-    /// Returns what waits; if nothing does, no more is taken.
+    /// Returns the waiting messages; closes the queue if it is empty.
     pub(crate) fn take_or_close(&self) -> Vec<String> {
         let mut waiting = self.0.lock().expect("no holder panics");
         waiting.is_over = waiting.messages.is_empty();
         std::mem::take(&mut waiting.messages)
     }
 
-    /// Takes no more.
+    /// Closes the queue.
     pub(crate) fn close(&self) {
         self.0.lock().expect("no holder panics").is_over = true;
     }
 }
 
-/// Tells the loop to stop.
+/// A signal to stop the loop.
 #[derive(Debug, Clone)]
-pub(crate) struct Stopped(watch::Receiver<bool>);
+pub(crate) struct StopSignal(watch::Receiver<bool>);
 
-impl Stopped {
-    /// Waits until the run is to stop; for ever, if the sender is gone.
+impl StopSignal {
+    /// Waits until the run has to stop; never returns if the sender was dropped.
     pub(crate) async fn wait(&mut self) {
+        // A dropped sender means a dropped run, which drops this future too. Returning would look like a stop.
         if self.0.wait_for(|is_stopped| *is_stopped).await.is_err() {
             std::future::pending::<()>().await;
         }
     }
 
-    /// Returns whether the run is to stop.
+    /// Reports whether the run has to stop.
     pub(crate) fn is_stopped(&self) -> bool {
         *self.0.borrow()
     }
 }
 
-/// What the loop of a run is handed.
-pub(crate) struct Wires {
+/// Channels between a run and its loop.
+pub(crate) struct LoopChannels {
     pub(crate) events: mpsc::Sender<RunEvent>,
-    pub(crate) stopped: Stopped,
-    pub(crate) follow_ups: FollowUps,
+    pub(crate) stopped: StopSignal,
+    pub(crate) follow_ups: FollowUpQueue,
 }
 
 /// A run of a model.
 ///
-/// The loop is a future that this owns and polls while it is waited for an event: it needs no task of its own, and ends when
+/// It owns the loop as a future and polls it while a caller waits for an event. The loop needs no task of its own, and ends when
 /// the run is dropped.
 pub(crate) struct LlmRun {
     work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     events: mpsc::Receiver<RunEvent>,
     stop: watch::Sender<bool>,
-    follow_ups: FollowUps,
+    follow_ups: FollowUpQueue,
     cancelled: Option<StopReason>,
     has_ended: bool,
 }
@@ -97,17 +98,17 @@ impl fmt::Debug for LlmRun {
 }
 
 impl LlmRun {
-    /// Begins a run whose loop is made from its wires; the loop's last event is a terminal one.
-    pub(crate) fn new<F>(work: impl FnOnce(Wires) -> F) -> Self
+    /// Makes a run of the loop that `work` returns; the last event of the loop must be a terminal one.
+    pub(crate) fn new<F>(work: impl FnOnce(LoopChannels) -> F) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let (sender, events) = mpsc::channel(WAITING);
         let (stop, stopped) = watch::channel(false);
-        let follow_ups = FollowUps::default();
-        let work = work(Wires {
+        let follow_ups = FollowUpQueue::default();
+        let work = work(LoopChannels {
             events: sender,
-            stopped: Stopped(stopped),
+            stopped: StopSignal(stopped),
             follow_ups: follow_ups.clone(),
         });
         Self {
@@ -120,7 +121,7 @@ impl LlmRun {
         }
     }
 
-    /// Notes the end, and lets a reason to stop win over it.
+    /// Records the end; a reason to stop has precedence over the loop's outcome.
     fn settle(&mut self, event: RunEvent) -> RunEvent {
         match event {
             RunEvent::Terminal { outcome, text } => {

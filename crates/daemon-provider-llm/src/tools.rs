@@ -1,4 +1,4 @@
-//! The tools that this crate brings.
+//! The built-in tools.
 
 mod edits;
 mod file;
@@ -17,14 +17,14 @@ pub(crate) use servers::{ServerError, connect};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::toolbox::{ToolError, ToolSpec};
+use crate::tool_set::{ToolError, ToolSpec};
 
-/// Reads arguments that a schema has been checked against.
+/// Deserialises arguments that are valid under their schema.
 fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
     serde_json::from_value(arguments).map_err(|error| ToolError::new(error.to_string()))
 }
 
-/// Describes a tool whose arguments are these and no others.
+/// Describes a tool with exactly these arguments.
 fn spec(name: &str, description: &str, required: &[&str], properties: Value) -> ToolSpec {
     ToolSpec {
         name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! The loop: ask the model, run the tools it uses, send their results, until a reply uses none.
+//! The tool loop: calls the model, runs the tools of the reply and sends their results, until a reply calls no tool.
 
 use std::sync::Arc;
 
@@ -10,36 +10,36 @@ use genai::chat::ToolCall;
 use serde_json::Value;
 use tokio::time::sleep;
 
-use crate::config::{Patience, Price};
-use crate::fault::{Fault, FaultKind};
-use crate::model::{Conversation, Model, Step, Stop, backoff};
-use crate::run::Wires;
-use crate::toolbox::Toolbox;
+use crate::config::{Price, RetryPolicy};
+use crate::model::{Conversation, Model, ModelReply, Stop, backoff};
+use crate::model_error::{ModelError, ModelErrorKind};
+use crate::run::LoopChannels;
+use crate::tool_set::ToolSet;
 
-/// How many turns a run takes that nobody gave a number.
+/// The most turns of a run without a limit of its own.
 const USUAL_TURNS: u32 = 100;
 
-/// What the turns of one run need.
+/// The state of one run's loop.
 pub(crate) struct Turns {
     pub(crate) model: Arc<Model>,
     pub(crate) model_name: String,
     pub(crate) price: Price,
     pub(crate) max_tokens: u32,
-    pub(crate) patience: Patience,
+    pub(crate) retry: RetryPolicy,
     pub(crate) limits: Limits,
     pub(crate) grants: Arc<dyn Grants>,
-    pub(crate) toolbox: Toolbox,
+    pub(crate) tool_set: ToolSet,
     pub(crate) task: String,
-    pub(crate) wires: Wires,
+    pub(crate) channels: LoopChannels,
 }
 
-/// Why no further turn is taken.
+/// Why the loop ends.
 enum End {
-    /// The model is done.
+    /// The model finished the task.
     Done,
-    /// Something went wrong.
+    /// The run failed.
     Failed(Failure),
-    /// The run is to stop, for a reason that its holder knows.
+    /// The run was cancelled; [`LlmRun`](crate::run::LlmRun) knows the reason.
     Stopped,
 }
 
@@ -50,28 +50,30 @@ impl From<Failure> for End {
 }
 
 impl Turns {
-    /// Plays the run to its end, which is the last event that it tells.
+    /// Runs the loop to its end and emits the terminal event.
     pub(crate) async fn play(mut self) {
         let mut last_text = String::new();
         let end = self.turns(&mut last_text).await;
-        self.wires.follow_ups.close();
-        self.toolbox.close().await;
+        // Closed before the tools: while servers and scripts end, a message would be accepted and never answered.
+        self.channels.follow_ups.close();
+        self.tool_set.close().await;
         let outcome = match end {
             End::Done => Outcome::Done,
             End::Failed(failure) => Outcome::Failed(failure),
-            // Its holder replaces this by the reason.
+            // The reason is a placeholder that the run replaces.
             End::Stopped => Outcome::Stopped(daemon_provider::StopReason::Reclaim),
         };
-        self.tell(RunEvent::terminal(outcome, last_text)).await;
+        self.emit(RunEvent::terminal(outcome, last_text)).await;
     }
 
-    /// Tells an event; whoever no longer reads has dropped the run, and this with it.
-    async fn tell(&self, event: RunEvent) {
-        self.wires.events.send(event).await.unwrap_or_default();
+    /// Emits an event.
+    async fn emit(&self, event: RunEvent) {
+        // The receiver is dropped only together with the run, which owns this future: the error cannot be observed.
+        self.channels.events.send(event).await.unwrap_or_default();
     }
 
     async fn message(&self, role: Role, kind: &str, text: &str) {
-        self.tell(RunEvent::Message {
+        self.emit(RunEvent::Message {
             role,
             kind: kind.to_owned(),
             text: text.to_owned(),
@@ -81,20 +83,20 @@ impl Turns {
 
     async fn turns(&mut self, last_text: &mut String) -> End {
         let task = std::mem::take(&mut self.task);
-        let mut conversation = Conversation::new(&task, self.toolbox.specs());
+        let mut conversation = Conversation::new(&task, self.tool_set.specs());
         self.message(Role::User, "task", &task).await;
         let most = self.limits.max_turns.unwrap_or(USUAL_TURNS).max(1);
         for turn in 1..=most {
-            self.tell(RunEvent::Turn(turn)).await;
+            self.emit(RunEvent::Turn(turn)).await;
             let step = match self.step(&conversation).await {
                 Ok(step) => step,
                 Err(end) => return end,
             };
-            self.said(&step).await;
+            self.record_reply(&step).await;
             if !step.text.trim().is_empty() {
                 last_text.clone_from(&step.text);
             }
-            conversation.said(&step);
+            conversation.push_reply(&step);
             match step.stop {
                 Stop::TooLong => return limit("the reply reached its limit of tokens").into(),
                 Stop::Filtered => {
@@ -107,23 +109,24 @@ impl Turns {
                 Stop::Itself => {}
             }
             if step.calls.is_empty() {
-                let waiting = self.wires.follow_ups.take_or_close();
+                let waiting = self.channels.follow_ups.take_or_close();
                 if waiting.is_empty() {
-                    return ended_by(&step);
+                    return final_end(&step);
                 }
                 for message in waiting {
                     self.message(Role::User, "followup", &message).await;
-                    conversation.told(&message);
+                    conversation.push_user(&message);
                 }
+            // Tools of the last turn are not run: no further call would read their results.
             } else if turn < most {
                 match self.run_tools(step.calls).await {
-                    Some(results) => conversation.answered(results),
+                    Some(results) => conversation.push_tool_results(results),
                     None => return End::Stopped,
                 }
             }
         }
         let message = format!("the run reached its {most} turns and was not done");
-        self.tell(RunEvent::Limit {
+        self.emit(RunEvent::Limit {
             name: "max_turns".to_owned(),
             detail: message.clone(),
         })
@@ -132,9 +135,9 @@ impl Turns {
     }
 
     /// Records a reply.
-    async fn said(&self, step: &Step) {
+    async fn record_reply(&self, step: &ModelReply) {
         let cost = self.price.of(&step.usage);
-        self.tell(RunEvent::ModelCall {
+        self.emit(RunEvent::ModelCall {
             usage: Usage {
                 cost: Some(cost),
                 ..step.usage
@@ -145,25 +148,26 @@ impl Turns {
         .await;
         self.message(Role::Assistant, "", &shown(step)).await;
         if !step.text.trim().is_empty() {
-            self.tell(RunEvent::output(step.text.clone())).await;
+            self.emit(RunEvent::output(step.text.clone())).await;
         }
     }
 
-    /// Asks the model once, which may take several calls.
-    async fn step(&mut self, conversation: &Conversation) -> Result<Step, End> {
+    /// Returns the next reply, with retries.
+    async fn step(&mut self, conversation: &Conversation) -> Result<ModelReply, End> {
         let mut n_broken = 0;
         let mut n_limited = 0;
         loop {
             let reservation = self.reserve(conversation).await?;
-            let mut stopped = self.wires.stopped.clone();
+            let mut stopped = self.channels.stopped.clone();
             let called = tokio::select! {
                 biased;
                 () = stopped.wait() => None,
-                called = self.model.step(conversation) => Some(called),
+                called = self.model.call(conversation) => Some(called),
             };
             let used = match &called {
                 Some(Ok(step)) => step.usage,
-                // What was read is paid for even if the reply breaks off; so it may be where nobody waited for it.
+                // The input is billed even if the reply breaks off, and possibly if the call was dropped. A quarter of the bytes
+                // is the usual number of tokens.
                 Some(Err(fault)) if !fault.has_begun => Usage::default(),
                 Some(Err(_)) | None => Usage {
                     input: (conversation.bytes() as u64).div_ceil(4),
@@ -179,29 +183,29 @@ impl Turns {
         }
     }
 
-    /// Waits until a call may be tried again, if it may.
+    /// Waits before a retry; fails if the error is final or the retries are exhausted.
     async fn wait_out(
         &mut self,
-        fault: Fault,
+        fault: ModelError,
         n_broken: &mut u32,
         n_limited: &mut u32,
     ) -> Result<(), End> {
-        let first = self.patience.first_wait;
+        let first = self.retry.first_delay;
         let wait = match fault.kind {
-            FaultKind::Final => return Err(End::Failed(fault.failure())),
-            FaultKind::Transient if *n_broken >= self.patience.retries => {
+            ModelErrorKind::Final => return Err(End::Failed(fault.failure())),
+            ModelErrorKind::Transient if *n_broken >= self.retry.retries => {
                 return Err(End::Failed(fault.failure()));
             }
-            FaultKind::Transient => {
+            ModelErrorKind::Transient => {
                 *n_broken += 1;
                 backoff(first, *n_broken - 1)
             }
-            FaultKind::RateLimited(said) => {
+            ModelErrorKind::RateLimited(said) => {
                 *n_limited += 1;
-                // At least a little, or an API that says 0 for ever would be asked for ever.
+                // At least the backoff: an API that always sends `Retry-After: 0` would be called without pause.
                 let wait = said.unwrap_or_default().max(backoff(first, *n_limited - 1));
-                match self.patience.rate_limited.checked_sub(wait) {
-                    Some(left) => self.patience.rate_limited = left,
+                match self.retry.rate_limit_wait.checked_sub(wait) {
+                    Some(left) => self.retry.rate_limit_wait = left,
                     None => return Err(End::Failed(fault.failure())),
                 }
                 wait
@@ -209,22 +213,22 @@ impl Turns {
         };
         let detail = format!("{}; waiting {:.1} s", fault.message, wait.as_secs_f64());
         let name = match fault.kind {
-            FaultKind::RateLimited(_) => "rate_limited",
-            FaultKind::Transient | FaultKind::Final => "retry",
+            ModelErrorKind::RateLimited(_) => "rate_limited",
+            ModelErrorKind::Transient | ModelErrorKind::Final => "retry",
         };
-        self.tell(RunEvent::Limit {
+        self.emit(RunEvent::Limit {
             name: name.to_owned(),
             detail,
         })
         .await;
         tokio::select! {
             biased;
-            () = self.wires.stopped.wait() => Err(End::Stopped),
+            () = self.channels.stopped.wait() => Err(End::Stopped),
             () = sleep(wait) => Ok(()),
         }
     }
 
-    /// Sets aside what a call may cost at most, where the run has a budget.
+    /// Reserves the highest possible cost of a call if the run has a budget.
     async fn reserve(&self, conversation: &Conversation) -> Result<Option<Reservation>, End> {
         if self.limits.budget.is_none() {
             return Ok(None);
@@ -241,26 +245,26 @@ impl Turns {
         settled.map_err(refused)
     }
 
-    /// Runs the tools of one reply in order; `None` if the run is to stop.
+    /// Runs the tools of one reply in order; returns `None` if the run has to stop.
     async fn run_tools(&mut self, calls: Vec<ToolCall>) -> Option<Vec<(ToolCall, String)>> {
         let mut results = Vec::new();
         let mut shown = Vec::new();
         for call in calls {
-            if self.wires.stopped.is_stopped() {
+            if self.channels.stopped.is_stopped() {
                 return None;
             }
             let name = call.fn_name.clone();
-            self.tell(RunEvent::ToolStart {
+            self.emit(RunEvent::ToolStart {
                 id: call.call_id.clone(),
                 name: name.clone(),
                 args: call.fn_arguments.to_string(),
             })
             .await;
-            let mut stopped = self.wires.stopped.clone();
+            let mut stopped = self.channels.stopped.clone();
             let answer = tokio::select! {
                 biased;
                 () = stopped.wait() => None,
-                answer = self.toolbox.call(&name, call.fn_arguments.clone()) => Some(answer),
+                answer = self.tool_set.call(&name, call.fn_arguments.clone()) => Some(answer),
             };
             let (status, word, text) = match &answer {
                 Some(Ok(text)) => (ToolStatus::Ok, "ok", text.clone()),
@@ -272,12 +276,13 @@ impl Turns {
                 ),
             };
             shown.push(format!("{name}: {word}\n{text}"));
-            self.tell(RunEvent::ToolEnd {
+            self.emit(RunEvent::ToolEnd {
                 id: call.call_id.clone(),
                 name,
                 status,
             })
             .await;
+            // The end of the tool is reported before the loop stops, so that every start in the log has an end.
             answer.as_ref()?;
             results.push((call, text));
         }
@@ -287,16 +292,16 @@ impl Turns {
     }
 }
 
-/// Judges a reply that uses no tool and that nobody has a follow-up for.
-fn ended_by(step: &Step) -> End {
+/// Returns the end of a run whose last reply calls no tool.
+fn final_end(step: &ModelReply) -> End {
     if step.text.trim().is_empty() {
-        return failure(FailureKind::Protocol, "the model ended without a text").into();
+        return failure(FailureKind::Protocol, "the model ended without any text").into();
     }
     End::Done
 }
 
-/// Writes a reply with the tools it uses.
-fn shown(step: &Step) -> String {
+/// Formats a reply with its tool calls for the run folder.
+fn shown(step: &ModelReply) -> String {
     let calls = step.calls.iter().map(|call| {
         let arguments: &Value = &call.fn_arguments;
         format!("{}({arguments})", call.fn_name)
@@ -313,7 +318,7 @@ fn limit(message: &str) -> Failure {
     failure(FailureKind::Limit, message)
 }
 
-/// Says why a run without money ends.
+/// Returns the end of a run whose reservation was refused.
 fn refused(error: GrantError) -> End {
     let kind = match error {
         GrantError::OverBudget { .. } => FailureKind::Budget,

@@ -1,4 +1,4 @@
-//! Changes of files.
+//! The tools `write` and `edit`.
 
 use std::fs::File;
 use std::io::{Seek as _, Write as _};
@@ -9,9 +9,9 @@ use serde::Deserialize;
 
 use super::file::read_at_most;
 use super::path::{Missing, SafePath};
-use crate::toolbox::{ToolError, ToolOutput};
+use crate::tool_set::{ToolError, ToolOutput};
 
-/// How large a file may be that is written.
+/// The most bytes of a file that is written.
 const MOST_WRITTEN: usize = 1 << 20;
 
 #[derive(Debug, Deserialize)]
@@ -32,16 +32,16 @@ pub(super) fn write(root: &Path, wanted: &Write) -> Result<ToolOutput, ToolError
     let path = SafePath::parse(&wanted.path)?;
     path.check_change()?;
     check_size(&path, wanted.content.len())?;
-    let file = path.open_file(root, OFlags::WRONLY | OFlags::CREATE, Missing::AreMade)?;
+    let file = path.open_file(root, OFlags::WRONLY | OFlags::CREATE, Missing::Create)?;
     replace(&path, file, &wanted.content)?;
     Ok(format!("wrote {} bytes to `{path}`", wanted.content.len()))
 }
 
-/// Replaces the one place where a text occurs.
+/// Replaces the only occurrence of `old`; fails if it does not occur exactly once.
 pub(super) fn edit(root: &Path, wanted: &Edit) -> Result<ToolOutput, ToolError> {
     let path = SafePath::parse(&wanted.path)?;
     path.check_change()?;
-    let mut file = path.open_file(root, OFlags::RDWR, Missing::Fails)?;
+    let mut file = path.open_file(root, OFlags::RDWR, Missing::Fail)?;
     let failed =
         |error: std::io::Error| ToolError::new(format!("`{path}` cannot be read: {error}"));
     let bytes = read_at_most(&mut file, MOST_WRITTEN + 1).map_err(failed)?;
@@ -49,6 +49,7 @@ pub(super) fn edit(root: &Path, wanted: &Edit) -> Result<ToolOutput, ToolError> 
     let Ok(text) = String::from_utf8(bytes) else {
         return Err(ToolError::new(format!("`{path}` is not UTF-8 text")));
     };
+    // Exactly once: replacing the first of several would often change a place that the model did not mean.
     let found = text.matches(&wanted.old).count();
     if found != 1 {
         return Err(ToolError::new(format!(
@@ -70,6 +71,7 @@ fn check_size(path: &SafePath, length: usize) -> Result<(), ToolError> {
 }
 
 fn replace(path: &SafePath, mut file: File, text: &str) -> Result<(), ToolError> {
+    // Written in place, not renamed over: the open descriptor was checked against symbolic links, the name may have changed.
     let written = (|| {
         file.rewind()?;
         file.set_len(0)?;

@@ -16,14 +16,14 @@ use super::path::{Missing, SafePath};
 use super::search::{self, Search};
 use super::walk::{Kind, WHOLE_TREE, walk};
 use super::{read, spec};
-use crate::toolbox::{ToolError, ToolOutput, ToolSource, ToolSpec};
+use crate::tool_set::{ToolError, ToolOutput, ToolSource, ToolSpec};
 
-/// How much of a file one call reads.
+/// The most bytes of a file that one call reads.
 const MOST_READ: usize = 256 << 10;
-/// How many entries one call lists.
+/// The most entries that one call lists.
 const MOST_LISTED: usize = 1000;
 
-/// The files of a run's worktree, and those of its context for reading.
+/// Tools for the files of a run's worktree, and for reading those of its context.
 #[derive(Debug, Clone)]
 pub(crate) struct FileTools {
     worktree: PathBuf,
@@ -45,7 +45,7 @@ pub(super) enum Root {
     /// The worktree.
     #[default]
     Worktree,
-    /// What the run was told of its trigger, and the support tree.
+    /// The context directory: the daemon file, the trigger and the support tree.
     Context,
 }
 
@@ -104,7 +104,7 @@ impl FileTools {
 
     fn read(&self, wanted: &ReadFile) -> Result<ToolOutput, ToolError> {
         let path = SafePath::parse(&wanted.path)?;
-        let mut file = path.open_file(self.root(wanted.root)?, OFlags::RDONLY, Missing::Fails)?;
+        let mut file = path.open_file(self.root(wanted.root)?, OFlags::RDONLY, Missing::Fail)?;
         let failed =
             |error: std::io::Error| ToolError::new(format!("`{path}` cannot be read: {error}"));
         let length = file.metadata().map_err(failed)?.len();
@@ -112,7 +112,8 @@ impl FileTools {
         let mut bytes = read_at_most(&mut file, MOST_READ).map_err(failed)?;
         let is_cut = wanted.offset.saturating_add(bytes.len() as u64) < length;
         if is_cut {
-            // A character that the cap cut in two is no fault of the file, and comes with the next call.
+            // The limit may split a character. It is left out here and returned by the next call, because the rest of the code
+            // would report a file that is not UTF-8.
             let whole = bytes.utf8_chunks().map(|chunk| chunk.valid().len()).next();
             if let Some(whole) = whole.filter(|whole| bytes.len() - whole < 4) {
                 bytes.truncate(whole);
@@ -158,7 +159,7 @@ impl FileTools {
     }
 }
 
-/// Reads up to a number of bytes.
+/// Reads at most `most` bytes.
 pub(super) fn read_at_most(file: &mut File, most: usize) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most as u64).read_to_end(&mut bytes)?;
@@ -215,6 +216,7 @@ impl ToolSource for FileTools {
 
     async fn call(&self, name: &str, arguments: Value) -> Result<ToolOutput, ToolError> {
         let (tools, name) = (self.clone(), name.to_owned());
+        // File operations block, and a search may read up to 256 MiB.
         let done = tokio::task::spawn_blocking(move || tools.run(&name, arguments)).await;
         done.unwrap_or_else(|error| Err(ToolError::new(format!("the tool broke: {error}"))))
     }

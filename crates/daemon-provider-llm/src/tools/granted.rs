@@ -1,4 +1,4 @@
-//! The groups `state` and `output`, and the tools of servers that the host speaks to: what the host grants to a run.
+//! Tools that the host grants to a run: the groups `state` and `output`, and the tools of servers that the host is connected to.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{read, spec};
-use crate::toolbox::{ToolError, ToolOutput, ToolSource, ToolSpec};
+use crate::tool_set::{ToolError, ToolOutput, ToolSource, ToolSpec};
 
-/// The daemon's state.
+/// Tools for the daemon's state.
 #[derive(Debug, Clone)]
 pub(crate) struct StateTools(pub(crate) Arc<dyn Grants>);
 
-/// The daemon's outputs.
+/// The tool that proposes outputs.
 #[derive(Debug, Clone)]
 pub(crate) struct OutputTools(pub(crate) Arc<dyn Grants>);
 
-/// Tools of servers that the host speaks to, so that the run never sees what they are given.
+/// Tools of servers that the host is connected to. The run never sees the credentials of these servers.
 #[derive(Debug)]
 pub(crate) struct GrantedTools {
     grants: Arc<dyn Grants>,
@@ -26,7 +26,7 @@ pub(crate) struct GrantedTools {
 }
 
 impl GrantedTools {
-    /// Asks the host what is granted.
+    /// Fetches the granted tools from the host.
     pub(crate) async fn of(grants: &Arc<dyn Grants>) -> Self {
         let granted = grants.tools().await.into_iter();
         let specs = granted.map(|tool| ToolSpec {
@@ -41,9 +41,10 @@ impl GrantedTools {
     }
 }
 
-/// Returns a schema, or where it is none one that leaves the arguments to the server: a stranger's mistake must not end a run.
+/// Returns the schema if it is valid, else one that accepts every object.
 fn usable(schema: Value) -> Value {
-    match crate::toolbox::validator(&schema) {
+    // The mistake of a third party must not end the run; the server checks the arguments itself.
+    match crate::tool_set::validator(&schema) {
         Ok(_) => schema,
         Err(_) => json!({"type": "object"}),
     }

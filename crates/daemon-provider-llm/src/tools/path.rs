@@ -1,4 +1,4 @@
-//! Paths of a model, opened part by part so that none leads out of its root.
+//! Paths that a model names, opened component by component so that none leaves its root.
 
 use std::fmt;
 use std::fs::File;
@@ -8,26 +8,26 @@ use std::path::Path;
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
 
-use crate::toolbox::ToolError;
+use crate::tool_set::ToolError;
 
-/// A path below a root: plain names without `..`, and nothing of git's own.
+/// A relative path without `..` and `.git`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SafePath(Vec<String>);
 
-/// What happens to directories that are not there.
+/// Handling of directories that do not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     /// Opening fails.
-    Fails,
-    /// They are made.
-    AreMade,
+    Fail,
+    /// They are created.
+    Create,
 }
 
 impl SafePath {
-    /// Reads a path; `.` and the empty path are the root.
+    /// Parses a path; `.` and the empty path are the root.
     ///
     /// # Errors
-    /// It is absolute, leads upwards, or into git's own files.
+    /// Fails for an absolute path, and for one that contains `..`, `.git` or a NUL.
     pub(super) fn parse(text: &str) -> Result<Self, ToolError> {
         let refused = |why: &str| Err(ToolError::new(format!("`{text}` is refused: {why}")));
         if text.starts_with('/') {
@@ -41,6 +41,7 @@ impl SafePath {
             match part {
                 "" | "." => {}
                 ".." => return refused("it leads upwards"),
+                // A file in `.git` can name programs that git runs. Some file systems ignore the case of names.
                 part if part.eq_ignore_ascii_case(".git") => {
                     return refused("git's own files are not open");
                 }
@@ -50,10 +51,10 @@ impl SafePath {
         Ok(Self(parts))
     }
 
-    /// Refuses what no run may change: daemons and workflows, which decide what runs later.
+    /// Checks that a run may change the path.
     ///
     /// # Errors
-    /// It is one of them.
+    /// Fails for daemon files and workflows, which decide what runs later.
     pub(super) fn check_change(&self) -> Result<(), ToolError> {
         let is_at = |n: usize, name: &str| {
             self.0
@@ -68,18 +69,18 @@ impl SafePath {
         Ok(())
     }
 
-    /// Opens the directory that it names.
+    /// Opens a directory.
     ///
     /// # Errors
-    /// It is none, is not there, or a symbolic link stands on the way.
+    /// Fails if it does not exist or is not a directory, or if a component is a symbolic link.
     pub(super) fn open_directory(&self, root: &Path) -> Result<OwnedFd, ToolError> {
-        self.descend(root, &self.0, Missing::Fails)
+        self.descend(root, &self.0, Missing::Fail)
     }
 
-    /// Opens the file that it names.
+    /// Opens a file.
     ///
     /// # Errors
-    /// It is no regular file, is not there, or a symbolic link stands on the way.
+    /// Fails if it does not exist or is not a regular file, or if a component is a symbolic link.
     pub(super) fn open_file(
         &self,
         root: &Path,
@@ -90,7 +91,7 @@ impl SafePath {
             return Err(ToolError::new("a file is wanted, not the directory itself"));
         };
         let directory = self.descend(root, parents, missing)?;
-        // Not blocking, for a pipe of that name would wait for somebody to write.
+        // Nonblocking, because opening a named pipe would wait for a writer.
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let opened = openat(&directory, name.as_str(), flags, Mode::from(0o644));
         let file = File::from(opened.map_err(|errno| self.cannot(errno))?);
@@ -108,10 +109,12 @@ impl SafePath {
         missing: Missing,
     ) -> Result<OwnedFd, ToolError> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+        // Each component is opened below the descriptor of the one before: with a check of the whole path, a run could put a
+        // symbolic link in place between the check and the use.
         let opened = openat(CWD, root, flags, Mode::empty());
         let mut directory = opened.map_err(|errno| self.cannot(errno))?;
         for part in parts {
-            if missing == Missing::AreMade {
+            if missing == Missing::Create {
                 match mkdirat(&directory, part.as_str(), Mode::from(0o755)) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(errno) => return Err(self.cannot(errno)),
@@ -125,9 +128,9 @@ impl SafePath {
     fn cannot(&self, errno: Errno) -> ToolError {
         let why = match errno {
             Errno::LOOP | Errno::NOTDIR => {
-                "a symbolic link, or a file, stands on the way".to_owned()
+                "a component of the path is a symbolic link or a file".to_owned()
             }
-            Errno::NOENT => "there is nothing".to_owned(),
+            Errno::NOENT => "it does not exist".to_owned(),
             Errno::ISDIR => "it is a directory".to_owned(),
             errno => errno.to_string(),
         };
@@ -144,7 +147,7 @@ impl fmt::Display for SafePath {
     }
 }
 
-/// Opens a directory in a directory, and not through a symbolic link.
+/// Opens a directory in a directory; fails for a symbolic link.
 pub(super) fn below(directory: impl AsFd, name: &str) -> Result<OwnedFd, Errno> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(directory, name, flags, Mode::empty())

@@ -16,37 +16,38 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::{read, spec};
-use crate::toolbox::{ToolError, ToolOutput, ToolSource, ToolSpec};
+use crate::tool_set::{ToolError, ToolOutput, ToolSource, ToolSpec};
 
-/// How long a support script may take.
+/// Time limit of a support script.
 const SCRIPT_TIME: Duration = Duration::from_secs(120);
-/// How long a command of a shell may take.
+/// Time limit of a shell command.
 const SHELL_TIME: Duration = Duration::from_secs(30);
-/// How much of what a program prints the model is shown.
+/// The most bytes of a program's output that the model receives.
 const MOST_OUTPUT: usize = 64 << 10;
 
-/// Starts the programs of one run, and ends them with it.
+/// Starts the programs of one run, and stops them with it.
 #[derive(Debug)]
 pub(crate) struct Programs {
     supervisor: Supervisor,
     launch: Launch,
     run: String,
     n_started: AtomicU32,
-    /// Children whose call was given up; they are being stopped.
+    /// Children of dropped calls; they are being stopped.
     left: Mutex<Vec<SupervisedChild>>,
-    /// Starts whose call was given up before the child was there.
-    starting: Mutex<Vec<JoinHandle<Spawned>>>,
+    /// Spawns of calls that were dropped before the child existed.
+    starting: Mutex<Vec<JoinHandle<SpawnResult>>>,
 }
 
-type Spawned = Result<SupervisedChild, SpawnError>;
+type SpawnResult = Result<SupervisedChild, SpawnError>;
 
-/// A start that goes to those that were left when its call is given up.
-struct Starting<'p> {
+/// A spawn in progress. Dropping it hands it to [`Programs::close`], because a blocking task cannot be cancelled and the child
+/// would otherwise run on by itself.
+struct PendingSpawn<'p> {
     programs: &'p Programs,
-    handle: Option<JoinHandle<Spawned>>,
+    handle: Option<JoinHandle<SpawnResult>>,
 }
 
-impl Drop for Starting<'_> {
+impl Drop for PendingSpawn<'_> {
     fn drop(&mut self) {
         if let Some(handle) = self.handle.take() {
             let mut starting = self.programs.starting.lock().expect("no holder panics");
@@ -55,13 +56,13 @@ impl Drop for Starting<'_> {
     }
 }
 
-/// A child that goes to those that were left when its call is given up.
-struct Attended<'p> {
+/// A running child. Dropping it stops it and hands it to [`Programs::close`], which waits for its end.
+struct OwnedChild<'p> {
     programs: &'p Programs,
     child: Option<SupervisedChild>,
 }
 
-impl Drop for Attended<'_> {
+impl Drop for OwnedChild<'_> {
     fn drop(&mut self) {
         if let Some(child) = self.child.take() {
             child.stop();
@@ -103,12 +104,12 @@ impl Programs {
         }
     }
 
-    /// Returns what every child of the run is started from.
+    /// Returns the settings that every child of the run shares.
     pub(crate) fn launch(&self) -> &Launch {
         &self.launch
     }
 
-    /// Runs a program to its end, or to the end of its time.
+    /// Runs a program until it exits or its time limit is reached.
     async fn run(
         &self,
         program: &Path,
@@ -121,31 +122,34 @@ impl Programs {
             program: program.to_owned(),
             args: args.iter().map(Into::into).collect(),
             stdin: stdin.as_bytes().to_owned(),
-            // A marker of its own: the end of this one is not the end of what else the run has started.
+            // A marker per program: the supervisor ends all processes with the marker of a child that exited, and other
+            // programs of the run have to continue.
             marker: format!("{}/script-{n}", self.run),
             ..self.launch.clone()
         };
         let supervisor = self.supervisor.clone();
         let handle = tokio::task::spawn_blocking(move || supervisor.spawn(launch));
-        let mut starting = Starting {
+        let mut pending = PendingSpawn {
             programs: self,
             handle: Some(handle),
         };
-        let handle = starting.handle.as_mut().expect("it is there until here");
+        // Awaited by reference: if this call is dropped here, `Drop` still owns the handle.
+        let handle = pending.handle.as_mut().expect("the handle is taken below");
         let spawned = handle.await;
-        starting.handle = None;
+        pending.handle = None;
         let child = spawned
             .map_err(|error| ToolError::new(format!("the program could not be started: {error}")))?
             .map_err(|error| ToolError::new(format!("{error}: {}", error.source)))?;
-        let attended = Attended {
+        let running = OwnedChild {
             programs: self,
             child: Some(child),
         };
-        follow(attended, time).await
+        follow(running, time).await
     }
 
-    /// Waits until everything that was left has died.
+    /// Waits until all children of dropped calls have exited.
     async fn close(&self) {
+        // Spawns first: each may still add a child to `left`.
         let starting = std::mem::take(&mut *self.starting.lock().expect("no holder panics"));
         for handle in starting {
             if let Ok(Ok(child)) = handle.await {
@@ -166,12 +170,12 @@ impl Programs {
     }
 }
 
-/// Collects what a program prints until it has ended.
-async fn follow(mut attended: Attended<'_>, time: Duration) -> Result<ToolOutput, ToolError> {
-    let child = attended
+/// Collects the output of a program until it exits.
+async fn follow(mut running: OwnedChild<'_>, time: Duration) -> Result<ToolOutput, ToolError> {
+    let child = running
         .child
         .as_mut()
-        .expect("it is attended until it is dropped");
+        .expect("the child is taken below or in `drop`");
     let mut output = String::new();
     let mut n_dropped = 0_u64;
     let late = tokio::time::sleep(time);
@@ -181,6 +185,7 @@ async fn follow(mut attended: Attended<'_>, time: Duration) -> Result<ToolOutput
         let event = tokio::select! {
             event = child.next() => event,
             () = late.as_mut(), if !is_late => {
+                // The loop continues until the exit, so that no process outlives the call.
                 is_late = true;
                 child.stop();
                 continue;
@@ -201,7 +206,7 @@ async fn follow(mut attended: Attended<'_>, time: Duration) -> Result<ToolOutput
             None => break None,
         }
     };
-    attended.child = None;
+    running.child = None;
     if n_dropped > 0 {
         writeln!(output, "...[truncated: {n_dropped} bytes more]")
             .expect("writing to a string cannot fail");
@@ -217,11 +222,11 @@ async fn follow(mut attended: Attended<'_>, time: Duration) -> Result<ToolOutput
     }
 }
 
-/// The daemon's support scripts.
+/// The tool that runs the daemon's support scripts.
 #[derive(Debug)]
 pub(crate) struct ScriptTools {
     programs: Arc<Programs>,
-    /// Each script by its path from the support tree.
+    /// Scripts by their path below the support tree.
     scripts: Vec<(String, PathBuf)>,
 }
 
@@ -235,7 +240,7 @@ struct RunScript {
 }
 
 impl ScriptTools {
-    /// Offers the scripts of a run; none where there are none, or where the run may only read: a script can write.
+    /// Makes the tool; `None` if there are no scripts or the run may only read.
     pub(crate) fn new(programs: Arc<Programs>, request: &RunRequest) -> Option<Self> {
         let support = request.context.as_ref()?.join("support");
         let found = request.support_scripts().into_iter();
@@ -245,6 +250,7 @@ impl ScriptTools {
                 Some((name, path))
             })
             .collect();
+        // A script can write, so a run that may only read gets none.
         let may_run = request.permissions >= Permissions::Propose && !scripts.is_empty();
         may_run.then_some(Self { programs, scripts })
     }
@@ -282,7 +288,7 @@ impl ToolSource for ScriptTools {
     }
 }
 
-/// A shell.
+/// The tool that runs shell commands.
 #[derive(Debug)]
 pub(crate) struct ShellTools(pub(crate) Arc<Programs>);
 

@@ -1,4 +1,4 @@
-//! Searching files with an expression that takes linear time.
+//! The tool `search`. Its regular expressions match in linear time, because a model chooses them.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -11,17 +11,17 @@ use serde::Deserialize;
 use super::file::{Root, read_at_most};
 use super::path::{Missing, SafePath};
 use super::walk::{Kind, WHOLE_TREE, walk};
-use crate::toolbox::{ToolError, ToolOutput};
+use crate::tool_set::{ToolError, ToolOutput};
 
-/// How many lines are found.
+/// The most lines returned.
 const MOST_HITS: usize = 200;
-/// How much of a line is shown, in characters.
+/// The most characters shown of a line.
 const MOST_SHOWN: usize = 300;
-/// Larger files are passed over.
+/// The most bytes of a file that is searched; larger files are skipped.
 const MOST_FILE: usize = 1 << 20;
-/// How much is read in all.
+/// The most bytes read by one search.
 const MOST_READ: usize = 256 << 20;
-/// How large a compiled expression may be.
+/// The most bytes of a compiled expression.
 const MOST_EXPRESSION: usize = 1 << 20;
 
 #[derive(Debug, Deserialize)]
@@ -34,7 +34,7 @@ pub(super) struct Search {
     glob: Option<String>,
 }
 
-/// Finds the lines of the files below a path that match.
+/// Returns the matching lines of the files below a path.
 pub(super) fn run(root: &Path, wanted: &Search) -> Result<ToolOutput, ToolError> {
     let path = SafePath::parse(&wanted.path)?;
     let expression = RegexBuilder::new(&wanted.pattern)
@@ -79,10 +79,10 @@ fn matcher(glob: &str) -> Result<GlobMatcher, ToolError> {
         .map_err(|error| ToolError::new(format!("the glob cannot be used: {error}")))
 }
 
-/// Reads a file as text; `None` where it is none.
+/// Reads a file as text; `None` if it is too large or not UTF-8.
 fn text(root: &Path, path: &str) -> Option<String> {
     let path = SafePath::parse(path).ok()?;
-    let mut file = path.open_file(root, OFlags::RDONLY, Missing::Fails).ok()?;
+    let mut file = path.open_file(root, OFlags::RDONLY, Missing::Fail).ok()?;
     let bytes = read_at_most(&mut file, MOST_FILE + 1).ok()?;
     if bytes.len() > MOST_FILE {
         return None;

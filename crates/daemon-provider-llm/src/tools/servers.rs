@@ -1,4 +1,4 @@
-//! The group `mcp`: tools of the servers that a run was given.
+//! Tools of the MCP servers that were registered for a run.
 
 use std::fmt;
 use std::path::Path;
@@ -13,38 +13,38 @@ use daemon_provider::inputs::{McpRegistration, McpServer};
 use futures_util::future::join_all;
 use serde_json::Value;
 
-use crate::toolbox::{ToolError, ToolOutput, ToolSource, ToolSpec};
+use crate::tool_set::{ToolError, ToolOutput, ToolSource, ToolSpec};
 
-/// How long a server may take to begin, and to answer one call.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How much of an answer the model is shown, in bytes.
+/// Time limit for the start of a server, and for each call.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// The most bytes of a result that the model receives.
 const MOST_ANSWER: usize = 64 << 10;
 
-/// A server cannot be used.
+/// Why a server cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServerError {
     /// Its program was not found.
     #[error("the MCP server `{name}` cannot be started")]
     Program {
-        /// The server.
+        /// The name of the registration.
         name: String,
-        /// The cause.
+        /// Why the program cannot be started.
         source: ProgramError,
     },
-    /// It is none, or does not answer.
+    /// It does not respond, or not as an MCP server does.
     #[error("the MCP server `{name}` cannot be used")]
     Client {
-        /// The server.
+        /// The name of the registration.
         name: String,
-        /// The cause.
+        /// The error of the connection.
         source: ClientError,
     },
 }
 
-/// The tools of one server, under the names that it gives them.
+/// The tools of one server, under the server's own names.
 pub(crate) struct ServerTools {
     name: String,
-    /// None once it was closed.
+    /// `None` after [`ToolSource::close`].
     client: Mutex<Option<Arc<ToolClient>>>,
 }
 
@@ -54,12 +54,10 @@ impl fmt::Debug for ServerTools {
     }
 }
 
-/// Connects to every server of a run at once.
-///
-/// `launch` is what every child of the run is started from.
+/// Connects to all servers of a run concurrently; `launch` has the settings that every child of the run shares.
 ///
 /// # Errors
-/// One of them cannot be used; the others are closed then.
+/// Fails with the first server that cannot be used, after closing the others.
 pub(crate) async fn connect(
     supervisor: &Supervisor,
     launch: &Launch,
@@ -70,6 +68,7 @@ pub(crate) async fn connect(
         .mcp
         .iter()
         .map(|registration| begin(supervisor, launch, registration, &run));
+    // All are awaited even after a failure: a server that is still starting could not be closed.
     let mut servers = Vec::new();
     let mut failed = None;
     for begun in join_all(begun).await {
@@ -101,26 +100,27 @@ async fn begin(
                 args: args.clone(),
                 env: env.clone(),
             };
-            // Whoever names a path has chosen it; nothing a repository contains is looked up.
+            // An absolute path was chosen by the person who registered the server. A name must not be found in the worktree,
+            // where the repository would choose the program.
             let forbidden: &[&Path] = if Path::new(command).is_absolute() {
                 &[]
             } else {
                 &[&launch.cwd]
             };
-            // A marker of its own: its end is not the end of what else the run has started.
+            // A marker per server, so that its exit does not end the other programs of the run.
             let launch = program.launch(launch, format!("{run}/mcp-{name}"), forbidden);
             let launch = launch.map_err(|source| ServerError::Program {
                 name: name.clone(),
                 source,
             })?;
-            ToolClient::start(supervisor, launch, PATIENCE).await
+            ToolClient::start(supervisor, launch, TIMEOUT).await
         }
         McpServer::Http { url, headers } => {
             let endpoint = Endpoint {
                 url: url.clone(),
                 headers: headers.clone(),
             };
-            ToolClient::connect(&endpoint, PATIENCE).await
+            ToolClient::connect(&endpoint, TIMEOUT).await
         }
     };
     let client = client.map_err(|source| ServerError::Client {
@@ -157,8 +157,8 @@ impl ToolSource for ServerTools {
             Value::Object(arguments) => arguments,
             _ => serde_json::Map::new(),
         };
-        let gone = || ToolError::new(format!("the server `{}` is closed", self.name));
-        let client = self.client().ok_or_else(gone)?;
+        let closed = || ToolError::new(format!("the server `{}` is closed", self.name));
+        let client = self.client().ok_or_else(closed)?;
         let answer = client.call(name, arguments).await;
         let answer = answer.map_err(|error| ToolError::new(format!("`{}`: {error}", self.name)))?;
         let answer = answer.bounded(MOST_ANSWER);
@@ -174,7 +174,7 @@ impl ToolSource for ServerTools {
 
     async fn close(&self) {
         let client = self.client.lock().expect("no holder panics").take();
-        // One that still answers a call is ended when that call is given up.
+        // A call in progress has its own reference; the client is closed when that call is dropped.
         if let Some(client) = client.and_then(Arc::into_inner) {
             client.close().await;
         }

@@ -1,4 +1,4 @@
-//! Walking a directory through its descriptors, so that no link leads the walk astray.
+//! Walks a directory by descriptors, so that it never follows a symbolic link.
 
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
@@ -9,9 +9,8 @@ use super::path::below;
 
 /// One entry of a walk.
 pub(super) struct Entry<'w> {
-    /// Its path from where the walk began.
+    /// The path relative to the start of the walk.
     pub(super) path: &'w str,
-    /// What it is.
     pub(super) kind: Kind,
 }
 
@@ -22,10 +21,10 @@ pub(super) enum Kind {
     Link,
 }
 
-/// How deep a whole tree is walked.
+/// The most levels of a recursive walk, since each holds a descriptor open.
 pub(super) const WHOLE_TREE: usize = 64;
 
-/// Walks a directory in the order of names, without git's own files and what is neither file, directory nor link.
+/// Walks a directory in the order of names. Skips `.git`, and everything but files, directories and symbolic links.
 pub(super) fn walk(
     directory: &OwnedFd,
     prefix: &str,
@@ -45,7 +44,7 @@ pub(super) fn walk(
     ControlFlow::Continue(())
 }
 
-/// Returns the entries of a directory; one that cannot be read has none.
+/// Returns the entries of a directory, or no entry if it cannot be read.
 fn entries(directory: &OwnedFd) -> Vec<(String, Kind)> {
     let Ok(found) = Dir::read_from(directory) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Answers that a model API should not give.
+//! Invalid responses of a model API.
 
 use daemon_fakes::{Message, Reply};
 use daemon_provider::{ErrorClass, FailureKind, Outcome, Provider as _, StopReason, inputs};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::kit::{Bench, end, failure, story};
 
-/// Packs bytes as gzip does, without making them smaller.
+/// Encodes bytes as gzip without compressing them.
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let crc = bytes.iter().fold(!0_u32, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
@@ -25,7 +25,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_packed_answer_is_not_unpacked_whatever_it_would_become() {
+async fn a_compressed_response_is_not_decompressed() {
     let events = "data: {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Fixed.\"},\"finish_reason\":null}]}\n\n\
                   data: {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
     let answer = |encoding: Option<&str>, body: Vec<u8>| {
@@ -48,7 +48,7 @@ async fn a_packed_answer_is_not_unpacked_whatever_it_would_become() {
     assert_eq!(bench.api.received().len(), 4, "it is tried again");
 }
 
-/// Answers as a server of one tool.
+/// A shell script that acts as an MCP server with one tool.
 const SERVER: &str = r#"
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -79,7 +79,7 @@ async fn servers_of_a_run_are_closed_however_it_ends() {
         ("done", vec![tell(), Reply::text("ok")]),
         ("refused", vec![tell(), Reply::error(401, "no")]),
         ("limit", vec![tell(), tell(), tell()]),
-        ("without a text", vec![Reply::text("")]),
+        ("without any text", vec![Reply::text("")]),
         ("budget", vec![Reply::text("late")]),
     ];
     for (ending, replies) in table {
@@ -90,7 +90,7 @@ async fn servers_of_a_run_are_closed_however_it_ends() {
         request.limits.max_turns = Some(3);
         if ending == "budget" {
             request.limits.budget = Some(daemon_provider::MicroUsd(1));
-            request.grants = crate::kit::Purse::of(1);
+            request.grants = crate::kit::BudgetGrants::of(1);
         }
         let run = request.run_id.to_string();
         let provider = LlmProvider::new(bench.supervisor.clone(), bench.config("openai")).unwrap();

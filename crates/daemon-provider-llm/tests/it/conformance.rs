@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::kit::Bench;
 
-/// A bench whose model does what the first word of its prompt says.
+/// A bench whose model acts on the first word of the prompt.
 fn bench() -> Bench {
     let api = ModelApi::scripted(|received| {
         let prompt = received.body["messages"][0]["content"].to_string();

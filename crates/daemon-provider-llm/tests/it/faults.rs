@@ -1,14 +1,14 @@
-//! What the faults of a model API do to a run.
+//! Runs during faults of a model API.
 
 use std::time::Duration;
 
 use daemon_fakes::{Message, Reply};
 use daemon_provider::{ErrorClass, FailureKind, Outcome, RunEvent};
-use daemon_provider_llm::{ApiKey, Patience};
+use daemon_provider_llm::{ApiKey, RetryPolicy};
 
 use crate::kit::{Bench, end, failure};
 
-/// Returns the names and details of what cut something short.
+/// Returns the names and details of the limit events.
 fn limits(events: &[RunEvent]) -> Vec<(&str, &str)> {
     let limits = events.iter().filter_map(|event| match event {
         RunEvent::Limit { name, detail } => Some((name.as_str(), detail.as_str())),
@@ -74,10 +74,10 @@ async fn a_wait_beyond_all_patience_is_not_begun() {
 async fn the_waits_of_a_run_are_counted_together() {
     let bench = Bench::new(vec![Reply::rate_limited("0"); 20]);
     let mut config = bench.config("openai");
-    config.patience = Patience {
-        first_wait: Duration::from_millis(4),
-        rate_limited: Duration::from_millis(20),
-        ..Patience::default()
+    config.retry = RetryPolicy {
+        first_delay: Duration::from_millis(4),
+        rate_limit_wait: Duration::from_millis(20),
+        ..RetryPolicy::default()
     };
     let events = bench.story(config, bench.request()).await;
     assert_eq!(failure(&events).2, ErrorClass::Retryable);
@@ -128,7 +128,7 @@ async fn three_tries_more_and_then_the_run_may_be_tried_again() {
 async fn a_silent_stream_is_left_and_one_that_drips_is_not() {
     let short = |bench: &Bench| {
         let mut config = bench.config("openai");
-        config.patience.silence = Duration::from_millis(300);
+        config.retry.read_timeout = Duration::from_millis(300);
         config
     };
     let bench = Bench::new([

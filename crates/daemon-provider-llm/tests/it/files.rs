@@ -1,4 +1,4 @@
-//! What the tools reach, and what they refuse.
+//! Files that the tools reach, and paths that they refuse.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::kit::{Bench, end};
 
-/// Lets the model use these tools in one reply, and returns what they answered.
+/// Lets the model call these tools in one reply, and returns their results.
 async fn uses(prepare: impl FnOnce(&Bench), calls: &[(&str, Value)]) -> (Bench, Vec<String>) {
     let all = calls
         .iter()
@@ -123,9 +123,9 @@ async fn files_are_read_listed_found_written_and_changed() {
 }
 
 #[tokio::test]
-async fn what_is_too_much_is_cut_and_says_so() {
+async fn results_over_a_limit_are_cut_and_marked() {
     let prepare = |bench: &Bench| {
-        // A character of two bytes stands across the cap.
+        // The limit splits a character of two bytes.
         bench.write("long", &format!("x{}", "é".repeat(200 << 10)));
         bench.write("binary", "");
         fs::write(bench.path("worktree/binary"), [0, 159, 146, 150]).unwrap();

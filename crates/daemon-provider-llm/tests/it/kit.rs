@@ -1,4 +1,4 @@
-//! A worktree, a model that plays a script, and the story of its run.
+//! A worktree, a scripted model, and a record of its run.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use daemon_provider::{
     GrantError, Grants, MicroUsd, Outcome, Provider as _, Reservation, Run, RunEvent, RunId,
     RunRequest, Verdict,
 };
-use daemon_provider_llm::{LlmConfig, LlmProvider, Patience};
+use daemon_provider_llm::{LlmConfig, LlmProvider, RetryPolicy};
 use serde_json::Value;
 
 pub(crate) struct Bench {
@@ -53,13 +53,13 @@ impl Bench {
         fs::read_to_string(self.path("worktree").join(name)).unwrap()
     }
 
-    /// Reaches the stand-in, and waits for nothing long.
+    /// Configures the stand-in, with short delays.
     pub(crate) fn config(&self, api: &str) -> LlmConfig {
         let mut config = LlmConfig::new("llm", api.parse().unwrap(), "some-model");
         config.base_url = Some(self.api.base_url());
-        config.patience = Patience {
-            first_wait: Duration::from_millis(1),
-            ..Patience::default()
+        config.retry = RetryPolicy {
+            first_delay: Duration::from_millis(1),
+            ..RetryPolicy::default()
         };
         config
     }
@@ -87,12 +87,12 @@ impl Bench {
         story(&mut *self.start(config, request).await).await
     }
 
-    /// Plays a run as it usually is.
+    /// Runs the default request to its end.
     pub(crate) async fn play(&self) -> Vec<RunEvent> {
         self.story(self.config("openai"), self.request()).await
     }
 
-    /// Returns what tools answered to the model, as the last request held it.
+    /// Returns the tool results in the last request to the model.
     pub(crate) fn results(&self) -> Vec<String> {
         self.api.received().last().unwrap().tool_results()
     }
@@ -107,7 +107,7 @@ pub(crate) async fn story(run: &mut dyn Run) -> Vec<RunEvent> {
     acc
 }
 
-/// Returns how a run ended.
+/// Returns the outcome and the final text of a run.
 pub(crate) fn end(events: &[RunEvent]) -> (Outcome, &str) {
     match events.last() {
         Some(RunEvent::Terminal { outcome, text }) => (outcome.clone(), text),
@@ -129,14 +129,14 @@ pub(crate) fn failure(
     }
 }
 
-/// Grants that keep what they are asked.
+/// Grants with a budget, which record each request.
 #[derive(Debug, Default)]
-pub(crate) struct Purse {
+pub(crate) struct BudgetGrants {
     pub(crate) left: std::sync::Mutex<Option<u64>>,
     pub(crate) asked: std::sync::Mutex<Vec<String>>,
 }
 
-impl Purse {
+impl BudgetGrants {
     pub(crate) fn of(micros: u64) -> Arc<Self> {
         Arc::new(Self {
             left: Some(micros).into(),
@@ -154,7 +154,7 @@ impl Purse {
 }
 
 #[async_trait]
-impl Grants for Purse {
+impl Grants for BudgetGrants {
     async fn state_get(&self, key: &str) -> Result<Option<Value>, GrantError> {
         self.note(format!("get {key}"));
         Ok((key == "seen").then(|| Value::from(7)))

@@ -1,4 +1,4 @@
-//! Runs of a model that a stand-in on loopback plays.
+//! Runs over a stand-in for a model API on loopback.
 
 #[cfg(test)]
 mod bad_answers;

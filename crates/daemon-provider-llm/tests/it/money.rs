@@ -1,11 +1,11 @@
-//! Money, state and outputs: what the host grants.
+//! Budget, state and outputs, which the host grants.
 
 use daemon_fakes::{Message, Reply, Tokens};
 use daemon_provider::{ErrorClass, FailureKind, MicroUsd, Outcome};
 use daemon_provider_llm::Price;
 use serde_json::json;
 
-use crate::kit::{Bench, Purse, end, failure};
+use crate::kit::{Bench, BudgetGrants, end, failure};
 
 #[tokio::test]
 async fn a_call_is_reserved_before_it_is_made_and_settled_after() {
@@ -15,7 +15,7 @@ async fn a_call_is_reserved_before_it_is_made_and_settled_after() {
         output: 100,
     };
     let bench = Bench::new([Reply::Message(Message::text("ok").with_tokens(tokens))]);
-    let purse = Purse::of(1_000_000);
+    let purse = BudgetGrants::of(1_000_000);
     let mut request = bench.request();
     request.limits.budget = Some(MicroUsd(1_000_000));
     request.grants = purse.clone();
@@ -30,7 +30,7 @@ async fn a_call_that_the_budget_does_not_reach_is_not_made() {
     let bench = Bench::new([Reply::text("late")]);
     let mut request = bench.request();
     request.limits.budget = Some(MicroUsd(1_000));
-    request.grants = Purse::of(1_000);
+    request.grants = BudgetGrants::of(1_000);
     let (message, kind, class) = failure(&bench.story(bench.config("openai"), request).await);
     assert!(message.starts_with("over budget: "), "{message}");
     assert_eq!((kind, class), (FailureKind::Budget, ErrorClass::Final));
@@ -44,7 +44,7 @@ async fn a_call_that_was_refused_costs_nothing_and_one_that_broke_off_what_it_re
         Reply::Truncated(Message::text("half of it")),
         Reply::error(401, "no"),
     ]);
-    let purse = Purse::of(1_000_000);
+    let purse = BudgetGrants::of(1_000_000);
     let mut request = bench.request();
     request.limits.budget = Some(MicroUsd(1_000_000));
     request.grants = purse.clone();
@@ -60,7 +60,7 @@ async fn a_model_that_costs_nothing_needs_no_money() {
     config.price = Price::FREE;
     let mut request = bench.request();
     request.limits.budget = Some(MicroUsd(0));
-    request.grants = Purse::of(0);
+    request.grants = BudgetGrants::of(0);
     assert_eq!(end(&bench.story(config, request).await).0, Outcome::Done);
 }
 
@@ -83,7 +83,7 @@ async fn state_and_outputs_go_through_the_grants() {
         ),
         Reply::text("ok"),
     ]);
-    let purse = Purse::of(0);
+    let purse = BudgetGrants::of(0);
     let mut request = bench.request();
     request.context = Some(bench.path("context"));
     request.grants = purse.clone();

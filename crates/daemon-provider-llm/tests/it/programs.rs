@@ -65,7 +65,7 @@ async fn a_run_that_may_only_read_runs_no_script() {
 }
 
 #[tokio::test]
-async fn a_flood_is_cut_and_says_so() {
+async fn a_flood_of_output_is_cut_and_marked() {
     let bench = Bench::new([
         Reply::call("run_script", json!({"script": "scripts/flood.sh"})),
         Reply::text("ok"),

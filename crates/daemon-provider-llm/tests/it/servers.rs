@@ -1,4 +1,4 @@
-//! Tools of MCP servers that a run is given: shell scripts that answer what they were written to answer.
+//! Tools of MCP servers that are registered for a run; the servers are shell scripts.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::kit::{Bench, end, story};
 
-/// Answers as a server of the tool `tell`, which tells its environment, and of `fail` and `wait`.
+/// A server with the tools `tell`, which prints its environment, `fail` and `wait`.
 const SCRIPT: &str = r#"
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -124,7 +124,7 @@ async fn a_cancelled_run_closes_its_servers_in_the_middle_of_a_call() {
     assert_eq!(left_of(&id), Vec::<String>::new());
 }
 
-/// A host that speaks to two servers for its runs: one answers, one has a schema that is none and answers nothing.
+/// Grants the tools of two servers: one works, the other has an invalid schema and cannot be used.
 #[derive(Debug)]
 struct Granting;
 
@@ -179,7 +179,7 @@ impl Grants for Granting {
 }
 
 #[tokio::test]
-async fn a_model_uses_the_tools_that_the_host_grants_beside_those_of_the_run() {
+async fn a_model_uses_the_tools_that_the_host_grants_in_addition_to_its_own() {
     let calls = Message::default()
         .and_call("pages__find", json!({"n": 7}))
         .and_call("pages__find", json!({"n": "seven"}))

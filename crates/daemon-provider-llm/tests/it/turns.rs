@@ -1,4 +1,4 @@
-//! What a run says, turn by turn.
+//! The events of a run, turn by turn.
 
 use daemon_fakes::{Dialect, Message, ModelApi, Reply, Tokens};
 use daemon_provider::{
@@ -17,8 +17,47 @@ fn message(role: Role, kind: &str, text: &str) -> RunEvent {
     }
 }
 
+/// The events of a run that reads `a.md`, replies and ends; the id of the tool call is chosen by the API.
+fn reading_events(id: String, endpoint: String) -> Vec<RunEvent> {
+    let call = RunEvent::ModelCall {
+        usage: Usage {
+            input: 100,
+            output: 10,
+            thinking: 0,
+            cached: 20,
+            // 120 tokens read at 5 USD a million, 10 written at 25.
+            cost: Some(MicroUsd(850)),
+        },
+        model: "some-model".to_owned(),
+        endpoint,
+    };
+    vec![
+        message(Role::User, "task", "Repair the links."),
+        RunEvent::Turn(1),
+        call.clone(),
+        message(Role::Assistant, "", "Looking.\nread({\"path\":\"a.md\"})"),
+        RunEvent::output("Looking."),
+        RunEvent::ToolStart {
+            id: id.clone(),
+            name: "read".to_owned(),
+            args: r#"{"path":"a.md"}"#.to_owned(),
+        },
+        RunEvent::ToolEnd {
+            id,
+            name: "read".to_owned(),
+            status: ToolStatus::Ok,
+        },
+        message(Role::User, "tool_results", "read: ok\none\n"),
+        RunEvent::Turn(2),
+        call,
+        message(Role::Assistant, "", "Done: ünï."),
+        RunEvent::output("Done: ünï."),
+        RunEvent::terminal(Outcome::Done, "Done: ünï."),
+    ]
+}
+
 #[tokio::test]
-async fn a_run_tells_its_messages_its_turns_its_tools_and_its_calls() {
+async fn a_run_reports_its_messages_its_turns_its_tools_and_its_calls() {
     let tokens = Tokens {
         input: 100,
         cached: 20,
@@ -40,50 +79,12 @@ async fn a_run_tells_its_messages_its_turns_its_tools_and_its_calls() {
         bench.write("a.md", "one\n");
         let endpoint = bench.api.base_url();
         let events = bench.story(bench.config(api), bench.request()).await;
-        let call = RunEvent::ModelCall {
-            usage: Usage {
-                input: 100,
-                output: 10,
-                thinking: 0,
-                cached: 20,
-                // 120 tokens read at 5 USD a million, 10 written at 25.
-                cost: Some(MicroUsd(850)),
-            },
-            model: "some-model".to_owned(),
-            endpoint,
-        };
         let id = events.iter().find_map(|event| match event {
             RunEvent::ToolStart { id, .. } => Some(id.clone()),
             _ => None,
         });
         let id = id.unwrap();
-        assert_eq!(
-            events,
-            [
-                message(Role::User, "task", "Repair the links."),
-                RunEvent::Turn(1),
-                call.clone(),
-                message(Role::Assistant, "", "Looking.\nread({\"path\":\"a.md\"})"),
-                RunEvent::output("Looking."),
-                RunEvent::ToolStart {
-                    id: id.clone(),
-                    name: "read".to_owned(),
-                    args: r#"{"path":"a.md"}"#.to_owned(),
-                },
-                RunEvent::ToolEnd {
-                    id,
-                    name: "read".to_owned(),
-                    status: ToolStatus::Ok,
-                },
-                message(Role::User, "tool_results", "read: ok\none\n"),
-                RunEvent::Turn(2),
-                call,
-                message(Role::Assistant, "", "Done: ünï."),
-                RunEvent::output("Done: ünï."),
-                RunEvent::terminal(Outcome::Done, "Done: ünï."),
-            ],
-            "{api}"
-        );
+        assert_eq!(events, reading_events(id, endpoint), "{api}");
         let received = bench.api.received();
         assert_eq!(received[1].dialect, dialect);
         assert_eq!(received[1].tool_results(), ["one\n"]);
@@ -119,7 +120,7 @@ async fn a_run_that_still_uses_tools_in_its_last_turn_is_cut_short_and_not_done(
         count(|event| matches!(event, RunEvent::ModelCall { .. })),
         3
     );
-    // The tools of the last turn are not run: nobody would read what they say.
+    // The tools of the last turn are not run: no call would read their results.
     assert_eq!(
         count(|event| matches!(event, RunEvent::ToolStart { .. })),
         2
@@ -134,7 +135,7 @@ async fn a_reply_without_text_or_cut_by_its_limit_is_no_end() {
     assert_eq!(
         (message.as_str(), kind, class),
         (
-            "the model ended without a text",
+            "the model ended without any text",
             FailureKind::Protocol,
             ErrorClass::Retryable
         )
@@ -159,7 +160,7 @@ async fn a_message_joins_the_next_reply_that_uses_no_tool() {
     let mut run = bench
         .start(bench.config("anthropic"), bench.request())
         .await;
-    // The task is told before anything is sent.
+    // The task is emitted before the first call.
     run.next().await.unwrap();
     assert_eq!(run.ask("And the images?").await.unwrap(), Asked::Joined);
     let events = story(&mut *run).await;
@@ -194,7 +195,7 @@ async fn a_bad_call_is_an_error_result_and_the_run_goes_on() {
     assert_eq!(results[1], "error: there is no tool `teleport`");
     assert_eq!(
         results[2],
-        "error: `absent.md` cannot be opened: there is nothing"
+        "error: `absent.md` cannot be opened: it does not exist"
     );
     let failed = events.iter().filter(
         |event| matches!(event, RunEvent::ToolEnd { status, .. } if *status == ToolStatus::Error),

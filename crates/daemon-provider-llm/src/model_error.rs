@@ -1,4 +1,4 @@
-//! What can go wrong with one call of a model, and whether it is tried again.
+//! Errors of one call to a model, and whether a retry may help.
 
 use std::time::Duration;
 
@@ -7,32 +7,32 @@ use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
-/// A call of a model that gave no reply.
+/// A call to a model without a complete reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
-    pub(crate) kind: FaultKind,
+pub(crate) struct ModelError {
+    pub(crate) kind: ModelErrorKind,
     /// One line for a person.
     pub(crate) message: String,
-    /// Whether a reply had begun, which may have cost something.
+    /// Whether a reply had begun, so that the call may have to be paid for.
     pub(crate) has_begun: bool,
 }
 
-/// What a fault means for the next call.
+/// The meaning of an error for the next call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FaultKind {
+pub(crate) enum ModelErrorKind {
     /// The same call would fail again.
     Final,
-    /// There were too many calls; the API may have said when to come again.
+    /// Too many calls; with the delay that the API requests, if it names one.
     RateLimited(Option<Duration>),
     /// The same call may succeed.
     Transient,
 }
 
-/// What is shown of a body that explains a fault.
-const MOST_WORDS: usize = 300;
+/// The most characters shown of a body that explains an error.
+const MOST_EXPLANATION: usize = 300;
 
-impl Fault {
-    pub(crate) fn new(kind: FaultKind, message: impl Into<String>) -> Self {
+impl ModelError {
+    pub(crate) fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),
@@ -40,7 +40,7 @@ impl Fault {
         }
     }
 
-    /// Reads what a library tells of a call.
+    /// Classifies an error of the client library.
     pub(crate) fn of(error: &genai::Error) -> Self {
         if let genai::Error::WebStream {
             error: inner,
@@ -48,10 +48,11 @@ impl Fault {
             ..
         } = error
         {
+            // The library wraps its own errors as boxed ones when they occur inside a stream.
             return match inner.downcast_ref::<genai::Error>() {
                 Some(inner) => Self::of(inner),
                 None => Self::new(
-                    FaultKind::Transient,
+                    ModelErrorKind::Transient,
                     format!("the connection failed: {}", plain(cause)),
                 ),
             };
@@ -66,26 +67,27 @@ impl Fault {
         match error {
             genai::Error::ChatResponse { body, .. } => Self::of_event(body),
             genai::Error::StreamParse { .. } | genai::Error::WebModelCall { .. } => Self::new(
-                FaultKind::Transient,
+                ModelErrorKind::Transient,
                 format!("the answer was broken: {}", plain(&error.to_string())),
             ),
-            _ => Self::new(FaultKind::Final, plain(&error.to_string())),
+            _ => Self::new(ModelErrorKind::Final, plain(&error.to_string())),
         }
     }
 
     fn of_status(status: StatusCode, headers: Option<&HeaderMap>, body: &str) -> Self {
         let kind = match status.as_u16() {
-            429 => FaultKind::RateLimited(headers.and_then(retry_after)),
-            408 | 409 | 425 | 500.. => FaultKind::Transient,
-            _ => FaultKind::Final,
+            429 => ModelErrorKind::RateLimited(headers.and_then(retry_after)),
+            // 408, 409 and 425 ask for the same request later; every other 4xx would be refused again.
+            408 | 409 | 425 | 500.. => ModelErrorKind::Transient,
+            _ => ModelErrorKind::Final,
         };
         Self::new(
             kind,
-            format!("the API answered {}{}", status.as_u16(), words(body)),
+            format!("the API answered {}{}", status.as_u16(), explanation(body)),
         )
     }
 
-    /// Reads an error that stands in the stream.
+    /// Classifies an error event of a stream. The status of such a response was 200.
     fn of_event(body: &Value) -> Self {
         let error = body.get("error").unwrap_or(body);
         let kind = match error["type"].as_str().or(error["code"].as_str()) {
@@ -96,30 +98,34 @@ impl Fault {
                 | "not_found_error"
                 | "invalid_api_key"
                 | "model_not_found",
-            ) => FaultKind::Final,
-            Some("rate_limit_error" | "rate_limit_exceeded") => FaultKind::RateLimited(None),
-            _ => FaultKind::Transient,
+            ) => ModelErrorKind::Final,
+            Some("rate_limit_error" | "rate_limit_exceeded") => ModelErrorKind::RateLimited(None),
+            // An unknown type is retried: the retries are bounded, and a run that fails for good is not repeated.
+            _ => ModelErrorKind::Transient,
         };
         Self::new(
             kind,
-            format!("the API answered with an error{}", words(&body.to_string())),
+            format!(
+                "the API answered with an error{}",
+                explanation(&body.to_string())
+            ),
         )
     }
 
-    /// Returns the failure of a run that gives up over this fault.
+    /// Returns the failure of a run that ends with this error.
     pub(crate) fn failure(self) -> Failure {
         Failure {
             kind: FailureKind::Provider,
             class: match self.kind {
-                FaultKind::Final => ErrorClass::Final,
-                FaultKind::RateLimited(_) | FaultKind::Transient => ErrorClass::Retryable,
+                ModelErrorKind::Final => ErrorClass::Final,
+                ModelErrorKind::RateLimited(_) | ModelErrorKind::Transient => ErrorClass::Retryable,
             },
             message: self.message,
         }
     }
 }
 
-/// Reads how long to wait; a date counts as nothing said, since no clock is read here.
+/// Returns the delay in seconds that a `Retry-After` header requests. A date is ignored, because no clock is read here.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds: u64 = headers
         .get(RETRY_AFTER)?
@@ -131,8 +137,8 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(seconds))
 }
 
-/// Finds the words of a body that are for a person.
-fn words(body: &str) -> String {
+/// Returns the message for a person in an error body, after a colon.
+fn explanation(body: &str) -> String {
     let message = serde_json::from_str::<Value>(body).ok().and_then(|value| {
         let places = ["/error/message", "/message", "/error"];
         places
@@ -147,30 +153,35 @@ fn words(body: &str) -> String {
     }
 }
 
-/// Makes one line of a text, of a length that can be shown.
+/// Returns the words of `text` as one line of at most [`MOST_EXPLANATION`] characters.
 fn plain(text: &str) -> String {
     let line: Vec<&str> = text.split_whitespace().collect();
-    line.join(" ").chars().take(MOST_WORDS).collect()
+    line.join(" ").chars().take(MOST_EXPLANATION).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(status: u16, header: Option<&str>, body: &str) -> (FaultKind, String) {
+    fn of(status: u16, header: Option<&str>, body: &str) -> (ModelErrorKind, String) {
         let mut headers = HeaderMap::new();
         headers.extend(header.map(|value| (RETRY_AFTER, value.parse().unwrap())));
-        let fault = Fault::of_status(StatusCode::from_u16(status).unwrap(), Some(&headers), body);
+        let fault =
+            ModelError::of_status(StatusCode::from_u16(status).unwrap(), Some(&headers), body);
         (fault.kind, fault.message)
     }
 
     #[test]
-    fn a_status_says_what_is_tried_again() {
+    fn a_status_decides_whether_a_call_is_retried() {
         for status in [400, 401, 403, 404, 302] {
-            assert_eq!(of(status, None, "").0, FaultKind::Final, "{status}");
+            assert_eq!(of(status, None, "").0, ModelErrorKind::Final, "{status}");
         }
         for status in [408, 500, 502, 529] {
-            assert_eq!(of(status, None, "").0, FaultKind::Transient, "{status}");
+            assert_eq!(
+                of(status, None, "").0,
+                ModelErrorKind::Transient,
+                "{status}"
+            );
         }
         let waits = [
             (Some("7"), Some(Duration::from_secs(7))),
@@ -180,12 +191,12 @@ mod tests {
             (None, None),
         ];
         for (header, wait) in waits {
-            assert_eq!(of(429, header, "").0, FaultKind::RateLimited(wait));
+            assert_eq!(of(429, header, "").0, ModelErrorKind::RateLimited(wait));
         }
     }
 
     #[test]
-    fn the_words_of_the_api_are_told_in_one_line() {
+    fn the_message_of_the_api_is_shown_in_one_line() {
         let body = "{\"error\":{\"message\":\"no such\\nkey\"}}";
         assert_eq!(of(401, None, body).1, "the API answered 401: no such key");
         assert_eq!(
@@ -201,9 +212,10 @@ mod tests {
 
     #[test]
     fn an_error_in_the_stream_is_read_by_its_type() {
-        let kind = |name: &str| Fault::of_event(&serde_json::json!({"error": {"type": name}})).kind;
-        assert_eq!(kind("overloaded_error"), FaultKind::Transient);
-        assert_eq!(kind("authentication_error"), FaultKind::Final);
-        assert_eq!(kind("rate_limit_error"), FaultKind::RateLimited(None));
+        let kind =
+            |name: &str| ModelError::of_event(&serde_json::json!({"error": {"type": name}})).kind;
+        assert_eq!(kind("overloaded_error"), ModelErrorKind::Transient);
+        assert_eq!(kind("authentication_error"), ModelErrorKind::Final);
+        assert_eq!(kind("rate_limit_error"), ModelErrorKind::RateLimited(None));
     }
 }

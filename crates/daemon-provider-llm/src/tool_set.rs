@@ -8,21 +8,21 @@ use async_trait::async_trait;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-/// A tool, as a model is told of it.
+/// A tool, as it is described to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
-    /// Its name, unique among the tools of a run.
+    /// The name, unique among the tools of a run.
     pub name: String,
-    /// What it does, for the model.
+    /// A description for the model.
     pub description: String,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the arguments.
     pub schema: Value,
 }
 
-/// What a tool answered: text for the model.
+/// The result of a tool: text for the model.
 pub type ToolOutput = String;
 
-/// Why a tool gave no result; the model is told, and the run goes on.
+/// A tool call that failed. The model receives the message, and the run continues.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
@@ -31,7 +31,7 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// Says why.
+    /// Makes an error with a message for the model.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -39,26 +39,26 @@ impl ToolError {
     }
 }
 
-/// Something that offers tools to a run.
+/// A group of tools of a run.
 #[async_trait]
 pub trait ToolSource: fmt::Debug + Send + Sync {
-    /// Returns its tools.
+    /// Returns the descriptions of its tools.
     fn tools(&self) -> Vec<ToolSpec>;
 
-    /// Runs one of its tools with arguments that fit the tool's schema.
+    /// Runs one of its tools; the arguments are valid under the tool's schema.
     ///
-    /// When the future is dropped, what the tool started must end by itself.
+    /// If the future is dropped, everything that the tool started has to end by itself.
     ///
     /// # Errors
-    /// The tool gave no result.
+    /// Fails with a message for the model.
     async fn call(&self, name: &str, arguments: Value) -> Result<ToolOutput, ToolError>;
 
-    /// Ends what it holds; called once, whatever becomes of the run.
+    /// Releases its processes and connections; called once at the end of every run.
     async fn close(&self) {}
 }
 
-/// The tools of one run by their names.
-pub(crate) struct Toolbox {
+/// The tools of one run, by name.
+pub(crate) struct ToolSet {
     sources: Vec<Arc<dyn ToolSource>>,
     specs: Vec<ToolSpec>,
     by_name: BTreeMap<String, (usize, Validator)>,
@@ -66,36 +66,37 @@ pub(crate) struct Toolbox {
 
 /// Tools that cannot be offered together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ToolboxError {
-    /// Two have one name.
+pub(crate) enum ToolSetError {
+    /// Two tools have the same name.
     #[error("two tools are named `{0}`")]
     Collision(String),
-    /// The schema of one is none.
+    /// The schema of a tool is invalid.
     #[error("the schema of the tool `{name}` cannot be used: {reason}")]
     Schema {
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// What is wrong.
+        /// The message of the schema compiler.
         reason: String,
     },
 }
 
-impl Toolbox {
-    /// Puts the tools of all sources together.
+impl ToolSet {
+    /// Combines the tools of all sources.
     ///
     /// # Errors
-    /// Two tools have one name, or a schema is none.
-    pub(crate) fn new(sources: Vec<Arc<dyn ToolSource>>) -> Result<Self, ToolboxError> {
+    /// Fails if two tools have the same name, or a schema is invalid.
+    pub(crate) fn new(sources: Vec<Arc<dyn ToolSource>>) -> Result<Self, ToolSetError> {
         let mut specs = Vec::new();
         let mut by_name = BTreeMap::new();
         for (at, source) in sources.iter().enumerate() {
             for spec in source.tools() {
-                let validator = validator(&spec.schema).map_err(|error| ToolboxError::Schema {
+                let validator = validator(&spec.schema).map_err(|error| ToolSetError::Schema {
                     name: spec.name.clone(),
                     reason: error.to_string(),
                 })?;
+                // Refused instead of renamed: a model could not distinguish the two.
                 if by_name.insert(spec.name.clone(), (at, validator)).is_some() {
-                    return Err(ToolboxError::Collision(spec.name));
+                    return Err(ToolSetError::Collision(spec.name));
                 }
                 specs.push(spec);
             }
@@ -107,21 +108,21 @@ impl Toolbox {
         })
     }
 
-    /// Returns what the model is told of.
+    /// Returns the descriptions of all tools.
     pub(crate) fn specs(&self) -> &[ToolSpec] {
         &self.specs
     }
 
-    /// Runs a tool, if there is one of this name and the arguments fit it.
+    /// Runs a tool.
     ///
     /// # Errors
-    /// There is no such tool, the arguments do not fit, or it gave no result.
+    /// Fails if no tool has this name, the arguments are invalid, or the tool fails.
     pub(crate) async fn call(&self, name: &str, arguments: Value) -> Result<ToolOutput, ToolError> {
         let (at, validator) = self
             .by_name
             .get(name)
             .ok_or_else(|| ToolError::new(format!("there is no tool `{name}`")))?;
-        // A model that passes no argument may pass nothing at all.
+        // Some models send null or an empty string for a call without arguments.
         let arguments = match arguments {
             Value::Null => Value::Object(serde_json::Map::new()),
             Value::String(text) if text.trim().is_empty() => Value::Object(serde_json::Map::new()),
@@ -129,8 +130,9 @@ impl Toolbox {
         };
         let faults: Vec<String> = validator
             .iter_errors(&arguments)
+            // A large value could have thousands of errors.
             .take(3)
-            .map(|error| told(&error))
+            .map(|error| describe(&error))
             .collect();
         if !faults.is_empty() {
             let message = format!("the arguments do not fit `{name}`: {}", faults.join("; "));
@@ -148,20 +150,19 @@ impl Toolbox {
     }
 }
 
-/// Reads a schema.
-///
-/// Schemas come from strangers too: a pattern must not be able to take for ever.
+/// Compiles a schema.
 pub(crate) fn validator(schema: &Value) -> Result<Validator, jsonschema::ValidationError<'static>> {
+    // Schemas also come from servers of third parties, and this engine matches every pattern in linear time.
     let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
     options.build(schema)
 }
 
-/// How much of a fault is told; the value that is wrong may be long.
-const MOST_TOLD: usize = 200;
+/// The most characters of a validation error, which quotes the invalid value.
+const MOST_DESCRIPTION: usize = 200;
 
-fn told(error: &jsonschema::ValidationError<'_>) -> String {
+fn describe(error: &jsonschema::ValidationError<'_>) -> String {
     let place = error.instance_path().to_string();
-    let what: String = error.to_string().chars().take(MOST_TOLD).collect();
+    let what: String = error.to_string().chars().take(MOST_DESCRIPTION).collect();
     if place.is_empty() {
         what
     } else {
@@ -182,7 +183,7 @@ mod tests {
         fn tools(&self) -> Vec<ToolSpec> {
             vec![ToolSpec {
                 name: self.0.to_owned(),
-                description: "Says it again.".to_owned(),
+                description: "Repeats its arguments.".to_owned(),
                 schema: self.1.clone(),
             }]
         }
@@ -198,8 +199,8 @@ mod tests {
     }
 
     #[test]
-    fn two_tools_of_one_name_and_a_schema_that_is_none_are_refused() {
-        let refused = |sources| Toolbox::new(sources).map(drop).unwrap_err().to_string();
+    fn two_tools_of_one_name_and_an_invalid_schema_are_refused() {
+        let refused = |sources| ToolSet::new(sources).map(drop).unwrap_err().to_string();
         assert_eq!(
             refused(vec![echo("a"), echo("a")]),
             "two tools are named `a`"
@@ -210,23 +211,23 @@ mod tests {
 
     #[tokio::test]
     async fn arguments_are_checked_before_a_tool_runs() {
-        let toolbox = Toolbox::new(vec![echo("a")]).unwrap();
+        let tool_set = ToolSet::new(vec![echo("a")]).unwrap();
         assert_eq!(
-            toolbox.call("a", json!({"n": 1})).await,
+            tool_set.call("a", json!({"n": 1})).await,
             Ok(r#"{"n":1}"#.to_owned())
         );
-        assert_eq!(toolbox.call("a", Value::Null).await, Ok("{}".to_owned()));
-        let error = toolbox.call("a", json!({"n": "x"})).await.unwrap_err();
+        assert_eq!(tool_set.call("a", Value::Null).await, Ok("{}".to_owned()));
+        let error = tool_set.call("a", json!({"n": "x"})).await.unwrap_err();
         assert_eq!(
             error.message,
             "the arguments do not fit `a`: /n: \"x\" is not of type \"integer\""
         );
-        let error = toolbox.call("a", json!("{broken")).await.unwrap_err();
+        let error = tool_set.call("a", json!("{broken")).await.unwrap_err();
         assert!(
             error.message.starts_with("the arguments do not fit `a`: "),
             "{error}"
         );
-        let error = toolbox.call("b", json!({})).await.unwrap_err();
+        let error = tool_set.call("b", json!({})).await.unwrap_err();
         assert_eq!(error.message, "there is no tool `b`");
     }
 }
