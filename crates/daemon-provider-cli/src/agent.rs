@@ -16,7 +16,7 @@ use daemon_provider::{
     Run, RunRequest,
 };
 
-use crate::program::{ChildInput, ProgramConfig};
+use crate::program::{LaunchInput, ProgramConfig};
 use crate::run::ProgramRun;
 
 /// A supported coding agent.
@@ -179,7 +179,7 @@ impl AgentProvider {
         Self { supervisor, config }
     }
 
-    fn child_input(&self, request: &RunRequest) -> Result<ChildInput, ProviderError> {
+    fn child_input(&self, request: &RunRequest) -> Result<LaunchInput, ProviderError> {
         let config = &self.config;
         let mounted =
             mount::mount(config.agent, request, config.bridge.as_deref()).map_err(|error| {
@@ -221,7 +221,7 @@ impl AgentProvider {
         environment.extend(mounted.environment);
         let login = config.login_state();
         environment.extend(login.map(|(name, state)| (name.into(), state.into())));
-        Ok(ChildInput {
+        Ok(LaunchInput {
             args,
             environment,
             stdin: request.prompt.clone(),

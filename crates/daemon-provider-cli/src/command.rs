@@ -14,7 +14,7 @@ use daemon_provider::{
 use serde::Serialize;
 
 use crate::mcp_file;
-use crate::program::{ChildInput, ProgramConfig};
+use crate::program::{LaunchInput, ProgramConfig};
 use crate::run::ProgramRun;
 use parser::CommandParser;
 
@@ -156,7 +156,7 @@ impl Provider for CommandProvider {
         let program = &self.config.program;
         // Resolved before the input is made: a missing program is the error to report even if its input is invalid too.
         program.resolve_outside(&[&request.worktree])?;
-        let input = ChildInput {
+        let input = LaunchInput {
             args: self.args(&request)?,
             environment: self.servers(&request)?,
             stdin: self.stdin(&request)?,

@@ -36,7 +36,7 @@ pub struct ProgramConfig {
 
 /// Input of one run that depends on the provider.
 #[derive(Debug, Default)]
-pub(crate) struct ChildInput {
+pub(crate) struct LaunchInput {
     pub(crate) args: Vec<String>,
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) stdin: Vec<u8>,
@@ -97,7 +97,7 @@ impl ProgramConfig {
         &self,
         supervisor: &Supervisor,
         request: &RunRequest,
-        input: ChildInput,
+        input: LaunchInput,
     ) -> Result<(SupervisedChild, Vec<String>), ProviderError> {
         let program = self.resolve_outside(&[&request.worktree])?;
         let mut env = request.child_environment();
