@@ -1,5 +1,6 @@
 //! From drafts to events and filters, by the vocabulary.
 
+mod account;
 mod compose;
 mod filters;
 mod happening;
@@ -77,18 +78,19 @@ pub(crate) fn resolve(
         return Ok(());
     }
     let subjects = subject::subjects(reader, draft)?;
-    let mut n_clauses = 0;
+    let mut resolved = Vec::new();
     for subject in &subjects {
         let meanings = meanings(draft, subject);
         if meanings.is_empty() {
             continue;
         }
-        n_clauses += 1;
         add_clauses(reader, draft, subject, meanings, found, span);
+        resolved.push(subject);
     }
-    if n_clauses == 0 {
+    if resolved.is_empty() {
         return Err(Unresolved::Unknown);
     }
+    account::release_unused(reader, draft, &resolved, found);
     Ok(())
 }
 
@@ -122,6 +124,7 @@ fn resolve_raw(reader: &mut Reader<'_>, draft: &Draft, found: &mut Found, span: 
             span,
             mark: Mark::Exact,
         });
+        account::release_unused(reader, draft, &[&subject], found);
     }
 }
 
@@ -299,10 +302,7 @@ fn modifiers(
             reader.release(hit.range.clone());
             continue;
         }
-        if hit.of.is_some_and(|nouns| !nouns.contains(&subject.noun)) {
-            continue;
-        }
-        if subject.is_of_another_verb(draft, hit) || matches!(hit.kind, Mod::Target(_)) {
+        if !subject.is_narrowed_by(draft, hit) {
             continue;
         }
         let tests = filters::tests(draft, subject, source, kind, hit);

@@ -113,7 +113,13 @@ pub(super) fn tests(
             one(Field::State, is, vec![state.clone()])
         }
         Mod::Label(values) => one(Field::Labels, is, values.clone()),
-        Mod::TopLevel | Mod::Inline => Some(Vec::new()),
+        // The place of a comment has chosen its kind already; no other noun has such a place.
+        Mod::TopLevel => {
+            let is_placed = matches!(subject.noun, Noun::Comment | Noun::Message)
+                || matches!(subject.verb, Verb::Lock | Verb::Unlock);
+            is_placed.then(Vec::new)
+        }
+        Mod::Inline => (subject.noun == Noun::ReviewComment).then(Vec::new),
         Mod::Value(part, values) => value(source, kind, hit, *part, values),
         Mod::Target(_) => Some(Vec::new()),
         Mod::Team(values) => {
@@ -243,7 +249,10 @@ fn person(draft: &Draft, subject: &Subject, hit: &ModHit, who: &Who, role: Role)
         Who::Maintainer | Who::Outsider | Who::FirstTimer
             if matches!(subject.noun, Noun::Channel | Noun::Workspace) =>
         {
-            return Some(Vec::new());
+            // `a member joins`: of the channel. Slack reports no association with a repository.
+            let is_member =
+                *who == Who::Maintainer && matches!(subject.verb, Verb::Join | Verb::Leave);
+            return is_member.then(Vec::new);
         }
         Who::Maintainer => (association?, Op::Is, owned(INSIDERS)),
         Who::Outsider => (association?, Op::IsNot, owned(INSIDERS)),

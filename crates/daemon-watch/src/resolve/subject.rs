@@ -57,6 +57,13 @@ impl Subject {
         hit.n_verbs > 0 && hit.n_verbs <= own && hit.n_verbs < draft.verbs.len()
     }
 
+    /// Whether a modifier becomes a filter of this subject; targets are values of the verb instead.
+    pub(super) fn is_narrowed_by(&self, draft: &Draft, hit: &ModHit) -> bool {
+        hit.of.is_none_or(|nouns| nouns.contains(&self.noun))
+            && !self.is_of_another_verb(draft, hit)
+            && !matches!(hit.kind, Mod::Target(_))
+    }
+
     pub(super) fn require(&mut self, field: Field, op: Op, values: &[String], span: Span) {
         self.extra.push(Filter {
             test: Test::new(field, op, values.to_vec()),

@@ -210,7 +210,7 @@ impl Line<'_> {
                 .then_some(things)
         });
         if let Some(things) = tag {
-            return self.finish(&things, &deed(Verb::Push, Formula::Always));
+            return self.finish(&things, &deed(Verb::Push, thing.guard.clone()));
         }
         let verb = if forced { Verb::ForcePush } else { Verb::Push };
         self.finish(&[thing], &deed(verb, Formula::Always))

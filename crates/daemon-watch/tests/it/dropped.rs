@@ -125,6 +125,78 @@ fn a_word_of_weight_put_anywhere_into_a_good_condition_is_told() {
     assert_eq!(dropped, Vec::<String>::new());
 }
 
+#[test]
+fn words_that_give_no_filter_are_in_the_remainder() {
+    let cases = [
+        // A verdict absorbs the submission, and with it what was said of the submission.
+        (
+            "A pull request review is submitted with any state other than zqaa approved.",
+            vec!["with any state other than zqaa"],
+        ),
+        (
+            "A pull request review is submitted with state zqaa approved",
+            vec!["with state zqaa"],
+        ),
+        (
+            "A pull request review is submitted with conclusion zqaa approved",
+            vec!["with conclusion zqaa"],
+        ),
+        // Values of a verb that is no event of its noun.
+        (
+            "when a labeled \"zqaa\" Sentry issue is created",
+            vec!["a labeled \"zqaa\""],
+        ),
+        (
+            "on Slack mentions of the daemon's bot user assigned to @zqaa",
+            vec!["assigned to @zqaa"],
+        ),
+        // The name of a noun that is no event of its own here.
+        (
+            "when a check run fails on a named \"zqaa\" pull request",
+            vec!["on a named \"zqaa\""],
+        ),
+        (
+            "the GitHub issues event, action labeled labeled \"zqaa\"",
+            vec!["labeled \"zqaa\""],
+        ),
+        // Only comments have a place on the diff, and only repositories have maintainers.
+        ("an inline pull request is opened", vec!["an inline"]),
+        (
+            "a channel is created by a maintainer",
+            vec!["by a maintainer"],
+        ),
+        ("an outsider joins the channel", vec!["an outsider"]),
+    ];
+    for (line, remainder) in cases {
+        let meaning = interpret(line);
+        let left: Vec<&str> = meaning.remainder.iter().map(|span| span.of(line)).collect();
+        assert_eq!(
+            (meaning.status, left),
+            (Status::Partial, remainder),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn a_guard_between_a_push_and_its_tag_narrows_the_push() {
+    let meaning = interpret("when someone pushes by @zqaa a tag");
+    let filters: Vec<String> = meaning
+        .filters
+        .iter()
+        .map(|filter| filter.test.to_string())
+        .collect();
+    assert_eq!(
+        (meaning.status, filters),
+        (
+            Status::Mapped,
+            ["deleted is false", "ref_type is tag", "actor is zqaa"]
+                .map(str::to_owned)
+                .to_vec()
+        )
+    );
+}
+
 proptest! {
     #[test]
     fn a_random_word_put_anywhere_into_a_good_condition_is_told(
