@@ -30,7 +30,7 @@ impl KnownEvent {
         root: Option<&Path>,
         place: &Place,
     ) -> Result<Self, CommandFailure> {
-        let now = daemon_runner::random::now();
+        let now = daemon_runner::clock::now();
         let given = [
             (Need::ChangedFiles, fired.enrichment.changed_files.is_some()),
             (Need::PullRequests, fired.enrichment.pull_requests.is_some()),
@@ -84,7 +84,7 @@ impl KnownEvent {
             Ok(fact) => {
                 // The facts are a part of the event, so the event is built again.
                 fired.enrichment.changed_files = fact.found.changed_files;
-                self.event = fired.event(daemon_runner::random::now())?;
+                self.event = fired.event(daemon_runner::clock::now())?;
                 self.note(&FactObject {
                     note: fact.note,
                     ..FactObject::known(Need::ChangedFiles, fact.origin.as_str())

@@ -224,7 +224,7 @@ impl Offline {
 #[async_trait]
 impl Live for Offline {
     fn now(&self) -> Timestamp {
-        daemon_runner::random::now()
+        daemon_runner::clock::now()
     }
 
     fn unread(&self) -> Vec<(RepoName, String)> {

@@ -173,7 +173,7 @@ pub fn sandbox_refusals(config: &Config, parts: &Parts) -> Vec<Check> {
 
 /// Examines a running host.
 pub async fn examine(inner: &Inner) -> Value {
-    let mut checks = examine_machine(inner.home.root(), random::now());
+    let mut checks = examine_machine(inner.home.root(), inner.clock.now());
     let runtime = inner.runtime();
     let sandbox = &runtime.parts.sandbox;
     let reached = format!("level {}: {}", sandbox.level, sandbox.detail);
@@ -200,7 +200,7 @@ pub async fn examine(inner: &Inner) -> Value {
     let search = runtime.parts.servers.search();
     checks.extend(servers::checks(inner.home.root(), &runtime.config, search));
     checks.push(facts_check(inner).await);
-    checks.push(ticks_check(inner.store.as_ref(), random::now()).await);
+    checks.push(ticks_check(inner.store.as_ref(), inner.clock.now()).await);
     for (name, state) in inner.repo_states() {
         checks.push(match (&state.problem, &state.commit) {
             (Some(problem), _) => Check::fail(
@@ -228,7 +228,7 @@ pub async fn examine(inner: &Inner) -> Value {
     let registry = inner.registry.get();
     let daemons: Vec<&Registered> = registry.iter().map(AsRef::as_ref).collect();
     let limits = &runtime.config.limits;
-    checks.extend(rate_checks(&daemons, limits, random::now()));
+    checks.extend(rate_checks(&daemons, limits, inner.clock.now()));
     checks_json(&checks)
 }
 

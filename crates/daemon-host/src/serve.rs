@@ -24,8 +24,8 @@ use crate::driver::Parts;
 use crate::home::{Home, Ownership};
 use daemon_api::control;
 use daemon_api::http;
+use daemon_runner::clock;
 use daemon_runner::error::{OpError, OpErrorKind};
-use daemon_runner::random;
 use daemon_runner::secrets::HostSecrets;
 
 /// How long a stop waits for clients, and for work that outlives its drain.
@@ -301,7 +301,7 @@ pub async fn begin_epoch(store: &dyn Store, owner: &mut Ownership) -> Result<Hos
             "the host before this one did not stop in order"
         );
     }
-    let epoch = store.begin_epoch(previous, random::now()).await?;
+    let epoch = store.begin_epoch(previous, clock::now()).await?;
     owner.previous_is_stored().map_err(|error| {
         let message = format!("the lock of the home cannot be written: {error}");
         OpError::new(OpErrorKind::Broken, "home", message)

@@ -14,6 +14,7 @@ use daemon_engine::{Activation, ActivationState, AttemptEnd, AttemptOutcome, Mis
 use daemon_event::RepoName;
 use daemon_repo::{ObjectId, Worktree};
 use daemon_store::{Ended, StoreError};
+use jiff::Timestamp;
 
 use crate::budget::RunBudget;
 use crate::defect::guarded;
@@ -88,8 +89,8 @@ impl AttemptRefusal {
         })
     }
 
-    fn end(self) -> AttemptEnd {
-        AttemptEnd::new(self.outcome, random::now(), random::jitter())
+    fn end(self, now: Timestamp) -> AttemptEnd {
+        AttemptEnd::new(self.outcome, now, random::jitter())
     }
 }
 
@@ -119,11 +120,12 @@ pub async fn attempt(
         Ok(Ok((end, worktree))) => (end, Some(worktree)),
         Ok(Err(mut refusal)) => {
             awaits = std::mem::take(&mut refusal.awaits);
-            (refusal.end(), None)
+            (refusal.end(run_context.now()), None)
         }
         Err(defect) => {
             tracing::error!(activation = %id, %defect, "an attempt panicked");
-            (AttemptRefusal::final_(defect.to_string()).end(), None)
+            let refusal = AttemptRefusal::final_(defect.to_string());
+            (refusal.end(run_context.now()), None)
         }
     };
     crate::failpoint::hit("R8");

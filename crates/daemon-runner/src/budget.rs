@@ -8,15 +8,18 @@ use daemon_provider::{GrantError, Grants, MicroUsd, NoGrants, Reservation, Verdi
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::random;
+use crate::clock::Clock;
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// What model calls of this process cost within a day, and what is set aside for those under way.
 ///
 /// What was spent before the process began is counted where activations are claimed.
-#[derive(Debug, Default)]
-pub struct DailyBudget(Mutex<Day>);
+#[derive(Debug)]
+pub struct DailyBudget {
+    clock: Arc<dyn Clock>,
+    day: Mutex<Day>,
+}
 
 #[derive(Debug, Default)]
 struct Day {
@@ -25,8 +28,16 @@ struct Day {
 }
 
 impl DailyBudget {
-    fn reserve(&self, cost: u64, limit: Option<MicroUsd>, now: Timestamp) -> Result<(), u64> {
-        let mut day = self.0.lock().expect("no holder panics");
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            clock,
+            day: Mutex::default(),
+        }
+    }
+
+    fn reserve(&self, cost: u64, limit: Option<MicroUsd>) -> Result<(), u64> {
+        let now = self.clock.now();
+        let mut day = self.day.lock().expect("no holder panics");
         let is_old = |at: Timestamp| now.duration_since(at) > DAY;
         while day.spent.front().is_some_and(|(at, _)| is_old(*at)) {
             day.spent.pop_front();
@@ -42,8 +53,9 @@ impl DailyBudget {
         Ok(())
     }
 
-    fn settle(&self, reserved: u64, cost: u64, now: Timestamp) {
-        let mut day = self.0.lock().expect("no holder panics");
+    fn settle(&self, reserved: u64, cost: u64) {
+        let now = self.clock.now();
+        let mut day = self.day.lock().expect("no holder panics");
         day.reserved = day.reserved.saturating_sub(reserved);
         if cost > 0 {
             day.spent.push_back((now, cost));
@@ -89,11 +101,7 @@ impl RunBudget {
     ///
     /// # Errors
     /// The run's own budget, or that of the day, does not reach.
-    pub(crate) fn reserve(
-        &self,
-        cost: MicroUsd,
-        now: Timestamp,
-    ) -> Result<Reservation, GrantError> {
+    pub(crate) fn reserve(&self, cost: MicroUsd) -> Result<Reservation, GrantError> {
         let over = |left: u64| GrantError::OverBudget {
             wanted: cost,
             left: MicroUsd(left),
@@ -102,9 +110,7 @@ impl RunBudget {
         if let Some(left) = own.left.filter(|left| cost.0 > *left) {
             return Err(over(left));
         }
-        self.day
-            .reserve(cost.0, self.day_limit, now)
-            .map_err(over)?;
+        self.day.reserve(cost.0, self.day_limit).map_err(over)?;
         own.left = own.left.map(|left| left - cost.0);
         own.n_reservations += 1;
         let n = own.n_reservations;
@@ -113,7 +119,7 @@ impl RunBudget {
     }
 
     /// Replaces a reservation by what was really spent; a second time changes nothing.
-    pub(crate) fn settle(&self, reservation: Reservation, cost: MicroUsd, now: Timestamp) {
+    pub(crate) fn settle(&self, reservation: Reservation, cost: MicroUsd) {
         let mut own = self.own.lock().expect("no holder panics");
         let Some(reserved) = own.reservations.remove(&reservation.0) else {
             return;
@@ -121,7 +127,7 @@ impl RunBudget {
         own.left = own
             .left
             .map(|left| left.saturating_add(reserved).saturating_sub(cost.0));
-        self.day.settle(reserved, cost.0, now);
+        self.day.settle(reserved, cost.0);
     }
 }
 
@@ -129,9 +135,8 @@ impl Drop for RunBudget {
     fn drop(&mut self) {
         // A run that was lost in the middle of a call has used nobody knows how much: all it had set aside stays spent.
         if let Ok(own) = self.own.get_mut() {
-            let now = random::now();
             for reserved in own.reservations.values() {
-                self.day.settle(*reserved, *reserved, now);
+                self.day.settle(*reserved, *reserved);
             }
         }
     }
@@ -156,11 +161,11 @@ impl Grants for BudgetOnly {
     }
 
     async fn reserve(&self, cost: MicroUsd) -> Result<Reservation, GrantError> {
-        self.0.reserve(cost, random::now())
+        self.0.reserve(cost)
     }
 
     async fn settle(&self, reservation: Reservation, cost: MicroUsd) -> Result<(), GrantError> {
-        self.0.settle(reservation, cost, random::now());
+        self.0.settle(reservation, cost);
         Ok(())
     }
 }
@@ -168,9 +173,14 @@ impl Grants for BudgetOnly {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::tests::TestClock;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).expect("it is in range")
+    }
+
+    fn day(clock: &Arc<TestClock>) -> Arc<DailyBudget> {
+        Arc::new(DailyBudget::new(Arc::<TestClock>::clone(clock)))
     }
 
     fn is_over(answer: Result<Reservation, GrantError>) -> Option<u64> {
@@ -182,18 +192,21 @@ mod tests {
 
     #[test]
     fn a_run_spends_no_more_than_its_own_budget() {
-        let budget = RunBudget::new(Some(MicroUsd(100)), Arc::default(), None);
-        let first = budget.reserve(MicroUsd(80), at(0)).unwrap();
-        assert_eq!(is_over(budget.reserve(MicroUsd(30), at(0))), Some(20));
-        budget.settle(first, MicroUsd(10), at(1));
-        budget.settle(first, MicroUsd(10), at(1));
-        assert_eq!(is_over(budget.reserve(MicroUsd(91), at(1))), Some(90));
-        budget.reserve(MicroUsd(90), at(1)).unwrap();
+        let clock = TestClock::at(at(0));
+        let budget = RunBudget::new(Some(MicroUsd(100)), day(&clock), None);
+        let first = budget.reserve(MicroUsd(80)).unwrap();
+        assert_eq!(is_over(budget.reserve(MicroUsd(30))), Some(20));
+        clock.set(at(1));
+        budget.settle(first, MicroUsd(10));
+        budget.settle(first, MicroUsd(10));
+        assert_eq!(is_over(budget.reserve(MicroUsd(91))), Some(90));
+        budget.reserve(MicroUsd(90)).unwrap();
     }
 
     #[test]
     fn a_hundred_runs_at_once_never_pass_the_budget_of_the_day() {
-        let day = Arc::new(DailyBudget::default());
+        let clock = TestClock::at(at(0));
+        let day = day(&clock);
         let limit = Some(MicroUsd(1_000));
         // Nobody settles before everybody has asked: what is set aside counts as much as what is spent.
         let asked = std::sync::Barrier::new(100);
@@ -203,11 +216,11 @@ mod tests {
                     let (day, asked) = (Arc::clone(&day), &asked);
                     scope.spawn(move || {
                         let budget = RunBudget::new(None, day, limit);
-                        let reserved = budget.reserve(MicroUsd(30), at(0));
+                        let reserved = budget.reserve(MicroUsd(30));
                         asked.wait();
                         match reserved {
                             Ok(reservation) => {
-                                budget.settle(reservation, MicroUsd(30), at(0));
+                                budget.settle(reservation, MicroUsd(30));
                                 30
                             }
                             Err(_) => 0,
@@ -224,18 +237,21 @@ mod tests {
         let spent: u64 = granted.iter().sum();
         assert_eq!(spent, 990);
         let budget = RunBudget::new(None, Arc::clone(&day), limit);
-        assert_eq!(is_over(budget.reserve(MicroUsd(30), at(3600))), Some(10));
-        budget.reserve(MicroUsd(30), at(86_401)).unwrap();
+        clock.set(at(3600));
+        assert_eq!(is_over(budget.reserve(MicroUsd(30))), Some(10));
+        clock.set(at(86_401));
+        budget.reserve(MicroUsd(30)).unwrap();
     }
 
     #[test]
     fn what_a_lost_run_had_set_aside_stays_spent() {
-        let day = Arc::new(DailyBudget::default());
+        let clock = TestClock::at(at(0));
+        let day = day(&clock);
         let limit = Some(MicroUsd(100));
         let lost = RunBudget::new(None, Arc::clone(&day), limit);
-        lost.reserve(MicroUsd(60), at(0)).unwrap();
+        lost.reserve(MicroUsd(60)).unwrap();
         drop(lost);
         let budget = RunBudget::new(None, day, limit);
-        assert_eq!(is_over(budget.reserve(MicroUsd(50), at(0))), Some(40));
+        assert_eq!(is_over(budget.reserve(MicroUsd(50))), Some(40));
     }
 }

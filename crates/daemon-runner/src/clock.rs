@@ -1,16 +1,17 @@
-//! The clocks of the machine, behind a seam.
+//! The clocks of a host, which tests replace.
 
 use std::fmt::Debug;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// The two clocks that a host goes by.
+/// The two clocks that a host uses.
 pub trait Clock: Debug + Send + Sync {
-    /// Returns the instant by the wall clock, which people and time servers may set; in microseconds, as stores keep it.
+    /// Returns the time of the wall clock, which people and time servers may set. It is cut to microseconds, the resolution of
+    /// the stores, so that a time in memory equals the one that is read back.
     fn now(&self) -> Timestamp;
 
-    /// Returns the time since the machine was booted, suspend included; nothing sets it.
+    /// Returns the time since the machine was booted, suspend included. Nothing sets this clock.
     fn since_boot(&self) -> Duration;
 }
 
@@ -34,5 +35,41 @@ impl Clock for SystemClock {
             u64::try_from(since.tv_sec).unwrap_or(0),
             u32::try_from(since.tv_nsec).unwrap_or(0),
         )
+    }
+}
+
+/// Returns the time of this machine's wall clock, for commands that run without a host. A host reads the clock that it was given.
+pub fn now() -> Timestamp {
+    SystemClock.now()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// A clock that shows the time that a test sets.
+    #[derive(Debug, Default)]
+    pub(crate) struct TestClock(Mutex<Timestamp>);
+
+    impl TestClock {
+        pub(crate) fn at(now: Timestamp) -> Arc<Self> {
+            Arc::new(Self(Mutex::new(now)))
+        }
+
+        pub(crate) fn set(&self, now: Timestamp) {
+            *self.0.lock().expect("no holder panics") = now;
+        }
+    }
+
+    impl Clock for TestClock {
+        fn now(&self) -> Timestamp {
+            *self.0.lock().expect("no holder panics")
+        }
+
+        fn since_boot(&self) -> Duration {
+            Duration::ZERO
+        }
     }
 }

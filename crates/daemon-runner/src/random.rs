@@ -1,11 +1,9 @@
-//! Randomness and the clock: the two things only the host reads.
+//! Random bytes, the ids that are made of them, and the environment.
 
 use std::fmt::Write as _;
 
 use daemon_event::{ActivationId, EventId};
 use jiff::Timestamp;
-
-use crate::clock::Clock as _;
 
 /// Returns `n` random bytes in hexadecimal.
 ///
@@ -48,11 +46,6 @@ pub fn ten() -> [u8; 10] {
 /// If the system has no randomness.
 pub fn jitter() -> u32 {
     getrandom::u32().expect("the system gives randomness")
-}
-
-/// Returns the instant by the wall clock, in microseconds as stores keep it.
-pub fn now() -> Timestamp {
-    crate::clock::SystemClock.now()
 }
 
 fn millis(now: Timestamp) -> u64 {

@@ -12,6 +12,7 @@ use daemon_lifecycle::StopReason;
 use daemon_registry::Registered;
 use daemon_repo::ObjectId;
 use daemon_store::Store;
+use jiff::Timestamp;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -127,13 +128,18 @@ impl RunContext {
             store,
             host,
             secrets,
-            budget: Arc::default(),
+            budget: Arc::new(DailyBudget::new(Arc::clone(&clock))),
             clock,
             attempts: RunningAttempts::default(),
             emanations: Emanations::default(),
             handles: Handles::default(),
             lifetime,
         }
+    }
+
+    /// Returns the time of the wall clock.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// Stops every run: attempts and one-off runs.

@@ -1,8 +1,8 @@
 //! `context`: the exact bytes that a provider receives.
 
 use daemon_host::serve::Compose as _;
+use daemon_runner::clock;
 use daemon_runner::context::Built;
-use daemon_runner::random;
 use serde_json::{Map, Value, json};
 
 use super::preview::{PreviewDaemon, WakeCause};
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ContextArgs, place: &Place, out: Out) -> Result<(), Com
     let preview = PreviewDaemon::read(&root, &args.id, &config, place)?.preview(
         &cause,
         None,
-        random::now(),
+        clock::now(),
     )?;
     let built = &preview.built;
     if !out.is_json() {

@@ -13,8 +13,8 @@ use daemon_host::rates::rate_checks;
 use daemon_host::serve::{Compose as _, OpenFailure};
 use daemon_host::servers;
 use daemon_registry::Registered;
+use daemon_runner::clock;
 use daemon_runner::error::chain;
-use daemon_runner::random;
 use daemon_store::Store;
 use daemon_store_sqlite::SqliteStore;
 use serde_json::{Map, Value};
@@ -78,7 +78,7 @@ fn repair(place: &Place) -> Result<Check, CommandFailure> {
         CommandFailure::new(ExitKind::NoInput, "no-home", message)
     })?;
     let owner = own(&home)?;
-    let now = random::now().strftime("%Y%m%d-%H%M%S");
+    let now = clock::now().strftime("%Y%m%d-%H%M%S");
     let keep = home.root().join(format!("damaged-{now}"));
     let repaired = daemon_store_sqlite::repair(&home.store(), &keep);
     // Released before the other checks, which would report the home as owned.
@@ -149,7 +149,7 @@ async fn local(args: &DoctorArgs, place: &Place, host: HostPresence) -> Vec<Chec
     checks.extend(home(place));
     let existing = place.home.as_deref().filter(|home| home.is_dir());
     let existing = existing.unwrap_or(&place.directory);
-    checks.extend(examine_machine(existing, random::now()));
+    checks.extend(examine_machine(existing, clock::now()));
     checks.push(sandbox());
     let config = match composer.load() {
         Ok(config) => config,
@@ -306,7 +306,7 @@ async fn daemons(store: &dyn Store, config: &Config) -> Vec<Check> {
             let daemons: Vec<Registered> = rows.into_iter().map(Registered::new).collect();
             checks.extend(daemons.iter().map(daemon_check));
             let daemons: Vec<&Registered> = daemons.iter().collect();
-            checks.extend(rate_checks(&daemons, &config.limits, random::now()));
+            checks.extend(rate_checks(&daemons, &config.limits, clock::now()));
             checks
         }
         Err(error) => vec![Check::fail(

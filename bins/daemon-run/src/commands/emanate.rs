@@ -105,7 +105,7 @@ pub(crate) async fn call_tool(
     let config = Composer::new(place, Overrides::default()).load()?;
     let runs = place.home()?.join("daemons");
     let most = config.limits.emanations;
-    let now = daemon_runner::random::now();
+    let now = daemon_runner::clock::now();
     daemon_runner::emanation::offline(&runs, most, call, now).map_err(|error| {
         let is_absent = error.kind == OpErrorKind::Unavailable;
         let mut failure = CommandFailure::from(error);

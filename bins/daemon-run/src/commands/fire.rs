@@ -13,6 +13,7 @@ use daemon_engine::ActivationState;
 use daemon_host::driver::run_one;
 use daemon_host::serve::Compose as _;
 use daemon_repo::Repository;
+use daemon_runner::clock;
 use daemon_runner::error::OpError;
 use daemon_runner::random;
 use serde_json::{Value, json};
@@ -151,7 +152,7 @@ async fn alone(
     };
     let registry = inner.registry().get();
     let moment = Moment {
-        now: random::now(),
+        now: clock::now(),
         pause: inner.pause(),
     };
     let fired = submit(&*alone.store, &registry, &request, moment).await;

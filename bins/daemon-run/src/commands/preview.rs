@@ -10,6 +10,7 @@ use daemon_host::policy::run_policy;
 use daemon_host::registration::{self, Reading};
 use daemon_registry::Registered;
 use daemon_repo::{DaemonContent, Git, Repository};
+use daemon_runner::clock;
 use daemon_runner::context::{Built, Ingredients, build};
 use daemon_runner::policy::RunPolicy;
 use daemon_runner::random;
@@ -95,7 +96,7 @@ impl<'a> PreviewDaemon<'a> {
             zone: zone_of(source.dir.as_str()),
             repo: repo.clone(),
             commit: String::new(),
-            at: random::now(),
+            at: clock::now(),
         };
         let row = registration::row(source, checked.clone(), reading).ok_or_else(|| {
             let message = format!("`{}` cannot be a daemon's id", source.dir.as_str());

@@ -19,6 +19,7 @@ use daemon_lint::{Suggestion, SuggestionFailure, Suggestions, UnclearCondition};
 use daemon_provider::{
     Limits, Outcome, Permissions, Provider, Run, RunEvent, RunId, RunRequest, StopReason,
 };
+use daemon_runner::clock;
 use daemon_runner::error::chain;
 use daemon_runner::random;
 
@@ -124,7 +125,7 @@ impl ProviderWorkspace {
         unclear: &UnclearCondition,
         timeout: Duration,
     ) -> Result<RunRequest, CommandFailure> {
-        let stamp = random::now().strftime("%Y%m%d-%H%M%S");
+        let stamp = clock::now().strftime("%Y%m%d-%H%M%S");
         let id = format!("em-1-{stamp}-{}", random::hex(3));
         let id: RunId = id.parse().expect("it has the form of a run's id");
         let work = self.directory.path().join(id.to_string());

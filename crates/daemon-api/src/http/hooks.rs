@@ -25,6 +25,7 @@ use super::connections::{Connection, SMALL};
 use super::server::AppState;
 use super::{answer, bodies};
 use crate::intake;
+use daemon_runner::clock;
 use daemon_runner::random;
 
 /// Webhooks in flight.
@@ -250,7 +251,7 @@ fn read(source: &dyn WebhookSource, headers: &HeaderMap, body: &[u8]) -> Result<
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_bytes())),
     );
-    let now = random::now();
+    let now = clock::now();
     let delivery = Delivery {
         headers: &headers,
         body,

@@ -22,7 +22,6 @@ use crate::driver::{Inner, NotOpen, Parts, Unopened};
 use daemon_api::http::{Admit, AppState, Condition, Health};
 use daemon_api::ops::Live;
 use daemon_runner::error::{OpError, chain};
-use daemon_runner::random;
 
 /// How long it is until a repository that could not be opened is tried again.
 const OPEN_AGAIN: Duration = Duration::from_secs(30);
@@ -80,7 +79,7 @@ impl Health for HostHealth {
                     .pause()
                     .map_or(Condition::Up, Condition::Down),
             ),
-            ("clock", crate::doctor::clock(random::now()).into()),
+            ("clock", crate::doctor::clock(self.inner.clock.now()).into()),
             ("listeners", listeners(&self.socket).await.into()),
             ("loops", self.inner.loops().into()),
             ("repositories", repositories(&self.inner)),
@@ -301,7 +300,7 @@ async fn may_open(unopened: &[Unopened]) {
 #[async_trait]
 impl Live for HostLive {
     fn now(&self) -> Timestamp {
-        random::now()
+        self.inner.clock.now()
     }
 
     fn unread(&self) -> Vec<(RepoName, String)> {

@@ -31,7 +31,7 @@ pub(super) async fn end(
     grants: &Arc<RunGrants>,
     mut supervised: Supervised,
 ) -> AttemptEnd {
-    let at = random::now();
+    let at = run_context.now();
     let mut end = AttemptEnd {
         tokens: supervised.tokens,
         cost_usd: supervised.cost_usd,

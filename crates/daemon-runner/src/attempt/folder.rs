@@ -10,7 +10,6 @@ use daemon_engine::Activation;
 use daemon_run_folder::{ActivationLink, Folder, Handle, Start, sha256};
 
 use super::place::Prepared;
-use crate::random;
 use crate::run_context::RunContext;
 use crate::runs::{Attempt, Record, RecordError, bound, environment_secrets, owner};
 
@@ -21,7 +20,7 @@ pub(super) fn begin(
     prepared: &Prepared,
     secrets: Vec<String>,
 ) -> Result<Record, RecordError> {
-    let now = random::now();
+    let now = run_context.now();
     let parent = format!("daemon:{}", activation.daemon.id);
     let handle = Handle(run_context.handles.next(&parent));
     let reserved = Folder::reserve(&run_context.paths.runs.clone(), handle, now)?;
@@ -51,7 +50,14 @@ pub(super) fn begin(
     };
     let secrets = environment_secrets(&prepared.environment).chain(secrets);
     let redactor = run_context.secrets.and(secrets);
-    Ok(Record::open(reserved, start, redactor, Some(attempt))?)
+    let clock = Arc::clone(&run_context.clock);
+    Ok(Record::open(
+        reserved,
+        start,
+        redactor,
+        Some(attempt),
+        clock,
+    )?)
 }
 
 /// Writes what a run may read about its activation.

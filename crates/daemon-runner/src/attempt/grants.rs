@@ -11,7 +11,6 @@ use serde_json::{Map, Value};
 
 use super::servers::RunServers;
 use crate::budget::RunBudget;
-use crate::random;
 use daemon_provider::Permissions;
 
 /// How many proposals a run makes at most, through whatever door.
@@ -203,11 +202,11 @@ impl Grants for RunGrants {
     }
 
     async fn reserve(&self, cost: MicroUsd) -> Result<Reservation, GrantError> {
-        self.budget.reserve(cost, random::now())
+        self.budget.reserve(cost)
     }
 
     async fn settle(&self, reservation: Reservation, cost: MicroUsd) -> Result<(), GrantError> {
-        self.budget.settle(reservation, cost, random::now());
+        self.budget.settle(reservation, cost);
         Ok(())
     }
 
@@ -231,13 +230,19 @@ mod tests {
     use std::sync::Arc;
 
     use super::RunGrants;
-    use crate::budget::RunBudget;
+    use crate::budget::{DailyBudget, RunBudget};
+    use crate::clock::tests::TestClock;
     use daemon_provider::Permissions;
     use daemon_provider::{Grants as _, Verdict};
+    use jiff::Timestamp;
     use serde_json::json;
 
     fn budget() -> RunBudget {
-        RunBudget::new(None, Arc::default(), None)
+        RunBudget::new(
+            None,
+            Arc::new(DailyBudget::new(TestClock::at(Timestamp::UNIX_EPOCH))),
+            None,
+        )
     }
 
     fn refusal(permissions: Permissions, lines: &[&str]) -> Vec<String> {

@@ -15,7 +15,6 @@ use super::AttemptRefusal;
 use super::grants::RunGrants;
 use crate::context::Built;
 use crate::policy::{ReachedSandbox, RunPolicy, micros};
-use crate::random;
 use crate::run_context::RunContext;
 use crate::runs::Record;
 use crate::settings::{RunRepository, RunSettings};
@@ -117,7 +116,7 @@ pub(super) async fn prepare(
         .map_err(unreachable)?;
     let state = run_context
         .store
-        .state(&activation.daemon, random::now())
+        .state(&activation.daemon, run_context.now())
         .await
         .map_err(unreachable)?;
     let (daemon_file, support) = source(&daemon)?;
@@ -131,7 +130,7 @@ pub(super) async fn prepare(
         limits: &policy.limits,
         servers: &policy.mcp,
         cap: policy.context_bytes,
-        now: random::now(),
+        now: run_context.now(),
     };
     let context =
         crate::context::build(&parts).map_err(|error| AttemptRefusal::final_(error.to_string()))?;

@@ -13,7 +13,6 @@ use super::place::Prepared;
 use super::servers::{Patience, Recorder, RunServers, Terms};
 use super::spool::Spool;
 use crate::defect::guarded;
-use crate::random;
 use crate::run_context::RunContext;
 use crate::runs::{Course, Following, Record, TurnEnd};
 use crate::servers::Servers;
@@ -83,7 +82,7 @@ pub(super) async fn run(
             &activation.id,
             activation.run_lease,
             record.row(),
-            random::now(),
+            run_context.now(),
         )
         .await;
     if let Err(error) = stored {
@@ -130,7 +129,7 @@ pub(super) async fn run(
     });
     // What happened before the end is recorded before it, also of a run that never began.
     while let Ok(event) = beside.try_recv() {
-        record.event(&event, random::now());
+        record.event(&event);
     }
     // Nothing that was started for the run is there when it is told to be over.
     servers.close().await;
@@ -186,7 +185,7 @@ fn record_unreachable(prepared: &Prepared, record: &mut Record) {
             detail: "no host listens, so that the program cannot reach its granted servers"
                 .to_owned(),
         };
-        record.event(&event, random::now());
+        record.event(&event);
     }
 }
 

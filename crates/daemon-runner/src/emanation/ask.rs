@@ -14,7 +14,6 @@ use super::plan::{self, Plan};
 use super::running::{Begun, session};
 use super::tools::{Tools, ToolsFrom};
 use crate::error::{OpError, OpErrorKind};
-use crate::random;
 use crate::run_context::RunContext;
 use crate::runs::{Question, Receipt, Record};
 
@@ -128,7 +127,8 @@ async fn resume(
         return Ok(busy(&ask.id));
     };
     // A folder that another process writes is busy.
-    let Ok(mut record) = Record::adopt(folder, plan.redactor(), random::now()) else {
+    let clock = Arc::clone(&run_context.clock);
+    let Ok(mut record) = Record::adopt(folder, plan.redactor(), clock) else {
         run_context.emanations.forget(id);
         return Ok(busy(&ask.id));
     };
@@ -163,7 +163,7 @@ fn accept(record: &mut Record) -> Result<u32, OpError> {
     if !record.has_ended() {
         return Err(deaf("not running"));
     }
-    let n = record.asked(random::now());
+    let n = record.asked();
     n.ok_or_else(|| unwritten(record.folder()))
 }
 

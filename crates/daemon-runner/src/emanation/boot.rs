@@ -11,7 +11,6 @@ use jiff::Timestamp;
 
 use super::notice::{News, is_silent, of_mark};
 use super::publish::Desk;
-use crate::random;
 use crate::run_context::RunContext;
 use crate::runs::{Record, end_processes};
 
@@ -26,8 +25,8 @@ struct Untold {
 /// Ends what runs without an owner, then publishes what was left unpublished, before anything else is.
 pub(super) async fn finish(run_context: &Arc<RunContext>, desk: &mut Desk) {
     let runs = run_context.paths.runs.clone();
-    let written = desk.written();
-    let found = tokio::task::spawn_blocking(move || survey(&runs, written)).await;
+    let (written, now) = (desk.written(), run_context.now());
+    let found = tokio::task::spawn_blocking(move || survey(&runs, written, now)).await;
     let (last, mut untold) = match found {
         Ok(found) => found,
         Err(error) => {
@@ -66,7 +65,7 @@ async fn end_lost(run_context: &RunContext) -> Result<(), StoreError> {
         for row in lost {
             let row = RunRow {
                 state: RunState::Unknown.as_str().to_owned(),
-                finished_at: Some(random::now()),
+                finished_at: Some(run_context.now()),
                 ..row
             };
             run_context.store.put_run(row, None).await?;
@@ -80,7 +79,7 @@ async fn end_lost(run_context: &RunContext) -> Result<(), StoreError> {
 
 /// Looks at every folder: ends orphans, and returns the last number and what was not told; `written` is the last number that
 /// was written.
-fn survey(runs: &Path, written: u64) -> (u64, Vec<Untold>) {
+fn survey(runs: &Path, written: u64, now: Timestamp) -> (u64, Vec<Untold>) {
     let folders = Folder::list(runs).unwrap_or_default();
     let (mut last, mut untold) = (0, Vec::new());
     // Their ends are told in the order in which they began.
@@ -92,7 +91,7 @@ fn survey(runs: &Path, written: u64) -> (u64, Vec<Untold>) {
         if is_mine_or_alive(&document) && !document.state.is_terminal() {
             continue;
         }
-        let document = match bring_to_end(&folder, *document) {
+        let document = match bring_to_end(&folder, *document, now) {
             Ok(document) => document,
             Err(error) => {
                 let error = crate::error::chain(&*error);
@@ -156,6 +155,7 @@ fn is_mine_or_alive(document: &Document) -> bool {
 fn bring_to_end(
     folder: &Folder,
     document: Document,
+    now: Timestamp,
 ) -> Result<Document, Box<dyn std::error::Error>> {
     let is_open = |reply: &daemon_run_folder::Followup| reply.state == RunState::Running;
     let has_open_reply = document.followups.iter().any(is_open);
@@ -173,7 +173,6 @@ fn bring_to_end(
         .filter(|reply| is_open(reply))
         .map(|reply| reply.n)
         .collect();
-    let now = random::now();
     let has_ended = document.state.is_terminal();
     let mut writer = Writer::adopt(folder.clone(), now)?;
     if !has_ended {
@@ -205,11 +204,11 @@ async fn repeat(run_context: &Arc<RunContext>, desk: &mut Desk, untold: Untold) 
     if notice != Notice::End {
         return;
     }
-    let now = random::now();
-    // A folder that somebody writes is published by whoever does.
-    let Ok(mut record) = Record::adopt(folder, Redactor::default(), now) else {
+    let clock = Arc::clone(&run_context.clock);
+    // A folder that another process writes is published by that process.
+    let Ok(mut record) = Record::adopt(folder, Redactor::default(), clock) else {
         return;
     };
-    record.published(seq, now);
+    record.published(seq);
     super::running::index(run_context, &record).await;
 }

@@ -30,7 +30,7 @@ pub(super) async fn emanate(
     let Some(first) = plans.first() else {
         return Err(OpError::invalid("No tasks provided"));
     };
-    let now = random::now();
+    let now = run_context.now();
     let group = GroupId::new(now, random::three());
     let backend = first.common.backend.clone();
     let limits = first.common.provider.enforced(&first.common.limits);
@@ -130,7 +130,7 @@ fn begin(
 }
 
 fn begin_one(run_context: &Arc<RunContext>, group: GroupId, plan: Plan) -> Result<Begun, String> {
-    let now = random::now();
+    let now = run_context.now();
     let common = &plan.common;
     let handle = Handle(run_context.handles.next(&common.parent));
     let reserved = Folder::reserve(&run_context.paths.runs.clone(), handle, now)
@@ -155,8 +155,9 @@ fn begin_one(run_context: &Arc<RunContext>, group: GroupId, plan: Plan) -> Resul
         &common.limits,
         &common.sandbox,
     );
-    let record =
-        Record::open(reserved, start, plan.redactor(), None).map_err(|error| chain(&error))?;
+    let clock = Arc::clone(&run_context.clock);
+    let record = Record::open(reserved, start, plan.redactor(), None, clock)
+        .map_err(|error| chain(&error))?;
     let line = run_context
         .emanations
         .begin(id, &common.parent, &group.to_string());

@@ -10,7 +10,6 @@ use tokio::sync::{Mutex, broadcast, mpsc, oneshot};
 use super::boot;
 use super::notice::{News, Window, of_mark};
 use crate::files::write_atomic;
-use crate::random;
 use crate::run_context::RunContext;
 
 /// How many publications may wait; whoever has one more waits itself.
@@ -137,7 +136,7 @@ impl Desk {
         self.note_seq(seq);
         crate::failpoint::hit("E1");
         if self.window.add(event.clone()) {
-            let text = format!("{:#}\n", self.window.file(random::now()));
+            let text = format!("{:#}\n", self.window.file(self.run_context.now()));
             if let Err(error) =
                 write_atomic(&file(&self.run_context.paths.notices), text.as_bytes())
             {

@@ -11,7 +11,6 @@ use super::live::Line;
 use super::notice::{News, is_silent};
 use super::plan::Plan;
 use crate::defect::guarded;
-use crate::random;
 use crate::run_context::RunContext;
 use crate::runs::{Arrival, Course, Following, Question, Record, TurnEnd, Written};
 
@@ -141,7 +140,7 @@ impl Begun {
         let news = News::end(self.record.document(), &folder);
         let publisher = &run_context.emanations.publisher;
         if let Some(seq) = publisher.publish(folder, Notice::End, news).await {
-            self.record.published(seq, random::now());
+            self.record.published(seq);
             crate::failpoint::hit("E3");
             index(run_context, &self.record).await;
         }

@@ -14,7 +14,6 @@ use super::find::{self, unreadable};
 use super::list::Room;
 use super::{ask, check, dispatch, fault, list, reclaim};
 use crate::error::{OpError, OpErrorKind};
-use crate::random;
 use crate::run_context::RunContext;
 use crate::runs::{CachedEntry, HostPresence, RunIndex, entries, index};
 
@@ -32,7 +31,7 @@ pub async fn answer(
     let mut faults = Vec::new();
     let own = format!("cli:{}", rustix::process::geteuid().as_raw());
     let caller = call::caller(&mut map, &own, &mut faults);
-    let now = random::now();
+    let now = run_context.now();
     let advisory = run_context.emanations.note_call(&caller.parent, &map, now);
     let read = call::read(map, &caller, &mut faults);
     let mut reply = match read {

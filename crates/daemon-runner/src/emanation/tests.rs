@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use super::call::CheckCall;
 use super::check;
 use super::find::{Found, Source};
+use crate::clock::tests::TestClock;
 use crate::runs::{HostPresence, Record, RecordedRun, RunObject, entry, list_entry, refresh};
 
 /// A home with one run, whose folder was written at fixed times.
@@ -157,7 +158,12 @@ impl Home {
 
     /// Returns the row of the store, without the stamp, which depends on the file system, and the objects made from it.
     fn row(&self) -> Value {
-        let record = Record::adopt(self.folder.clone(), Redactor::default(), at(60_000)).unwrap();
+        let record = Record::adopt(
+            self.folder.clone(),
+            Redactor::default(),
+            TestClock::at(at(60_000)),
+        )
+        .unwrap();
         let row = record.row();
         let recorded = RecordedRun::new(&self.folder, record.document().clone());
         let mut object: Value = serde_json::from_str(&row.object).unwrap();

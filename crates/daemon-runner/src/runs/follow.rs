@@ -8,7 +8,6 @@ use tokio::time::Instant;
 
 use super::Record;
 use crate::defect::Defect;
-use crate::random;
 
 /// How long a stopped run may take to tell its end.
 const LAST_WORDS: Duration = Duration::from_secs(20);
@@ -63,7 +62,7 @@ pub(crate) struct Question {
 impl RunMessage {
     /// Writes the message down, then accepts it; `None` where it could not be written.
     pub(crate) fn record(self, record: &mut Record) -> Option<Question> {
-        let n = record.asked(random::now());
+        let n = record.asked();
         let receipt = n.map_or(Receipt::Lost, |_| Receipt::Recorded);
         // Whoever sent it may be gone.
         self.receipt.send(receipt).unwrap_or(());
@@ -153,7 +152,7 @@ impl TurnEnd {
 }
 
 /// When a run has taken too long, and when it is looked after next.
-struct Clock<'a> {
+struct Deadlines<'a> {
     limits: &'a Limits,
     wall: Instant,
     /// When it last said something.
@@ -166,7 +165,7 @@ struct Clock<'a> {
     beat: Duration,
 }
 
-impl<'a> Clock<'a> {
+impl<'a> Deadlines<'a> {
     fn new(limits: &'a Limits) -> Self {
         let now = Instant::now();
         Self {
@@ -222,16 +221,16 @@ enum Step {
 }
 
 /// Waits for what is to be done next. A run that was told to stop is told nothing more.
-async fn step(run: &mut dyn Run, course: &mut Course<'_>, clock: &Clock<'_>) -> Step {
-    let (deadline, why) = clock.deadline();
-    let is_open = clock.given_up.is_none();
+async fn step(run: &mut dyn Run, course: &mut Course<'_>, deadlines: &Deadlines<'_>) -> Step {
+    let (deadline, why) = deadlines.deadline();
+    let is_open = deadlines.given_up.is_none();
     tokio::select! {
         event = run.next() => Step::Event(event),
         why = reason(course.stopped), if is_open => Step::Stop(why),
         () = tokio::time::sleep_until(deadline) => Step::Late(why),
         event = next(course.beside) => Step::Beside(event),
         message = next(course.messages), if is_open => Step::Message(message),
-        () = tokio::time::sleep(clock.beat) => Step::Beat,
+        () = tokio::time::sleep(deadlines.beat) => Step::Beat,
     }
 }
 
@@ -254,17 +253,17 @@ impl Following {
         record: &mut Record,
         mut course: Course<'_>,
     ) -> TurnEnd {
-        let mut clock = Clock::new(course.limits);
+        let mut deadlines = Deadlines::new(course.limits);
         let mut stopping = None;
         let mut ended = None;
         loop {
-            clock.beat = record.next_beat(random::now());
-            let step = step(&mut *run, &mut course, &clock).await;
-            let was_settled = clock.settled.is_some();
-            clock.settle(run.has_outcome());
+            deadlines.beat = record.next_beat();
+            let step = step(&mut *run, &mut course, &deadlines).await;
+            let was_settled = deadlines.settled.is_some();
+            deadlines.settle(run.has_outcome());
             let why = match step {
                 Step::Event(event) => {
-                    clock.quiet = Instant::now();
+                    deadlines.quiet = Instant::now();
                     match event {
                         Ok(Some(event)) => {
                             if let RunEvent::Stopping { why, .. } = &event {
@@ -281,8 +280,8 @@ impl Following {
                     continue;
                 }
                 Step::Beside(event) => {
-                    clock.quiet = Instant::now();
-                    record.event(&event, random::now());
+                    deadlines.quiet = Instant::now();
+                    record.event(&event);
                     continue;
                 }
                 Step::Message(message) => {
@@ -290,17 +289,17 @@ impl Following {
                     continue;
                 }
                 Step::Beat => {
-                    record.beat(random::now());
+                    record.beat();
                     continue;
                 }
                 // It does not even tell its end: dropping it ends what it runs.
-                Step::Late(_) if clock.given_up.is_some() => break,
+                Step::Late(_) if deadlines.given_up.is_some() => break,
                 // The deadline was that of another phase: it told its outcome meanwhile, or went on after one.
-                Step::Late(_) if clock.settled.is_some() != was_settled => continue,
-                Step::Late(why) | Step::Stop(why) => clock.reason(why),
+                Step::Late(_) if deadlines.settled.is_some() != was_settled => continue,
+                Step::Late(why) | Step::Stop(why) => deadlines.reason(why),
             };
             stopping = Some(first(stopping, why));
-            clock.given_up = Some(stop(&mut *run, record, why).await);
+            deadlines.given_up = Some(stop(&mut *run, record, why).await);
         }
         ended.unwrap_or_else(TurnEnd::silent).after(stopping)
     }
@@ -317,7 +316,7 @@ impl Following {
             crate::failpoint::hit("R7");
         }
         self.note(&event);
-        record.event(&event, random::now());
+        record.event(&event);
         match event {
             RunEvent::Limit { name, detail } if name == RunEvent::LEAKED => {
                 let run = record.id();
@@ -327,7 +326,7 @@ impl Following {
             }
             RunEvent::Proposed(value) => {
                 let verdict = (course.verdict)(&value.to_string());
-                record.proposed(&value, &verdict, random::now());
+                record.proposed(&value, &verdict);
                 None
             }
             RunEvent::Terminal { outcome, text } => Some(TurnEnd { outcome, text }),
@@ -380,7 +379,7 @@ async fn join(run: &mut dyn Run, record: &Record, question: &Question) -> Arriva
 
 /// Tells a run to stop, and returns when it will be given up.
 async fn stop(run: &mut dyn Run, record: &mut Record, why: StopReason) -> Instant {
-    record.stopping(why, None, random::now());
+    record.stopping(why, None);
     if let Err(error) = run.cancel(why).await {
         tracing::warn!(%error, "a run could not be told to stop");
     }

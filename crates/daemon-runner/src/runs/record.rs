@@ -4,6 +4,7 @@ mod ending;
 mod words;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use daemon_process::{ProcessId, boot_id};
@@ -23,8 +24,8 @@ pub(crate) use self::ending::Written;
 use self::words::tokens;
 use super::recorded::RecordedRun;
 use super::{redaction, row};
+use crate::clock::Clock;
 use crate::policy::ReachedSandbox;
-use crate::random;
 use daemon_provider::Permissions;
 
 /// Why a run could not be recorded.
@@ -95,6 +96,7 @@ pub(crate) fn bound(
 #[derive(Debug)]
 pub(crate) struct Record {
     writer: Writer,
+    clock: Arc<dyn Clock>,
     redactor: Redactor,
     /// Takes secrets out of standard output and standard error, across their pieces.
     outputs: [Sequence; 2],
@@ -113,15 +115,17 @@ impl Record {
         start: Start,
         redactor: Redactor,
         attempt: Option<Attempt>,
+        clock: Arc<dyn Clock>,
     ) -> Result<Self, FolderError> {
         let start = without_secrets(start, &redactor);
-        let now = random::now();
+        let now = clock.now();
         Ok(Self {
             provider: start.backend.clone(),
             outputs: [redactor.sequence(), redactor.sequence()],
             redactor,
             writer: Writer::start(reserved, start, now)?,
             attempt,
+            clock,
             started: now,
             finished: None,
             spent: None,
@@ -132,9 +136,9 @@ impl Record {
     pub(crate) fn adopt(
         folder: Folder,
         redactor: Redactor,
-        now: Timestamp,
+        clock: Arc<dyn Clock>,
     ) -> Result<Self, FolderError> {
-        let writer = Writer::adopt(folder, now)?;
+        let writer = Writer::adopt(folder, clock.now())?;
         let document = writer.document();
         Ok(Self {
             outputs: [redactor.sequence(), redactor.sequence()],
@@ -144,13 +148,14 @@ impl Record {
             finished: document.finished_at,
             attempt: None,
             spent: None,
+            clock,
             writer,
         })
     }
 
     /// Writes down under which number the end was published.
-    pub(crate) fn published(&mut self, seq: u64, now: Timestamp) {
-        let written = self.writer.published(seq, now);
+    pub(crate) fn published(&mut self, seq: u64) {
+        let written = self.writer.published(seq, self.clock.now());
         self.report(written);
     }
 
@@ -193,10 +198,10 @@ impl Record {
     }
 
     /// Writes one event of the run down.
-    pub(crate) fn event(&mut self, event: &RunEvent, now: Timestamp) {
+    pub(crate) fn event(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Stopping { why, detail } => {
-                return self.stopping(*why, detail.as_deref(), now);
+                return self.stopping(*why, detail.as_deref());
             }
             // The process that answers a message has an end of its own; the run's stays.
             RunEvent::Terminal { .. } if self.has_ended() => return,
@@ -211,7 +216,7 @@ impl Record {
         let Some(event) = self.without_secrets(event) else {
             return;
         };
-        let written = self.write(&event, now);
+        let written = self.write(&event);
         self.report(written);
     }
 
@@ -245,8 +250,8 @@ impl Record {
         }
     }
 
-    fn write(&mut self, event: &RunEvent, now: Timestamp) -> Result<(), FolderError> {
-        let writer = &mut self.writer;
+    fn write(&mut self, event: &RunEvent) -> Result<(), FolderError> {
+        let (writer, now) = (&mut self.writer, self.clock.now());
         match event {
             RunEvent::Spawned { child, argv } => {
                 let child = Child {
@@ -308,7 +313,7 @@ impl Record {
     }
 
     /// Writes down what validators said of a proposal.
-    pub(crate) fn proposed(&mut self, proposal: &Value, verdict: &Verdict, now: Timestamp) {
+    pub(crate) fn proposed(&mut self, proposal: &Value, verdict: &Verdict) {
         if let Verdict::Refused(reason) = verdict {
             let verb = proposal
                 .get("verb")
@@ -316,7 +321,7 @@ impl Record {
                 .unwrap_or("output");
             let clean = |text: &str| self.redactor.text(text).into_owned();
             let (verb, reason) = (clean(verb), clean(reason));
-            let written = self.writer.denied(&verb, &reason, now);
+            let written = self.writer.denied(&verb, &reason, self.clock.now());
             self.report(written);
         }
     }
@@ -348,28 +353,31 @@ impl Record {
     }
 
     /// Stores why the run is stopped, before anything is signalled.
-    pub(crate) fn stopping(&mut self, why: StopReason, detail: Option<&str>, now: Timestamp) {
+    pub(crate) fn stopping(&mut self, why: StopReason, detail: Option<&str>) {
         if self.has_ended() {
             return;
         }
-        let stored = self.writer.stopping(why, detail, now).map(drop);
+        let stored = self
+            .writer
+            .stopping(why, detail, self.clock.now())
+            .map(drop);
         self.report(stored);
     }
 
     /// Writes down that the run is sent a message, and returns the message's number; `None` where it is not on the disk.
-    pub(crate) fn asked(&mut self, now: Timestamp) -> Option<u32> {
-        let asked = self.writer.ask_started(now);
+    pub(crate) fn asked(&mut self) -> Option<u32> {
+        let asked = self.writer.ask_started(self.clock.now());
         asked.map_err(|error| self.report(Err(error))).ok()
     }
 
-    /// Returns how long after `now` [`Record::beat`] is to be called.
-    pub(crate) fn next_beat(&self, now: Timestamp) -> Duration {
-        self.writer.next_tick(now)
+    /// Returns the time after which [`Record::beat`] is to be called.
+    pub(crate) fn next_beat(&self) -> Duration {
+        self.writer.next_tick(self.clock.now())
     }
 
     /// Shows that the run is looked after, and writes what is not on the disk yet.
-    pub(crate) fn beat(&mut self, now: Timestamp) {
-        let written = self.writer.tick(now);
+    pub(crate) fn beat(&mut self) {
+        let written = self.writer.tick(self.clock.now());
         self.report(written);
     }
 
@@ -388,7 +396,7 @@ impl Record {
             state: document.state.as_str().to_owned(),
             started_at: self.started,
             finished_at: self.finished,
-            object: row::json(&run, spent, random::now()),
+            object: row::json(&run, spent, self.clock.now()),
         }
     }
 

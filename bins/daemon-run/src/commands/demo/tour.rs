@@ -8,6 +8,7 @@ use daemon_engine::ActivationState;
 use daemon_event::EventId;
 use daemon_host::driver::{Inner, run_one};
 use daemon_host::serve::Compose as _;
+use daemon_runner::clock;
 use daemon_runner::error::{OpError, chain};
 use daemon_runner::random;
 use daemon_store::{Freshness, Query, Store};
@@ -295,7 +296,7 @@ async fn again(
         );
     };
     let mut event = row.event;
-    event.id = random::event_id(random::now());
+    event.id = random::event_id(clock::now());
     let accepted = store
         .accept(vec![daemon_api::intake::new_event(
             event,

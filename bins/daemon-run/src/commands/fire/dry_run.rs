@@ -4,7 +4,7 @@ use std::path::Path;
 
 use daemon_api::wire::ActivationObject;
 use daemon_host::serve::Compose as _;
-use daemon_runner::random;
+use daemon_runner::clock;
 use serde_json::{Value, json};
 
 use super::{empty, unknown_provider};
@@ -24,7 +24,7 @@ pub(super) fn dry_run(
 ) -> Result<Value, CommandFailure> {
     let config = Composer::new(place, Overrides::default()).load()?;
     let candidate = PreviewDaemon::read(root, &args.id, &config, place)?;
-    let preview = candidate.preview(cause, args.provider.as_deref(), random::now())?;
+    let preview = candidate.preview(cause, args.provider.as_deref(), clock::now())?;
     let policy = &preview.policy;
     let is_known =
         policy.provider == "builtin" || config.provider.named.contains_key(&policy.provider);

@@ -1,7 +1,7 @@
 //! The cases of a test file, with the span of everything that `--update` may rewrite.
 
 use daemon_event::{Event, Source as SourceName};
-use daemon_runner::random;
+use daemon_runner::clock;
 use daemon_spec::{DocumentNode, NodeValue, Shape, SourceText, Span, YamlDocument};
 use daemon_watch::Status;
 use jiff::Timestamp;
@@ -271,7 +271,7 @@ fn read_event(
         fired.enrichment.changed_files = Some(args.changed_files);
     }
     fired
-        .event(random::now())
+        .event(clock::now())
         .map_err(|error| refused(error.message, error.help))
 }
 

@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use super::super::connections::Connections;
 use super::{Admit, Hooks, IN_FLIGHT, LARGE_IN_FLIGHT, SMALL, accept};
 use crate::fire::FiredEvent;
-use daemon_runner::random;
+use daemon_runner::clock;
 
 /// Commits events after a while, and then notes the payloads for matching.
 #[derive(Default)]
@@ -69,7 +69,7 @@ impl WebhookSource for Trusted {
             delivery: None,
             enrichment: Enrichment::default(),
         };
-        let event = fired.event(random::now());
+        let event = fired.event(clock::now());
         Ok(vec![event.expect("the body is an object")])
     }
 }

@@ -80,7 +80,7 @@ impl Rig {
             script,
             inner,
             patient: Patient::default(),
-            begin: daemon_runner::random::now(),
+            begin: daemon_runner::clock::now(),
         };
         rig.register(daemons);
         rig

@@ -10,7 +10,7 @@ use crate::driver::RepoState;
 use crate::driver::dispatch::Driver;
 use crate::driver::facts::tests::Rig;
 use daemon_api::fire::FiredEvent;
-use daemon_runner::random;
+use daemon_runner::clock;
 
 /// Stores a report as a source sends it.
 async fn report(rig: &Rig, (source, kind): (Source, &str), body: &Value) -> Vec<Accepted> {
@@ -21,7 +21,7 @@ async fn report(rig: &Rig, (source, kind): (Source, &str), body: &Value) -> Vec<
         delivery: None,
         enrichment: Enrichment::default(),
     };
-    let event = fired.event(random::now()).unwrap();
+    let event = fired.event(clock::now()).unwrap();
     let new = daemon_api::intake::new_event(event, Matching::Due);
     let accepted = rig.store.accept(vec![new]).await.unwrap();
     rig.inner.events_accepted(&accepted);
@@ -36,7 +36,7 @@ async fn an_event_due_again_is_matched_while_another_repository_is_unread() {
     ];
     let rig = Rig::new(&daemons, Vec::new());
     let mut unread = RepoState::default();
-    unread.never_read_since = Some(random::now());
+    unread.never_read_since = Some(clock::now());
     let other = "o/unread".parse().unwrap();
     rig.inner.state().repos.insert(other, unread);
     let mut driver = Driver::new(&rig.inner, &[Concern::Matching]);
@@ -135,7 +135,7 @@ fn pushed(repo: &str, n: usize) -> Value {
 async fn events_of_an_unread_repository_are_counted_as_waiting() {
     let rig = Rig::new(&[("pushed", "when a commit is pushed")], Vec::new());
     let mut unread = RepoState::default();
-    unread.never_read_since = Some(random::now());
+    unread.never_read_since = Some(clock::now());
     let other: RepoName = "o/unread".parse().unwrap();
     rig.inner.state().repos.insert(other.clone(), unread);
     let mut driver = Driver::new(&rig.inner, &[Concern::Matching]);

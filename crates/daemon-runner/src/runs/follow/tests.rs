@@ -3,9 +3,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use daemon_provider::redact::Redactor;
 use daemon_run_folder::{Folder, Owner, RunError, RunState, Start};
+use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
 use super::*;
+use crate::clock::tests::TestClock;
 
 /// A run that takes messages, and keeps them.
 #[derive(Debug, Default)]
@@ -38,7 +40,7 @@ impl Run for Talk {
 }
 
 fn record(home: &tempfile::TempDir) -> Record {
-    let now = random::now();
+    let now = Timestamp::UNIX_EPOCH;
     let reserved = Folder::reserve(home.path(), "em-1".parse().unwrap(), now).unwrap();
     let owner = Owner {
         pid: 1,
@@ -46,7 +48,14 @@ fn record(home: &tempfile::TempDir) -> Record {
         start: 42,
     };
     let start = Start::new("cli:7", owner, "llm", "a task", b"Task: a task".to_vec());
-    Record::open(reserved, start, Redactor::default(), None).unwrap()
+    Record::open(
+        reserved,
+        start,
+        Redactor::default(),
+        None,
+        TestClock::at(now),
+    )
+    .unwrap()
 }
 
 fn message(text: &str) -> (RunMessage, oneshot::Receiver<Receipt>) {

@@ -8,13 +8,13 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::*;
+use crate::clock;
 use crate::emanation::{History, List, Room, list_reply};
-use crate::random;
 
 /// The document of a run that was done.
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     let home = tempfile::tempdir().unwrap();
-    let now = random::now();
+    let now = clock::now();
     let reserved = Folder::reserve(home.path(), "em-1".parse().unwrap(), now).unwrap();
     let owner = Owner {
         pid: 1,
@@ -172,7 +172,7 @@ impl Home {
                 let document = self.document(&folder, fields);
                 replace(&path, &json!(document).to_string());
                 let recorded = serde_json::from_value(json!(document)).unwrap();
-                let entry = entry(&RecordedRun::new(&folder, recorded), random::now());
+                let entry = entry(&RecordedRun::new(&folder, recorded), clock::now());
                 let row = json!({"id": folder.id().to_string(), "stamp": Stamp::of(&folder), "entry": entry});
                 self.rows.insert(folder.id().to_string(), row.to_string());
             }
@@ -228,7 +228,7 @@ fn replace(path: &Path, text: &str) {
 
 /// A time at which everything written before is long ago.
 fn later() -> Timestamp {
-    random::now() + SignedDuration::from_hours(1)
+    clock::now() + SignedDuration::from_hours(1)
 }
 
 fn all() -> List {
@@ -309,7 +309,7 @@ fn a_document_that_changed_this_instant_is_read_again() {
     let mut home = Home::new();
     let mut index = RunIndex::new();
     home.change(0, &Change::Replaced(done("a task")), &mut index);
-    home.list(&mut index, &all(), random::now());
+    home.list(&mut index, &all(), clock::now());
     assert!(index.is_empty(), "{index:?}");
     home.list(&mut index, &all(), later());
     assert_eq!(index.len(), 1);
@@ -375,7 +375,7 @@ fn what_is_told_of_a_spoilt_document_whose_folder_is_held_is_not_remembered() {
 #[test]
 fn a_folder_whose_run_is_about_to_begin_is_neither_shown_nor_written() {
     let home = tempfile::tempdir().unwrap();
-    let now = random::now();
+    let now = clock::now();
     let reserved = Folder::reserve(home.path(), "em-1".parse().unwrap(), now).unwrap();
     let folder = reserved.folder().clone();
     let shown_at = |now| {

@@ -8,7 +8,6 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::{Record, redaction};
-use crate::random;
 
 /// How long an end that could not be written waits for the second try.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -42,10 +41,10 @@ impl Record {
         let try_end = |record: &mut Self, now| record.try_end(&outcome, &text, now);
         let written = self.persist("the end of a run", stop, try_end).await;
         if written == Written::FolderIsGone {
-            self.writer.finish_unrecorded(&outcome, random::now());
+            self.writer.finish_unrecorded(&outcome, self.clock.now());
         }
         if written != Written::Stopped {
-            self.finished = Some(random::now());
+            self.finished = Some(self.clock.now());
         }
         written != Written::Stopped
     }
@@ -66,7 +65,7 @@ impl Record {
         let try_reply = |record: &mut Self, now| record.writer.ask_ended(n, end(), now);
         let written = self.persist("an answer", stop, try_reply).await;
         if written == Written::FolderIsGone {
-            self.writer.ask_ended_unrecorded(n, end(), random::now());
+            self.writer.ask_ended_unrecorded(n, end(), self.clock.now());
         }
         written
     }
@@ -80,7 +79,8 @@ impl Record {
     ) -> Written {
         let mut pause = FIRST_PAUSE;
         loop {
-            let Err(error) = write(self, random::now()) else {
+            let now = self.clock.now();
+            let Err(error) = write(self, now) else {
                 return Written::Recorded;
             };
             let run = self.id();

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::look;
 use crate::driver::facts::tests::Rig;
 use crate::driver::repos::{Git, Watched};
+use daemon_runner::clock;
 use daemon_runner::random;
 
 /// Runs git in a directory and returns what it printed.
@@ -59,7 +60,7 @@ pub(in crate::driver::repos) fn repository(dir: &Path) -> (Watched, ObjectId) {
 
 /// Makes an activation that waits for a commit an hour from now on.
 async fn awaiting(rig: &Rig, n: usize, commit: ObjectId) -> ActivationId {
-    let now = random::now();
+    let now = clock::now();
     let trigger = NewTrigger {
         daemon: DaemonKey {
             repo: "o/r".parse().unwrap(),
@@ -100,7 +101,7 @@ async fn every_awaited_commit_is_looked_for_and_what_has_ended_is_forgotten() {
     let last = awaiting(&rig, 200, commit).await;
     let cancelled = waiting.remove(7);
     rig.store
-        .cancel(&cancelled, "the daemon was removed", random::now())
+        .cancel(&cancelled, "the daemon was removed", clock::now())
         .await
         .unwrap();
 
@@ -112,7 +113,7 @@ async fn every_awaited_commit_is_looked_for_and_what_has_ended_is_forgotten() {
     };
     look(&rig.inner, &git).await.unwrap();
     let found = rig.store.activation(&last).await.unwrap().unwrap();
-    assert!(found.not_before <= random::now(), "it is ready: {found:?}");
+    assert!(found.not_before <= clock::now(), "it is ready: {found:?}");
     let left: BTreeSet<ActivationId> = rig.inner.awaited.lock().keys().cloned().collect();
     assert_eq!(left, waiting.into_iter().collect());
 }
