@@ -1,4 +1,4 @@
-//! What a line is that names no event here.
+//! The status of a line that names no event known here.
 
 use crate::grammar::reader::Reader;
 use crate::interpretation::Status;
@@ -6,7 +6,7 @@ use crate::lexicon::Class;
 use crate::normalise::TokenKind;
 use crate::resolve::Unresolved;
 
-/// Tells what a line without an event is.
+/// Returns the status of a line without an event.
 pub(crate) fn classify(reader: &Reader<'_>, reason: Unresolved) -> Status {
     let foreign = reader
         .units
@@ -31,7 +31,7 @@ pub(crate) fn classify(reader: &Reader<'_>, reason: Unresolved) -> Status {
     }
 }
 
-/// Whether an unknown participle or verb tells that something happens: `is yodeled`, `signs up`.
+/// Whether an unknown participle or verb reports that something happens: `is yodeled`, `signs up`.
 fn happens_somehow(reader: &Reader<'_>) -> bool {
     let n_units = reader.units.len();
     (1..n_units).any(|at| {
@@ -42,7 +42,7 @@ fn happens_somehow(reader: &Reader<'_>) -> bool {
     })
 }
 
-/// Happenings that no webhook tells.
+/// Changes that no webhook reports.
 const UNSUPPORTED: &[&str] = &[
     "conflict",
     "conflicts",

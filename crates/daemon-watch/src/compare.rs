@@ -1,18 +1,18 @@
-//! How texts of events are compared with texts of conditions.
+//! Comparison of strings from events with strings from conditions.
 
 use daemon_event::Field;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-/// How much two spellings may differ and still be the same.
+/// How far two spellings may differ and still be equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Folding {
-    /// Not at all: branches, tags and paths.
+    /// Byte for byte: branches, tags and paths.
     None,
-    /// In case: labels, names, channels.
+    /// Ignoring case: labels, names, channels.
     Case,
-    /// In case, blanks, hyphens and underscores: states that services spell in their own way.
+    /// Ignoring case, blanks, hyphens and underscores: services spell the same state differently.
     Words,
-    /// In case, a leading `@` and a trailing `[bot]`.
+    /// Ignoring case, a leading `@` and a trailing `[bot]`.
     Login,
 }
 
@@ -78,18 +78,18 @@ impl Folding {
     }
 }
 
-/// Whether two texts are the same under a folding.
+/// Whether two strings are equal under a folding.
 pub(crate) fn same(a: &str, b: &str, folding: Folding) -> bool {
     folding.chars(a).eq(folding.chars(b))
 }
 
-/// Whether a text begins with another under a folding.
+/// Whether a string begins with another under a folding.
 pub(crate) fn begins_with(text: &str, wanted: &str, folding: Folding) -> bool {
     let mut chars = folding.chars(text);
     folding.chars(wanted).all(|c| chars.next() == Some(c))
 }
 
-/// Whether a text holds another in any case, without allocating.
+/// Whether a string contains another, ignoring case, without allocating.
 pub(crate) fn contains_folded(text: &str, wanted: &str) -> bool {
     if wanted.is_empty() {
         return true;

@@ -12,16 +12,16 @@ use crate::interpretation::{Interpretation, Status, Verdict};
 pub struct Labelled {
     /// Its name in the corpus.
     pub id: String,
-    /// The line.
+    /// The line, as an author would write it.
     pub condition: String,
-    /// What it means.
+    /// The labels, made without an interpreter.
     pub expect: Expected,
 }
 
-/// What a labelled condition means.
+/// The labels of a condition.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Expected {
-    /// The status.
+    /// The expected status, as in JSON.
     pub status: String,
     /// Other statuses that are right too.
     #[serde(default)]
@@ -43,24 +43,24 @@ pub struct Expected {
     pub remainder: Vec<String>,
 }
 
-/// A payload with what was known beside it.
+/// A payload together with the facts that a host fetched for it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Envelope {
-    /// Its name; empty where it has none.
+    /// Its name; empty if the envelope has none.
     #[serde(default)]
     pub id: String,
     /// The source's name.
     pub source: String,
     /// The source's name for the kind.
     pub event: String,
-    /// What the host found out.
+    /// The facts that the host fetched.
     #[serde(default)]
     pub enrichment: EnvelopeFacts,
     /// The body.
     pub body: Box<serde_json::value::RawValue>,
 }
 
-/// What the host found out, as an envelope writes it.
+/// The fetched facts, as an envelope spells them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct EnvelopeFacts {
@@ -130,18 +130,18 @@ pub enum CorpusError {
     Line {
         /// The line's number, from 1.
         number: usize,
-        /// Why.
+        /// The reason.
         source: serde_json::Error,
     },
-    /// A text is not an envelope.
+    /// The string is not an envelope.
     Envelope(serde_json::Error),
-    /// The envelope names a source that is none.
+    /// The envelope names an unknown source.
     Source(daemon_event::InvalidId),
-    /// The envelope's body is not what its kind promises.
+    /// The body does not have the form of its kind.
     Body {
         /// The envelope's name.
         id: String,
-        /// Why.
+        /// The reason.
         source: daemon_event::MalformedPayload,
     },
 }
@@ -170,7 +170,7 @@ impl std::error::Error for CorpusError {
 /// Reads the lines of a corpus.
 ///
 /// # Errors
-/// The first line that is not a labelled condition.
+/// Fails at the first line that is not a labelled condition.
 pub fn conditions(text: &str) -> Result<Vec<Labelled>, CorpusError> {
     let lines = text
         .lines()
@@ -189,14 +189,14 @@ pub fn conditions(text: &str) -> Result<Vec<Labelled>, CorpusError> {
 /// Reads one payload envelope.
 ///
 /// # Errors
-/// When the text is not an envelope.
+/// Fails if the string is not an envelope.
 pub fn envelope(text: &str) -> Result<Envelope, CorpusError> {
     serde_json::from_str(text).map_err(CorpusError::Envelope)
 }
 
-/// Gives the envelopes of a corpus the names of labels that others among them tell.
+/// Gives each envelope the names of labels that other envelopes of the corpus contain.
 ///
-/// That is what a host does, which has stored the events that came before. Names that an envelope brings stay.
+/// A host does the same with the events that it has stored. Names in the envelope itself are kept.
 pub fn learn_label_names(envelopes: &mut [Envelope]) {
     let of_linear = |envelope: &&Envelope| envelope.source == Source::Linear.as_str();
     let bodies = envelopes
@@ -214,10 +214,10 @@ pub fn learn_label_names(envelopes: &mut [Envelope]) {
 }
 
 impl Envelope {
-    /// Reads the body into an event, as if it had just come in.
+    /// Parses the body into an event, as if it had just been received.
     ///
     /// # Errors
-    /// When the source is unknown or the body is not what the kind promises.
+    /// Fails if the source is unknown or the body does not have the form of its kind.
     pub fn event(&self) -> Result<Event, CorpusError> {
         let source: Source = self.source.parse().map_err(CorpusError::Source)?;
         let body = self.body.get().as_bytes();
@@ -249,27 +249,27 @@ impl Envelope {
     }
 }
 
-/// How an interpreter scored.
+/// The score of an interpreter.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Score {
-    /// How many conditions there were.
+    /// The number of conditions.
     pub conditions: usize,
-    /// How many statuses were right.
+    /// The number of correct statuses.
     pub status_correct: usize,
-    /// How many pairs woke that must not.
+    /// The number of pairs that woke and must not.
     pub false_wakes: usize,
-    /// How many pairs did not wake that must.
+    /// The number of pairs that did not wake and must.
     pub missed_wakes: usize,
-    /// How many remainders were dropped in silence.
+    /// The number of partial lines whose remainder contains none of the expected phrases.
     pub silent_remainders: usize,
-    /// How many conditions were right in everything.
+    /// The number of conditions without any failure.
     pub exact: usize,
-    /// Those that were not.
+    /// The conditions with a failure.
     pub failures: Vec<Failure>,
 }
 
-/// A condition that was not right in everything.
+/// A condition with a failure.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Failure {
@@ -286,11 +286,11 @@ pub struct Failure {
     /// Payloads that should not have.
     #[serde(rename = "false")]
     pub false_wakes: Vec<String>,
-    /// What was reported as not understood.
+    /// The reported remainder.
     pub remainder: String,
 }
 
-/// What an interpreter answered for one condition, for an independent scorer.
+/// The result of an interpreter for one condition, for an independent scorer.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Answer {
@@ -300,7 +300,7 @@ pub struct Answer {
     pub status: &'static str,
     /// The payloads that wake it.
     pub wakes: Vec<String>,
-    /// What was not understood.
+    /// The remainder.
     pub remainder: String,
 }
 

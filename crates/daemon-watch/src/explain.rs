@@ -1,36 +1,38 @@
-//! Why a condition wakes for an event, or what kept it from waking.
+//! Explanations: why a condition wakes for an event or stays asleep.
 
 use daemon_event::{Event, Need};
 
 use crate::filter::FilterVerdict;
 use crate::interpretation::{Interpretation, Verdict};
 
-/// Every filter and clause of a condition, decided for one event.
+/// The verdict of an event on a condition, with those on every clause and filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// Whether the condition wakes.
     pub verdict: Verdict,
-    /// By filter of the interpretation.
+    /// One for each of [`Interpretation::filters`].
     pub filters: Vec<FilterExplanation>,
-    /// By clause of the interpretation.
+    /// One for each of [`Interpretation::clauses`].
     pub clauses: Vec<FilterVerdict>,
-    /// The fewest filters that failed, by index: what would have had to be otherwise.
+    /// Indexes of the filters that did not pass in the clause with the fewest of them; empty if no clause names the event.
     pub nearest: Vec<usize>,
 }
 
 /// One filter, decided for one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterExplanation {
-    /// Whether it holds.
+    /// Whether the filter passes.
     pub verdict: FilterVerdict,
-    /// The value that decided it, if the event has one.
+    /// The value of the event; `None` if it is unknown.
     pub got: Option<String>,
-    /// The fact that must be fetched to decide it.
+    /// The fact that must be fetched to decide it; `None` for other verdicts than missing.
     pub needs: Option<Need>,
 }
 
 impl Interpretation {
     /// Decides every clause and filter for an event.
+    ///
+    /// [`Interpretation::wakes`] is cheaper if only the verdict is needed.
     pub fn explain(&self, event: &Event) -> Explanation {
         let filters: Vec<FilterExplanation> = self
             .filters

@@ -10,14 +10,14 @@ use globset::GlobSet;
 use crate::compare::{Folding, begins_with, contains_folded, glob_set, is_command_in, same};
 use crate::span::Span;
 
-/// How a reading of words came about.
+/// How a reading was derived from the words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// The words say it.
     Exact,
     /// A default reading; a note says which.
     Inferred,
-    /// A typo was mended; a note says which.
+    /// A typo was corrected; a note names it.
     Corrected,
 }
 
@@ -53,13 +53,13 @@ pub enum Op {
     Matches,
     /// Matches none of the globs.
     MatchesNot,
-    /// Holds one of the texts, in any case.
+    /// Contains one of the strings, ignoring case.
     Contains,
-    /// Holds none of the texts.
+    /// Contains none of the strings.
     Lacks,
-    /// Begins with one of the texts.
+    /// Begins with one of the strings.
     Begins,
-    /// Begins with none of the texts.
+    /// Begins with none of the strings.
     BeginsNot,
     /// Has a line that begins with one of the commands.
     Command,
@@ -118,7 +118,7 @@ impl Op {
         }
     }
 
-    /// Whether the words said what must not be.
+    /// Whether the comparison excludes its values.
     pub fn is_negated(self) -> bool {
         matches!(
             self,
@@ -140,14 +140,14 @@ impl Op {
     }
 }
 
-/// Whether a filter holds.
+/// The verdict of an event on a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterVerdict {
-    /// It holds.
+    /// The filter passes.
     Pass,
-    /// It does not.
+    /// The filter fails, or the event cannot have the fact.
     Fail,
-    /// A fact that decides it is not there yet.
+    /// A fact that decides it has not been fetched yet.
     Missing,
 }
 
@@ -164,8 +164,8 @@ impl FilterVerdict {
 
 /// A comparison of one field.
 ///
-/// Clones share what is compiled when a text is compared for the first time: an index holds one for each daemon that has the
-/// line, and whoever only reads lines compares none.
+/// Patterns are compiled at the first comparison and shared by all clones: an index contains one clone for each daemon
+/// that has the same line, and a program that only interprets lines compiles none.
 #[derive(Clone, Debug)]
 pub struct Test {
     field: Field,
@@ -230,6 +230,8 @@ impl Test {
     }
 
     /// Decides the comparison for the facts of an event of a kind.
+    ///
+    /// An unknown fact is [`FilterVerdict::Missing`] if a host can fetch it, else [`FilterVerdict::Fail`].
     pub fn verdict(&self, facts: &Facts, kind: &str) -> FilterVerdict {
         let Some(value) = facts.get(self.field) else {
             return match Need::of(self.field, kind) {
@@ -316,7 +318,7 @@ impl Test {
         })
     }
 
-    /// Whether one of the globs matches a text, and none of those after `!` does.
+    /// Whether one of the globs matches a string, and none of the globs after `!` does.
     pub(crate) fn is_glob_match(&self, text: &str) -> bool {
         if !self.op.takes_globs() {
             return false;
@@ -354,6 +356,22 @@ impl fmt::Display for Test {
 impl FromStr for Test {
     type Err = InvalidId;
 
+    /// Parses a printed filter: `field op value | value`, with JSON strings for values that need quotes.
+    ///
+    /// # Errors
+    /// Fails if the field or the comparison is unknown, or a value is not closed.
+    ///
+    /// # Examples
+    /// ```
+    /// use daemon_event::Field;
+    /// use daemon_watch::{Op, Test};
+    ///
+    /// let test: Test = r#"labels is bug | "help wanted""#.parse()?;
+    /// assert_eq!((test.field(), test.op()), (Field::Labels, Op::Is));
+    /// assert_eq!(test.values(), ["bug", "help wanted"]);
+    /// assert_eq!(test.to_string(), r#"labels is bug | "help wanted""#);
+    /// # Ok::<(), daemon_event::InvalidId>(())
+    /// ```
     fn from_str(text: &str) -> Result<Self, InvalidId> {
         let refused = || InvalidId::new(text, "a filter (`field op value | value`)");
         let (field, rest) = text.split_once(' ').ok_or_else(refused)?;
@@ -390,7 +408,7 @@ impl FromStr for Test {
 /// A comparison and the words it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
-    /// What is compared.
+    /// The comparison.
     pub test: Test,
     /// The author's words.
     pub span: Span,

@@ -1,7 +1,7 @@
-//! Finds the conditions that an event meets, without looking at most of them.
+//! Finds the conditions that an event meets without deciding most of the others.
 //!
-//! Conditions are filed by repository and by source, kind and action; within these by one exact value that
-//! they insist on, by their path globs, or by the texts they look for. Only what is found there is decided in full.
+//! Conditions are filed by repository and by source, kind and action; within these by one exact value that they
+//! require, by their path globs, or by the strings they search for. Only the candidates are decided in full.
 
 mod bucket;
 mod texts;
@@ -20,13 +20,28 @@ use bucket::Bucket;
 use slots::{Entry, Slot};
 
 /// Conditions of many daemons, filed so that an event finds those it meets.
+///
+/// `K` identifies a daemon. The crate page has an example with events.
+///
+/// # Examples
+/// ```
+/// use daemon_watch::{MatchIndex, interpret};
+///
+/// let repo = "acme/pump".parse()?;
+/// let mut index = MatchIndex::new();
+/// for (position, line) in ["when a PR is opened", "when CI fails on main"].into_iter().enumerate() {
+///     index.insert(&repo, &"triage", position, &interpret(line));
+/// }
+/// index.remove(&"triage"); // both conditions
+/// # Ok::<(), daemon_event::InvalidId>(())
+/// ```
 #[derive(Debug)]
 pub struct MatchIndex<K> {
     repos: HashMap<u64, Vec<RepoIndex>>,
     /// Conditions on sources whose events name no repository.
     global: ByKind,
     buckets: Vec<Bucket<K>>,
-    /// Where the conditions of a key stand: the bucket, and the slot in it.
+    /// The places of each key's conditions: the bucket, and the slot in it.
     places: HashMap<K, Vec<(usize, Slot)>>,
 }
 
@@ -51,12 +66,12 @@ impl<K> Default for MatchIndex<K> {
 }
 
 impl<K: Clone + Eq + Hash> MatchIndex<K> {
-    /// Makes an empty index.
+    /// Creates an empty index.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Files one condition of a key: the `condition`th of its daemon, as it was interpreted.
+    /// Files one condition of a key: number `condition` of its daemon, as interpreted.
     ///
     /// A condition that cannot wake is not filed.
     pub fn insert(&mut self, repo: &RepoName, key: &K, condition: usize, meaning: &Interpretation) {
@@ -90,14 +105,14 @@ impl<K: Clone + Eq + Hash> MatchIndex<K> {
         self.places.entry(key.clone()).or_default().extend(filed);
     }
 
-    /// Takes out every condition of a key, in time proportional to how many it has.
+    /// Removes every condition of a key, in time proportional to how many it has.
     pub fn remove(&mut self, key: &K) {
         for (bucket, slot) in self.places.remove(key).unwrap_or_default() {
             self.buckets[bucket].remove(slot);
         }
     }
 
-    /// Adds the key and the number of each condition that the event meets, each once.
+    /// Appends the key and the number of each condition that the event meets, each once.
     ///
     /// Allocates nothing for an event that meets none.
     pub fn matches(&self, event: &Event, acc: &mut Vec<(K, usize)>) {
@@ -146,7 +161,7 @@ impl<K: Clone + Eq + Hash> MatchIndex<K> {
         }
     }
 
-    /// Returns the bucket of a repository's kind and action, making one when there is none.
+    /// Returns the bucket of a repository's kind and action, or creates it.
     fn bucket(&mut self, repo: &RepoName, pattern: EventPattern) -> usize {
         let by_kind = if is_of_a_repository(pattern.source) {
             let same_hash = self.repos.entry(repo_hash(repo.as_str())).or_default();

@@ -1,8 +1,8 @@
-//! Orders to whoever reads the condition, which belong into `routines`: `…, then post a summary`.
+//! Instructions inside a condition, which belong into `routines`: `…, then post a summary`.
 
 use crate::span::Span;
 
-/// Openings that are orders whatever follows.
+/// Openings that always begin an instruction.
 const ORDERS: [&str; 13] = [
     "ignore previous",
     "ignore prior",
@@ -19,7 +19,7 @@ const ORDERS: [&str; 13] = [
     " and please ",
 ];
 
-/// Connectives behind which an imperative is an order.
+/// Connectives after which an imperative is an instruction.
 const SEQUELS: [&str; 4] = [", then ", "; then ", ". then ", " and then "];
 
 const IMPERATIVES: [&str; 50] = [
@@ -75,7 +75,7 @@ const IMPERATIVES: [&str; 50] = [
     "write",
 ];
 
-/// What an imperative acts on: without one of these behind it, the word may be a noun in a list.
+/// Objects of an imperative: without one of them after it, the word may be a noun in a list.
 const OBJECTS: [&str; 18] = [
     "a",
     "all",
@@ -97,7 +97,7 @@ const OBJECTS: [&str; 18] = [
     "whether",
 ];
 
-/// Finds an order inside a condition; what is quoted orders nothing.
+/// Finds an instruction inside a condition; quoted words are data.
 pub(crate) fn instruction(condition: &str) -> Option<Span> {
     let text = unquoted(condition);
     let orders = ORDERS.iter().filter_map(|order| text.find(order));
@@ -128,7 +128,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Returns the text in small ASCII letters and of the same length, with what is quoted blotted out.
+/// Returns the line in lower-case ASCII and of the same length, with quoted words blanked out.
 fn unquoted(condition: &str) -> String {
     let mut closing = None;
     let mut acc = String::with_capacity(condition.len());

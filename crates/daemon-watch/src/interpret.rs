@@ -1,4 +1,4 @@
-//! From a line to its interpretation: read, resolve, classify.
+//! From a line to its interpretation: parse, resolve, classify.
 
 use crate::classify::classify;
 use crate::compare::LONGEST_GLOB;
@@ -15,13 +15,13 @@ use crate::span::Span;
 use crate::time::Words;
 use crate::weight;
 
-/// Turns a condition into its meaning.
+/// Interprets conditions.
 pub trait Interpreter {
-    /// Interprets one line; the same line always gives the same meaning.
+    /// Interprets one line. The same line always gives the same interpretation.
     fn interpret(&self, condition: &str) -> Interpretation;
 }
 
-/// The interpreter of this crate: a grammar over the vocabulary of events.
+/// The interpreter of this crate: a grammar over the vocabulary of events. It calls [`interpret`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Grammar;
 
@@ -31,18 +31,29 @@ impl Interpreter for Grammar {
     }
 }
 
-/// The longest line that is read.
+/// The longest line that is read, in bytes.
 const LONGEST_LINE: usize = 16 * 1024;
-/// The most units of a line that is read.
+/// The most tokens of a line that is read.
 const MOST_UNITS: usize = 600;
 /// The most patterns of a line that is read; compiling them takes longer than reading the rest.
 const MOST_PATTERNS: usize = 64;
 
 /// Interprets one line.
 ///
-/// The whole line is data: whatever it says, it only ever becomes a filter. Lines beyond any use (over 16 KiB,
-/// over 600 words or 64 patterns, or a pattern of over 512 bytes) are not read: they are `vague`, and all of their
-/// text is the remainder.
+/// The line is data: it becomes a filter and nothing else. A line of over 16 KiB, 600 tokens or 64 patterns, or with
+/// a pattern of over 512 bytes, is not read. It is `vague`, and the whole line is the remainder.
+///
+/// # Examples
+/// ```
+/// use daemon_watch::{Status, interpret};
+///
+/// let line = "when a PR labeled \"risk: high\" is opened and somebody is on call";
+/// let meaning = interpret(line);
+/// assert_eq!(meaning.status, Status::Partial);
+/// assert_eq!(meaning.clauses[0].events[0].to_string(), "github pull_request.opened");
+/// assert_eq!(meaning.filters[0].test.to_string(), "labels is \"risk: high\"");
+/// assert_eq!(meaning.remainder[0].of(line), "somebody is on call");
+/// ```
 pub fn interpret(condition: &str) -> Interpretation {
     if condition.len() > LONGEST_LINE {
         return unread(condition);
@@ -129,7 +140,7 @@ pub(crate) fn read(condition: &str, words: &[Token]) -> Interpretation {
     )
 }
 
-/// Whether a sentence read around what is not understood says more than what was gathered from the line.
+/// Whether a reading around unknown words accounts for more of the line than the collected drafts do.
 fn is_better(around: &Found, left: &[Span], found: &Found, remainder: &[Span]) -> bool {
     let length = |spans: &[Span]| -> usize { spans.iter().map(|span| span.end - span.start).sum() };
     let limit = if found.clauses.len() > around.clauses.len() {
@@ -140,12 +151,12 @@ fn is_better(around: &Found, left: &[Span], found: &Found, remainder: &[Span]) -
     found.clauses.is_empty() || length(left) <= limit
 }
 
-/// Whether a line speaks of a service that is no source here.
+/// Whether a line names a service that is no source here.
 fn is_foreign(drafts: &[Draft]) -> bool {
     drafts.iter().any(|draft| draft.foreign.is_some())
 }
 
-/// Whether a line holds more than any condition needs.
+/// Whether a line has more tokens or patterns than any condition needs.
 fn is_beyond_use(words: &[Token]) -> bool {
     let patterns = || {
         let code = words.iter().filter(|word| word.kind == TokenKind::Code);
@@ -157,7 +168,7 @@ fn is_beyond_use(words: &[Token]) -> bool {
         || patterns().any(|pattern| pattern.text.len() > LONGEST_GLOB)
 }
 
-/// What follows by `and` is another condition on the same wake; only a restatement is understood.
+/// A clause after `and` is another condition on the same event; only a restatement is understood.
 fn sequel(reader: &mut Reader<'_>, draft: &Draft) -> Result<(), Unresolved> {
     let restates = (draft.range.clone()).all(|at| {
         let Some(unit) = reader.unit(at) else {
@@ -178,7 +189,7 @@ fn sequel(reader: &mut Reader<'_>, draft: &Draft) -> Result<(), Unresolved> {
     Err(Unresolved::Unknown)
 }
 
-/// Whether a clause tells a state: nothing in it happens.
+/// Whether a clause describes a state, without an event.
 fn is_state(draft: &Draft) -> bool {
     use daemon_event::vocabulary::Verb;
     let happens = draft.verbs.iter().any(|hit| {
@@ -225,7 +236,7 @@ fn unread(condition: &str) -> Interpretation {
     }
 }
 
-/// Puts together what was found; `unresolved` says what a line without an event is.
+/// Assembles the interpretation. `unresolved` is the status of a line without an event.
 fn finish(
     condition: &str,
     words: &[Token],
@@ -297,7 +308,7 @@ fn finish(
     }
 }
 
-/// Adds a part to what is left over; parts that touch become one.
+/// Adds a span to the remainder; adjacent spans become one.
 fn with_span(mut spans: Vec<Span>, part: Span) -> Vec<Span> {
     spans.push(part);
     spans.sort_unstable();
@@ -374,7 +385,7 @@ pub(crate) const COUNTS: &[&str] = &[
     "four", "five", "many", "several", "multiple", "few", "most", "final", "more", "no", "tenth",
 ];
 
-/// Words that carry nothing by themselves: they are only ever left over beside others.
+/// Words without content of their own: they are in the remainder only next to other words.
 const SMALL: &[Class] = &[
     Class::Lead,
     Class::Article,

@@ -1,4 +1,4 @@
-//! What a line was understood to mean.
+//! The meaning of a line.
 
 use std::fmt;
 
@@ -7,18 +7,18 @@ use daemon_event::{Event, Need, Source};
 use crate::filter::{Filter, FilterVerdict, Mark, Test};
 use crate::span::Span;
 
-/// How far a line was understood.
+/// How much of a line was understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Every word is accounted for by the filter.
     Mapped,
-    /// An event is understood; the remainder needs judgement.
+    /// An event is understood; the remainder has to be confirmed.
     Partial,
-    /// A state or a quality; no event is named.
+    /// A state or a quality: no event is named.
     Vague,
-    /// An event that nothing here emits.
+    /// The line names an event that no known source emits.
     Unmapped,
-    /// A time or an elapsed state.
+    /// A recurring time, or a state that lasts.
     TimeBased,
 }
 
@@ -49,14 +49,14 @@ impl Status {
     }
 }
 
-/// A kind and action of a source.
+/// A kind and action of one source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EventPattern {
-    /// Who emits it.
+    /// The source that emits it.
     pub source: Source,
     /// The source's name for the kind.
     pub kind: &'static str,
-    /// The action; none matches every action.
+    /// The action; `None` matches every action.
     pub action: Option<&'static str>,
 }
 
@@ -82,25 +82,25 @@ impl EventPattern {
     }
 }
 
-/// Events and the filters that must all hold for them.
+/// Alternative events and the filters that must all pass for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clause {
-    /// The events, as alternatives.
+    /// The events, of which one must occur.
     pub events: Vec<EventPattern>,
-    /// Indexes of the interpretation's filters.
+    /// Indexes into [`Interpretation::filters`].
     pub filters: Vec<usize>,
-    /// The author's words.
+    /// The author's words for it.
     pub span: Span,
-    /// How the reading came about.
+    /// The least certain reading among its events and filters.
     pub mark: Mark,
 }
 
-/// Which kind of time a line names instead of an event.
+/// The kind of time that a line names instead of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TimeKind {
-    /// A recurring time, and the five-field expression that says it, where one does.
+    /// A recurring time, with the five-field cron expression if there is one.
     Schedule(Option<String>),
-    /// A state that lasts.
+    /// A state that has lasted for some time.
     Elapsed,
 }
 
@@ -113,37 +113,37 @@ pub struct Correction {
     pub replacement: String,
 }
 
-/// What a line was understood to mean: alternatives of events and filters, and what is left over.
+/// The meaning of a line: alternatives of events and filters, and the remainder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interpretation {
-    /// How far it was understood.
+    /// How much of the line was understood.
     pub status: Status,
-    /// The alternatives.
+    /// The alternatives: one of them must be met.
     pub clauses: Vec<Clause>,
-    /// The filters of all clauses.
+    /// The filters of all clauses, each once.
     pub filters: Vec<Filter>,
-    /// The author's words that were not understood.
+    /// The words that became neither an event nor a filter; empty if `status` is [`Status::Mapped`].
     pub remainder: Vec<Span>,
-    /// Default readings and what could not be read, in words.
+    /// Default readings and reasons for a status, as sentences for the author.
     pub notes: Vec<String>,
-    /// The time that a time-based line names.
+    /// The time that a time-based line names; `None` for every other status.
     pub time: Option<TimeKind>,
-    /// The typos that were mended.
+    /// The typos that were corrected.
     pub corrections: Vec<Correction>,
-    /// The instruction inside the condition, if it holds one.
+    /// The instruction inside the condition, such as `then post a summary`; it is part of the remainder.
     pub instruction: Option<Span>,
-    /// For a line that names no event, an event phrase that is close to its words.
+    /// For a line that names no event, the nearest event phrase.
     pub suggestion: Option<String>,
 }
 
-/// Whether an interpretation wakes for an event.
+/// Whether an interpretation wakes a daemon for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// A clause is met.
     Wakes,
     /// No clause is met.
     Sleeps,
-    /// A clause may be met once this fact is known.
+    /// A clause may be met; this fact has to be fetched first.
     Missing(Need),
 }
 
@@ -180,9 +180,9 @@ impl Interpretation {
         all_hold(tests, event)
     }
 
-    /// Returns the facts without which clauses that otherwise hold cannot be decided, the first of each clause.
+    /// Returns the facts that are needed to decide clauses that otherwise pass, at most one for each clause.
     ///
-    /// Empty where the condition wakes already.
+    /// Empty if the condition wakes without them.
     pub fn missing(&self, event: &Event) -> Vec<Need> {
         let mut missing: Vec<Need> = Vec::new();
         if !self.status.can_wake() {
@@ -198,7 +198,7 @@ impl Interpretation {
         missing
     }
 
-    /// Returns the facts that deciding this condition can need beyond the payload.
+    /// Returns every fact outside the payload that deciding this condition can require.
     pub fn needs(&self) -> Vec<Need> {
         let mut needs: Vec<Need> = Vec::new();
         for clause in &self.clauses {

@@ -210,7 +210,7 @@ pub(crate) fn is_event_word(word: &str) -> bool {
     })
 }
 
-/// Returns the word that a misspelt one stands for, if there is just one.
+/// Returns the correct spelling of a misspelt word, if there is exactly one candidate.
 pub(crate) fn mend(word: &str) -> Option<&'static str> {
     LEXICON.typos.mend(word)
 }

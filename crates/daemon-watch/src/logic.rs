@@ -1,4 +1,4 @@
-//! What filters say of each other: one may follow from another, or exclude it.
+//! Relations between filters: one may imply or exclude another.
 
 use daemon_event::{Field, FieldShape};
 
@@ -8,9 +8,9 @@ use crate::interpretation::{Clause, EventPattern, Interpretation, Status};
 use crate::span::Span;
 
 impl Interpretation {
-    /// Whether two conditions meet exactly the same events, however they say it.
+    /// Whether two conditions match exactly the same events, however they are worded.
     ///
-    /// False is no proof of the contrary: what takes more than holding filters against each other is not seen.
+    /// `false` proves nothing: relations that take more than comparing filters are not found.
     pub fn means_the_same_as(&self, other: &Self) -> bool {
         self.status == Status::Mapped
             && other.status == Status::Mapped
@@ -18,7 +18,7 @@ impl Interpretation {
             && other.is_covered_by(self)
     }
 
-    /// Returns the words of two parts that no event can satisfy together, if every alternative holds such parts.
+    /// Returns two parts that no event can satisfy together, if every alternative contains such parts.
     pub fn contradiction(&self) -> Option<[Span; 2]> {
         let mut first = None;
         for clause in &self.clauses {
@@ -110,7 +110,7 @@ fn values_of(field: Field) -> Option<[&'static str; 2]> {
 }
 
 impl Test {
-    /// Whether whatever passes this passes the other, too.
+    /// Whether every value that passes this filter passes the other.
     pub(crate) fn implies(&self, other: &Self) -> bool {
         if self.field() != other.field() {
             return false;
@@ -144,7 +144,7 @@ impl Test {
         }
     }
 
-    /// Whether nothing passes both.
+    /// Whether no value passes both.
     pub(crate) fn excludes(&self, other: &Self) -> bool {
         let denies = |one: &Self, other: &Self| {
             other
@@ -157,14 +157,14 @@ impl Test {
             || other.adds_what_is_missing(self)
     }
 
-    /// Whether this adds only labels that the other says are not there.
+    /// Whether this filter adds only labels that the other one excludes.
     fn adds_what_is_missing(&self, other: &Self) -> bool {
         (self.field(), self.op()) == (Field::LabelAdded, Op::Is)
             && (other.field(), other.op()) == (Field::Labels, Op::IsNot)
             && is_within(self, self.values(), other.values())
     }
 
-    /// Whether nothing passes this: every path that it lets in it takes out.
+    /// Whether no value passes: the excluded globs cover all that the others match.
     fn is_impossible(&self) -> bool {
         let (out, inside): (Vec<&String>, Vec<&String>) =
             self.values().iter().partition(|glob| glob.starts_with('!'));
@@ -175,7 +175,7 @@ impl Test {
         matches!(self.op(), Op::Any | Op::Only) && !inside.is_empty() && inside.iter().all(is_out)
     }
 
-    /// Says what must not be as what must be, where the field has but two values.
+    /// Rewrites an exclusion as an inclusion, if the field has only two values.
     fn positive(&self) -> Self {
         let (Op::IsNot, Some(all)) = (self.op(), values_of(self.field())) else {
             return self.clone();
@@ -187,7 +187,7 @@ impl Test {
         Self::new(self.field(), Op::Is, rest.map(str::to_owned).collect())
     }
 
-    /// Returns what holds of a known value exactly when this does not.
+    /// Returns the filter that passes for a known value exactly if this one fails.
     fn opposite(&self) -> Option<Self> {
         let op = match self.op() {
             Op::Is => Op::IsNot,

@@ -1,4 +1,4 @@
-//! Splits a line into tokens without losing where they stand.
+//! Splits a line into tokens with their positions.
 
 use crate::span::Span;
 
@@ -7,7 +7,7 @@ use crate::span::Span;
 pub(crate) struct Token {
     pub(crate) kind: TokenKind,
     pub(crate) span: Span,
-    /// The text that counts: lower case for words, as written for literals.
+    /// The normalised token: lower case for words, as written for literals.
     pub(crate) text: String,
 }
 
@@ -16,9 +16,9 @@ pub(crate) struct Token {
 pub(crate) enum TokenKind {
     /// A word.
     Word,
-    /// Text in quotes or backticks: data, whatever it says.
+    /// Quoted or backticked characters: always data.
     Quoted,
-    /// A path, a glob, or a word with code's punctuation.
+    /// A path, a glob, or a word with the punctuation of code.
     Code,
     /// `@name`.
     User,
@@ -50,7 +50,7 @@ struct Scanner<'l> {
     line: &'l str,
     at: usize,
     tokens: Vec<Token>,
-    /// Quotation marks that nothing closes any more, so that a line full of them is searched once.
+    /// Quotation marks without a closing one, so that a line full of them is searched once.
     unclosed: Vec<char>,
 }
 

@@ -1,4 +1,4 @@
-//! The vocabulary as phrases that authors can write, one for each way to name an event.
+//! Phrases for each event of the vocabulary.
 
 mod said;
 
@@ -13,9 +13,9 @@ use crate::portability::says;
 /// An event of the vocabulary, and phrases that name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phrasing {
-    /// The source, kind and action.
+    /// The event that the phrases name.
     pub event: EventPattern,
-    /// What else must hold of the event for the phrases to be true.
+    /// Conditions that must hold as well for the phrases to be true.
     pub guards: &'static [RowGuard],
     /// Whether the phrases say which files have to change.
     pub names_files: bool,
@@ -26,6 +26,18 @@ pub struct Phrasing {
 }
 
 /// Returns every event of the vocabulary with its phrases, by source and kind as the vocabulary lists them.
+///
+/// The first call interprets every phrase to check it, and takes longer than the others.
+///
+/// # Examples
+/// ```
+/// let opened = daemon_watch::phrasings()
+///     .iter()
+///     .find(|phrasing| phrasing.event.to_string() == "github pull_request.opened")
+///     .ok_or("the vocabulary has pull requests")?;
+/// assert_eq!(opened.phrases[0], "when a pull request is opened");
+/// # Ok::<(), &str>(())
+/// ```
 pub fn phrasings() -> &'static [Phrasing] {
     &PHRASINGS
 }
@@ -91,7 +103,7 @@ impl Phrasing {
         lines
     }
 
-    /// Whether a line is read as nothing but conditions, one of which is this event with its guards.
+    /// Whether a line is `mapped`, and one of its alternatives is this event with its guards.
     fn is_named_by(&self, line: &str) -> bool {
         let meaning = interpret(line);
         meaning.status == Status::Mapped
@@ -108,7 +120,7 @@ impl Phrasing {
     }
 }
 
-/// Whether a row speaks of the files that an event changes.
+/// Whether a row is about the files that an event changes.
 pub(crate) fn names_files(row: &ActionRow) -> bool {
     row.verbs.contains(&Verb::Touch)
 }

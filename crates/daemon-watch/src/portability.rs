@@ -10,7 +10,7 @@ use crate::phrasing::names_files;
 impl Interpretation {
     /// Returns the events of the clauses that the format itself gives no example of.
     ///
-    /// Other runtimes may read the words that name them otherwise, or not at all.
+    /// Other runtimes may read the words for these events differently, or not at all.
     pub fn beyond_the_format(&self) -> Vec<EventPattern> {
         let mut acc = Vec::new();
         for clause in &self.clauses {

@@ -1,4 +1,4 @@
-//! Lines that begin with what is understood and end in what is not: `a PR is merged late in the sprint`.
+//! Lines that begin with a condition and end in unknown words: `a PR is merged late in the sprint`.
 
 use daemon_event::Source;
 use daemon_event::vocabulary::Noun;
@@ -9,11 +9,11 @@ use crate::lexicon::{self, Class};
 use crate::normalise::{Token, TokenKind};
 use crate::span::Span;
 
-/// The fewest words that name something and what happens to it.
+/// The fewest words that name an object and its event.
 const FEWEST: usize = 3;
-/// The most words of a line that is read by its beginning: each try reads a line again.
+/// The most words of a line that is tried: each try reads the line again.
 const MOST_WORDS: usize = 48;
-/// The most words that may be left over; a longer rest says more than what was understood.
+/// The most words that may be left over; a longer rest contains more than what was understood.
 const MOST_LEFT: usize = 16;
 
 /// Reads the longest beginning of a line that is understood whole; the rest is left over.
@@ -42,7 +42,7 @@ pub(crate) fn read(condition: &str, words: &[Token]) -> Option<Interpretation> {
                 .flat_map(|clause| &clause.events)
                 .any(|event| event.source == source)
         };
-        // No webhook of GitHub tells of a reaction, whatever stands before it.
+        // No webhook reports a reaction on GitHub, so the beginning alone would wake for another event.
         let reacts = words[end..].iter().any(|word| {
             matches!(
                 word.text.as_str(),
@@ -60,14 +60,14 @@ pub(crate) fn read(condition: &str, words: &[Token]) -> Option<Interpretation> {
     })
 }
 
-/// Whether something is named that no source here tells: `Jira`, `merge conflicts`.
+/// Whether the line names something outside the known sources: `Jira`, `merge conflicts`.
 fn names_a_foreign_service(words: &[Token]) -> bool {
     let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     (0..texts.len())
         .any(|at| lexicon::longest(&texts[at..]).is_some_and(|(sense, _)| sense.is_foreign))
 }
 
-/// Whether words stop where something must follow: `is left on an`.
+/// Whether the words end in a preposition or article: `is left on an`.
 fn ends_open(words: &[Token]) -> bool {
     const OPEN: [Class; 14] = [
         Class::Article,
@@ -89,7 +89,7 @@ fn ends_open(words: &[Token]) -> bool {
     sense.is_some_and(|sense| OPEN.iter().any(|class| sense.is(*class)))
 }
 
-/// The sources that words name, or whose things they name.
+/// The sources that words name, directly or by their nouns.
 fn sources_of(words: &[Token]) -> impl Iterator<Item = Source> {
     let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     (0..texts.len()).filter_map(move |at| {
@@ -99,7 +99,7 @@ fn sources_of(words: &[Token]) -> impl Iterator<Item = Source> {
     })
 }
 
-/// Whether the rest can begin with a word: not with the verb of what stands before it.
+/// Whether a word can begin the rest: not the verb of the words before it.
 fn may_begin_the_rest(word: &Token) -> bool {
     const VERBS: &[&str] = &[
         "is", "are", "was", "were", "be", "been", "being", "gets", "get", "got", "has", "have",

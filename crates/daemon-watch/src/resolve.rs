@@ -22,7 +22,7 @@ pub(crate) use notes::default_note;
 use subject::Subject;
 pub(crate) use subject::{LABEL_BY_ID, has_row};
 
-/// The clauses of an interpretation as they are found.
+/// The clauses of an interpretation while they are collected.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) clauses: Vec<Clause>,
@@ -51,19 +51,19 @@ impl Found {
 /// Why a clause gives no event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unresolved {
-    /// It names something that happens, which nothing here emits.
+    /// It names an event that no source emits.
     Unknown,
-    /// It names no happening.
+    /// It names no event.
     NoEvent,
 }
 
-/// One event with what its verb implies and what narrows it.
+/// One event with the guards that its verb implies.
 struct Meaning {
     pattern: EventPattern,
     guards: Vec<Filter>,
 }
 
-/// Resolves one draft; what it leaves unexplained becomes free in the reader.
+/// Resolves one draft; words without a meaning become free in the reader.
 pub(crate) fn resolve(
     reader: &mut Reader<'_>,
     draft: &Draft,
@@ -128,7 +128,7 @@ fn resolve_raw(reader: &mut Reader<'_>, draft: &Draft, found: &mut Found, span: 
     }
 }
 
-/// The rows that a noun and a verb name, of the sources that are meant.
+/// The rows of the vocabulary for a noun and a verb, of the sources in question.
 fn meanings(draft: &Draft, subject: &Subject) -> Vec<Meaning> {
     let mut meanings = Vec::new();
     let ends_otherwise = draft.mods.iter().any(|hit| {
@@ -179,7 +179,7 @@ fn guards(row: &ActionRow, subject: &Subject, ends_otherwise: bool) -> Vec<Filte
         .collect()
 }
 
-/// What is understood without being said.
+/// Guards that the words imply.
 fn implied_guards(draft: &Draft, subject: &Subject, kind: &str) -> Vec<Filter> {
     let names_branch = draft
         .mods
@@ -187,7 +187,7 @@ fn implied_guards(draft: &Draft, subject: &Subject, kind: &str) -> Vec<Filter> {
         .any(|hit| matches!(hit.kind, Mod::Branch(_) | Mod::DefaultBranch));
     let mut guards = Vec::new();
     if subject.noun == Noun::File && kind == "push" && !names_branch {
-        // Files that change are met when they reach the default branch.
+        // `when docs/ changes` means the default branch: commits elsewhere arrive by a pull request.
         let test = Test::new(Field::OnDefaultBranch, Op::Is, vec!["true".to_owned()]);
         guards.push(Filter {
             test,
@@ -208,7 +208,7 @@ fn add_clauses(
 ) {
     let patterns: Vec<EventPattern> = meanings.iter().map(|meaning| meaning.pattern).collect();
     let told = |field: Field| tells(&patterns, field);
-    // Events that share guards and readings of the modifiers are one alternative.
+    // Events with the same guards and filters are one alternative, so that explanations list them once.
     let mut groups: Vec<(Vec<EventPattern>, Vec<usize>)> = Vec::new();
     for meaning in meanings {
         let names_branch = draft
@@ -263,7 +263,7 @@ fn tells(events: &[EventPattern], field: Field) -> bool {
     })
 }
 
-/// A text that may stand in title or body makes two alternatives, one for each field.
+/// Text in the title or the body makes two alternatives, one for each field.
 fn either_text(found: &mut Found, filters: &[usize]) -> Vec<Vec<usize>> {
     let both = |filter: &Filter| {
         filter.test.field() == Field::Title
@@ -306,7 +306,8 @@ fn modifiers(
             continue;
         }
         let tests = filters::tests(draft, subject, source, kind, hit);
-        // What none of the events can tell is no filter: it would keep all of them asleep.
+        // A filter on a field that none of the events can hold would never pass: a maintainer who dismisses an
+        // alert, the labels of a checked pull request. The words have to be confirmed instead.
         match tests.filter(|tests| tests.iter().all(|(test, _)| told(test.field()))) {
             Some(tests) => {
                 let span = reader.span(&hit.range);

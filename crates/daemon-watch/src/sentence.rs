@@ -1,9 +1,9 @@
-//! Whole sentences about what happens on GitHub, read by a grammar that accounts for every word or gives up.
+//! Sentences about events of GitHub, read by a grammar that accounts for every word or fails.
 //!
-//! The reader in `grammar` walks a line and gathers what it recognises; that is what a line with unknown
-//! words needs. A sentence of several guards needs more: which guard rules which alternative, what a negation
-//! reaches over, which of two people wrote and which acted. Here noun phrases, verbs and guards are put
-//! together as formulas, and a line is read only if all of it is.
+//! The reader in `grammar` walks a line and collects what it recognises, which a line with unknown words needs.
+//! A sentence with several guards has a structure: which guard applies to which alternative, how far a negation
+//! reaches, which of two users wrote and which acted. Here noun phrases, verbs and guards become formulas, and a
+//! line is read only if every word of it is.
 
 mod actives;
 mod agents;
@@ -52,7 +52,7 @@ use crate::resolve::Found;
 use crate::span::Span;
 use line::Line;
 
-/// Reads a whole line; none if any of it is not understood.
+/// Reads a whole line, or returns `None` if a word of it is not understood.
 pub(crate) fn read(line: &str, tokens: &[Token]) -> Option<(Found, Vec<Correction>)> {
     [false, true].into_iter().find_map(|mends| {
         let mut line = Line::new(line, tokens, mends)?;
@@ -65,7 +65,7 @@ pub(crate) fn read(line: &str, tokens: &[Token]) -> Option<(Found, Vec<Correctio
     })
 }
 
-/// Reads a line of which a part is not understood, and returns that part too.
+/// Reads a line around words that are not understood, and returns these as well.
 pub(crate) fn read_around(line: &str, tokens: &[Token]) -> Option<(Found, Vec<Span>)> {
     let mut line = Line::new(line, tokens, false)?;
     let (events, left) = line.sentence_around()?;

@@ -3,7 +3,7 @@
 use crate::grammar::reader::Reader;
 use daemon_event::vocabulary::Noun;
 
-/// Event phrases by what a line speaks of.
+/// Event phrases by the words of a line.
 const PHRASES: &[(&[&str], &str)] = &[
     (
         &["doc", "docs", "documentation", "readme"],

@@ -1,4 +1,4 @@
-//! Times and lasting states, which no event tells.
+//! Times and lasting states, which no event reports.
 
 mod words;
 
@@ -48,7 +48,7 @@ const ADVERBS: &[(&str, Option<&str>)] = &[
     ("routinely", None),
 ];
 
-/// Words of a state that goes on, before the duration.
+/// Words of a continuing state, before the duration.
 const STAYING: &[&str] = &[
     "nobody",
     "no-one",
@@ -70,7 +70,7 @@ const LASTING: &[&str] = &[
     "every", "already", "nearly", "exceeds", "exceed", "is", "been",
 ];
 
-/// Returns the five fields of a line that is nothing but a schedule: `0 9 * * 1-5`.
+/// Returns the five fields of a line that consists of a cron expression: `0 9 * * 1-5`.
 pub(crate) fn expression(line: &str) -> Option<String> {
     let line = line.trim().trim_matches(['`', '"', '\'']);
     let fields: Vec<&str> = line.split_whitespace().collect();
@@ -170,7 +170,7 @@ impl<'t> Words<'t> {
         opens_with_day.then(|| TimeKind::Schedule(self.on_day()))
     }
 
-    /// Whether the words speak of a recurring time, wherever they say so.
+    /// Whether the words name a recurring time at any place.
     pub(crate) fn recurs(&self) -> Option<TimeKind> {
         let n_words = self.words.len();
         for at in 0..n_words {
@@ -237,7 +237,7 @@ impl<'t> Words<'t> {
             .all(|(n, word)| self.at(at + n) == *word)
     }
 
-    /// Whether a state is said to have lasted: `has been left unmerged for three days`.
+    /// Whether the line names a state that has lasted: `has been left unmerged for three days`.
     pub(crate) fn lasts_for(&self) -> bool {
         let n_words = self.words.len();
         let is_span = |at: usize| {

@@ -1,30 +1,30 @@
-//! Words that always change what is meant: whichever grammar read the line, none of them is passed over.
+//! Words that always change the meaning: if no reader understood one, it is left over.
 
 use crate::normalise::{Token, TokenKind};
 use crate::span::Span;
 
-/// Where a word of weight is understood all the same.
+/// The contexts in which a word of weight is understood.
 enum Understood {
-    /// Nowhere.
+    /// In no context.
     Never,
     /// As part of one of these phrases.
     In(&'static [&'static str]),
     /// Where `and` or `or` follows: `both A and B`.
     BeforeJoint,
-    /// Anywhere but behind one of these words: `on every push`, not `when every check passes`.
+    /// Anywhere except after one of these words: `on every push`, not `when every check passes`.
     NotAfter(&'static [&'static str]),
 }
 
-/// What is left over of the line.
+/// How many words are left over.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
     /// The word: `manually`.
     Word,
-    /// The word and the next one, which is nothing without it: `several labels`.
+    /// The word and the next one, which has no meaning without it: `several labels`.
     WithNext,
 }
 
-/// Words of weight by what they do.
+/// Words of weight, grouped by their effect.
 const WEIGHTY: &[(&[&str], Reach, Understood)] = &[
     (
         &["again"],
@@ -94,7 +94,7 @@ const WEIGHTY: &[(&[&str], Reach, Understood)] = &[
     ),
 ];
 
-/// Finds the words of weight that nothing understands.
+/// Finds the words of weight that no context explains.
 pub(crate) fn passed_over(tokens: &[Token]) -> Vec<Span> {
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
@@ -117,7 +117,7 @@ pub(crate) fn passed_over(tokens: &[Token]) -> Vec<Span> {
     found
 }
 
-/// The word at a place; nothing for what is no word.
+/// The word at a place; empty for literals and marks.
 fn word(tokens: &[Token], at: usize) -> &str {
     let token = tokens.get(at).filter(|token| token.kind == TokenKind::Word);
     token.map_or("", |token| token.text.as_str())

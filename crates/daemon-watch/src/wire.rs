@@ -24,25 +24,25 @@ pub struct InterpretationWire {
     /// The version of this form.
     #[schemars(schema_with = "version_schema")]
     pub schema_version: u32,
-    /// How far the line was understood.
+    /// How much of the line was understood.
     pub status: StatusWire,
-    /// Whether it wakes; false without an event.
+    /// Whether it wakes; `false` without an event.
     pub wakes: bool,
-    /// The words not understood.
+    /// The words that became neither an event nor a filter.
     pub remainder: Vec<SpanWire>,
     /// The filters.
     pub filters: Vec<FilterWire>,
-    /// The alternatives.
+    /// The alternatives: one of them must be met.
     pub clauses: Vec<ClauseWire>,
-    /// Default readings and what could not be read.
+    /// Default readings and reasons for the status.
     pub notes: Vec<String>,
     /// Indexes of the fewest filters that failed.
     pub nearest: Vec<usize>,
-    /// The typos that were mended.
+    /// The typos that were corrected.
     pub corrections: Vec<CorrectionWire>,
-    /// The instruction inside the condition.
+    /// The instruction inside the condition, if there is one.
     pub instruction: Option<SpanWire>,
-    /// For a line that names no event, an event phrase that is close to its words.
+    /// For a line that names no event, the nearest event phrase.
     pub suggestion: Option<String>,
     /// The time that a time-based line names.
     pub time: Option<TimeWire>,
@@ -50,7 +50,7 @@ pub struct InterpretationWire {
     pub beyond_the_format: Vec<EventWire>,
 }
 
-/// How far a line was understood.
+/// How much of a line was understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
@@ -76,11 +76,11 @@ pub enum ReadingWire {
     Exact,
     /// A default reading; a note says which.
     Inferred,
-    /// A typo was mended.
+    /// A typo was corrected.
     Corrected,
 }
 
-/// What an event made of a filter or a clause.
+/// The verdict of an event on a filter or a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -89,7 +89,7 @@ pub enum VerdictWire {
     Pass,
     /// It does not.
     Fail,
-    /// A fact that decides it is not there.
+    /// A fact that decides it has not been fetched.
     Missing,
 }
 
@@ -110,11 +110,11 @@ pub struct SpanWire {
 #[serde(untagged)]
 #[schemars(inline)]
 pub enum ValueWire {
-    /// None: the comparison takes no value.
+    /// The comparison has no value.
     None(()),
-    /// One.
+    /// One value.
     One(String),
-    /// Several, of which any counts.
+    /// Several values, of which one has to match.
     Many(Vec<String>),
 }
 

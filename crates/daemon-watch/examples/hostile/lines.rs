@@ -1,4 +1,4 @@
-//! Ten thousand lines that nobody should write: random ones, and ones built to hurt.
+//! Ten thousand hostile lines: random ones, and ones built to be slow.
 
 /// How many lines there are.
 pub(crate) const COUNT: usize = 10_000;

@@ -1,4 +1,4 @@
-//! The subject of an active verb, and people in relative clauses.
+//! Subjects of active verbs, and users in relative clauses.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
@@ -48,7 +48,7 @@ impl Reader<'_> {
         let Some((who, end)) = self.who(at) else {
             return false;
         };
-        // Past who they are: `somebody who joined recently` is not just somebody.
+        // `somebody who joined recently` is narrower than anyone, so the subject needs the words behind it.
         if self.is_any(end, &[Class::That, Class::Of]) {
             return false;
         }

@@ -274,14 +274,14 @@ impl Reader<'_> {
         self.is_verb(next)
     }
 
-    /// `open` is a state before its noun, after `that is`, and never after an auxiliary alone.
+    /// Whether `open` is a state here: before its noun or after `that is`, but not after a bare auxiliary.
     pub(crate) fn is_state_here(&self, draft: &Draft, at: usize, has_relative: bool) -> bool {
         has_relative
             || (!draft.has_be && !self.has_form(at + 1, Forms::PAST))
             || !draft.verbs.is_empty() && !self.is(at.wrapping_sub(1), Class::Be)
     }
 
-    /// Whether a participle stands before its noun: `a closed PR`.
+    /// Whether a participle precedes its noun: `a closed PR`.
     pub(crate) fn is_attributive(&self, at: usize) -> bool {
         let mut next = at + 1;
         while self.unit(next).is_some_and(|unit| {

@@ -133,7 +133,7 @@ impl Reader<'_> {
                 .iter()
                 .any(|(named, _)| Some(*named) != source);
         if source.is_some() && is_origin {
-            // `a Linear issue is created from Slack`: where it came from, no event tells.
+            // `a Linear issue is created from Slack`: no payload contains the origin, so the word is left over.
             self.at = at + 1;
             return true;
         }
@@ -291,7 +291,7 @@ impl Reader<'_> {
         true
     }
 
-    /// `a leaked secret or a critical Dependabot alert`: what stands before one of the nouns is not said of the other.
+    /// `a leaked secret or a critical Dependabot alert`: the words before one of the nouns narrow that noun only.
     fn joins_with_its_own(&self, draft: &mut Draft, nouns: &'static [Noun], at: usize) -> bool {
         let (Some((joint, next)), Some(last)) = (draft.last_connector, draft.nouns.last()) else {
             return false;
@@ -343,7 +343,7 @@ impl Reader<'_> {
         true
     }
 
-    /// Whether nothing but articles and adjectives stands between a connector and a noun.
+    /// Whether only articles and adjectives are between a connector and a noun.
     pub(crate) fn only_words_between(&self, from: usize, to: usize) -> bool {
         (from..to).all(|at| {
             self.is_any(
@@ -362,8 +362,8 @@ impl Reader<'_> {
         })
     }
 
-    /// A phrase that begins like a modifier and is none: all of it is left over, so that its nouns do not
-    /// pass for the subject.
+    /// A phrase that begins like a modifier but is not one. All of it is left over, so that its nouns are not
+    /// taken for the subject.
     pub(crate) fn try_unreadable(&mut self, draft: &mut Draft) -> bool {
         const LEADS: &[Class] = &[
             Class::That,
@@ -380,7 +380,7 @@ impl Reader<'_> {
             Class::Despite,
         ];
         let at = self.at;
-        // `a comment asking for help`: a participle of no vocabulary tells more of the noun.
+        // `a comment asking for help`: an unknown participle narrows its noun, so no event may be read behind it.
         let is_participle = !draft.nouns.is_empty()
             && self.kind(at) == Some(TokenKind::Word)
             && self.sense(at).is_none()

@@ -1,4 +1,4 @@
-//! What must hold, behind `if`, `unless` and `when`.
+//! Conditions after `if`, `unless` and `when`.
 
 use crate::filter::Op;
 use crate::grammar::draft::{Draft, Mod, Role, Who};
@@ -26,7 +26,7 @@ impl Reader<'_> {
         true
     }
 
-    /// Where the object of a verb stands, past the verb.
+    /// Returns the position of a verb's object.
     pub(super) fn object(&self, at: usize) -> usize {
         let verb = self.skip(at, &[Class::Have, Class::Be, Class::Filler]);
         let is_deed = self.is_verb(verb)
@@ -253,14 +253,14 @@ impl Reader<'_> {
         !is_not || draft.mods.last_mut().is_some_and(turn)
     }
 
-    /// `by a bot`, `from a fork`, `"Nightly build"` behind a word that excludes.
+    /// `by a bot`, `from a fork`, `"Nightly build"` after an excluding word.
     pub(super) fn bare_guard(&mut self, draft: &mut Draft) -> bool {
         let n_mods = draft.mods.len();
         self.try_modifier(draft) && draft.mods.len() == n_mods + 1
     }
 }
 
-/// What somebody named by what they did has to do with the event.
+/// The role of a user in the event, by the word for what they did.
 pub(super) fn person_role(word: &str) -> Option<Role> {
     match word {
         "author" | "authors" | "creator" | "opener" | "submitter" | "commenter" | "reporter"
@@ -270,7 +270,7 @@ pub(super) fn person_role(word: &str) -> Option<Role> {
     }
 }
 
-/// Turns a modifier into its opposite; what has none is not read.
+/// Negates a modifier; returns `false` if it has no negation.
 pub(super) fn turn(hit: &mut crate::grammar::draft::ModHit) -> bool {
     match &mut hit.kind {
         Mod::Person(who, _) => {
@@ -287,7 +287,7 @@ pub(super) fn turn(hit: &mut crate::grammar::draft::ModHit) -> bool {
                 Op::Any => Op::None,
                 Op::None => Op::Any,
                 Op::Only if !excludes => {
-                    // Some file elsewhere.
+                    // Not (all files under `docs/`) is some file elsewhere, hence `**` without the paths.
                     *paths = std::iter::once("**".to_owned())
                         .chain(paths.iter().map(|path| format!("!{path}")))
                         .collect();

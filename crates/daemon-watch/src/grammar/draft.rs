@@ -1,4 +1,4 @@
-//! What one clause of a line holds, before it is resolved to events.
+//! The content of one clause, before it is resolved to events.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use daemon_event::{Field, Source};
 use crate::filter::{Mark, Op};
 use crate::lexicon::{Forms, Part};
 
-/// Everything that one clause mentions.
+/// The words of one clause by their function.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) nouns: Vec<NounHit>,
@@ -16,29 +16,29 @@ pub(crate) struct Draft {
     pub(crate) verbs: Vec<VerbHit>,
     pub(crate) mods: Vec<ModHit>,
     pub(crate) sources: Vec<(Source, usize)>,
-    /// A service that is no source here.
+    /// The position of a service that is no source here.
     pub(crate) foreign: Option<usize>,
-    /// Who acts, named as the subject.
+    /// The subject of an active verb.
     pub(crate) agent: Option<(Who, Range<usize>)>,
-    /// An event named by its raw name: kind and action.
+    /// Events by their raw names: kind and action.
     pub(crate) raw: Vec<(&'static str, Option<&'static str>, Range<usize>)>,
     pub(crate) is_new: Option<usize>,
     pub(crate) gains: Option<usize>,
     pub(crate) loses: Option<usize>,
     pub(crate) last_connector: Option<(Joint, usize)>,
     pub(crate) has_be: bool,
-    /// The clause follows its predecessor by `and`: a sequence, not an alternative.
+    /// The clause is joined by `and`: a sequence, not an alternative.
     pub(crate) is_sequel: bool,
-    /// Files are said to be touched, by a verb.
+    /// A verb says that files are touched.
     pub(crate) touches: bool,
-    /// Modifiers joined to the one before by `or`: each makes an alternative.
+    /// Modifiers joined to the previous one by `or`: each makes an alternative.
     pub(crate) either: Vec<usize>,
     /// The next clause has the same subject.
     pub(crate) continues: bool,
     pub(crate) range: Range<usize>,
 }
 
-/// How two things are joined.
+/// How two clauses or words are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Joint {
     Or,
@@ -51,14 +51,14 @@ pub(crate) enum Joint {
 pub(crate) struct NounHit {
     pub(crate) nouns: &'static [Noun],
     pub(crate) at: usize,
-    /// Nouns joined by `or` share a group.
+    /// Nouns joined by `or` have the same group.
     pub(crate) group: usize,
     pub(crate) plural: bool,
-    /// How many verbs stood before it.
+    /// The number of verbs before it.
     pub(crate) n_verbs: usize,
 }
 
-/// A part of an issue or pull request, with the values written beside it.
+/// A part of an issue or pull request, with the values next to it.
 #[derive(Clone, Debug)]
 pub(crate) struct PartHit {
     pub(crate) part: Part,
@@ -67,13 +67,13 @@ pub(crate) struct PartHit {
     pub(crate) range: Range<usize>,
 }
 
-/// A verb, with every meaning that it can have.
+/// A verb with all its meanings.
 #[derive(Clone, Debug)]
 pub(crate) struct VerbHit {
     pub(crate) verbs: Vec<Verb>,
     pub(crate) forms: Forms,
     pub(crate) at: usize,
-    /// Values written behind it: labels, states.
+    /// Values after it: labels, states.
     pub(crate) values: Vec<String>,
     pub(crate) negated_values: bool,
     pub(crate) range: Range<usize>,
@@ -81,25 +81,25 @@ pub(crate) struct VerbHit {
     pub(crate) is_sequel: bool,
 }
 
-/// Something that narrows the event.
+/// A modifier: words that narrow the event.
 #[derive(Clone, Debug)]
 pub(crate) struct ModHit {
     pub(crate) kind: Mod,
     pub(crate) negated: bool,
     pub(crate) range: Range<usize>,
     pub(crate) mark: Mark,
-    /// How many verbs stood before it.
+    /// The number of verbs before it.
     pub(crate) n_verbs: usize,
-    /// The nouns that it stands before, where others joined to them are without it.
+    /// The nouns it precedes; nouns joined to them are not narrowed by it.
     pub(crate) of: Option<&'static [Noun]>,
-    /// It stands apart and speaks of the clauses before its own as well.
+    /// A comma separates it, so it applies to the clauses before its own as well.
     pub(crate) is_shared: bool,
 }
 
-/// What a modifier says.
+/// The meaning of a modifier.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Mod {
-    /// A field that means the same for every event.
+    /// A field with the same meaning for every event.
     Is(Field, Vec<String>),
     /// A comparison other than `is`.
     Test(Field, Op, Vec<String>),
@@ -107,15 +107,15 @@ pub(crate) enum Mod {
     Branch(Vec<String>),
     /// The default branch.
     DefaultBranch,
-    /// Who did it, or who wrote the thing.
+    /// The user who acted, or who wrote the thing.
     Person(Who, Role),
     /// Changed paths.
     Files(Op, Vec<String>),
-    /// Text somewhere in the thing; the field if one is named.
+    /// A string somewhere in the thing; the place if one is named.
     Text(Option<TextPlace>, Vec<String>),
-    /// A name written beside its noun: `the "Nightly" workflow`.
+    /// A name next to its noun: `the "Nightly" workflow`.
     Name(Noun, Vec<String>),
-    /// How checks end.
+    /// Conclusions of checks.
     Conclusion(Vec<String>),
     /// The state of the pull request or issue.
     State(String),
@@ -124,14 +124,14 @@ pub(crate) enum Mod {
     /// A comment in the conversation, or on the diff.
     TopLevel,
     Inline,
-    /// Words such as `urgent` that say a priority, a level, a severity, as the event has them.
+    /// Words such as `urgent`: a priority, a level or a severity, depending on the event.
     Value(Option<Part>, Vec<String>),
-    /// Whose review is asked for, who is assigned.
+    /// The requested reviewer, or the assignee.
     Target(Vec<String>),
     Team(Vec<String>),
 }
 
-/// Where a text is looked for.
+/// The part of a thing that has to contain a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextPlace {
     Title,
@@ -141,7 +141,7 @@ pub(crate) enum TextPlace {
     Message,
 }
 
-/// Who.
+/// The users that a phrase means.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Who {
     Anyone,
@@ -152,21 +152,21 @@ pub(crate) enum Who {
     FirstTimer,
     Named(Vec<String>),
     Not(Box<Self>),
-    /// All of these hold.
+    /// All of these apply.
     AllOf(Vec<Self>),
 }
 
-/// What a person has to do with the event.
+/// The role of a user in the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Who acted.
+    /// The user who acted.
     Actor,
-    /// Who wrote the noun that the words stand beside.
+    /// The author of the noun next to the words.
     Author,
 }
 
 impl Draft {
-    /// A clause about the same subject: what was said before its verb.
+    /// Returns a draft for another clause with the same subject: the words before the verb.
     pub(crate) fn of_same_subject(&self) -> Self {
         Self {
             nouns: self
@@ -187,7 +187,7 @@ impl Draft {
         }
     }
 
-    /// Whether nothing but a source was named yet.
+    /// Whether at most a source was named yet.
     pub(crate) fn is_blank(&self) -> bool {
         self.nouns.is_empty()
             && self.verbs.is_empty()
@@ -195,7 +195,7 @@ impl Draft {
             && self.parts.is_empty()
     }
 
-    /// Whether it can stand alone as an event.
+    /// Whether it names an event by itself.
     pub(crate) fn is_complete(&self) -> bool {
         !self.verbs.is_empty()
             || !self.raw.is_empty()

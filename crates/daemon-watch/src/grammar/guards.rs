@@ -1,4 +1,4 @@
-//! Guards that are sentences of their own: `unless it is a draft`, `and its author is a bot`, `provided it touches src/`.
+//! Guards with a verb of their own: `unless it is a draft`, `and its author is a bot`, `provided it touches src/`.
 
 use super::conditions::{person_role, turn};
 use daemon_event::vocabulary::{Noun, Verb};
@@ -8,23 +8,23 @@ use crate::grammar::reader::Reader;
 use crate::lexicon::{Class, Forms};
 use crate::normalise::TokenKind;
 
-/// What begins a guard.
+/// The beginning of a guard.
 #[derive(Clone, Copy)]
 struct Lead {
-    /// The word that begins it.
+    /// The word it begins with.
     word: usize,
-    /// Where the guard itself begins.
+    /// The position after that word.
     at: usize,
-    /// `unless`, `except when`: what follows must not hold.
+    /// `unless`, `except when`: the condition after it is excluded.
     excludes: bool,
-    /// The words can begin nothing else: what cannot be read is left over as a whole.
+    /// The words can begin nothing else: an unread guard is left over as a whole.
     is_certain: bool,
-    /// It speaks of everything before it, not of the nearest clause alone.
+    /// It applies to all clauses before it, not only to the last one.
     is_shared: bool,
 }
 
 impl Reader<'_> {
-    /// Reads the guards that begin here.
+    /// Reads the guards at this position.
     pub(crate) fn try_guards(&mut self, draft: &mut Draft) -> bool {
         let start = self.at;
         let Some(lead) = self.guard_lead(draft) else {
@@ -109,7 +109,7 @@ impl Reader<'_> {
                 || self.has_verb(at, Verb::Touch))
     }
 
-    /// Whether a word here stands for the subject of the event, or for something of it.
+    /// Whether a word here refers to the subject of the event, or to a part of it.
     fn is_guard_subject(&self, draft: &Draft, at: usize) -> bool {
         if self.pronoun(at) {
             return true;
@@ -150,7 +150,7 @@ impl Reader<'_> {
         (is_same && is_predicate).then_some(noun)
     }
 
-    /// Reads guards joined by `and` or `or`, as far as they can be told apart from another event.
+    /// Reads guards joined by `and` or `or`, up to a possible next event.
     fn guard_list(&mut self, draft: &mut Draft, lead: Lead) -> bool {
         let mut n_read = 0;
         loop {
@@ -160,12 +160,12 @@ impl Reader<'_> {
                 if n_read == 0 {
                     return false;
                 }
-                // The rest of the list is left over; what was read stands.
+                // The guards that were read stay filters; the rest of the list is left over.
                 (*draft, self.free) = before;
                 self.at = self.guard_end(start);
                 self.release(start..self.at);
                 if lead.excludes {
-                    // What is left over is still an exception.
+                    // The excluding word is left over with the rest: without it the rest would read as a requirement.
                     self.release(lead.word..lead.at);
                 }
                 return true;
@@ -190,7 +190,8 @@ impl Reader<'_> {
             if ends {
                 return true;
             }
-            // Not (A and B), and A or B, are no list of filters that all hold.
+            // Not (A and B), and (A or B), are not conjunctions, and the filters of a clause are one. Half of it would keep a
+            // daemon asleep that its author meant to wake.
             let is_mixed = if lead.excludes {
                 joint == Joint::And
             } else {
@@ -223,7 +224,7 @@ impl Reader<'_> {
         verb > at && self.has_form(verb, Forms::PAST) && !self.has_verb(verb, Verb::Label)
     }
 
-    /// Where what begins here ends: at the next clause, else with the line.
+    /// Returns the end of the words that begin here: the next clause or the end of the line.
     pub(crate) fn boundary(&self, from: usize) -> usize {
         (from..self.units.len())
             .find(|at| {
@@ -233,7 +234,7 @@ impl Reader<'_> {
             .unwrap_or(self.units.len())
     }
 
-    /// `… after failing`, `… despite red checks`: what came before, or held beside, is no other event.
+    /// `… after failing`, `… despite red checks`: an earlier or simultaneous circumstance is not another event.
     pub(crate) fn skips_circumstance(&mut self, draft: &Draft, start: usize) -> bool {
         let at = self.at;
         let begins = self.is(at, Class::Despite) || self.is(at, Class::Lead);
@@ -311,7 +312,7 @@ impl Reader<'_> {
         false
     }
 
-    /// Where a guard that cannot be read ends: before another event, at a bracket, or at the end of the line.
+    /// Returns the end of a guard that cannot be read: another event, a bracket, or the end of the line.
     fn guard_end(&self, from: usize) -> usize {
         (from..self.units.len())
             .find(|at| {
@@ -325,7 +326,7 @@ impl Reader<'_> {
             .unwrap_or(self.units.len())
     }
 
-    /// Reads one guard; its filters are turned round when it excludes.
+    /// Reads one guard; an excluding one is negated.
     fn guard(&mut self, draft: &mut Draft, excludes: bool) -> bool {
         let n_mods = draft.mods.len();
         let is_read = self.person_guard(draft)

@@ -1,4 +1,4 @@
-//! Where one clause ends and the next begins.
+//! Boundaries between clauses.
 
 use crate::grammar::draft::Joint;
 use crate::grammar::reader::Reader;
@@ -24,7 +24,7 @@ impl Reader<'_> {
         joint.map(|joint| (joint, at))
     }
 
-    /// `… or gets new commits`: the same subject gains or loses something.
+    /// `… or gets new commits`: the same subject, which gains or loses something.
     pub(crate) fn begins_gain(&self, at: usize) -> bool {
         let next = self.skip(
             at + 1,
@@ -117,7 +117,7 @@ impl Reader<'_> {
             .is_some_and(|sense| sense.is_verb() && sense.forms == form)
     }
 
-    /// A verb that could be a noun is one behind a word without a sense: `nobody reviews it`.
+    /// `nobody reviews it`: after an unknown word, a word that can be noun or verb is a verb.
     pub(crate) fn is_subject_before(&self, at: usize) -> bool {
         self.has_form(at, Forms::THIRD)
             && at > 0

@@ -1,4 +1,4 @@
-//! Labels: those that come and go, and those that are there.
+//! Labels: those that are added or removed, and those that are present.
 
 use daemon_event::vocabulary::Verb;
 use std::ops::Range;

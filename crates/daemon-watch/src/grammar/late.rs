@@ -1,4 +1,4 @@
-//! Complements that stand behind the object of their verb: `moves an issue to Done`.
+//! Complements after the object of their verb: `moves an issue to Done`.
 
 use daemon_event::vocabulary::{Noun, Verb};
 use daemon_event::{Field, Source};
@@ -9,7 +9,7 @@ use crate::lexicon::{self, Class, Forms, Part};
 use crate::normalise::TokenKind;
 
 impl Reader<'_> {
-    /// Reads a state, a person or a value that belongs to a verb before its object.
+    /// Reads a state, a user or a value that belongs to a verb before its object.
     pub(crate) fn try_late(&mut self, draft: &mut Draft) -> bool {
         self.try_late_state(draft)
             || self.try_created_in(draft)
@@ -117,7 +117,7 @@ impl Reader<'_> {
         true
     }
 
-    /// `creates a Linear issue in Triage`, `an issue in Backlog`: the state that it is in.
+    /// `creates a Linear issue in Triage`, `an issue in Backlog`: its current state.
     fn try_created_in(&mut self, draft: &mut Draft) -> bool {
         let at = self.at;
         let creates = draft
@@ -156,7 +156,7 @@ impl Reader<'_> {
         true
     }
 
-    /// `is now In Progress`, `is Done`: the state that it has come to.
+    /// `is now In Progress`, `is Done`: the state after the event.
     fn try_state_now(&mut self, draft: &mut Draft) -> bool {
         let at = self.at;
         let of_issue = draft.verbs.is_empty()
@@ -172,7 +172,7 @@ impl Reader<'_> {
             return false;
         }
         let found = self.known_state(at);
-        // `is completed` is a verb as well; several words are a state alone.
+        // `is completed` is a verb as well, so a single word that can be a verb is not read as a state.
         let Some((state, end)) = found.filter(|(_, end)| *end > at + 1 || !self.is_verb(at)) else {
             return false;
         };
@@ -201,7 +201,7 @@ impl Reader<'_> {
         self.claim_person(&mut hit, at + 1);
         let claims = self.at > at;
         if claims {
-            // The object between the verb and the person is read by others.
+            // Other rules read the object between the verb and the user.
             self.free[..at].copy_from_slice(&free[..at]);
             hit.range = range.start..self.at;
         }
@@ -215,7 +215,7 @@ impl Reader<'_> {
             .filter(|(state, _)| lexicon::WORKFLOW_STATES.contains(&state.to_lowercase().as_str()))
     }
 
-    /// `marks a milestone as closed`: what is marked so, becomes so.
+    /// `marks a milestone as closed`: the new state is the event.
     fn try_mark_as(&mut self, draft: &mut Draft) -> bool {
         let at = self.at;
         let marks = draft.verbs.last().is_some_and(|hit| {

@@ -2,7 +2,7 @@
 
 use crate::grammar::reader::Reader;
 
-/// Words before `branch` that describe it instead of naming it.
+/// Words before `branch` that describe it and are not its name.
 pub(crate) const NOT_A_BRANCH: &[&str] = &[
     "protected",
     "feature",
@@ -29,7 +29,7 @@ use crate::lexicon::{Class, KNOWN_BRANCHES, WORKFLOW_STATES};
 use crate::normalise::TokenKind;
 
 impl Reader<'_> {
-    /// Reads literals joined by `or`, `and` and commas; `accepts` says what can be one.
+    /// Reads literals joined by `or`, `and` and commas; `accepts` decides which units can be one.
     pub(crate) fn list(
         &self,
         from: usize,
@@ -190,7 +190,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A workflow state: quoted, or one of the usual names, in several words.
+    /// Reads a workflow state: quoted, or a well-known name, of several words.
     pub(crate) fn state(&self, at: usize) -> Option<(String, usize)> {
         let unit = self.unit(at)?;
         if matches!(unit.kind, TokenKind::Quoted) {

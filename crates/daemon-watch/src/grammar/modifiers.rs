@@ -1,4 +1,4 @@
-//! What narrows an event: branches, labels, texts, values, channels, numbers, states.
+//! Modifiers of an event: branches, labels, strings, values, channels, numbers, states.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::lexicon::Class;
 use crate::normalise::TokenKind;
 
 impl Reader<'_> {
-    /// Reads one modifier at the current place, if one stands there.
+    /// Reads the modifier at the current position.
     pub(crate) fn try_modifier(&mut self, draft: &mut Draft) -> bool {
         self.try_text(draft)
             || self.try_label(draft)
@@ -37,7 +37,7 @@ impl Reader<'_> {
         self.take(range.clone());
         self.at = range.end;
         let (kind, is_negated) = match kind {
-            // What is not on the diff is in the conversation.
+            // A comment is either on the diff or in the conversation, so the negation of one is the other.
             Mod::Inline if is_negated => (Mod::TopLevel, false),
             Mod::TopLevel if is_negated => (Mod::Inline, false),
             kind => (kind, is_negated),
@@ -106,7 +106,7 @@ impl Reader<'_> {
         }) else {
             return false;
         };
-        // `in the "Release" workflow`: what stands before another noun names that.
+        // `in the "Release" workflow`: words before another noun are its name.
         let names_other = self.sense(end).is_some_and(|sense| {
             sense.nouns.iter().any(|noun| {
                 matches!(

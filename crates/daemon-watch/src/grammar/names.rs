@@ -1,4 +1,4 @@
-//! Literals that name what they stand beside.
+//! Literals that name the noun next to them.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
@@ -53,7 +53,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A literal before or behind the noun that it names: `the "Nightly" workflow`, `the bug label`.
+    /// A literal before or after the noun it names: `the "Nightly" workflow`, `the bug label`.
     pub(crate) fn try_name(&mut self, draft: &mut Draft) -> bool {
         let start = self.at;
         if self.is(start, Class::Matching) && self.try_name_behind(draft) {
@@ -104,7 +104,7 @@ impl Reader<'_> {
         }) else {
             return false;
         };
-        // `the "Kiln down" Sentry alert`: the source stands between a name and its noun.
+        // `the "Kiln down" Sentry alert`: the source may be between a name and its noun.
         let values_end = end;
         let mut end = end;
         while self.sense(end).is_some_and(|sense| sense.source.is_some()) {
@@ -389,7 +389,7 @@ impl Reader<'_> {
     }
 }
 
-/// What a name stands before: a workflow, or something else that runs.
+/// Returns the noun that a name precedes: a workflow, or another thing that runs.
 fn named_run(reader: &Reader<'_>, at: usize) -> Noun {
     if reader.has_noun(at, Noun::Workflow) {
         Noun::Workflow

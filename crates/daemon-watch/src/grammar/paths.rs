@@ -110,7 +110,7 @@ impl Reader<'_> {
         (!paths.is_empty()).then_some((paths, end))
     }
 
-    /// Skips words that may stand before a path.
+    /// Skips words that may precede a path.
     fn skip_path_words(&self, mut at: usize, classes: &[Class]) -> usize {
         loop {
             let is_file = self
@@ -130,7 +130,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads changed files, with everything that leads up to them.
+    /// Reads changed files and the words before them.
     pub(crate) fn try_files(&mut self, draft: &mut Draft) -> bool {
         let start = self.at;
         let mut at = self.skip(start, &[Class::That, Class::Whose]);
@@ -176,7 +176,7 @@ impl Reader<'_> {
                     ],
                 )
             {
-                // Words that may stand between the verb and the path.
+                // Words that may be between the verb and the path.
             } else if self
                 .unit(at)
                 .is_some_and(|unit| matches!(unit.text.as_str(), "code" | "changes" | "ones"))
@@ -249,7 +249,7 @@ impl Reader<'_> {
             .is_some_and(|sense| sense.nouns.contains(&Noun::File))
     }
 
-    /// Whether a path at this place says which files changed, rather than a branch or a repository.
+    /// Whether a path here means changed files, rather than a branch or a repository.
     fn is_file_context(&self, draft: &Draft, start: usize, path: usize, said_touch: bool) -> bool {
         if said_touch {
             return !self
@@ -262,7 +262,7 @@ impl Reader<'_> {
                 || sense.nouns.contains(&Noun::Tag)
                 || sense.nouns.contains(&Noun::Repository)
         });
-        // `the ci/build status`: what stands before a noun names it.
+        // `the ci/build status`: a slash before a noun is part of its name, not of a path.
         let names_noun = self.part(path + 1) == Some(crate::lexicon::Part::Status)
             || self.sense(path + 1).is_some_and(|sense| {
                 !sense.nouns.is_empty()

@@ -1,4 +1,4 @@
-//! People and programs: who did it, who wrote it.
+//! People and programs: who acted, who wrote.
 
 use daemon_event::vocabulary::Verb;
 
@@ -9,7 +9,7 @@ use crate::lexicon::Class;
 use crate::normalise::TokenKind;
 
 impl Reader<'_> {
-    /// Reads who, from articles to qualifying words, and where it ends.
+    /// Reads a user with articles and qualifying words, and returns the end.
     pub(crate) fn who(&self, from: usize) -> Option<(Who, usize)> {
         let mut at = self.skip(from, &[Class::Article]);
         let negated = self.is_any(at, &[Class::Not, Class::Non, Class::Except]) && {
@@ -101,7 +101,7 @@ impl Reader<'_> {
         Some((name, end))
     }
 
-    /// A name of a person or program, wherever one is expected.
+    /// Reads the name of a person or program where one is expected.
     pub(crate) fn person_name(&self, at: usize) -> Option<String> {
         let unit = self.unit(at)?;
         let is_name = match unit.kind {
@@ -232,14 +232,14 @@ impl Reader<'_> {
                 && self.state(at).is_none())
     }
 
-    /// The actor when it follows a verb, the author when it modifies the noun.
+    /// The actor if it follows a verb, the author if it narrows a noun.
     pub(crate) fn role(&self, draft: &Draft, is_from: bool) -> Role {
         if is_from {
             return Role::Author;
         }
         let verb_at = draft.verbs.last().map(|verb| verb.at);
         let noun_at = draft.nouns.last().map(|noun| noun.at);
-        // `fails on a pull request by renovate`: nobody is the agent of what fails.
+        // `fails on a pull request by renovate`: a failure has no agent, so the user is the author.
         let is_of_noun = !draft.has_be
             && draft.agent.is_none()
             && noun_at.is_some_and(|at| at + 1 == self.at)

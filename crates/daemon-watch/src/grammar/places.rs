@@ -1,4 +1,4 @@
-//! Places named behind the event: a channel's id, a project, a team, a milestone, an alert's rule.
+//! Places after the event: a channel's id, a project, a team, a milestone, an alert's rule.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::Noun;
@@ -9,7 +9,7 @@ use crate::lexicon::{Class, Part};
 use crate::normalise::TokenKind;
 
 impl Reader<'_> {
-    /// Reads a place named behind the event.
+    /// Reads a place after the event.
     pub(crate) fn try_place(&mut self, draft: &mut Draft) -> bool {
         self.try_channel_id(draft)
             || self.try_alert_behind(draft)
@@ -66,7 +66,7 @@ impl Reader<'_> {
         true
     }
 
-    /// `in the kiln-web project`, `in project kiln-web`, `in kiln-web`, of what Sentry tells.
+    /// `in the kiln-web project`, `in project kiln-web`, `in kiln-web`, for issues and alerts of Sentry.
     fn try_project_of_errors(&mut self, draft: &mut Draft) -> bool {
         let start = self.at;
         let in_sentry = draft

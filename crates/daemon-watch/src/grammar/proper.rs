@@ -1,4 +1,4 @@
-//! Which words are a name.
+//! Words that are names.
 
 use crate::grammar::draft::Draft;
 use crate::grammar::reader::Reader;
@@ -19,7 +19,7 @@ impl Reader<'_> {
         self.kind(at) == Some(TokenKind::Code) && self.written(at).starts_with(':')
     }
 
-    /// `the Pressure test workflow`: words that begin with a capital, before what they name.
+    /// `the Pressure test workflow`: capitalised words before the noun they name.
     pub(crate) fn capital_words(&self, from: usize) -> Option<usize> {
         const MOST_WORDS: usize = 5;
         let named = [

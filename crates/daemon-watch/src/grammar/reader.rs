@@ -1,4 +1,4 @@
-//! The line as units: words with their senses, and literals; with what has been read so far.
+//! The line as units: words with their senses, and literals, with the reading position.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(crate) struct Unit {
     pub(crate) span: Span,
     pub(crate) text: String,
     pub(crate) sense: Option<&'static Sense>,
-    /// The word that a typo was read as.
+    /// The spelling correction of the unit.
     pub(crate) mended: Option<(Span, &'static str)>,
 }
 
@@ -34,7 +34,7 @@ impl Unit {
     }
 }
 
-/// The units of a line and which of them nothing has accounted for yet.
+/// The units of a line, and which of them are unread.
 pub(crate) struct Reader<'l> {
     pub(crate) line: &'l str,
     pub(crate) units: Vec<Unit>,
@@ -42,7 +42,7 @@ pub(crate) struct Reader<'l> {
     pub(crate) at: usize,
 }
 
-/// How many misspelt words of one line are mended.
+/// The most misspelt words of one line that are corrected.
 const MOST_MENDED: usize = 8;
 
 impl<'l> Reader<'l> {
@@ -118,7 +118,7 @@ impl<'l> Reader<'l> {
             .map_or("", |unit| unit.span.of(self.line))
     }
 
-    /// The value of a literal: what stands between the quotes, else the author's spelling.
+    /// Returns the value of a literal: the characters between the quotes, else the author's spelling.
     pub(crate) fn value(&self, at: usize) -> String {
         let Some(unit) = self.unit(at) else {
             return String::new();
@@ -167,7 +167,7 @@ impl<'l> Reader<'l> {
         at
     }
 
-    /// Finds a negation before a place, over words that may stand between.
+    /// Finds a negation before a position, across words that may be between.
     pub(crate) fn negation_before(&self, at: usize) -> Option<usize> {
         let mut before = at;
         while before > 0 {
@@ -200,7 +200,7 @@ impl<'l> Reader<'l> {
         None
     }
 
-    /// The typos that were mended in words that count.
+    /// Returns the typos that were corrected in words that were read.
     pub(crate) fn corrections(&self) -> Vec<Correction> {
         let mended = self
             .units
@@ -300,7 +300,7 @@ fn units(line: &str, tokens: &[Token]) -> Vec<Unit> {
     units
 }
 
-/// A word without a sense; `non-draft` and `bug-labeled` come apart where both halves say something.
+/// A word without a sense; `non-draft` and `bug-labeled` are split if both halves have one.
 fn unknown(line: &str, token: &Token) -> Vec<Unit> {
     let whole = Unit {
         kind: TokenKind::Word,

@@ -1,4 +1,4 @@
-//! Clauses that lean on the one before: the same subject again, a pronoun for it, guards of all of them.
+//! Clauses that depend on the previous one: the same subject again, a pronoun for it, shared guards.
 
 use daemon_event::vocabulary::{Noun, Verb};
 
@@ -8,7 +8,7 @@ use crate::lexicon::{Class, Forms, Part};
 use crate::normalise::TokenKind;
 
 impl Reader<'_> {
-    /// `or its status changes`, `or someone labels it`: a pronoun stands for what the clause before is about.
+    /// `or its status changes`, `or someone labels it`: a pronoun refers to the subject of the previous clause.
     pub(super) fn stand_in(&mut self, last: &Draft, draft: &mut Draft) {
         self.label_again(last, draft);
         let is_bare = draft.nouns.is_empty() && draft.foreign.is_none() && draft.raw.is_empty();
@@ -40,7 +40,7 @@ impl Reader<'_> {
             .iter()
             .any(|hit| hit.verbs.contains(&Verb::React));
         if let Some(hit) = draft.nouns.first_mut().filter(|_| reacts) {
-            // What was added to the message is what `one` stands for.
+            // `one` refers to the reaction that was added, not to the message.
             hit.nouns = &[Noun::Reaction];
             draft.nouns.truncate(1);
         }
@@ -143,7 +143,7 @@ fn labels(draft: &Draft) -> Option<Vec<String>> {
         .filter(|labels| !labels.is_empty())
 }
 
-/// Lets a guard that stands apart speak of the clauses before its own as well.
+/// Applies a guard that a comma separates to the clauses before its own.
 pub(super) fn share(drafts: &mut [Draft], draft: &Draft) {
     let shared = draft.mods.iter().filter(|hit| hit.is_shared);
     for hit in shared {
@@ -158,7 +158,7 @@ pub(super) fn share(drafts: &mut [Draft], draft: &Draft) {
 }
 
 impl Draft {
-    /// The clause once for each of the modifiers that `or` joins.
+    /// Splits the clause into one for each of the modifiers that `or` joins.
     pub(super) fn alternatives(self) -> Vec<Self> {
         let Some(first) = self.either.first().map(|at| at - 1) else {
             return vec![self];

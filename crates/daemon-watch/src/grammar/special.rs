@@ -1,4 +1,4 @@
-//! Turns of phrase whose words mean something else together.
+//! Phrases whose words have another meaning together.
 
 use daemon_event::vocabulary::{self, Noun, Verb};
 
@@ -105,7 +105,7 @@ impl Reader<'_> {
         true
     }
 
-    /// Turns of phrase whose words mean something else together.
+    /// Phrases whose words have another meaning together.
     pub(crate) fn try_special(&mut self, draft: &mut Draft) -> bool {
         self.try_verb_phrase(draft)
             || self.try_quantity()
@@ -142,7 +142,7 @@ impl Reader<'_> {
                 return true;
             }
         }
-        // `reopened again`: it always was before.
+        // `reopened again`: every reopening is a second opening, so `again` adds nothing.
         let returns = draft.verbs.last().is_some_and(|hit| {
             [
                 Verb::Reopen,
@@ -165,7 +165,8 @@ impl Reader<'_> {
     fn try_quantity(&mut self) -> bool {
         let at = self.at;
         let text = |at: usize| self.unit(at).map_or("", |unit| unit.text.as_str());
-        // `all checks`: each of many is no matter, all of some are.
+        // Each of many is one event; all of some is a judgement about several. So `all` is left over before checks and
+        // dropped before what arrives one by one.
         if matches!(text(at), "all" | "both") {
             let next = self.skip(at + 1, &[Class::Article, Class::Of, Class::New]);
             let counts = self.part(next) == Some(Part::Approval)
@@ -196,7 +197,7 @@ impl Reader<'_> {
     fn try_qualified(&mut self) -> bool {
         let at = self.at;
         let text = |at: usize| self.unit(at).map_or("", |unit| unit.text.as_str());
-        // `a protected branch`: which branches are, no payload says.
+        // `a protected branch`: no payload contains the protection of a branch.
         if crate::grammar::literals::NOT_A_BRANCH.contains(&text(at))
             && self
                 .sense(at + 1)
@@ -266,7 +267,7 @@ impl Reader<'_> {
         false
     }
 
-    /// Auto-merge that is switched on or off.
+    /// Auto-merge that is enabled or disabled.
     fn try_auto_merge(&mut self, draft: &mut Draft) -> bool {
         let at = self.at;
         let text = |at: usize| self.unit(at).map_or("", |unit| unit.text.as_str());
@@ -350,7 +351,7 @@ impl Reader<'_> {
             })
     }
 
-    /// Whether a noun is another than those named so far: what it excludes was never included.
+    /// Whether a noun differs from those named so far: excluding it changes nothing.
     pub(crate) fn other_noun(&self, draft: &Draft, at: usize) -> bool {
         let Some(sense) = self.sense(at) else {
             return false;

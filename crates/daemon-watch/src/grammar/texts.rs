@@ -1,4 +1,4 @@
-//! Texts in titles, bodies, comments and messages.
+//! Strings in titles, bodies, comments and messages.
 
 use daemon_event::vocabulary::{Noun, Verb};
 
@@ -11,7 +11,7 @@ use crate::lexicon::{Class, Forms, Part};
 use crate::normalise::TokenKind;
 
 impl Reader<'_> {
-    /// Texts in titles, bodies, comments and messages.
+    /// Reads strings in titles, bodies, comments and messages.
     pub(crate) fn try_text(&mut self, draft: &mut Draft) -> bool {
         let start = self.at;
         let mut at = self.skip(start, &[Class::Unless]);
@@ -79,7 +79,7 @@ impl Reader<'_> {
         if place.is_none() && self.is(verb, Class::Matching) {
             return false;
         }
-        // `starting with`: where the text stands counts.
+        // `starting with`: the position of the string matters.
         let begins = says
             && self.unit(verb).is_some_and(|unit| {
                 unit.text.starts_with("start") || unit.text.starts_with("begin")
@@ -135,7 +135,7 @@ impl Reader<'_> {
         Some((place, at + 1))
     }
 
-    /// A quotation that nothing else claimed: a command, or a text of the comment or message.
+    /// A quotation that no other rule reads: a command, or a string in the comment or message.
     pub(crate) fn try_quoted(&mut self, draft: &mut Draft) -> bool {
         let at = self.at;
         let is_command_word = self.kind(at) == Some(TokenKind::Code)
@@ -169,7 +169,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether the clause is about something that is said.
+/// Whether the clause is about comments or messages.
 fn holds_nouns(draft: &Draft) -> bool {
     draft.nouns.iter().any(|hit| {
         hit.nouns.iter().any(|noun| {

@@ -1,4 +1,4 @@
-//! What a verb takes: values, people and states.
+//! Values, users and states that belong to a verb.
 
 use crate::grammar::draft::{Draft, VerbHit, Who};
 use crate::grammar::reader::Reader;
@@ -6,7 +6,7 @@ use crate::lexicon::{Class, Part};
 use daemon_event::vocabulary::{Noun, Verb};
 
 impl Reader<'_> {
-    /// What stands behind a verb and belongs to it: labels, states, texts, names.
+    /// Reads the words after a verb that belong to it: labels, states, strings, names.
     pub(crate) fn verb_values(&mut self, draft: &mut Draft, hit: &mut VerbHit) {
         if self.marks_state(draft, hit) {
             return;
@@ -33,7 +33,7 @@ impl Reader<'_> {
             }
         }
         if (has(Verb::Unassign)) && in_linear {
-            // Who no longer is, Linear tells by an id alone.
+            // Linear reports a former assignee by id only, so a name cannot be compared.
             return;
         }
         if has(Verb::Label) || has(Verb::Unlabel) {
@@ -90,7 +90,7 @@ impl Reader<'_> {
                 self.take(self.at..self.at + 1);
                 self.at += 1;
             }
-            // The state before is not told: `from Todo` is left over.
+            // No payload contains the previous state, so `from Todo` is left over.
             let mut before = self.at..self.at;
             if self.is(self.at, Class::From)
                 && let Some((_, end)) = self.state(self.at + 1)
@@ -155,7 +155,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `is marked as done`: a state where the words could be a label.
+    /// `is marked as done`: a state, although the words could be a label.
     pub(super) fn marks_state(&mut self, draft: &Draft, hit: &mut VerbHit) -> bool {
         let is_issue = draft
             .nouns

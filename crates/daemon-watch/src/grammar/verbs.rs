@@ -1,4 +1,4 @@
-//! Verbs, and the values that stand behind them.
+//! Verbs and the values after them.
 
 use daemon_event::vocabulary::{Noun, Verb};
 
@@ -63,7 +63,7 @@ impl Reader<'_> {
                 self.push_verb(draft, vec![Verb::Fail], not..at + 1);
                 return true;
             }
-            // What does not succeed has ended otherwise.
+            // A check that does not succeed may fail, time out or be cancelled: every conclusion except success.
             self.push_mod(
                 draft,
                 Mod::Conclusion(vec!["success".to_owned()]),
@@ -78,7 +78,7 @@ impl Reader<'_> {
                 .last()
                 .is_some_and(|hit| hit.verbs.contains(&Verb::Close)))
         {
-            // What does not happen is no event.
+            // No event reports that something does not happen.
             draft.foreign = draft.foreign.or(Some(not));
         }
         if self.try_state_behind(draft) || self.try_state_before(draft) {
@@ -88,7 +88,7 @@ impl Reader<'_> {
             .last_connector
             .is_some_and(|(joint, next)| joint == Joint::And && next == at)
             && !draft.verbs.is_empty();
-        // `becomes unresolved`: what it becomes is what happens.
+        // `becomes unresolved`: the participle is the event, not a state before it.
         let becomes = draft.verbs.last().is_some_and(|hit| {
             let text = self.unit(hit.at).map_or("", |unit| unit.text.as_str());
             hit.at + 1 == at
@@ -116,7 +116,7 @@ impl Reader<'_> {
         true
     }
 
-    /// `is created already assigned to Kit`: a participle behind the verb says how it was then.
+    /// `is created already assigned to Kit`: a participle after the verb is the state at that time.
     fn try_state_behind(&mut self, draft: &mut Draft) -> bool {
         let at = self.at;
         let follows_verb = draft.verbs.last().is_some_and(|hit| {
@@ -149,7 +149,7 @@ impl Reader<'_> {
         true
     }
 
-    /// `a resolved issue comes back`: a participle before its noun says how it was, where the event undoes it.
+    /// `a resolved issue comes back`: a participle before its noun is the state that the event ends.
     fn try_state_before(&mut self, draft: &mut Draft) -> bool {
         const UNDONE: &[(Verb, Verb)] = &[
             (Verb::Resolve, Verb::Regress),
@@ -181,7 +181,7 @@ impl Reader<'_> {
         is_undone
     }
 
-    /// Whether a word that can be both stands here as a noun.
+    /// Whether a word that can be noun or verb is a noun here.
     pub(crate) fn is_noun_here(&self, draft: &Draft, at: usize) -> bool {
         let Some(sense) = self.sense(at) else {
             return false;
@@ -251,7 +251,7 @@ impl Reader<'_> {
         if after_agent {
             return false;
         }
-        // `a PR comment`, `a pull request review`: a noun upon a noun; `the workflow run ...` is one phrase.
+        // `a PR comment`, `a pull request review`: a compound noun; `the workflow run ...` is one phrase.
         let after_noun = follows.is_some_and(|before| self.is_noun(before));
         let is_compound = sense.nouns.iter().any(|noun| {
             matches!(
@@ -284,7 +284,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A participle behind its noun, when the main verb is elsewhere: `a PR opened by X is merged`.
+    /// A participle after its noun, with the main verb elsewhere: `a PR opened by X is merged`.
     pub(crate) fn try_reduced(&mut self, draft: &mut Draft) -> bool {
         let at = self.at;
         if !self.is_reduced_relative(draft, at) {
@@ -323,8 +323,8 @@ impl Reader<'_> {
         false
     }
 
-    /// A participle behind its noun that no other rule reads: what came into being is simply there, and
-    /// anything else is left over. The event is the main verb's.
+    /// A participle after its noun that no other rule reads. A participle of creation adds nothing;
+    /// any other is left over. The main verb is the event.
     pub(crate) fn try_participle(&mut self, draft: &mut Draft) -> bool {
         let at = self.at;
         if !self.is_reduced_relative(draft, at) {
@@ -407,7 +407,7 @@ impl Reader<'_> {
     }
 }
 
-/// Things that run and end in one way or another.
+/// Whether a noun runs and has a conclusion.
 pub(crate) fn is_run(noun: Noun) -> bool {
     matches!(
         noun,

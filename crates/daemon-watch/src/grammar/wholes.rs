@@ -1,4 +1,4 @@
-//! Words that stand for something else: a tool for its alerts, a run for its workflow, a newcomer for joining.
+//! Words that mean another noun: a tool for its alerts, a run for its workflow, a new member for joining.
 
 use daemon_event::vocabulary::{Noun, Verb};
 
@@ -8,7 +8,7 @@ use crate::lexicon::Class;
 use crate::normalise::TokenKind;
 
 impl Reader<'_> {
-    /// Reads a word that stands for something else.
+    /// Reads a word that means another noun.
     pub(crate) fn try_whole(&mut self, draft: &mut Draft) -> bool {
         self.try_tool(draft)
             || self.try_run_of(draft)
@@ -20,7 +20,7 @@ impl Reader<'_> {
             || self.try_ci_workflow(draft)
     }
 
-    /// `the ci workflow`: there the word is a name.
+    /// `the ci workflow`: `ci` is a name there.
     fn try_ci_workflow(&mut self, draft: &mut Draft) -> bool {
         let at = self.at;
         let is_name = self.unit(at).is_some_and(|unit| unit.text == "ci")
@@ -33,7 +33,7 @@ impl Reader<'_> {
         is_name
     }
 
-    /// `somebody's message`: whose it is, is no matter.
+    /// `somebody's message`: the owner does not restrict the event.
     fn try_somebodys(&mut self, draft: &Draft) -> bool {
         let at = self.at;
         let is_owner = self.is(at, Class::Anyone)
@@ -110,7 +110,7 @@ impl Reader<'_> {
         true
     }
 
-    /// `a new member joins`: who joins is always new.
+    /// `a new member joins`: every member who joins is new.
     fn try_new_member(&mut self, draft: &Draft) -> bool {
         let at = self.at;
         let joins = self.is(at, Class::New)
@@ -126,7 +126,7 @@ impl Reader<'_> {
         joins
     }
 
-    /// `Dependabot opens an alert`, `by secret scanning`: who finds it says which alert it is.
+    /// `Dependabot opens an alert`, `by secret scanning`: the tool decides the kind of the alert.
     fn try_tool(&mut self, draft: &mut Draft) -> bool {
         let at = self.skip(
             self.at,
@@ -177,7 +177,7 @@ impl Reader<'_> {
         true
     }
 
-    /// `a run of the Deploy workflow`, `a page of the wiki`: a part that stands for the whole.
+    /// `a run of the Deploy workflow`, `a page of the wiki`: a part that means the whole.
     fn try_run_of(&mut self, draft: &mut Draft) -> bool {
         let at = self.at;
         let text = self.unit(at).map_or("", |unit| unit.text.as_str());

@@ -1,4 +1,4 @@
-//! The conditions on one kind and action, by what they insist on.
+//! The conditions on one kind and action, filed by the values they require.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::texts::{Texts, literal_test};
 use crate::compare::{Folding, LONGEST_GLOB, path_pattern};
 use crate::filter::{Op, Test};
 
-/// The fields by whose exact values conditions are filed, most telling first.
+/// The fields by whose exact values conditions are filed, most selective first.
 const EXACT: &[Field] = &[
     Field::LabelAdded,
     Field::LabelRemoved,
@@ -32,19 +32,19 @@ const EXACT: &[Field] = &[
 
 #[derive(Debug)]
 pub(super) struct Bucket<K> {
-    /// The conditions, at numbers that stay theirs until they go.
+    /// The conditions, by slots that stay the same until removal.
     slots: Slots<K>,
-    /// Conditions that insist on nothing that can be looked up.
+    /// Conditions without a value, path or string to look up.
     open: Vec<Slot>,
-    /// By field and value.
+    /// Conditions by a hash of field and value.
     exact: HashMap<u64, Vec<Slot>>,
     /// The fields that `exact` uses.
     exact_fields: Vec<Field>,
-    /// Conditions on paths below a folder that they spell out, by that folder.
+    /// Conditions on paths below a literal folder, by that folder.
     folders: HashMap<u64, Vec<Slot>>,
     /// Conditions on paths anywhere.
     paths: Compiled<PathGlobs>,
-    /// Conditions on texts, by field.
+    /// Conditions on strings, by field.
     texts: Vec<Texts>,
 }
 
@@ -69,7 +69,7 @@ impl<K> Default for Bucket<K> {
     }
 }
 
-/// From this many entries under one value, paths and texts tell conditions better apart.
+/// From this many entries under one value, paths and strings are more selective.
 const CROWDED: usize = 16;
 
 /// Where an entry is filed.
@@ -114,7 +114,7 @@ impl<K> Bucket<K> {
         slot
     }
 
-    /// Files a condition under every value that it insists on; tells whether there are several.
+    /// Files a condition under every value that it accepts; returns whether there are several.
     fn insert_exact(&mut self, slot: Slot, test: &Test) -> bool {
         if !self.exact_fields.contains(&test.field()) {
             self.exact_fields.push(test.field());
@@ -126,7 +126,7 @@ impl<K> Bucket<K> {
         test.values().len() > 1
     }
 
-    /// Files a condition under its folders and among the globs; tells whether several lead to it.
+    /// Files a condition under its folders or among the globs; returns whether it has several entries.
     fn insert_paths(&mut self, slot: Slot, tests: &[Test]) -> bool {
         let folders: Vec<Option<u64>> = globs_of(tests)
             .map(|glob| folder(glob).map(folder_hash))
@@ -140,7 +140,7 @@ impl<K> Bucket<K> {
         folders.len() > 1
     }
 
-    /// Chooses what an entry is found by: the value that the fewest others share, unless many share each.
+    /// Chooses the key of an entry: the value with the fewest entries, or paths and strings if all are crowded.
     fn place<'t>(&self, tests: &'t [Test]) -> Place<'t> {
         let exact = EXACT
             .iter()
@@ -165,7 +165,7 @@ impl<K> Bucket<K> {
         }
     }
 
-    /// Returns how many entries the fullest value of a test holds.
+    /// Returns the number of entries under the most crowded value of a test.
     fn crowd(&self, test: &Test) -> usize {
         let values = test.values().iter();
         values
@@ -175,7 +175,7 @@ impl<K> Bucket<K> {
             .unwrap_or(0)
     }
 
-    /// Takes a condition out. What else leads to it is swept when more is gone than is left.
+    /// Removes a condition. References to it are swept when more slots are empty than used.
     pub(super) fn remove(&mut self, slot: Slot) {
         if !self.slots.remove(slot) {
             return;
@@ -268,7 +268,7 @@ impl<K> Bucket<K> {
     }
 }
 
-/// The globs by which an entry asks for paths.
+/// The globs that a path must match for an entry.
 fn globs_of(tests: &[Test]) -> impl Iterator<Item = &str> {
     let tests = tests
         .iter()
@@ -280,7 +280,7 @@ fn globs_of(tests: &[Test]) -> impl Iterator<Item = &str> {
         .filter(|value| !value.starts_with('!'))
 }
 
-/// Returns the folder that a glob spells out before its first wildcard: `src/d1` of `src/d1/**/*.rs`.
+/// Returns the literal folder of a glob before its first wildcard: `src/d1` of `src/d1/**/*.rs`.
 fn folder(glob: &str) -> Option<&str> {
     let glob = glob
         .strip_prefix("./")
@@ -306,7 +306,7 @@ fn compile<K>(paths: &[Slot], slots: &Slots<K>) -> PathGlobs {
     for (slot, entry) in slots.each(paths) {
         let globs = globs_of(&entry.tests).filter(|glob| folder(glob).is_none());
         for glob in globs {
-            // What does not compile is met by a glob for everything and decided in full.
+            // A glob that does not compile is replaced by one that matches everything: its condition is decided in full.
             let built = globset::GlobBuilder::new(&path_pattern(glob))
                 .literal_separator(true)
                 .build();

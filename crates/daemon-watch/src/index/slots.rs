@@ -1,7 +1,7 @@
-//! Conditions at numbers that stay theirs, and what is compiled from many of them.
+//! Conditions in slots that do not move, and patterns compiled from many of them.
 //!
-//! Taking one out only empties its slot: everything that leads to it finds nothing there. When more slots are
-//! empty than are held, one sweep forgets them, so that taking out all conditions costs a few looks at each.
+//! Removal only empties a slot: every reference to it finds nothing. When more slots are empty than used, one sweep
+//! drops the references, so that removing all conditions visits each a constant number of times.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +13,7 @@ pub(super) struct Entry<K> {
     pub(super) key: K,
     pub(super) condition: usize,
     pub(super) tests: Arc<[Test]>,
-    /// Whether another entry, or another way to this one, can report the same condition for the same event.
+    /// Whether the same condition can be reported twice for an event, by another entry or another reference.
     pub(super) has_siblings: bool,
 }
 
@@ -30,9 +30,9 @@ impl Slot {
 #[derive(Debug)]
 pub(super) struct Slots<K> {
     entries: Vec<Option<Entry<K>>>,
-    /// Empty slots that nothing leads to.
+    /// Empty slots without references.
     free: Vec<Slot>,
-    /// Empty slots that something may still lead to.
+    /// Empty slots that may still have references.
     left: Vec<Slot>,
 }
 
@@ -77,21 +77,21 @@ impl<K> Slots<K> {
         self.get(slot).is_some()
     }
 
-    /// Returns those of some conditions that are still there.
+    /// Returns the entries of those slots that are not empty.
     pub(super) fn each(&self, slots: &[Slot]) -> impl Iterator<Item = (Slot, &Entry<K>)> {
         slots
             .iter()
             .filter_map(|slot| Some((*slot, self.get(*slot)?)))
     }
 
-    /// Notes that several ways lead to a condition.
+    /// Notes that a condition has several references.
     pub(super) fn mark_siblings(&mut self, slot: Slot) {
         if let Some(entry) = &mut self.entries[slot.index()] {
             entry.has_siblings = true;
         }
     }
 
-    /// Empties a slot; tells whether it is time to forget the empty ones everywhere.
+    /// Empties a slot; returns whether the empty ones should be swept.
     pub(super) fn remove(&mut self, slot: Slot) -> bool {
         self.entries[slot.index()] = None;
         self.left.push(slot);
@@ -99,13 +99,13 @@ impl<K> Slots<K> {
         self.left.len() >= FEW && self.left.len() > n_held
     }
 
-    /// Notes that nothing leads to an empty slot any more.
+    /// Notes that empty slots have no references any more.
     pub(super) fn swept(&mut self) {
         self.free.append(&mut self.left);
     }
 }
 
-/// Conditions from which something is compiled when an event first asks; later ones wait until they are many.
+/// Conditions whose patterns are compiled at the first look-up; later ones wait until there are many.
 #[derive(Debug)]
 pub(super) struct Compiled<T> {
     slots: Vec<Slot>,
@@ -137,13 +137,13 @@ impl<T> Compiled<T> {
         }
     }
 
-    /// Returns what was compiled.
+    /// Returns the compiled patterns.
     pub(super) fn get(&self, compile: impl FnOnce(&[Slot]) -> T) -> &T {
         self.product
             .get_or_init(|| compile(&self.slots[..self.n_compiled]))
     }
 
-    /// Returns the conditions that came later, which have to be decided one by one.
+    /// Returns the conditions filed after the compilation, which are decided one by one.
     pub(super) fn late(&self) -> impl Iterator<Item = Slot> {
         self.slots[self.n_compiled..].iter().copied()
     }
@@ -153,7 +153,7 @@ impl<T> Compiled<T> {
         self.slots.iter().copied()
     }
 
-    /// Forgets the conditions that are gone.
+    /// Drops references to removed conditions.
     pub(super) fn sweep<K>(&mut self, slots: &Slots<K>) {
         let n_slots = self.slots.len();
         self.slots.retain(|slot| slots.holds(*slot));

@@ -161,7 +161,7 @@ impl Hash for Counted {
     }
 }
 
-/// What fills every part of a bucket: open conditions, exact values, folders, globs and texts.
+/// Conditions for every part of a bucket: open ones, exact values, folders, globs and strings.
 const FILLING: [&str; 8] = [
     "when a commit is pushed",
     "when a commit is pushed to trunk",
@@ -287,7 +287,7 @@ fn an_event_that_meets_nothing_allocates_nothing() {
     ];
     let mut acc: Vec<(usize, usize)> = Vec::new();
     for miss in &misses {
-        // The first event of a kind compiles what is looked for.
+        // The first event of a kind compiles the patterns.
         index.matches(miss, &mut acc);
         let counted = allocation_counter::measure(|| index.matches(miss, &mut acc));
         assert_eq!((counted.count_total, acc.len()), (0, 0), "{}", miss.kind);

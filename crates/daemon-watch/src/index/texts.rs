@@ -1,4 +1,4 @@
-//! Conditions on what a text holds, found in one pass over the text.
+//! Conditions on the content of a string, found in one pass over it.
 
 use aho_corasick::AhoCorasick;
 use daemon_event::{Event, Field};
@@ -7,11 +7,11 @@ use super::slots::{Compiled, Slot, Slots};
 use crate::compare::Folding;
 use crate::filter::{Op, Test};
 
-/// The two characters outside ASCII whose lower case holds ASCII letters. A text with one of them can hold a literal
-/// that a search by bytes does not see.
+/// The two characters outside ASCII whose lower case contains ASCII letters. In a string with one of them a literal
+/// can occur that a search by bytes does not find.
 const FOLDED_TO_ASCII: [char; 2] = ['\u{130}', '\u{212a}'];
 
-/// The conditions on the text of one field.
+/// The conditions on the strings of one field.
 #[derive(Debug)]
 pub(super) struct Texts {
     field: Field,
@@ -20,13 +20,13 @@ pub(super) struct Texts {
 
 #[derive(Debug)]
 struct Literals {
-    /// None when there are too many of them for one automaton.
+    /// `None` if there are too many literals for one automaton.
     search: Option<AhoCorasick>,
     /// By literal, its condition.
     owners: Vec<Slot>,
 }
 
-/// Returns a test that only texts with one of its literals pass.
+/// Returns a test that passes only for strings with one of its literals.
 pub(super) fn literal_test(tests: &[Test]) -> Option<&Test> {
     tests.iter().find(|test| {
         matches!(test.op(), Op::Contains | Op::Command)
@@ -35,7 +35,7 @@ pub(super) fn literal_test(tests: &[Test]) -> Option<&Test> {
     })
 }
 
-/// Returns the longest stretch of ASCII that a text must hold, in any case, to hold `wanted`.
+/// Returns the longest run of ASCII that every string containing `wanted` contains, ignoring case.
 fn literal(wanted: &str) -> Option<String> {
     let folded: String = Folding::Case.chars(wanted).collect();
     let stretches = folded.split(|c: char| !c.is_ascii());
@@ -63,7 +63,7 @@ impl Texts {
         self.conditions.sweep(slots);
     }
 
-    /// Calls `decide` once with every condition one of whose literals the event's text holds.
+    /// Calls `decide` once for each condition with a literal in the event's string.
     pub(super) fn each_candidate<K>(
         &self,
         slots: &Slots<K>,

@@ -78,7 +78,7 @@ const IRREGULAR: &[(&str, &[&str])] = &[
     ("conclude", &["concluded"]),
 ];
 
-/// What is made of a verb and names its happening.
+/// Nouns made of a verb that name its event.
 const NOMINAL: &[(&str, &[&str])] = &[
     ("open", &["opening"]),
     ("create", &["creation"]),

@@ -2,14 +2,14 @@
 
 use daemon_event::Source;
 
-/// What a value word says, whatever attribute it belongs to.
+/// Value words, for every attribute.
 pub(crate) const VALUES: &str = "urgent | high | medium | low | no priority | critical | fatal | error | warning | info | \
     debug | moderate | production | staging | prod | preview | at risk | at-risk | on track | \
     off track | failure | timed_out | timed out | action required | action_required | neutral | \
     skipped | success | errored | cancellation | cancelled | canceled | time-out | timeout | \
     dismissed | stale | startup_failure | pending | warnings | queued";
 
-/// Accounts that everybody knows to be programs.
+/// Well-known accounts of programs.
 pub(crate) const KNOWN_BOTS: &str = "dependabot | renovate | github-actions | copilot | snyk-bot | greenkeeper | mergify | \
     codecov | pre-commit-ci | allcontributors | renovate-bot | dependabot-preview | \
     github-advanced-security | imgbot | sweep-ai";
@@ -35,7 +35,7 @@ pub(crate) const FOREIGN: &str = "jira | gitlab | bitbucket | pagerduty | datado
     loom | calendly | freshservice | kafka | rabbitmq | redis | postgres | mysql | mongodb | \
     snowflake | bigquery | dbt | airflow | temporal | merge conflict | merge conflicts";
 
-/// Branches that everybody names without saying `branch`.
+/// Branches that authors name without the word `branch`.
 pub(crate) const KNOWN_BRANCHES: &[&str] = &[
     "main",
     "master",

@@ -1,4 +1,4 @@
-//! Finds the word that a misspelt one stands for.
+//! Finds the correct spelling of a misspelt word.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,17 +7,17 @@ use super::Sense;
 /// The words that can be misspelt, by length.
 pub(super) struct Typos {
     by_length: Vec<Vec<(String, Sense)>>,
-    /// Words that are spelt right, whatever they mean.
+    /// Words with a correct spelling, with or without a sense.
     ordinary: HashSet<String>,
 }
 
-/// The shortest word that is mended.
+/// The shortest word that is corrected.
 const SHORTEST: usize = 4;
-/// From this length a letter may be another, and from [`TWO_EDITS`] two edits are mended.
+/// From this length a letter may differ, and from [`TWO_EDITS`] two edits are corrected.
 const SUBSTITUTION: usize = 6;
 const TWO_EDITS: usize = 8;
 
-/// Ordinary words that stand near words of events and are none of them.
+/// Ordinary words that are close to words of events and have another meaning.
 const ORDINARY: &str = "abandoned ability about above action actions active activity addition advance affects after \
     again allow allows along always among anchor another answered answers anyone anything api \
     apis apple apply approve approves areas arena argument arrange author authored authority \

@@ -58,7 +58,7 @@ pub(crate) enum Class {
     Maintainer,
     Outsider,
     FirstTimer,
-    /// `the author`, `a reviewer`: a relation that a payload does not settle.
+    /// `the author`, `a reviewer`: a relation that a payload does not decide.
     New,
     Draft,
     /// `open` as a state.
@@ -86,9 +86,9 @@ pub(crate) enum Class {
     Filler,
     /// `repository` forms after `in the … repository`.
     Contains,
-    /// `as long as`, `provided`: what follows must hold besides.
+    /// `as long as`, `provided`: the words after it must hold as well.
     Provided,
-    /// `despite`, `while`: what follows held besides, and no event tells it.
+    /// `despite`, `while`: a circumstance of the event that no payload contains.
     Despite,
 }
 

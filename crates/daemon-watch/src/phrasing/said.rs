@@ -64,7 +64,7 @@ fn names(source: Source, noun: Noun) -> impl Iterator<Item = String> {
     proper.into_iter().chain(names)
 }
 
-/// Returns what can be said of a noun (`{n}`) to which a verb happens; nothing where nobody would say it.
+/// Returns the phrases for a verb of a noun (`{n}`); empty if no author would write one.
 fn said(noun: Noun, verb: Verb) -> Vec<String> {
     let owned = |said: &[&str]| said.iter().map(|said| (*said).to_owned()).collect();
     let special = SPECIAL

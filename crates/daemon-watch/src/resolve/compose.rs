@@ -1,4 +1,4 @@
-//! Nouns and verbs that make another noun together, and what a parent adds.
+//! Nouns and verbs that form another noun together, and filters for parents.
 
 use daemon_event::vocabulary::{Noun, Verb};
 use daemon_event::{Field, Source};
@@ -9,10 +9,10 @@ use super::subject::has_row;
 use crate::filter::Op;
 use crate::grammar::draft::{Draft, Mod};
 
-/// A noun, what happens to it, and what it is on.
+/// A noun, its verbs, and its parents.
 type Composed = (Noun, Vec<Verb>, Vec<Noun>);
 
-/// Verbs that make another noun of theirs: to comment on a pull request is to create a comment.
+/// Replaces nouns and verbs by the noun of the event: to comment on a pull request is to create a comment.
 pub(super) fn compose(
     draft: &Draft,
     noun: Noun,
@@ -38,7 +38,7 @@ pub(super) fn compose(
         .unwrap_or_else(|| words.keeps(happening.verbs.clone()))
 }
 
-/// A noun with its parents, what happens to it, and the draft of both.
+/// A noun with its parents, its verbs and its draft.
 struct Words<'a> {
     draft: &'a Draft,
     noun: Noun,
@@ -158,7 +158,7 @@ impl Words<'_> {
             && draft.is_new.is_some()
             && matches!(noun, Noun::Project | Noun::Initiative)
         {
-            // What is new and started comes into being.
+            // A new project that is started is created, not moved to a started state.
             return Some(self.keeps(vec![Verb::Create]));
         }
         let writes = self.has(Verb::Post)
@@ -214,7 +214,7 @@ impl Words<'_> {
             .then(|| (Noun::PullRequest, self.happening.verbs.clone(), Vec::new()))
     }
 
-    /// Comments whose kind their parent decides.
+    /// Comments whose kind depends on their parent.
     fn comments_of_parents(&self) -> Option<Composed> {
         if self.noun != Noun::Comment {
             return None;
@@ -293,7 +293,7 @@ pub(super) fn has_known_message_verb(happening: &Happening) -> bool {
         .any(|verb| has_row(Noun::Message, *verb))
 }
 
-/// What a parent adds: the sources, and whether a comment or a check is on a pull request.
+/// Adds the filters of a parent: the sources, and the pull request of a comment or check.
 pub(super) fn on_parents(draft: &Draft, subject: &mut Subject) {
     let parents = subject.parents.clone();
     let on = |noun: Noun| parents.contains(&noun);
@@ -311,7 +311,7 @@ pub(super) fn on_parents(draft: &Draft, subject: &mut Subject) {
             if top_level && only_linear {
                 subject.require(Field::Reply, Op::Is, &["false".to_owned()], span);
             } else if top_level {
-                // Conversation comments only: those on a diff are another kind.
+                // A comment on a line of the diff has a kind of its own, so the kind is excluded.
                 subject.require(Field::CommentOn, Op::Is, &["pull_request".to_owned()], span);
                 subject.without = Some("pull_request_review_comment");
                 subject.sources.retain(|source| *source == Source::Github);

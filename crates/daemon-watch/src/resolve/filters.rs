@@ -1,4 +1,4 @@
-//! What a modifier compares, for a noun, a verb and a kind of event.
+//! The comparisons of a modifier, for a noun, a verb and a kind of event.
 
 use daemon_event::vocabulary::{self, Noun, Verb};
 use daemon_event::{Field, Source};
@@ -10,7 +10,7 @@ use crate::lexicon::Part;
 
 type Tests = Vec<(Test, Mark)>;
 
-/// Returns the comparisons, or none when the event has nothing to compare: then the words are left over.
+/// Returns the comparisons, or `None` if the event has no field to compare: the words are then left over.
 pub(super) fn tests(
     draft: &Draft,
     subject: &Subject,
@@ -30,7 +30,7 @@ pub(super) fn tests(
             Some(Vec::new())
         }
         Mod::Is(field, values) => {
-            // Flags are turned round rather than excluded: an unknown flag must not pass.
+            // A negated flag becomes the other flag, because an exclusion would pass where the flag is unknown.
             if hit.negated && field.shape() == daemon_event::FieldShape::Flag {
                 let turned = values
                     .iter()
@@ -95,7 +95,7 @@ pub(super) fn tests(
             name(kind, hit, *noun, &all.collect::<Vec<_>>())
         }
         Mod::Conclusion(values) => {
-            // A list that spells the conclusions out says more than the word before it.
+            // The list is more specific than the word before it: `a non-successful result, including failure and error`.
             let is_spelt_out = draft
                 .mods
                 .iter()
@@ -131,14 +131,14 @@ pub(super) fn tests(
     }
 }
 
-/// The name of a check, a job or a workflow, as the words before or behind it say which.
+/// The name of a check, a job or a workflow, by the noun before or after it.
 fn name(kind: &str, hit: &ModHit, noun: Noun, values: &[String]) -> Option<Tests> {
     let op = if hit.negated { Op::IsNot } else { Op::Is };
     let field = match (kind, noun) {
         ("workflow_run" | "deployment_review", _) | ("workflow_job", Noun::Workflow) => {
             Field::Workflow
         }
-        // A dispatch tells the file of the workflow, not its name.
+        // The payload of a dispatch contains the file of the workflow, not its name.
         ("workflow_dispatch", _) => {
             let is_file = |value: &String| value.ends_with(".yml") || value.ends_with(".yaml");
             if !values.iter().all(is_file) {
@@ -178,7 +178,7 @@ fn negate(op: Op) -> Option<Op> {
     }
 }
 
-/// Whether words behind a pull request that a check ran on speak of where it is to go.
+/// Whether words after the pull request of a check are about its target branch.
 fn is_of_checked_pull(draft: &Draft, subject: &Subject, hit: &ModHit) -> bool {
     let before = draft
         .nouns
@@ -330,7 +330,7 @@ fn person_fields(
         );
     }
     if subject.noun == Noun::CodeScanningAlert && subject.verb == Verb::Create {
-        // What raises it is the tool that scanned.
+        // The tool that scanned raises the alert, so `by CodeQL` is a name and not an actor.
         return (Field::Name, Field::ActorKind, None);
     }
     (Field::Actor, Field::ActorKind, None)
@@ -401,7 +401,7 @@ fn value(
     Some(vec![(Test::new(field, op, folded), hit.mark)])
 }
 
-/// The field that values are compared with in events of a kind, and the values as the services spell them.
+/// Returns the field for values in events of a kind, and the values in the spelling of the service.
 pub(crate) fn value_field(
     source: Source,
     kind: &str,
@@ -412,7 +412,7 @@ pub(crate) fn value_field(
     let told =
         |field: &&Field| vocabulary::kind(source, kind).is_some_and(|kind| kind.can_hold(**field));
     let fields = value_fields(part, &folded);
-    // An event that cannot tell stays asleep where another of the same clause can.
+    // If another event of the clause has the field, this one fails: the guard applies to all events.
     let field = *fields.iter().find(told).or(fields.first())?;
     if field == Field::Conclusion && part.is_none() && folded == ["failure"] {
         let other = match kind {
@@ -424,7 +424,7 @@ pub(crate) fn value_field(
     Some((field, folded))
 }
 
-/// The fields that may hold a value, the likeliest first.
+/// The fields that can hold a value, the most likely first.
 fn value_fields(part: Option<Part>, values: &[String]) -> &'static [Field] {
     let all = |names: &[&str]| values.iter().all(|value| names.contains(&value.as_str()));
     match part {
@@ -455,7 +455,7 @@ fn value_fields(part: Option<Part>, values: &[String]) -> &'static [Field] {
     }
 }
 
-/// How checks end, as GitHub spells it.
+/// The conclusions of checks, in GitHub's spelling.
 const CONCLUSIONS: &[&str] = &[
     "success",
     "failure",

@@ -1,4 +1,4 @@
-//! What happens: the verbs, or what other words imply.
+//! The events of a clause: verbs, or other words that imply them.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
@@ -10,7 +10,7 @@ use crate::grammar::reader::Reader;
 use crate::lexicon::{Class, Forms, Part};
 use crate::span::Span;
 
-/// A verb and its place, or one that the words imply.
+/// A verb with its position, or an implied verb.
 #[derive(Clone)]
 pub(super) struct Happening {
     pub(super) verbs: Vec<Verb>,
@@ -19,7 +19,7 @@ pub(super) struct Happening {
     pub(super) mark: Mark,
 }
 
-/// What no event tells of a thing to which something else happens: `an approved PR is merged`.
+/// Earlier states that no payload contains: `an approved PR is merged`.
 const PASTS: &[Verb] = &[
     Verb::Approve,
     Verb::Review,
@@ -32,7 +32,7 @@ const PASTS: &[Verb] = &[
     Verb::Cancel,
 ];
 
-/// Whether a participle before its noun says how that was before something else happens.
+/// Whether a participle before its noun is an earlier state: another verb is the event.
 fn tells_a_past(reader: &Reader<'_>, draft: &Draft, index: usize) -> bool {
     let is_before_noun = |hit: &VerbHit| {
         reader.has_form(hit.at, Forms::PAST)
@@ -42,7 +42,7 @@ fn tells_a_past(reader: &Reader<'_>, draft: &Draft, index: usize) -> bool {
     is_before_noun(&draft.verbs[index]) && draft.verbs.iter().any(|hit| !is_before_noun(hit))
 }
 
-/// What happens: the verbs, or what nouns and `new` imply.
+/// Returns the verbs of a clause, or those that nouns and `new` imply.
 pub(super) fn happenings(
     reader: &mut Reader<'_>,
     draft: &Draft,
@@ -64,7 +64,7 @@ pub(super) fn happenings(
         return gained.into_iter().collect();
     }
     if draft.loses.is_some() {
-        // How it was before is not what happens: `a pinned issue loses its assignee`.
+        // The earlier state is not the event: `a pinned issue loses its assignee`.
         let verbs = draft.verbs.iter().filter(|hit| hit.forms.has(Forms::PAST));
         verbs.for_each(|hit| reader.release(hit.range.clone()));
         return vec![implied((vec![Verb::Remove], Mark::Exact))];
@@ -80,7 +80,7 @@ pub(super) fn happenings(
         .collect()
 }
 
-/// The verbs of a draft, without those that only say how something was before; releases the words of these.
+/// Returns the verbs of a draft without earlier states, and releases the words of these.
 fn stated(reader: &mut Reader<'_>, draft: &Draft, primary: &[Noun]) -> Vec<Happening> {
     let mut found: Vec<Happening> = Vec::new();
     let mut unread: Vec<usize> = Vec::new();
@@ -114,7 +114,7 @@ fn stated(reader: &mut Reader<'_>, draft: &Draft, primary: &[Noun]) -> Vec<Happe
     found
 }
 
-/// Whether `gets` is followed by what the noun gains, as in `an issue gets a label`.
+/// Whether the gained part follows `gets`, as in `an issue gets a label`.
 fn gains_a_part(draft: &Draft, primary: &[Noun]) -> bool {
     let gains_itself = primary.iter().all(|noun| !is_dependent(*noun))
         && draft.parts.is_empty()
@@ -131,10 +131,10 @@ fn gains_a_part(draft: &Draft, primary: &[Noun]) -> bool {
     !gains_itself && gains_something
 }
 
-/// Verbs that no word says, and how sure they are.
+/// Implied verbs, and how certain they are.
 type Implied = (Vec<Verb>, Mark);
 
-/// What an approval or `new` implies.
+/// The verbs that an approval or `new` implies.
 fn by_novelty(draft: &Draft, primary: &[Noun]) -> Option<Implied> {
     if draft.parts.iter().any(|part| part.part == Part::Approval) {
         return Some((vec![Verb::Create], Mark::Exact));
@@ -147,7 +147,7 @@ fn by_novelty(draft: &Draft, primary: &[Noun]) -> Option<Implied> {
     Some((verbs, Mark::Exact))
 }
 
-/// What files, a conclusion or a measured value imply.
+/// The verbs that files, a conclusion or a measured value imply.
 fn by_value(draft: &Draft, primary: &[Noun]) -> Option<Implied> {
     if has_files(draft) && (primary.contains(&Noun::PullRequest) || draft.touches) {
         let verb = if primary == [Noun::Commit] {
@@ -166,7 +166,7 @@ fn by_value(draft: &Draft, primary: &[Noun]) -> Option<Implied> {
     (has_value && primary.contains(&Noun::MetricAlert)).then(|| (vec![Verb::Fire], Mark::Inferred))
 }
 
-/// What nouns imply that are events themselves: `a comment by a human`.
+/// The verbs of nouns that are events themselves: `a comment by a human`.
 fn by_noun(reader: &Reader<'_>, draft: &Draft, primary: &[Noun]) -> Option<Implied> {
     let happens = |noun: &Noun| {
         matches!(
@@ -192,7 +192,7 @@ fn by_noun(reader: &Reader<'_>, draft: &Draft, primary: &[Noun]) -> Option<Impli
                 .is_some_and(|unit| unit.text.contains("code"))
     };
     let is_bare_code = primary == [Noun::Commit] && draft.nouns.iter().any(is_code);
-    // `a tweet mentions us`: neither whom it mentions nor where is known.
+    // `a tweet mentions us` names neither the mentioned user nor the place.
     let is_stray_mention = primary == [Noun::Mention]
         && draft.sources.is_empty()
         && !reader.units.iter().any(|unit| unit.is(Class::Bot))
@@ -238,7 +238,7 @@ pub(super) fn is_either_way(draft: &Draft) -> bool {
     draft.parts.iter().any(|part| part.part == Part::Label)
 }
 
-/// Whether a verb joined by `and` tells what must happen besides: `opened and merged by a human`.
+/// Whether a verb joined by `and` is a second condition on the same event: `opened and merged by a human`.
 pub(super) fn is_left_over(draft: &Draft, index: usize) -> bool {
     draft.verbs.get(index).is_some_and(|hit| hit.is_sequel)
         && !draft.nouns.iter().any(|noun| noun.plural)

@@ -1,4 +1,4 @@
-//! What a reader is told of what went without saying.
+//! Notes for the author about default readings.
 
 use super::subject::{LABEL_BY_ID, Subject};
 use crate::filter::Mark;
@@ -7,7 +7,7 @@ use crate::grammar::reader::Reader;
 use daemon_event::vocabulary::{Noun, Verb};
 use daemon_event::{Field, Source};
 
-/// Keeps the sources that are named; without any, the usual ones of the noun.
+/// Whether the line names the repository as the place.
 fn names_repository(reader: &Reader<'_>) -> bool {
     let mut units = reader.units.iter();
     units.any(|unit| {
@@ -73,7 +73,7 @@ pub(super) fn note_defaults(reader: &Reader<'_>, draft: &Draft, subject: &mut Su
     }
 }
 
-/// The default reading that a noun and a verb call for, in words.
+/// The note about the default reading of a noun and a verb.
 pub(crate) fn default_note(
     noun: Noun,
     verb: Verb,

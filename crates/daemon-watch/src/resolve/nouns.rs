@@ -1,4 +1,4 @@
-//! Which noun a clause is about, and which nouns say where.
+//! The noun that a clause is about, and the nouns that name its place.
 
 use daemon_event::vocabulary::{Noun, Verb};
 use daemon_event::{Field, Source};
@@ -8,7 +8,7 @@ use crate::grammar::draft::{Draft, Mod, NounHit};
 use crate::grammar::reader::Reader;
 use crate::lexicon::Part;
 
-/// Separates what the clause is about from what that is on; releases nouns that are neither.
+/// Separates the subject nouns from the nouns of places; releases nouns that are neither.
 pub(super) fn split_nouns(reader: &mut Reader<'_>, draft: &Draft) -> (Vec<Noun>, Vec<Noun>) {
     let has_files = draft
         .mods
@@ -150,7 +150,7 @@ pub(super) fn split_nouns(reader: &mut Reader<'_>, draft: &Draft) -> (Vec<Noun>,
     (primary, parents)
 }
 
-/// A commit or a file named as the place of something else is not what the clause is about.
+/// Whether a noun is the subject rather than a commit or a file that is only the place.
 pub(super) fn is_stronger(draft: &Draft, hit: &NounHit) -> bool {
     let is_weak = hit
         .nouns
@@ -207,7 +207,7 @@ pub(super) fn strongest<'d>(dependents: &[&'d NounHit]) -> &'d NounHit {
         .expect("the caller checked that there is one")
 }
 
-/// Whether the place named by a noun is something that the primary noun's events say.
+/// Whether the events of the primary noun have a field for the place.
 pub(super) fn is_read_as_parent(draft: &Draft, hit: &NounHit, primary: &[Noun]) -> bool {
     let has = |noun: Noun| hit.nouns.contains(&noun);
     let about = |nouns: &[Noun]| primary.iter().any(|noun| nouns.contains(noun));
@@ -363,7 +363,7 @@ pub(super) fn is_read_as_parent(draft: &Draft, hit: &NounHit, primary: &[Noun]) 
     has(Noun::Workflow) && about(&[Noun::Job])
 }
 
-/// What a clause without a noun is about.
+/// The nouns of a clause that names none.
 pub(super) fn implied_nouns(draft: &Draft, has_files: bool) -> Vec<Noun> {
     let verbs = |wanted: Verb| draft.verbs.iter().any(|hit| hit.verbs.contains(&wanted));
     let in_slack = draft

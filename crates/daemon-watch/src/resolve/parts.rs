@@ -1,4 +1,4 @@
-//! Parts of issues and pull requests that come, go or change.
+//! Parts of issues and pull requests that are added, removed or changed.
 
 use daemon_event::vocabulary::{Noun, Verb};
 use daemon_event::{Field, Source};
@@ -12,7 +12,7 @@ use crate::grammar::reader::Reader;
 use crate::lexicon::Part;
 use crate::span::Span;
 
-/// The subjects that a part makes with what happens to it.
+/// Returns the subjects for a changed part.
 pub(super) fn of_part(
     reader: &Reader<'_>,
     draft: &Draft,
@@ -52,7 +52,7 @@ pub(super) fn of_part(
     let owners: Vec<Noun> = owners
         .into_iter()
         .map(|noun| match (noun, part.part) {
-            // The status of a commit, and of a deployment, is a thing of its own.
+            // The status of a commit and of a deployment has events of its own.
             (Noun::Commit, Part::Status) => Noun::Status,
             (Noun::Deployment, Part::Status) => Noun::DeploymentStatus,
             (noun, _) => noun,
@@ -129,7 +129,7 @@ pub(super) fn of_part(
     subjects
 }
 
-/// A label that is made, renamed or deleted, wherever it is then put.
+/// A label of the repository that is created, renamed or deleted, whether or not an issue has it.
 fn definition(reader: &Reader<'_>, part: &PartHit, happening: &Happening) -> Subject {
     let has = |verb: Verb| happening.verbs.contains(&verb);
     let verb = match () {

@@ -1,4 +1,4 @@
-//! What happens to what: the noun and the verb of a clause, once its words are weighed together.
+//! The subject of a clause: a noun and a verb, with the filters that other words imply.
 
 use super::notes::{narrow_sources, note_defaults};
 use daemon_event::vocabulary::{self, Noun, Verb};
@@ -15,21 +15,21 @@ use crate::grammar::reader::Reader;
 use crate::lexicon::Part;
 use crate::span::Span;
 
-/// One noun with one verb, and what the words between them add.
+/// One noun with one verb and their filters.
 #[derive(Clone, Debug)]
 pub(super) struct Subject {
     pub(super) noun: Noun,
     pub(super) verb: Verb,
-    /// What the noun is on, or part of.
+    /// The nouns that contain the noun: the pull request of a comment.
     pub(super) parents: Vec<Noun>,
     pub(super) sources: Vec<Source>,
     pub(super) extra: Vec<Filter>,
     pub(super) notes: Vec<String>,
     pub(super) span: Span,
     pub(super) mark: Mark,
-    /// The verb's place among the draft's verbs.
+    /// The index of the verb in the draft.
     pub(super) verb_index: Option<usize>,
-    /// A kind that the words exclude.
+    /// A kind of event that the words exclude.
     pub(super) without: Option<&'static str>,
 }
 
@@ -49,7 +49,7 @@ impl Subject {
         }
     }
 
-    /// Whether a modifier stands behind another verb of the same clause and speaks of that one only.
+    /// Whether a modifier follows another verb of the same clause and narrows only that one.
     pub(super) fn is_of_another_verb(&self, draft: &Draft, hit: &ModHit) -> bool {
         let Some(own) = self.verb_index else {
             return false;
@@ -86,14 +86,14 @@ pub(super) fn subjects(reader: &mut Reader<'_>, draft: &Draft) -> Result<Vec<Sub
         let owners: Vec<Noun> = primary.iter().chain(&parents).copied().collect();
         for part in &draft.parts {
             let of_it = of_part(reader, draft, part, &owners, happening);
-            // `is lowered`: which way a value went, no payload says.
+            // `is lowered`: no payload contains the direction of a change.
             let goes_one_way = matches!(part.part, Part::Priority | Part::Estimate)
                 && happening.index.is_some_and(|index| {
                     let hit = &draft.verbs[index];
                     let text = reader.unit(hit.at).map_or("", |unit| unit.text.as_str());
                     hit.values.is_empty() && part.values.is_empty() && is_one_way(text)
                 });
-            // A new value that the event's facts are not compared with.
+            // A new value, for which the facts of the event have no field.
             let names_another = part.part == Part::Label && !part.values.is_empty();
             let has_unread_value = (names_another
                 || matches!(
@@ -149,7 +149,7 @@ pub(super) fn subjects(reader: &mut Reader<'_>, draft: &Draft) -> Result<Vec<Sub
             && let Some(index) = happening.index
         {
             reader.release(draft.verbs[index].range.clone());
-            // What stands between a verb that says nothing and the next one belongs to it.
+            // `is added to x or removed from the merge queue`: an unread verb takes the words up to the next one with it.
             if let Some(next) = draft.verbs.get(index + 1) {
                 reader.release(draft.verbs[index].range.end..next.range.start);
             }
@@ -184,14 +184,14 @@ pub(super) fn subjects(reader: &mut Reader<'_>, draft: &Draft) -> Result<Vec<Sub
     }
 }
 
-/// Whether a verb says that a value went up or down.
+/// Whether a verb has a direction: up or down.
 fn is_one_way(text: &str) -> bool {
     ["rais", "lower", "bump", "increas", "decreas", "escalat"]
         .iter()
         .any(|stem| text.starts_with(stem))
 }
 
-/// The subjects that a noun makes with what happens.
+/// Returns the subjects of a noun for a verb.
 fn of_noun(
     reader: &Reader<'_>,
     draft: &Draft,
@@ -229,7 +229,7 @@ fn of_noun(
             verbs = special_move(noun, draft);
         }
     }
-    // A row of a source that is named, else any row.
+    // With a source named, the verb is one for which that source has a row; else any row will do.
     let sources: Vec<Source> = draft.sources.iter().map(|(source, _)| *source).collect();
     let named = verbs.iter().copied().find(|verb| {
         vocabulary::rows(noun)
@@ -277,7 +277,7 @@ fn of_noun(
     if !enters_triage {
         return vec![subject];
     }
-    // Triage is where issues begin: those that are created there enter it too.
+    // Issues are created in triage, so `enters Triage` includes the creation there.
     let mut created = Subject {
         verb: Verb::Create,
         ..subject.clone()
@@ -362,7 +362,7 @@ fn special_move(noun: Noun, draft: &Draft) -> Vec<Verb> {
         && !to(Noun::Repository)
         && !names_team(draft)
     {
-        // Out of a state, or to one that no word names: that it moved is told.
+        // `out of Todo`, or to an unknown state: the move itself is the event.
         vec![Verb::Move]
     } else if noun == Noun::Issue && (to(Noun::Repository) || names_team(draft)) {
         vec![Verb::Transfer]
@@ -377,7 +377,7 @@ pub(crate) fn has_row(noun: Noun, verb: Verb) -> bool {
         .any(|(_, row)| row.verbs.contains(&verb))
 }
 
-/// What the verb's own values add: the label, the state, the person.
+/// Adds the filters for the values of a verb: the label, the state, the user.
 pub(super) fn verb_extras(
     reader: &Reader<'_>,
     draft: &Draft,
@@ -430,6 +430,6 @@ pub(super) fn verb_extras(
     }
 }
 
-/// Why a label's removal in Linear is not met by its name.
+/// The note about removed labels of Linear, whose payload has an id and no name.
 pub(crate) const LABEL_BY_ID: &str =
     "Linear tells a removed label by its id: without its name the condition does not wake";

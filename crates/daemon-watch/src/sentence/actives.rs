@@ -1,4 +1,4 @@
-//! What somebody does: verbs with their objects.
+//! Active clauses: verbs with their objects.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
@@ -45,7 +45,7 @@ impl Line<'_> {
         .or_else(|| self.attempt(|line| line.doing(forms)))
     }
 
-    /// A verb of more than one word, or one that says a deed of some things only: `cuts a branch`.
+    /// A verb of more than one word, or a verb with this meaning for some nouns only: `cuts a branch`.
     pub(super) fn idiomatic(&mut self, forms: Forms) -> Option<Vec<Event>> {
         let at = self.at;
         for (idiom, n_words) in self.idioms_here(&[Voice::Done], forms) {
@@ -175,7 +175,7 @@ impl Line<'_> {
                 line.eat_phrase(&["head branch of", "branch of", "branches of"])
                     .then_some(())
             });
-            // `pushes to one` behind the name of a branch
+            // `pushes to one` after the name of a branch
             let is_branch = line.last_branch.is_some()
                 && matches!(line.word(0), "one" | "them" | "either" | "any");
             if is_branch && line.attempt(Self::that_branch).is_some() {
@@ -261,7 +261,7 @@ impl Line<'_> {
             let things = self.attempt(|line| {
                 line.eat_any(&["on", "in", "to", "for"]).then_some(())?;
                 let was = line.last.clone();
-                // Behind a comment `it` is what the comment is on.
+                // After a comment `it` is the thing that the comment is on.
                 if line.last.iter().all(|noun| is_comment(*noun)) && !line.last_on.is_empty() {
                     line.last.clone_from(&line.last_on);
                 }
@@ -362,7 +362,7 @@ impl Line<'_> {
         Some(events)
     }
 
-    /// Who is called by name.
+    /// Reads the mentioned user.
     pub(super) fn name_called(&mut self) -> Option<String> {
         match self.kind(0)? {
             TokenKind::User => {
@@ -448,7 +448,7 @@ impl Line<'_> {
         Some(events)
     }
 
-    /// `merges into main`, `merges something into main`: what is merged is a pull request.
+    /// `merges into main`, `merges something into main`: only pull requests are merged.
     pub(super) fn merged_object(&mut self, verbs: &[&[Verb]]) -> Option<Vec<Thing>> {
         let merges = verbs.iter().all(|verbs| verbs.contains(&Verb::Merge));
         merges.then_some(())?;

@@ -1,4 +1,4 @@
-//! Clauses whose subject is somebody.
+//! Clauses with a person or program as subject.
 
 use daemon_event::vocabulary::{Noun, Verb};
 
@@ -31,7 +31,7 @@ impl Line<'_> {
         let is_author = who.mentions(&|atom| matches!(atom.says, Says::Person(_, Who::TheAuthor)));
         for event in &mut events {
             event.start = start.min(event.start);
-            // The author of a pull request pushes to it.
+            // The author of a pull request pushes to it, unless a branch is named.
             let names_branch = event
                 .guard
                 .mentions(&|atom| matches!(atom.says, Says::Branch(..)));
@@ -70,7 +70,7 @@ impl Line<'_> {
         Some(events)
     }
 
-    /// Deeds without a named doer: `opening a pull request`, `pushing to main`.
+    /// Actions without a subject: `opening a pull request`, `pushing to main`.
     pub(super) fn gerund_clause(&mut self) -> Option<Vec<Event>> {
         self.skip_any(&["the"]);
         self.actives(&Formula::Always, Forms::GERUND)

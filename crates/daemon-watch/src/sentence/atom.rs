@@ -1,4 +1,4 @@
-//! What a condition says of an event, before it is known which event it is.
+//! Statements of a condition about an event, before the event is known.
 
 use std::ops::Range;
 
@@ -10,40 +10,40 @@ use super::sources::{Topic, is_said, name_test, tells, topic, value_test};
 use crate::filter::{Op, Test};
 use crate::lexicon::Part;
 
-/// A formula over what conditions say.
+/// A formula over the statements of a condition.
 pub(super) type Guard = Formula<Atom>;
 
-/// One thing that is said, and the tokens that say it.
+/// One statement and its tokens.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Atom {
     pub(super) says: Says,
-    /// It is said of what the comment or review is on.
+    /// The statement is about the thing that the comment or review is on.
     pub(super) of_parent: bool,
     pub(super) range: Range<usize>,
 }
 
-/// What is said.
+/// The content of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Says {
-    /// A comparison that means the same for every event.
+    /// A comparison with the same meaning for every event.
     Test(Test),
     /// The base of a pull request, the branch of everything else.
     Branch(Op, Vec<String>),
-    /// A flag that the event itself may turn: what it was before, no payload says.
+    /// A flag that the event itself may change: no payload contains its previous value.
     State(State),
-    /// Who did it, or who wrote it.
+    /// The user who acted, or who wrote.
     Person(Role, Who),
-    /// A text in a place.
+    /// A string in a part of the thing.
     Text(Place, Op, Vec<String>),
-    /// It is an event of this source.
+    /// The event is of this source.
     Source(Source),
-    /// The label that the event puts on or takes off, else one that is there.
+    /// The label that the event adds or removes, else one that is present.
     TheLabel(Vec<String>),
     /// The changed paths.
     Files(Op, Vec<String>),
-    /// The name of what runs.
+    /// The name of the check, job or workflow.
     Name(Vec<String>),
-    /// Values of an attribute, where one is named, else of the one that an event has.
+    /// Values of the named attribute, else of the one that the event has.
     Value(Option<Part>, Vec<String>),
 }
 
@@ -56,17 +56,17 @@ pub(super) enum State {
     Merged,
 }
 
-/// Where a text stands.
+/// The part of a thing that has to contain a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Title,
     Body,
-    /// The comment's or commit's own text; title or body of what has both.
+    /// The comment or commit message itself; the title or body of issues and pull requests.
     Own,
     Message,
 }
 
-/// Who is meant.
+/// The users that a phrase means.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Who {
     Human,
@@ -74,20 +74,20 @@ pub(super) enum Who {
     Maintainer,
     FirstTimer,
     Named(Vec<String>),
-    /// Who wrote the pull request or issue.
+    /// The author of the pull request or issue.
     TheAuthor,
 }
 
-/// What a person has to do with the event.
+/// The role of a user in the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Who acted.
+    /// The user who acted.
     Actor,
-    /// Who wrote the noun that the words stand beside.
+    /// The author of the noun next to the words.
     Author,
 }
 
-/// The event that atoms are resolved for.
+/// The event for which atoms are resolved.
 pub(super) struct Occasion {
     pub(super) source: Source,
     pub(super) kind: &'static str,
@@ -99,7 +99,7 @@ const INSIDERS: &[&str] = &["OWNER", "MEMBER", "COLLABORATOR"];
 const FIRST: &[&str] = &["FIRST_TIME_CONTRIBUTOR", "FIRST_TIMER"];
 
 impl Atom {
-    /// Returns what it compares for an event; none where the event has nothing that it could mean.
+    /// Returns the comparison for an event, or `None` if the event has no field for it.
     pub(super) fn on(&self, event: &Occasion, is_negated: bool) -> Option<Formula<Literal>> {
         if let Says::State(state) = &self.says
             && event.turns(*state)
@@ -115,7 +115,7 @@ impl Atom {
 
     fn says_on(&self, event: &Occasion) -> Option<Formula<Literal>> {
         match &self.says {
-            // The default branch is known of the commit that a check ran on, not of where it is to go.
+            // The payload of a check contains the default branch for its commit, not for the base of its pull request.
             Says::Test(test)
                 if self.of_parent
                     && test.field() == Field::OnDefaultBranch
@@ -175,7 +175,8 @@ impl Atom {
             return (has_author && acts).then(|| self.literal(is(Field::ByAuthor, &["true"])));
         }
         let (name, kind, association) = self.person_fields(event, role);
-        // Who is new here acts on nothing but what is his own.
+        // The payload has no association of an actor. First-time contributors act on their own pull request or issue
+        // only, so the association of its author decides.
         if *who == Who::FirstTimer
             && association.is_none()
             && matches!(event.kind, "pull_request" | "issues")
@@ -218,7 +219,7 @@ impl Atom {
             Role::Actor | Role::Author
                 if event.noun == Noun::CodeScanningAlert && event.verb == Verb::Create =>
             {
-                // What raises it is the tool that scanned.
+                // The tool that scanned raises the alert, so `by CodeQL` is a name and not an actor.
                 (Field::Name, Field::ActorKind, None)
             }
             Role::Author | Role::Actor => (Field::Actor, Field::ActorKind, None),
@@ -237,7 +238,7 @@ impl Atom {
                 .iter()
                 .all(|value| value.len() > 1 && value.starts_with('/'));
         let one = |field| {
-            // What begins a comment with a slash is a command.
+            // A string with a slash at the beginning of a comment is a command: `/merge` does not match `/merged`.
             let op = if is_command && field == Field::Comment {
                 Op::Command
             } else {
@@ -270,7 +271,7 @@ impl Atom {
 }
 
 impl Occasion {
-    /// Whether the event changes a state, so that words about it tell of before or say it again.
+    /// Whether the event changes the state, so that words about it mean the time before or repeat the event.
     fn turns(&self, state: State) -> bool {
         let of_thing = matches!(
             self.noun,
@@ -300,7 +301,7 @@ impl Occasion {
         }
     }
 
-    /// Whether who acts is who writes.
+    /// Whether the actor of the event is the author.
     fn is_about_writing(&self) -> bool {
         let writes = matches!(
             self.verb,

@@ -1,4 +1,4 @@
-//! Sentences: clauses joined by `or` and commas, and the guards that rule them.
+//! Sentences: clauses joined by `or` and commas, and the guards that apply to them.
 
 use daemon_event::vocabulary::Noun;
 
@@ -10,7 +10,7 @@ use super::predicate::{Behind, HAS, TOUCHES};
 use super::things::Thing;
 use crate::normalise::TokenKind;
 
-/// What begins a clause.
+/// Words at the beginning of a clause.
 pub(super) const LEADS: &[&str] = &[
     "in the event that",
     "as soon as",
@@ -51,7 +51,7 @@ pub(super) const LEADS: &[&str] = &[
     "github :",
     "github →",
 ];
-/// What begins a guard that must hold.
+/// Words before a required condition.
 pub(super) const IFS: &[&str] = &[
     "if and only if",
     "but only when",
@@ -79,7 +79,7 @@ pub(super) const IFS: &[&str] = &[
     "whenever",
     "in case",
 ];
-/// What begins a guard that must not hold.
+/// Words before an excluded condition.
 pub(super) const UNLESSES: &[&str] = &[
     "except in cases where",
     "except in case",
@@ -121,7 +121,7 @@ pub(super) const BE: &[&str] = &[
 ];
 
 impl Line<'_> {
-    /// Reads the whole line; none if a word of it is not understood.
+    /// Reads the whole line, or returns `None` if a word of it is not understood.
     pub(super) fn sentence(&mut self) -> Option<Vec<Event>> {
         let mut events = self.opening()?;
         let mut clause_from = 0;
@@ -148,7 +148,7 @@ impl Line<'_> {
         Some(first)
     }
 
-    /// What follows a clause: a guard of what stands before it, or another clause.
+    /// Reads the continuation of a clause: a guard of the words before it, or another clause.
     pub(super) fn step(&mut self, events: &mut Vec<Event>, clause_from: &mut usize) -> Option<()> {
         let noun = events.last()?.noun;
         if self.left_open(Behind::Noun(noun)).is_some() || self.restated(events).is_some() {
@@ -167,7 +167,7 @@ impl Line<'_> {
         Some(())
     }
 
-    /// `on a pull request, …`: where the comment is.
+    /// `on a pull request, …`: the place of a comment.
     fn fronted(&mut self) -> Option<(Vec<Noun>, Guard)> {
         self.eat_any(&["when", "whenever"]);
         self.eat_any(&["on", "in"]).then_some(())?;
@@ -193,14 +193,14 @@ impl Line<'_> {
         let at = self.at;
         let on = self.leads();
         let leads = self.at > at;
-        // `and` joins alternatives only where each has its own lead.
+        // `opened and nobody reviews it` is a sequence, so `and` joins alternatives only if each has its own `when`.
         if and && !leads {
             return None;
         }
         self.clause(on)
     }
 
-    /// A guard that rules what stands before it: all of it behind a comma or `unless`, else the last clause.
+    /// Reads a guard of the words before it: all clauses after a comma or `unless`, else the last one.
     pub(super) fn outer_guard(&mut self, events: &[Event]) -> Option<(Guard, bool)> {
         let last = events.last()?;
         if super::sources::topic(last.noun, last.source).is_some() {
@@ -255,7 +255,7 @@ impl Line<'_> {
         Some((found, comma || is_unless))
     }
 
-    /// A verb that tells a state and no happening.
+    /// Whether a verb describes a state and not an event.
     fn sees_stative(&self) -> bool {
         let not = matches!(self.word(1), "not" | "neither");
         (self.sees_be() || matches!(self.word(0), "was" | "were")) && not
@@ -264,7 +264,7 @@ impl Line<'_> {
             || self.word(0) == "targets"
     }
 
-    /// `and the target is an issue rather than a pull request`: said again of what is no pull request.
+    /// `and the target is an issue rather than a pull request`: repeats what the event implies.
     fn restated(&mut self, events: &[Event]) -> Option<()> {
         let is_issue = |event: &Event| event.noun == Noun::Issue || event.on == [Noun::Issue];
         self.attempt(|line| {
@@ -326,7 +326,7 @@ impl Line<'_> {
             if let Some(found) = self.attempt(Self::somebody_did_it) {
                 return Some(found);
             }
-            // `when a review is requested` is another event.
+            // `when a review is requested` is another event, not a guard.
             if matches!(
                 self.word(0),
                 "a" | "an" | "any" | "someone" | "somebody" | "anyone" | "there" | "new"
@@ -334,7 +334,7 @@ impl Line<'_> {
                 return None;
             }
         }
-        // `unless by X` speaks of who acted.
+        // `unless by X` is about the actor, even after a noun.
         let behind = if matches!(self.word(0), "by") {
             Behind::Verb(behind.noun())
         } else {
@@ -413,7 +413,7 @@ impl Line<'_> {
             )
     }
 
-    /// Things behind a verb: who follows by `by` acted on them.
+    /// Reads objects after a verb: `by` after them names the actor.
     pub(super) fn objects(&mut self) -> Option<Vec<Thing>> {
         let was = std::mem::replace(&mut self.is_object, true);
         let things = self.things();

@@ -1,4 +1,4 @@
-//! Who says something, and what.
+//! Clauses about comments and their content.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
@@ -26,7 +26,7 @@ impl Line<'_> {
             let at = self.at;
             for thing in &mut things {
                 matches!(thing.noun, Noun::ReviewComment | Noun::ReviewThread).then_some(())?;
-                // A bare thread may be one of chat.
+                // A bare thread may be one in Slack, so the line has to name the review, the diff or the code.
                 let is_named = (thing.start..at).any(|at| {
                     matches!(
                         self.word_at(at),
@@ -93,7 +93,7 @@ impl Line<'_> {
         self.finish(&[thing], &deed(Verb::Create, guard))
     }
 
-    /// What is said: a command, or a text.
+    /// The content of a comment: a command, or a string.
     pub(super) fn said(&mut self) -> Option<Guard> {
         let start = self.at;
         self.eat_any(&["with", "saying", "containing", "of"]);

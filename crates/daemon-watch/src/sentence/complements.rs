@@ -1,4 +1,4 @@
-//! What a thing is said to be.
+//! Complements of `is`.
 
 use super::atom::{Guard, Role, Says, State};
 use super::formula::{Formula, is};
@@ -17,7 +17,7 @@ impl Line<'_> {
         self.complement(behind)
     }
 
-    /// What may stand behind `is`: adjectives, nouns, participles, joined; `not` rules what follows by `or`.
+    /// Reads the complement of `is`: adjectives, nouns, participles, joined; `not` applies to all words joined by `or`.
     pub(super) fn complement(&mut self, behind: Behind) -> Option<Guard> {
         let neither = self.eat("neither");
         let not = !neither && self.eat_any(&["not", "non", "never"]);
@@ -67,7 +67,7 @@ impl Line<'_> {
         })
     }
 
-    /// A state in one word, or a noun that says one.
+    /// A state in one word, or a noun for one.
     pub(super) fn adjective(&mut self) -> Option<Guard> {
         let start = self.at;
         self.skip_any(&["a", "an", "in", "the", "both", "state", "as"]);
@@ -126,7 +126,7 @@ impl Line<'_> {
     }
 }
 
-/// Makes labels that were read speak of the event's own label.
+/// Replaces labels by the label that the event adds or removes.
 pub(super) fn the_label(guard: &Guard) -> Option<Guard> {
     guard.replace(false, &mut |atom: &super::atom::Atom, negated| {
         let Says::Test(test) = &atom.says else {

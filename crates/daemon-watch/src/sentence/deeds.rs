@@ -1,4 +1,4 @@
-//! What happens to things: participles and verbs, with the words that belong to them.
+//! Events of things: participles and verbs, with the words that belong to them.
 
 use daemon_event::vocabulary::{Noun, Verb};
 use daemon_event::{Field, Source};
@@ -11,7 +11,7 @@ use super::things::{CONVERSATION_OF, Thing, comment_on, is_comment, of_parent};
 use crate::filter::{Op, Test};
 use crate::resolve::has_row;
 
-/// Something that happens to one kind of thing, under a guard.
+/// One event of one kind of thing, under a guard.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     pub(super) noun: Noun,
@@ -20,7 +20,7 @@ pub(super) struct Event {
     pub(super) guard: Guard,
     pub(super) source: Option<Source>,
     pub(super) without: Option<&'static str>,
-    /// A raw name: the kind, and the action.
+    /// A raw name: the kind and the action.
     pub(super) raw: Option<(&'static str, Option<&'static str>)>,
     pub(super) start: usize,
 }
@@ -37,7 +37,7 @@ impl Event {
             raw: None,
             start: thing.start,
         };
-        // What is said of a pull request is said of what the review is on.
+        // Guards of a pull request apply to the parent of the review, which is the event.
         if matches!(verb, Verb::Review | Verb::Approve | Verb::RequestChanges)
             && thing.noun == Noun::PullRequest
         {
@@ -51,19 +51,19 @@ impl Event {
     }
 }
 
-/// What a comment is on.
+/// The parent of a comment.
 pub(super) struct On {
     pub(super) nouns: Vec<Noun>,
-    /// In the conversation, on no line of a diff.
+    /// In the conversation, not on a line of the diff.
     pub(super) is_top: bool,
 }
 
-/// A verb that was read, with what its own words add.
+/// A verb with the filters of its own words.
 #[derive(Clone)]
 pub(super) struct Deed {
     pub(super) verbs: Vec<Verb>,
     pub(super) guard: Guard,
-    /// It takes its values from the verb behind it: `labelled or unlabelled bug`.
+    /// Its values follow the next verb: `labelled or unlabelled bug`.
     pub(super) is_bare: bool,
 }
 
@@ -94,7 +94,7 @@ pub(super) fn removed(values: Vec<String>) -> Test {
 }
 
 impl Line<'_> {
-    /// Makes the events of a deed on each thing; none where one thing cannot have it done.
+    /// Returns the events of a verb for each thing, or `None` if one of the things does not have it.
     pub(super) fn done_to(&self, things: &[Thing], deed: &Deed) -> Option<Vec<Event>> {
         let mut events = Vec::new();
         for thing in things {
@@ -107,8 +107,8 @@ impl Line<'_> {
         Some(events)
     }
 
-    /// Participles joined by commas and `or`, each with its own words; what stands behind the last of an
-    /// unbroken list is said of the ones before it that have nothing of their own.
+    /// Reads participles joined by commas and `or`, each with its own words. The words after the last of a list of
+    /// three apply to all that have none of their own.
     pub(super) fn participles(&mut self, things: &[Thing]) -> Option<Vec<Event>> {
         let noun = things.first()?.noun;
         let mut groups: Vec<(Vec<Event>, bool)> = Vec::new();
@@ -127,7 +127,7 @@ impl Line<'_> {
                 break;
             };
             commas += usize::from(comma);
-            // Two that are set apart by a comma are two statements; three are a list.
+            // Two participles separated by a comma are two statements; three are a list.
             let is_apart = comma && or && commas == 1;
             let mut events = self.done_to(things, &deed)?;
             if noun == Noun::Commit
@@ -165,7 +165,7 @@ impl Line<'_> {
         (!groups.is_empty()).then(|| groups.into_iter().flat_map(|(events, _)| events).collect())
     }
 
-    /// `on a PR`, behind the verb of a comment that is said to be nowhere yet.
+    /// `on a PR`, after the verb of a comment without a place.
     pub(super) fn put_on(&mut self, noun: Noun, things: &[Thing]) -> Option<(On, Guard)> {
         if !is_comment(noun) || things.iter().any(|thing| !thing.on.is_empty()) {
             return None;
@@ -190,7 +190,7 @@ impl Line<'_> {
         Some(found)
     }
 
-    /// What narrows a verb: who did it, where to, and relative clauses about its subject.
+    /// Reads the words that narrow a verb: the actor, the target, and relative clauses about its subject.
     pub(super) fn behind_verb(&mut self, noun: Noun) -> Guard {
         let mut found = Formula::Always;
         loop {
@@ -205,12 +205,12 @@ impl Line<'_> {
         }
     }
 
-    /// A guard in the middle of a sentence, without a comma before it: `while open and non-draft`.
+    /// Reads a guard without a comma before it: `while open and non-draft`.
     pub(super) fn inner_guard(&mut self, noun: Noun) -> Option<Guard> {
         self.guard_clause(Behind::Noun(noun))
     }
 
-    /// Who edits what part: `its title or description is edited`.
+    /// The parts and the actor of an edit: `its title or description is edited`.
     pub(super) fn edited_part(
         &mut self,
         things: &[Thing],
@@ -227,7 +227,7 @@ impl Line<'_> {
         things
             .iter()
             .map(|thing| {
-                // What was edited of a release, no payload tells.
+                // The payload of an edited release does not contain the edited part.
                 let guard = if thing.noun == Noun::Release {
                     Formula::Always
                 } else {
@@ -250,7 +250,7 @@ impl Line<'_> {
     }
 }
 
-/// Puts comments on things.
+/// Sets the parents of comments.
 pub(super) fn place<'e>(events: impl IntoIterator<Item = &'e mut Event>, on: &On) {
     for event in events {
         event.on.clone_from(&on.nouns);
@@ -294,7 +294,7 @@ fn share_values(groups: &mut [(Vec<Event>, bool)], deed: &Deed) {
     }
 }
 
-/// Commits that arrive on pull requests.
+/// Commits pushed to pull requests.
 pub(super) fn synchronized(events: &[Event], pulls: &[Thing]) -> Vec<Event> {
     let each = events.iter().flat_map(|event| {
         pulls.iter().map(|pull| {
@@ -307,7 +307,7 @@ pub(super) fn synchronized(events: &[Event], pulls: &[Thing]) -> Vec<Event> {
     each.collect()
 }
 
-/// Verbs that sentences are read for, on a noun.
+/// Whether this grammar reads a verb of a noun.
 pub(super) fn is_deed_of(noun: Noun, verb: Verb) -> bool {
     match (noun, verb) {
         (Noun::PullRequest | Noun::Issue | Noun::Discussion | Noun::Commit, Verb::Comment) => true,
@@ -319,7 +319,7 @@ pub(super) fn is_deed_of(noun: Noun, verb: Verb) -> bool {
     }
 }
 
-/// The events that verbs make of a thing.
+/// Returns the events of verbs for a thing.
 pub(super) fn events_of(thing: &Thing, verbs: &[Verb]) -> Option<Vec<Event>> {
     let mut events = Vec::new();
     for verb in verbs {
@@ -344,7 +344,7 @@ pub(super) fn events_of(thing: &Thing, verbs: &[Verb]) -> Option<Vec<Event>> {
             events.push(event);
             continue;
         }
-        // A new branch is pushed: it comes into being.
+        // The push of a new branch creates it, and the creation is an event of its own.
         if thing.noun == Noun::Branch && thing.is_new && *verb == Verb::Push {
             events.push(Event::of(thing, Verb::Create));
             continue;

@@ -1,4 +1,4 @@
-//! Guards about who did it: `a human did it`, `no bot did it`, `it was mira-holt`.
+//! Guards about the actor: `a human did it`, `no bot did it`, `it was mira-holt`.
 
 use super::atom::{Guard, Role};
 use super::formula::Formula;

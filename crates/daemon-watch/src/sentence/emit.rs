@@ -15,7 +15,7 @@ use crate::resolve::{Found, LABEL_BY_ID, default_note};
 /// The most clauses of one line.
 const MOST_CLAUSES: usize = 64;
 
-/// Makes the clauses of all events; none if something that is said has no place in an event.
+/// Builds the clauses of all events, or returns `None` if a statement has no field in an event.
 pub(super) fn emit(line: &Line<'_>, events: &[Event]) -> Option<Found> {
     let mut found = Found::default();
     for event in events {
@@ -72,7 +72,7 @@ pub(super) fn emit(line: &Line<'_>, events: &[Event]) -> Option<Found> {
                 )?;
             }
         }
-        // What is said of an event that no kind of it tells must not vanish with it.
+        // Without this, an event whose statements fit none of its kinds would vanish next to other alternatives.
         if !is_met || groups.is_empty() {
             return None;
         }
@@ -123,7 +123,7 @@ fn names_source(event: &Event) -> bool {
             .mentions(&|atom| matches!(atom.says, Says::Source(_)))
 }
 
-/// Whether a label is said to be the repository's.
+/// Whether a label belongs to the repository.
 fn is_label_of(line: &Line<'_>, noun: Noun) -> bool {
     matches!(noun, Noun::RepositoryLabel | Noun::IssueLabel)
         && (0..line.tokens.len()).any(|at| matches!(line.word_at(at), "repository" | "repo"))
@@ -136,7 +136,7 @@ fn says_merge_request(line: &Line<'_>) -> bool {
     })
 }
 
-/// The sources that a noun means where none is named.
+/// The sources of a noun without a named source.
 fn sources(event: &Event) -> Vec<Source> {
     if let Some(source) = event.source {
         return vec![source];
@@ -174,7 +174,7 @@ fn row_tests(row: &ActionRow) -> Vec<Test> {
         .collect()
 }
 
-/// Adds one event of one kind with what must hold for it.
+/// Adds one event of one kind with its filters.
 fn add(
     line: &Line<'_>,
     event: &Event,
@@ -210,11 +210,11 @@ fn add(
             atom.on(&occasion, negated)
         });
     let Some(said) = said else {
-        // Another service's event has no place for what is said: it cannot be meant.
+        // An event of another service without the field is not meant; on GitHub the line is read another way.
         return (kind.source != Source::Github).then_some(());
     };
     for list in alternatives(&formula.and(said))? {
-        // What no event of the kind tells cannot be what is meant: `an unmerged branch is deleted`.
+        // A field that the kind never holds cannot be meant: `an unmerged branch is deleted`.
         let is_untold = |literal: &Literal| {
             !literal.test.op().is_negated() && !kind.can_hold(literal.test.field())
         };
@@ -243,7 +243,7 @@ fn add(
     Some(())
 }
 
-/// Whether one of the events that a happening may be can hold a fact.
+/// Whether one of the possible events can hold a fact.
 fn is_told(event: &Event, field: Field) -> bool {
     topic(event.noun, event.source).is_none()
         || vocabulary::rows(event.noun).iter().any(|(kind, row)| {
@@ -253,7 +253,7 @@ fn is_told(event: &Event, field: Field) -> bool {
         })
 }
 
-/// What a comment must be on, where a kind of event does not say so.
+/// The parent that a comment must have, if the kind of event does not imply it.
 fn comment_place(event: &Event) -> Option<Test> {
     if event.noun != Noun::Comment || event.on.is_empty() {
         return None;

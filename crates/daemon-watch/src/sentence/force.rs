@@ -1,4 +1,4 @@
-//! Pushes by force: what forces one, and what does not.
+//! Forced pushes and the words for them.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::Noun;

@@ -1,4 +1,4 @@
-//! What must hold, as a formula: put together by grammar, taken apart into lists of filters.
+//! Guards as formulas: built by the grammar, expanded to lists of filters.
 
 use std::ops::Range;
 
@@ -6,13 +6,13 @@ use daemon_event::{Field, FieldShape};
 
 use crate::filter::{Op, Test};
 
-/// The most alternatives that a formula may become.
+/// The most alternatives that one formula is expanded to.
 const MOST_ALTERNATIVES: usize = 24;
 
 /// A formula over atoms.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Formula<A> {
-    /// Holds.
+    /// Always true.
     Always,
     Atom(A),
     Not(Box<Self>),
@@ -55,7 +55,7 @@ impl<A: Clone> Formula<A> {
         }
     }
 
-    /// Whether some atom is of a sort.
+    /// Whether the formula contains an atom of a sort.
     pub(super) fn mentions(&self, is_wanted: &impl Fn(&A) -> bool) -> bool {
         match self {
             Self::Always => false,
@@ -69,7 +69,8 @@ impl<A: Clone> Formula<A> {
         matches!(self, Self::Always)
     }
 
-    /// Replaces every atom, told whether it is negated, by a formula; none where one has no place in the event.
+    /// Replaces every atom by a formula; `with` also receives whether the atom is negated. Returns `None` if an
+    /// atom has no field in the event.
     pub(super) fn replace<B: Clone>(
         &self,
         is_negated: bool,
@@ -89,7 +90,7 @@ impl<A: Clone> Formula<A> {
                 if is_all {
                     parts.into_iter().fold(Formula::Always, Formula::and)
                 } else {
-                    // What an event settles by itself decides no alternative.
+                    // In `A or B`, a part that the event implies would admit everything, so only the other parts decide.
                     let is_settled = parts.iter().all(Formula::is_always);
                     parts.retain(|part| !part.is_always());
                     if is_settled {
@@ -110,8 +111,8 @@ pub(super) struct Literal {
     pub(super) range: Range<usize>,
 }
 
-/// Returns the lists of comparisons of which one must hold in whole; none if there are too many, or if a
-/// comparison cannot be turned round.
+/// Expands a formula to lists of comparisons of which one list must hold. Returns `None` if there are too many, or
+/// if a comparison has no negation.
 pub(super) fn alternatives(formula: &Formula<Literal>) -> Option<Vec<Vec<Literal>>> {
     spread(formula, false)
 }
@@ -140,7 +141,7 @@ fn any_of(many: &[Formula<Literal>], negated: bool) -> Option<Vec<Vec<Literal>>>
     let mut found: Vec<Vec<Literal>> = Vec::new();
     for one in many {
         for list in spread(one, negated)? {
-            // Values of one field are one comparison.
+            // Values of one field are one comparison, so that `main or develop` stays one alternative.
             let joined = found.iter_mut().any(|known| join(known, &list, true));
             if !joined {
                 found.push(list);
@@ -185,7 +186,7 @@ fn join(known: &mut [Literal], other: &[Literal], is_any: bool) -> bool {
     }
 }
 
-/// Adds the values of a single comparison to another of the same field, where that means the same.
+/// Adds the values of a single comparison to another one of the same field, if the meaning stays the same.
 fn join_one(known: &mut Literal, other: &[Literal], is_any: bool) -> bool {
     let [other] = other else { return false };
     let joins = if is_any {
@@ -214,7 +215,7 @@ fn join_one(known: &mut Literal, other: &[Literal], is_any: bool) -> bool {
     true
 }
 
-/// The comparison that holds where this one does not, of facts that are known.
+/// Returns the comparison that holds for a known value exactly if this one does not.
 fn turned(test: &Test) -> Option<Test> {
     let values = test.values().to_vec();
     if test.field().shape() == FieldShape::Flag && matches!(test.op(), Op::Is) {
@@ -238,7 +239,7 @@ fn turned(test: &Test) -> Option<Test> {
         Op::None => Op::Any,
         Op::Present => Op::Absent,
         Op::Absent => Op::Present,
-        // Some path is none of these.
+        // Not (only these paths) is some other path.
         Op::Only if values.iter().all(|value| !value.starts_with('!')) => {
             let mut globs = vec!["**".to_owned()];
             globs.extend(values.iter().map(|value| format!("!{value}")));

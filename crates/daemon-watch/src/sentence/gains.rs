@@ -1,4 +1,4 @@
-//! What a thing gets or loses: labels, commits, reviews, assignees.
+//! Things that are added to or removed from a thing: labels, commits, reviews, assignees.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
@@ -80,7 +80,7 @@ impl Line<'_> {
         Some(events)
     }
 
-    /// `label`, and nothing that names one.
+    /// `label`, without a name.
     pub(super) fn plain_label(&mut self) -> bool {
         self.attempt(|line| {
             line.eat_any(&["labels", "label"]).then_some(())?;

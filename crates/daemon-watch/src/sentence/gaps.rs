@@ -1,4 +1,4 @@
-//! Sentences with words that nobody understands: what stands around them is read, and they are left over.
+//! Sentences with unknown words: the words around them are read, and they are left over.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::line::Line;
 use crate::interpret::COUNTS;
 use crate::lexicon::Forms;
 
-/// Words that turn round what they stand before: nothing behind them is read by itself.
+/// Words that reverse the meaning of the next ones: `not by the usual suspects` is left over as a whole.
 const TURNING: &[&str] = &[
     "not",
     "no",
@@ -42,18 +42,18 @@ const TURNING: &[&str] = &[
 ];
 
 const ARTICLES: &[&str] = &["a", "an", "the", "any", "some", "each", "every", "another"];
-/// Words that tie what follows to what stands before.
+/// Words that connect the next ones with those before.
 const LINKS: &[&str] = &[
     "of", "on", "in", "for", "to", "by", "from", "with", "at", "into", "that", "which", "who",
     "whose", "and", "or", "as", "about", "'s",
 ];
-/// The most words of a description behind its noun.
+/// The most unknown words after a noun.
 const MOST_SKIPPED: usize = 10;
-/// The most words before what is understood.
+/// The most unknown words at the beginning.
 const MOST_BEFORE: usize = 4;
 
 impl Line<'_> {
-    /// Reads a sentence whose first clause is understood, and the tokens of what is not.
+    /// Reads a sentence whose first clause is understood; returns the tokens of the unknown words as well.
     pub(super) fn sentence_around(&mut self) -> Option<(Vec<Event>, Vec<Range<usize>>)> {
         let mut left = Vec::new();
         let mut events = match self.attempt(Self::opening) {
@@ -76,7 +76,7 @@ impl Line<'_> {
                 exception_from = turns.then_some(first);
                 continue;
             }
-            // What is joined to an exception is an exception.
+            // Words joined to an exception are excluded too, so they are left over with it.
             let from = match exception_from.take() {
                 Some(from) if matches!(self.word(0), "or" | "nor" | "and") => from,
                 Some(_) | None => start,
@@ -87,7 +87,7 @@ impl Line<'_> {
         (!left.is_empty()).then_some((events, left))
     }
 
-    /// A clause whose subject is described by words that nobody understands: `a release with no notes is published`.
+    /// A clause with unknown words after its subject: `a release with no notes is published`.
     fn opening_described(&mut self) -> Option<(Vec<Event>, Range<usize>)> {
         self.leads();
         let things = self.things()?;
@@ -114,7 +114,7 @@ impl Line<'_> {
         None
     }
 
-    /// A clause behind words that nobody understands: `a code owner approves a PR`, `an old branch is deleted`.
+    /// A clause after unknown words: `a code owner approves a PR`, `an old branch is deleted`.
     fn opening_after(&mut self) -> Option<(Vec<Event>, Range<usize>)> {
         let on = self.leads();
         let start = self.at;
@@ -131,7 +131,7 @@ impl Line<'_> {
             }
             let end = self.at;
             let acts = Forms(Forms::THIRD.0 | Forms::PAST.0);
-            // Who is not known in whole may be anybody: no part of the words says who.
+            // `a code owner approves`: an unknown subject may be any user, so no part of it becomes a filter.
             let found = (self.attempt(|line| line.actives(&Formula::Always, acts)))
                 .or_else(|| self.attempt(|line| line.thing_clause(false)))
                 .or_else(|| self.attempt(|line| line.thing_clause(true)))
@@ -145,7 +145,7 @@ impl Line<'_> {
         None
     }
 
-    /// Goes on to where another guard or clause may begin.
+    /// Skips to the next possible guard or clause.
     fn skip_unread(&mut self) {
         let mut turns = false;
         let mut is_first = true;
@@ -176,7 +176,7 @@ impl Line<'_> {
         self.at > at
     }
 
-    /// Without the joints at its ends.
+    /// Removes connectives at both ends.
     fn trimmed(&self, mut range: Range<usize>) -> Range<usize> {
         let is_joint = |at: usize| {
             self.word_at(at).is_empty()

@@ -1,4 +1,4 @@
-//! What somebody does to labels, assignees, drafts and parts.
+//! Changes of labels, assignees, drafts and parts by a user.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::Verb;
@@ -52,7 +52,7 @@ impl Line<'_> {
         let things = if has_object {
             self.object()?
         } else {
-            // `the author of a pull request adds the label`: to it.
+            // `the author of a pull request adds the label`: to that pull request.
             self.named_before()?
         };
         self.finish(&things, &deed(verb, guard))

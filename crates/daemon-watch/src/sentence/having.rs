@@ -1,4 +1,4 @@
-//! What a thing has, touches, says and targets.
+//! Predicates of a thing: its labels, files, content and target.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::Noun;
@@ -28,7 +28,7 @@ impl Line<'_> {
         Some(if negated { found.not() } else { found })
     }
 
-    /// What one can have: labels, texts, a base, assignees, changes to files.
+    /// Reads the object of `has`: labels, strings, a base, assignees, changed files.
     pub(super) fn having(&mut self, behind: Behind) -> Option<Guard> {
         let mut found = self.having_one(behind)?;
         while let Some((more, or)) = self.attempt(|line| {
@@ -52,7 +52,7 @@ impl Line<'_> {
             if line.starts_label() {
                 return None;
             }
-            // `a description that says …` is more than having one.
+            // `a description that says …` has content, so it is more than a description that exists.
             let goes_on = matches!(field, Field::Body | Field::Milestone)
                 && !(line.sees_end()
                     || matches!(line.word(0), "is" | "are" | "and" | "gets" | "but"));
@@ -143,7 +143,7 @@ impl Line<'_> {
         ))
     }
 
-    /// What one can have or not have at all.
+    /// A field that is set or not set.
     pub(super) fn field_owned(&mut self) -> Option<Field> {
         Some(if self.eat_any(&["labels", "label"]) {
             Field::Labels
@@ -223,7 +223,7 @@ impl Line<'_> {
     pub(super) fn having_text(&mut self, behind: Behind) -> Option<Guard> {
         self.attempt(|line| {
             let found = line.texts(None, Op::Contains)?;
-            // Data before `label` is a label; a text stands in a named place, or in what is itself a text.
+            // Literals before `label` are labels. A string needs a named part, or a noun that is text itself.
             let is_placed = !line.word_at(line.at - 1).is_empty() || is_text(behind.noun());
             (is_placed && !line.sees("label")).then_some(found)
         })
@@ -266,7 +266,7 @@ impl Line<'_> {
         let negated = self.eat_any(&["does", "do", "did"]) && self.eat("not");
         let only = self.eat_any(&["only", "just", "solely", "exclusively"]);
         let holds = self.eat_any(&["contains", "contain", "includes", "include"]);
-        // What is quoted is a text.
+        // `contains "x"`: a quotation after `contains` is a string, not a path.
         if holds && self.kind(0) == Some(TokenKind::Quoted) {
             return None;
         }
@@ -277,7 +277,7 @@ impl Line<'_> {
         Some(if negated { found.not() } else { found })
     }
 
-    /// `adds files in docs/`, `deletes src/lib.rs`: what a push tells of single files.
+    /// `adds files in docs/`, `deletes src/lib.rs`: a push contains added and removed files separately.
     pub(super) fn adds_predicate(&mut self, behind: Behind) -> Option<Guard> {
         let start = self.at;
         matches!(behind.noun(), Noun::Commit | Noun::Branch).then_some(())?;
@@ -384,7 +384,7 @@ impl Line<'_> {
     }
 }
 
-/// Whether a noun is itself a text.
+/// Whether a noun is text itself, such as a comment.
 fn is_text(noun: Noun) -> bool {
     matches!(
         noun,

@@ -1,4 +1,4 @@
-//! What people say for a deed that the vocabulary names in one word: `goes up`, `makes it into`, `sends in`.
+//! Idioms for verbs of the vocabulary: `goes up`, `makes it into`, `sends in`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,24 +8,24 @@ use daemon_event::vocabulary::{Noun, Verb};
 use crate::lexicon::Forms;
 use crate::lexicon::inflect::verb_forms;
 
-/// How an idiom stands in a sentence.
+/// The construction of an idiom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Voice {
-    /// The thing does it: `a pull request comes in`.
+    /// The thing is the subject: `a pull request comes in`.
     Itself,
-    /// The thing does it, and a branch follows: `commits reach main`.
+    /// The thing is the subject, and a branch follows: `commits reach main`.
     Onto,
-    /// Somebody does it to the thing: `sends in a pull request`, `a branch is cut`.
+    /// The thing is the object or a passive subject: `sends in a pull request`, `a branch is cut`.
     Done,
 }
 
-/// Phrases that say one deed of some nouns.
+/// Phrases for one verb of some nouns.
 #[derive(Debug)]
 pub(super) struct Idiom {
     pub(super) nouns: &'static [Noun],
     pub(super) verb: Verb,
     pub(super) voice: Voice,
-    /// What the edit changed, where the phrase says it.
+    /// The edited part, if the phrase names it.
     pub(super) changed: Option<&'static str>,
     phrases: &'static str,
 }
@@ -60,7 +60,7 @@ const COMMENTS: &[Noun] = &[
 const PULL: &[Noun] = &[Noun::PullRequest];
 const REFS: &[Noun] = &[Noun::Branch, Noun::Tag];
 
-/// Infinitives, by what they say.
+/// Infinitives, by their meaning.
 static IDIOMS: &[Idiom] = &[
     idiom(
         WRITTEN,

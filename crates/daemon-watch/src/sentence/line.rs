@@ -1,4 +1,4 @@
-//! The line as single words, with a place in it, and steps that can be taken back.
+//! The line as single words, with a position and steps that can be undone.
 
 use std::ops::Range;
 
@@ -12,11 +12,11 @@ use crate::lexicon::{self, Class, Forms, Sense};
 use crate::normalise::{Token, TokenKind};
 use crate::span::Span;
 
-/// The most steps that reading one line may take.
+/// The most steps for one line: a longer reading is abandoned.
 const MOST_STEPS: u32 = 20_000;
 /// The most words of a line that is read as sentences.
 const MOST_WORDS: usize = 120;
-/// How many misspelt words of one line are mended.
+/// The most misspelt words of one line that are corrected.
 const MOST_MENDED: usize = 8;
 
 /// Nouns of events that are not about pull requests, issues and branches.
@@ -29,7 +29,7 @@ const OTHERS: &[Noun] = &[
     Noun::Cycle,
 ];
 
-/// Words that add nothing wherever they stand.
+/// Words without meaning at any position.
 const FILLERS: &[&str] = &[
     "also",
     "already",
@@ -50,44 +50,44 @@ const FILLERS: &[&str] = &[
     "straight",
 ];
 
-/// The words of a line, and how far they are read.
+/// The words of a line and the reading position.
 pub(super) struct Line<'l> {
     pub(super) text: &'l str,
     pub(super) tokens: Vec<Token>,
-    /// Lower-case words; an empty text for what is no word.
+    /// Lower-case words; empty for literals and marks.
     words: Vec<String>,
     pub(super) at: usize,
     steps: u32,
     pub(super) corrections: Vec<Correction>,
-    /// What `it` stands for.
+    /// The nouns that `it` refers to.
     pub(super) last: Vec<Noun>,
-    /// What the comment that `one` stands for is on.
+    /// The parent of the comment that `one` refers to.
     pub(super) last_on: Vec<Noun>,
-    /// Who `it` and `them` stand for as a value.
+    /// The users that `it` and `them` refer to as values.
     pub(super) last_person: Vec<String>,
-    /// Who acts is read: no verb has been.
+    /// The subject is being read: no verb was read yet.
     pub(super) is_agent: bool,
-    /// Words like `as a draft` belong to the verb.
+    /// `as a draft` belongs to the verb: `marks a PR as a draft`.
     pub(super) is_marking: bool,
-    /// The branch that `one` stands for.
+    /// The branch that `one` refers to.
     pub(super) last_branch: Option<Guard>,
-    /// The source that what `one` stands for is of.
+    /// The source of the thing that `one` refers to.
     pub(super) last_source: Option<Source>,
-    /// What `there` stands for.
+    /// The channel that `there` refers to.
     pub(super) last_channel: Option<Guard>,
-    /// The source that the clause says acts: `Sentry reports an issue`.
+    /// The source that is the subject: `Sentry reports an issue`.
     pub(super) acting_source: Option<Source>,
     pub(super) last_states: Option<Vec<String>>,
     /// Participles behind a noun are its verb: `pull request opened by a bot`.
     pub(super) is_headline: bool,
-    /// A verb stands before the noun: who follows by `by` acted.
+    /// A verb precedes the noun: `by` after it names the actor.
     pub(super) is_object: bool,
-    /// It speaks of other sources, of checks or alerts.
+    /// The line is about other sources, checks or alerts.
     pub(super) goes_elsewhere: bool,
 }
 
 impl<'l> Line<'l> {
-    /// Takes a line apart; `None` if it is longer than a sentence.
+    /// Prepares a line; `None` if it is longer than a sentence.
     pub(super) fn new(text: &'l str, all: &[Token], mends: bool) -> Option<Self> {
         let mut line = Self {
             text,
@@ -134,7 +134,7 @@ impl<'l> Line<'l> {
         if token.text == "i.e" {
             return;
         }
-        // A raw name in backticks is a noun.
+        // An event name in backticks is a noun: "a `pull_request` event".
         if token.kind == TokenKind::Quoted && is_raw_noun(&token.text) {
             token.kind = TokenKind::Word;
         }
@@ -206,7 +206,7 @@ impl<'l> Line<'l> {
         Some(mended)
     }
 
-    /// Takes a step that is taken back where it gives nothing.
+    /// Runs a step, and undoes it if it returns `None`.
     pub(super) fn attempt<T>(&mut self, step: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         self.steps = self.steps.checked_sub(1)?;
         let at = self.at;
@@ -244,7 +244,7 @@ impl<'l> Line<'l> {
         token.map_or("", |token| token.span.of(self.text))
     }
 
-    /// The value of a literal: what stands between the quotes, else the author's spelling.
+    /// Returns the value of a literal: the characters between the quotes, else the author's spelling.
     pub(super) fn value(&self, ahead: usize) -> String {
         let Some(token) = self.tokens.get(self.at + ahead) else {
             return String::new();
@@ -270,21 +270,21 @@ impl<'l> Line<'l> {
         is
     }
 
-    /// Eats one of some words.
+    /// Accepts one of some words.
     pub(super) fn eat_any(&mut self, words: &[&str]) -> bool {
         let is = words.contains(&self.word(0)) && !self.word(0).is_empty();
         self.at += usize::from(is);
         is
     }
 
-    /// Eats all of some words.
+    /// Accepts any number of some words.
     pub(super) fn skip_any(&mut self, words: &[&str]) {
         while self.eat_any(words) {}
     }
 
-    /// Whether a phrase, its words apart by blanks, stands here.
+    /// Whether the words of a phrase, separated by blanks, are next.
     pub(super) fn sees(&self, phrase: &str) -> bool {
-        // Most phrases fail at their first letter.
+        // Most phrases differ in the first letter, and comparing it avoids splitting the phrase.
         if phrase.as_bytes().first() != self.word(0).as_bytes().first() {
             return false;
         }
@@ -312,7 +312,7 @@ impl<'l> Line<'l> {
         sees
     }
 
-    /// Eats the first of some phrases that stands here; longer ones first.
+    /// Accepts the first matching phrase of a list; longer ones must precede shorter ones.
     pub(super) fn eat_phrase(&mut self, phrases: &[&str]) -> bool {
         phrases.iter().any(|phrase| self.eat(phrase))
     }
@@ -322,7 +322,7 @@ impl<'l> Line<'l> {
         self.words.get(self.at..end).unwrap_or_default()
     }
 
-    /// Eats the longest phrase of the lexicon whose sense is wanted.
+    /// Accepts the longest phrase of the lexicon with a wanted sense.
     pub(super) fn eat_sense(
         &mut self,
         is_wanted: impl Fn(&Sense) -> bool,
@@ -343,13 +343,13 @@ impl<'l> Line<'l> {
         !self.word(0).is_empty() && lexicon::longest_of(self.window(), is_wanted).is_some()
     }
 
-    /// Eats a verb in one of some forms.
+    /// Accepts a verb in one of some forms.
     pub(super) fn eat_verb(&mut self, forms: Forms) -> Option<&'static [Verb]> {
         let sense = self.eat_sense(|sense| sense.is_verb() && sense.forms.has(forms))?;
         Some(&sense.verbs)
     }
 
-    /// Eats the longest idiom that says a deed of a noun.
+    /// Accepts the longest idiom for a verb of a noun.
     pub(super) fn eat_idiom(
         &mut self,
         noun: Noun,
@@ -362,7 +362,7 @@ impl<'l> Line<'l> {
         Some(idiom)
     }
 
-    /// The idioms that may stand here, the longest first, with the number of their words.
+    /// Returns the idioms at this position, the longest first, with the number of their words.
     pub(super) fn idioms_here(
         &self,
         voices: &'static [Voice],
@@ -382,7 +382,7 @@ impl<'l> Line<'l> {
     }
 }
 
-/// Whether a word is of another source, or of what is checked, deployed and found.
+/// Whether a word belongs to another source, or to checks, deployments and alerts.
 fn is_elsewhere(sense: &Sense) -> bool {
     sense.source.is_some_and(|source| source != Source::Github)
         || sense.nouns.iter().any(|noun| OTHERS.contains(noun)) && !sense.is_verb()
@@ -393,7 +393,7 @@ fn is_raw_noun(text: &str) -> bool {
     text.contains('_') && lexicon::exact(text).is_some_and(|sense| !sense.nouns.is_empty())
 }
 
-/// The halves of `non-draft` and `bug-labelled`, where both say something.
+/// The halves of `non-draft` and `bug-labelled`, if both have a sense.
 fn halves(word: &str) -> Option<(&str, &str)> {
     const BEHIND: &[&str] = &[
         "labelled",

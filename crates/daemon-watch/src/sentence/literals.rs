@@ -1,4 +1,4 @@
-//! Labels, branches, texts and numbers: literals, the words around them, and how they are joined.
+//! Labels, branches, strings and numbers: literals, the words around them, and their connectives.
 
 use daemon_event::Field;
 
@@ -11,7 +11,7 @@ use crate::grammar::literals::NOT_A_BRANCH;
 use crate::lexicon::{self, Class, KNOWN_BRANCHES};
 use crate::normalise::TokenKind;
 
-/// Words without a sense that never are a label or a branch.
+/// Words without a sense that are never a label or a branch.
 const STOPS: &[&str] = &[
     "nor",
     "while",
@@ -73,7 +73,7 @@ const STOPS: &[&str] = &[
     "this",
 ];
 
-/// Words with a sense that name labels as well.
+/// Words with a sense that are labels too.
 const LABEL_WORDS: &[&str] = &[
     "bug",
     "release",
@@ -115,7 +115,7 @@ const LABEL_WORDS: &[&str] = &[
     "pipeline",
 ];
 
-/// What names the beginning of a name.
+/// Words for the beginning of a name.
 pub(super) const PREFIXED: &[&str] = &[
     "starting with",
     "starts with",
@@ -128,7 +128,7 @@ pub(super) const PREFIXED: &[&str] = &[
 ];
 
 impl Line<'_> {
-    /// A word that nothing else claims.
+    /// Whether a word has no other function.
     pub(super) fn is_free_word(&self, ahead: usize) -> bool {
         let word = self.word(ahead);
         let is_plain = !word.is_empty() && !STOPS.contains(&word);
@@ -181,7 +181,7 @@ impl Line<'_> {
         })
     }
 
-    /// Labels joined by commas, `or`, `and`; `and` asks for all of them.
+    /// Reads labels joined by commas, `or`, `and`; `and` requires all of them.
     pub(super) fn label_list(
         &mut self,
         make: &impl Fn(Vec<String>) -> Test,
@@ -310,7 +310,7 @@ impl Line<'_> {
         })
     }
 
-    /// `one`, `either of them`: a branch that was named before.
+    /// `one`, `either of them`: a branch named before.
     pub(super) fn that_branch(&mut self) -> Option<Guard> {
         let found = self.last_branch.clone()?;
         self.eat_phrase(&[
@@ -332,7 +332,7 @@ impl Line<'_> {
         .then_some(found)
     }
 
-    /// What is said behind `branch`: `other than X`, `that does not start with Y`, `under Z`.
+    /// Reads the words after `branch`: `other than X`, `that does not start with Y`, `under Z`.
     pub(super) fn branch_described(&mut self, start: usize) -> Option<Guard> {
         let is_any = self.word_at(self.at.wrapping_sub(2)) == "any";
         if self.eat_phrase(OTHER_THAN)
@@ -424,7 +424,7 @@ impl Line<'_> {
             let comma = line.eat_mark(",");
             let joined = line.eat_any(&["or", "and", "nor"]);
             line.skip_any(&["to", "into", "against", "the", "a", "an", "on", "any"]);
-            // Behind a joint a plain word is another verb, unless it is known for a branch.
+            // After a connective a plain word is another verb, unless it is a well-known branch.
             let word = line.word(0);
             let is_known = word.is_empty()
                 || KNOWN_BRANCHES.contains(&word)
@@ -441,7 +441,7 @@ impl Line<'_> {
         }
         self.eat_any(&["branch", "branches"]);
         let is_glob = |value: &String| value.contains(['*', '?', '{']);
-        // A name among patterns is a pattern.
+        // A name in a list with patterns is compared as a pattern, so that the list is one comparison.
         let op = if values.iter().any(is_glob) {
             Op::Matches
         } else {
@@ -450,7 +450,7 @@ impl Line<'_> {
         Some(self.says(Says::Branch(op, values), start))
     }
 
-    /// One branch: data, a name that everybody knows, or a word that nothing else claims.
+    /// Reads one branch: a literal, a well-known name, or a word without another function.
     pub(super) fn branch(&mut self) -> Option<String> {
         let is_branch = match self.kind(0)? {
             TokenKind::Quoted => !self.value(0).contains(' '),

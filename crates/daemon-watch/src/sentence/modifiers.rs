@@ -1,4 +1,4 @@
-//! Modifiers without a verb: by whom, from where, with what, into which branch.
+//! Modifiers without a verb: actor, origin, content, target branch.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::Noun;
@@ -20,7 +20,7 @@ impl Line<'_> {
             .or_else(|| self.attempt(|line| line.with_modifier(behind)))
             .or_else(|| {
                 self.attempt(|line| {
-                    // Behind a verb a participle is another verb.
+                    // After a verb, a participle is another verb.
                     let Behind::Noun(_) = behind else { return None };
                     line.label_modifier()
                 })
@@ -45,7 +45,7 @@ impl Line<'_> {
         let found = forced
             .or_else(|| self.attempt(Self::adjective))
             .or_else(|| {
-                // A thing is not a person: who is left out acts.
+                // A thing is no user: the excluded user is the actor, and only verbs have one.
                 let Behind::Verb(_) = behind else { return None };
                 self.who_joined(behind.role())
                     .filter(|who| !who.is_always())
@@ -264,7 +264,7 @@ impl Line<'_> {
         self.branches()
     }
 
-    /// Makes files that were read speak of the one that an inline comment stands on.
+    /// Replaces changed files by the file of an inline comment.
     pub(super) fn as_path(&self, files: &Guard, start: usize) -> Option<Guard> {
         files.replace(false, &mut |atom: &Atom, negated| {
             let Says::Files(op, globs) = &atom.says else {

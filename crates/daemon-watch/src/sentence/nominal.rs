@@ -1,4 +1,4 @@
-//! Happenings named by nouns: pushes, merges, openings, new things.
+//! Events named by nouns: pushes, merges, openings, new things.
 
 use daemon_event::vocabulary::{Noun, Verb};
 
@@ -11,7 +11,7 @@ use super::things::{Thing, is_comment};
 use crate::lexicon::Forms;
 use crate::resolve::has_row;
 
-/// What stands before a thing whose coming is the happening.
+/// Words before a thing whose appearance is the event.
 const TOLD: &[&str] = &[
     "there is",
     "there are",
@@ -33,7 +33,7 @@ const TOLD: &[&str] = &[
     "the project receives",
 ];
 
-/// Whether a thing by itself says that it has come.
+/// Whether a thing without a verb is an event.
 fn is_told_by_itself(thing: &Thing, on: bool) -> bool {
     let is_told_by_place = is_comment(thing.noun) && thing.is_plural && !thing.on.is_empty();
     let is_written = matches!(
@@ -44,7 +44,7 @@ fn is_told_by_itself(thing: &Thing, on: bool) -> bool {
 }
 
 impl Line<'_> {
-    /// New things, and things whose mention is their happening: `new comments on PRs`, `pushes to main`.
+    /// New things, and things that are events themselves: `new comments on PRs`, `pushes to main`.
     pub(super) fn bare_thing(&mut self, on: bool) -> Option<Vec<Event>> {
         // `there is a PR`, `we get a PR`
         let is_told = self.eat_phrase(TOLD);

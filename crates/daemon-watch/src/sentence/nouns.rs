@@ -1,4 +1,4 @@
-//! The noun of a noun phrase, and what stands right behind it.
+//! The noun of a noun phrase, and the words directly after it.
 
 use super::atom::{Says, State};
 use super::formula::{Formula, is};
@@ -145,7 +145,7 @@ impl Line<'_> {
         if self.sees("'s conversation") {
             self.at += 2;
         }
-        // A person named by the thing is no thing.
+        // `a PR template`, `the PR author`: the noun describes another thing.
         let names_other = matches!(
             self.word(0),
             "author"
@@ -163,7 +163,7 @@ impl Line<'_> {
         (!names_other && !is_counted).then_some(())
     }
 
-    /// Where a comment is, and everything that narrows the noun.
+    /// Reads the place of a comment, and the words that narrow the noun.
     pub(super) fn behind_noun(&mut self, thing: &mut Thing) {
         loop {
             if thing.on.is_empty()
@@ -175,7 +175,7 @@ impl Line<'_> {
                     line.eat_phrase(&["the diff of", "a line of"]);
                     let top = line.eat_phrase(CONVERSATION_OF);
                     let was = line.is_object;
-                    // Who follows by `by` wrote the comment.
+                    // `by` after the object of a review names its author.
                     line.is_object |= thing.noun == Noun::Review;
                     let found = line.parents();
                     line.is_object = was;

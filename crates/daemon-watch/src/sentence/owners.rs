@@ -1,4 +1,4 @@
-//! Whose a thing is, told by pronouns: `their own`, `someone else's`, `that she did not open`.
+//! Ownership by pronouns: `their own`, `someone else's`, `that she did not open`.
 
 use daemon_event::vocabulary::Noun;
 
@@ -6,7 +6,7 @@ use super::atom::{Guard, Role, Says, Who};
 use super::line::Line;
 use super::predicate::{Behind, WRITTEN};
 
-/// `own` before what somebody wrote.
+/// `own` before a thing that the actor wrote.
 const OWN: &[&str] = &[
     "his or her own",
     "his own",
@@ -16,7 +16,7 @@ const OWN: &[&str] = &[
     "your own",
     "one 's own",
 ];
-/// Anybody who did not write it, as an owner.
+/// Any other user, as a possessive.
 const OTHERS: &[&str] = &[
     "someone else 's",
     "somebody else 's",
@@ -30,7 +30,7 @@ const OTHERS: &[&str] = &[
     "other people 's",
     "someone elses",
 ];
-/// Anybody who did not write it.
+/// Any user except the author.
 pub(super) const SOMEONE_ELSE: &[&str] = &[
     "someone else",
     "somebody else",
@@ -60,7 +60,7 @@ const WRITE: &[&str] = &[
 ];
 
 impl Line<'_> {
-    /// `their own`, `one of its own`, `someone else's`: what the actor wrote, or did not.
+    /// `their own`, `one of its own`, `someone else's`: written by the actor, or not.
     pub(super) fn owner_before(&mut self) -> Option<Guard> {
         let start = self.at;
         self.eat_any(&["one", "any"]);

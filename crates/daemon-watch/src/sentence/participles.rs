@@ -1,4 +1,4 @@
-//! Participles that take words of their own: labels, assignees, milestones, reasons.
+//! Participles with complements: labels, assignees, milestones, reasons.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
@@ -392,7 +392,7 @@ impl Line<'_> {
         None
     }
 
-    /// `put up`, `cut`; behind `has`, what the thing did itself: `come in`.
+    /// `put up`, `cut`; after `has`, an action of the thing itself: `come in`.
     pub(super) fn idiom_deed(&mut self, noun: Noun) -> Option<Deed> {
         let start = self.at;
         let did = matches!(
@@ -419,13 +419,13 @@ impl Line<'_> {
         if wanted == [Verb::Create] && self.eat("again") {
             return has_row(noun, Verb::Reopen).then(|| Deed::plain(&[Verb::Reopen]));
         }
-        // To whom, or from whom, was not understood.
+        // The recipient was not understood, so the verb cannot be read without it.
         let is_cut = matches!(wanted.as_slice(), [Verb::Assign | Verb::Unassign])
             && matches!(self.word(0), "to" | "from");
         (!wanted.is_empty() && !is_cut).then(|| Deed::plain(&wanted))
     }
 
-    /// `to a PR`, `on a pull request's branch`: where commits arrive.
+    /// `to a PR`, `on a pull request's branch`: the target of commits.
     pub(super) fn arrives_on(&mut self) -> Option<Vec<Thing>> {
         self.attempt(|line| {
             line.eat_any(&["to", "on", "onto", "into"]).then_some(())?;

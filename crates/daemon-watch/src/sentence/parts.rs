@@ -1,4 +1,4 @@
-//! Clauses whose subject is a part of a thing: a label, its title, its base.
+//! Clauses with a part of a thing as subject: a label, its title, its base.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
@@ -374,7 +374,7 @@ impl Line<'_> {
         Some(events)
     }
 
-    /// `title`, `title or description`, `base branch`; the last as no place.
+    /// `title`, `title or description`, `base branch`; the last one contains no string.
     pub(super) fn changed_part(&mut self) -> Option<Option<Place>> {
         self.attempt(|line| {
             line.eat_phrase(&[

@@ -1,4 +1,4 @@
-//! Changed files: paths, the words around them, what is left out, and how they are joined.
+//! Changed files: paths, the words around them, exclusions, and their connectives.
 
 use super::atom::{Guard, Says};
 use super::formula::Formula;
@@ -7,7 +7,7 @@ use super::people::OTHER_THAN;
 use crate::filter::Op;
 use crate::normalise::TokenKind;
 
-/// Words that may stand between a verb and a path.
+/// Words that may be between a verb and a path.
 const AROUND: &[&str] = &[
     "a",
     "an",
@@ -91,7 +91,7 @@ const FOLDERS: &[&str] = &[
     "tree",
     "subtree",
 ];
-/// Kinds of files that have one ending.
+/// Languages with one file extension.
 const LANGUAGES: &[(&str, &[&str])] = &[
     ("markdown", &["*.md"]),
     ("sql", &["*.sql"]),
@@ -116,14 +116,14 @@ const NAMED_FILES: &[&str] = &[
     "procfile",
 ];
 
-/// How a list of paths is joined.
+/// The connective of a list of paths.
 struct Paths {
     globs: Vec<String>,
     is_all: bool,
 }
 
 impl Line<'_> {
-    /// Reads what is touched, behind the verb that says so.
+    /// Reads the touched paths after the verb.
     pub(super) fn touched(&mut self, only: bool) -> Option<Guard> {
         self.attempt(|line| {
             let start = line.at;
@@ -152,7 +152,8 @@ impl Line<'_> {
             let found = line.paths()?;
             let except = line.attempt(Self::excepted);
             let is_all = both || found.is_all && !plural;
-            // `docs/ but not docs/old.md`: that must not be touched; `except` only takes it out.
+            // `docs/ but not docs/old.md` means that the file is not changed; `except` only removes it from the comparison.
+            // The reading that wakes less often wins.
             let (except, untouched) = match except {
                 Some((globs, true)) if !only && !is_outside => (None, globs),
                 Some((globs, _)) => (Some(globs), Vec::new()),
@@ -208,7 +209,7 @@ impl Line<'_> {
         }
         let op = if only { Op::Only } else { Op::Any };
         let except = except.unwrap_or_default();
-        // What lies inside is taken out; what lies elsewhere must not be touched at all.
+        // An excluded path inside the others is removed from the comparison; one elsewhere must not be changed at all.
         let (inside, elsewhere): (Vec<_>, Vec<_>) = except
             .into_iter()
             .partition(|glob| globs.iter().any(|outer| lies_in(glob, outer)));
@@ -283,7 +284,7 @@ impl Line<'_> {
         })
     }
 
-    /// One path: by its form, a file that everybody knows, a folder, a language.
+    /// Reads one path: by its form, a well-known file, a folder, or a language.
     fn path(&mut self) -> Option<Vec<String>> {
         let value = self.value(0);
         let has_form = |text: &str| {
@@ -337,7 +338,7 @@ fn is_ending(path: &str) -> bool {
     path.len() <= 6 && !matches!(path, ".env")
 }
 
-/// Whether a glob lies inside another, by their literal beginnings.
+/// Whether a glob is inside another, by their literal prefixes.
 fn lies_in(glob: &str, outer: &str) -> bool {
     let root = outer.split(['*', '{', '?']).next().unwrap_or_default();
     root.is_empty() || glob.starts_with('*') || glob.starts_with(root) || !glob.contains('/')

@@ -1,4 +1,4 @@
-//! People and programs: kinds of them, names, and those that are left out.
+//! People and programs: kinds, names, and exclusions.
 
 use daemon_event::vocabulary::Noun;
 
@@ -15,7 +15,7 @@ const ARTICLES: &[&str] = &[
     "of", "one",
 ];
 
-/// What leaves people out.
+/// Words that exclude users.
 pub(super) const OTHER_THAN: &[&str] = &[
     "with the exception of",
     "anything other than",
@@ -45,7 +45,7 @@ pub(super) const OTHER_THAN: &[&str] = &[
     "excepting",
 ];
 
-/// The phrases for who wrote what the event is about.
+/// Phrases for the author of the event's subject.
 const THE_AUTHOR: &[&str] = &[
     "author of the pull request",
     "author of the pr",
@@ -81,7 +81,7 @@ const KINDS: &[Class] = &[
     Class::Anyone,
 ];
 
-/// Ways to say that somebody never contributed before.
+/// Phrases for a first-time contributor.
 const FIRST_TIME: &[&str] = &[
     "who has never contributed before",
     "who has not contributed before",
@@ -95,7 +95,7 @@ const FIRST_TIME: &[&str] = &[
     "making their first contribution",
 ];
 
-/// Ways to say that somebody does not belong to the repository.
+/// Phrases for users without an association with the repository.
 const OUTSIDE: &[&str] = &[
     "not on the team",
     "not in the team",
@@ -123,7 +123,7 @@ const OUTSIDE: &[&str] = &[
 ];
 
 impl Line<'_> {
-    /// Reads who, with whoever is left out.
+    /// Reads users, with exclusions.
     pub(super) fn who(&mut self, role: Role) -> Option<Guard> {
         self.attempt(|line| {
             let mut found = line.who_joined(role)?;
@@ -150,7 +150,7 @@ impl Line<'_> {
         let comma = self.eat_mark(",");
         let is_nor = self.word(0) == "nor";
         let joint = self.eat_any(&["or", "nor", "and"]);
-        // `, and not a bot,` leaves somebody out.
+        // `, and not a bot,` excludes.
         if matches!(self.word(0), "not" | "no") {
             return None;
         }
@@ -163,7 +163,7 @@ impl Line<'_> {
             sense.is_verb() && sense.forms.has(Forms(Forms::THIRD.0 | Forms::BASE.0))
         });
         let is_item = joint || comma && goes_on;
-        // Before any verb of the line a person beside a person is another subject of the same verb.
+        // Before the first verb, another person after a person is a second subject of the same verb.
         let is_other = is_subject && !is_nor && !self.is_agent || self.sees_be();
         (is_item && !found.is_always() && !is_other).then_some(found)
     }
@@ -194,7 +194,7 @@ impl Line<'_> {
         })
     }
 
-    /// A person: a formula that always holds is anybody at all.
+    /// Reads a person: a formula that is always true means any user.
     fn person(&mut self, role: Role, start: usize) -> Option<Guard> {
         let is = |class: Class| move |sense: &Sense| sense.is(class);
         if self.eat_phrase(THE_AUTHOR) {
@@ -242,7 +242,7 @@ impl Line<'_> {
         Some(self.says(Says::Person(role, who), start))
     }
 
-    /// `of the organization` belongs to a member; a member of one team is not any member.
+    /// `of the organization` belongs to a member; `of the payments team` does not, because no payload contains teams.
     fn of_the_repository(&mut self) -> Option<()> {
         if self.word(0) != "of" {
             return Some(());

@@ -1,4 +1,4 @@
-//! Where something is: branch, repository, folder.
+//! Places: branch, repository, folder.
 
 use super::atom::{Guard, Says, State};
 use super::formula::Formula;

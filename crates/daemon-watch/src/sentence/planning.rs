@@ -1,4 +1,4 @@
-//! Milestones, categories, and why an issue was closed.
+//! Milestones, categories, and reasons for closing an issue.
 
 use daemon_event::Field;
 

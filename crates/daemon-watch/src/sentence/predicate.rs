@@ -1,4 +1,4 @@
-//! What is said of a thing: after `is`, after `has`, by its own verb, behind its noun, in a guard.
+//! Predicates of a thing: after `is` and `has`, with a verb, after its noun, in a guard.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::Noun;
@@ -9,12 +9,12 @@ use super::line::Line;
 use super::people::OTHER_THAN;
 use crate::filter::{Op, Test};
 
-/// How a modifier stands to the words before it.
+/// The word that a modifier follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Behind {
-    /// Behind a noun: who is named wrote it.
+    /// After a noun: a named user is its author.
     Noun(Noun),
-    /// Behind a verb: who is named did it.
+    /// After a verb: a named user is the actor.
     Verb(Noun),
 }
 
@@ -33,7 +33,7 @@ impl Behind {
     }
 }
 
-/// The words that say that somebody wrote the thing.
+/// Words for the author of a thing.
 pub(super) const WRITTEN: &[&str] = &[
     "authored",
     "written",
@@ -139,7 +139,7 @@ pub(super) fn label_test(values: Vec<String>) -> Test {
 }
 
 impl Line<'_> {
-    /// Reads all modifiers that stand here, joined by commas, `and`, `but` and `or`.
+    /// Reads all modifiers at this position, joined by commas, `and`, `but` and `or`.
     pub(super) fn modifiers(&mut self, behind: Behind) -> Guard {
         let mut found = Formula::Always;
         loop {
@@ -150,7 +150,7 @@ impl Line<'_> {
                 let comma = line.eat_mark(",");
                 let or = !found.is_always() && line.eat("or");
                 let but = !or && line.eat_phrase(&["but only", "and only", "and", "but"]);
-                // Set apart from the noun, who is named has acted.
+                // After a comma or `but`, `by X` is about the actor and not about the author of the noun.
                 let is_noun = matches!(behind, Behind::Noun(_));
                 if is_noun && (comma || but) && line.sees_by() {
                     return None;
@@ -166,7 +166,7 @@ impl Line<'_> {
                     return found.map(|found| (found, false));
                 }
                 let more = line.modifier(behind)?;
-                // What always holds is no alternative.
+                // A modifier that is always true would make the alternative admit everything.
                 (!or || !more.is_always()).then_some((more, or))
             });
             let Some((more, or)) = more else { return found };
@@ -285,7 +285,7 @@ impl Line<'_> {
         })
         .or_else(|| {
             self.attempt(|line| {
-                // A thing is not a person: who is left out acts.
+                // A thing is no user: the excluded user is the actor, and only verbs have one.
                 let Behind::Verb(_) = behind else { return None };
                 line.eat("for");
                 line.who_joined(behind.role())

@@ -1,4 +1,4 @@
-//! Words that leave a thing open: `whatever the branch`, `regardless of who opened it`, `draft or not`.
+//! Phrases that exclude nothing: `whatever the branch`, `regardless of who opened it`, `draft or not`.
 
 use daemon_event::vocabulary::Noun;
 
@@ -18,7 +18,7 @@ const LEADS: &[&str] = &[
     "whoever",
     "be it",
 ];
-/// What may be left open, and the words about it.
+/// Attributes that a phrase may leave open, and words about them.
 const OPEN: &[&str] = &[
     "the",
     "a",
@@ -125,11 +125,11 @@ const OPEN: &[&str] = &[
     "created",
     "draft",
 ];
-/// The most words of what is left open.
+/// The most words of such a phrase.
 const MOST_WORDS: usize = 9;
 
 impl Line<'_> {
-    /// Reads words that rule nothing out.
+    /// Reads a phrase that excludes nothing.
     pub(super) fn left_open(&mut self, behind: Behind) -> Option<()> {
         let is_comment = matches!(behind.noun(), Noun::Comment);
         let places = is_comment

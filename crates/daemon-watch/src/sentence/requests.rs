@@ -1,4 +1,4 @@
-//! Clauses about reviews that are asked for, and people to whom something is done.
+//! Clauses about requested reviews, and about users as passive subjects.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
@@ -12,7 +12,7 @@ use super::things::is_comment;
 use crate::filter::{Op, Test};
 use crate::normalise::TokenKind;
 
-/// The names of a request for a review.
+/// Names of a review request.
 pub(super) const REQUEST: &[&str] = &[
     "review requests",
     "review request",
@@ -21,7 +21,7 @@ pub(super) const REQUEST: &[&str] = &[
     "request for a review",
     "request for review",
 ];
-/// What is done to a request that no longer stands.
+/// Verbs for the removal of a review request.
 const WITHDRAWN: &[&str] = &[
     "removed",
     "withdrawn",
@@ -95,7 +95,7 @@ impl Line<'_> {
                 && let Some(found) = self.attempt(|line| {
                     line.eat_any(&["on", "for", "to", "from", "of"])
                         .then_some(())?;
-                    // Changes are asked of who wrote it: `on a pull request by X`.
+                    // Changes are requested from the author: `on a pull request by X`.
                     let found = line.objects()?;
                     found
                         .iter()
@@ -104,7 +104,7 @@ impl Line<'_> {
                 })
             {
                 things = found;
-                // Changes are asked of who wrote it: `on a pull request by X`.
+                // Changes are requested from the author: `on a pull request by X`.
                 if verb == Verb::RequestChanges
                     && let Some(author) = self.attempt(|line| {
                         line.eat("by").then_some(())?;
@@ -163,7 +163,7 @@ impl Line<'_> {
         Some(events)
     }
 
-    /// What happens to a request for a review.
+    /// The event of a review request.
     pub(super) fn request_deed(&mut self) -> Option<Verb> {
         self.attempt(|line| {
             if line.eat_any(&["arrives", "appears", "lands"])
@@ -194,7 +194,7 @@ impl Line<'_> {
         })
     }
 
-    /// Whose review is asked for: people, teams, either.
+    /// Reads requested reviewers: users, teams, or both.
     pub(super) fn reviewer(&mut self) -> Option<Guard> {
         let mut found = self.one_reviewer()?;
         while let Some(more) = self.attempt(|line| {
@@ -231,7 +231,7 @@ impl Line<'_> {
         team.or_else(|| self.person_value(Field::Reviewer))
     }
 
-    /// Somebody to whom something is done: `X is assigned to an issue`, `X is asked to review a PR`.
+    /// A user as passive subject: `X is assigned to an issue`, `X is asked to review a PR`.
     pub(super) fn person_clause(&mut self) -> Option<Vec<Event>> {
         let start = self.at;
         let mention = self.attempt(|line| {
@@ -257,7 +257,7 @@ impl Line<'_> {
         Some(events)
     }
 
-    /// Behind `@x is mentioned in`: a comment, a new issue, the body of one.
+    /// After `@x is mentioned in`: a comment, a new issue, or its body.
     pub(super) fn mentioned(&mut self, text: &Guard) -> Option<Vec<Event>> {
         let of_body = self.attempt(|line| {
             let place = line.place_named()?;
@@ -327,7 +327,7 @@ impl Line<'_> {
     }
 }
 
-/// Makes a text that was read stand in a place.
+/// Moves a string to a part of the thing.
 fn in_place(text: &Guard, place: Place) -> Option<Guard> {
     text.replace(false, &mut |atom: &Atom, _| {
         let mut atom = atom.clone();

@@ -1,4 +1,4 @@
-//! What a review says: that it approves, asks for changes, only comments.
+//! The state of a review: approved, changes requested, commented.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::Noun;
@@ -10,7 +10,7 @@ use super::people::OTHER_THAN;
 use super::things::Thing;
 use crate::normalise::TokenKind;
 
-/// The states of a review, and what says them of one; longer phrases first.
+/// The states of a review and the phrases for them; longer phrases first.
 const STATES: &[(&str, &[&str])] = &[
     (
         "changes_requested",
@@ -80,7 +80,7 @@ const STATES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What stands before `review` and says its state.
+/// Words before `review` for its state.
 const BEFORE: &[(&str, &str)] = &[
     ("approving", "approved"),
     ("positive", "approved"),
@@ -122,7 +122,7 @@ impl Line<'_> {
         Some(if not || neither { guard.not() } else { guard })
     }
 
-    /// One state; a bare word says one only where something leads to it.
+    /// Reads one state; a single word is a state only after a word such as `state`:
     /// `with any state other than approved`, `whose state is commented`
     fn with_state(&mut self) -> Option<Guard> {
         let start = self.at;
@@ -209,7 +209,7 @@ impl Line<'_> {
                 "request for changes",
             ])
         {
-            // By itself it may be a pull request.
+            // On its own, `a change request` may mean a pull request.
             matches!(self.word(0), "on" | "to" | "against" | "in").then_some(())?;
             thing.is_plural =
                 self.word_at(start + 1) == "requests" || self.word_at(start) == "requests";

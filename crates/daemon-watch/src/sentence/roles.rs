@@ -1,4 +1,4 @@
-//! People who become assignees or reviewers of something, or are so no longer.
+//! Users who become assignees or reviewers, or stop being so.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::Verb;
@@ -8,7 +8,7 @@ use super::deeds::{Deed, Event};
 use super::formula::Formula;
 use super::line::Line;
 
-/// What somebody becomes or no longer is, behind a form of `be`; longer phrases first.
+/// Phrases for a new or former role after a form of `be`; longer phrases first.
 pub(super) const BECOMES: &[(Verb, Field, &[&str])] = &[
     (
         Verb::Unassign,
@@ -156,7 +156,7 @@ pub(super) const TURNS: &[(Verb, Field, &[&str])] = &[
 ];
 
 impl Line<'_> {
-    /// What the person at `who_at` becomes, by words at `verb_at`.
+    /// Reads the new role of the user at `who_at`, from the words at `verb_at`.
     pub(super) fn becoming(&mut self, who_at: usize, verb_at: usize) -> Option<Vec<Event>> {
         let is_again = verb_at > who_at;
         let mut found = None;
@@ -167,7 +167,7 @@ impl Line<'_> {
             } else {
                 self.reviewer()
             };
-            // Who is assigned is a person in any case.
+            // `a person is assigned`: an assignee is a person in any case, so the word adds no filter.
             let who = who.or_else(|| {
                 self.at = who_at;
                 self.skip_any(&["a", "the", "any"]);
@@ -178,7 +178,7 @@ impl Line<'_> {
             if is_again {
                 self.at = verb_at;
             }
-            // A label may be taken off as well; nobody in particular is no label.
+            // Labels are `removed from` things too, so only `somebody` or a repeated user can be the subject here.
             let is_someone = is_again || who.is_always();
             if let Some(verb) = self.attempt(|line| line.role_verb(field, is_again, is_someone)) {
                 found = Some((who, field, verb));

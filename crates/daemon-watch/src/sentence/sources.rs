@@ -1,7 +1,7 @@
 //! Sentences about checks, deployments, alerts and what is kept on GitHub, and about Linear, Slack and Sentry.
 //!
-//! The vocabulary says what can happen to each noun; here a noun phrase, what narrows it, and what happens to
-//! it are put together by it, so that guards and alternatives keep their scope as in sentences about pull
+//! The vocabulary defines the events of each noun. This grammar combines noun phrases, modifiers and verbs by it,
+//! so that guards and alternatives keep their scope as in sentences about pull
 //! requests.
 
 mod acts;

@@ -1,4 +1,4 @@
-//! Clauses whose subject is a thing: what happens to it, and what it does.
+//! Clauses with a thing as subject: passive and active verbs.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
@@ -15,7 +15,7 @@ use crate::lexicon::Forms;
 use crate::resolve::has_row;
 
 impl Line<'_> {
-    /// A thing and what happens to it.
+    /// A thing with its verb.
     pub(super) fn thing_clause(&mut self, is_headline: bool) -> Option<Vec<Event>> {
         let was = std::mem::replace(&mut self.is_headline, is_headline);
         let things = self.things();
@@ -212,7 +212,7 @@ impl Line<'_> {
         })
     }
 
-    /// What a thing does in an idiom: `comes in`, `makes it into main`.
+    /// An idiom with the thing as subject: `comes in`, `makes it into main`.
     pub(super) fn happens(&mut self, noun: Noun) -> Option<Deed> {
         let start = self.at;
         let forms = Forms(Forms::THIRD.0 | Forms::BASE.0);
@@ -221,13 +221,13 @@ impl Line<'_> {
         if idiom.voice == Voice::Onto {
             deed.guard = self.branches()?;
         } else if idiom.verb == Verb::Create {
-            // What comes in is described behind the verb as behind the noun.
+            // `a pull request comes in that touches docs/`: words after the idiom narrow its subject.
             deed.guard = deed.guard.and(self.modifiers(Behind::Noun(noun)));
         }
         Some(deed)
     }
 
-    /// A verb that the thing itself does: `merges`, `lands on main`, `becomes ready for review`.
+    /// A verb with the thing as subject: `merges`, `lands on main`, `becomes ready for review`.
     pub(super) fn finite(&mut self, noun: Noun, things: &[Thing]) -> Option<Deed> {
         let bare = |verbs: &[Verb], guard: Guard| Deed {
             verbs: verbs.to_vec(),
@@ -378,7 +378,7 @@ impl Line<'_> {
             })
             .take(1)
             .collect();
-        // What is created does not open anything.
+        // A thing does not create itself, so `create` needs an object here.
         if wanted == [Verb::Create] {
             return None;
         }

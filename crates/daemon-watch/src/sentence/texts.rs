@@ -1,4 +1,4 @@
-//! Texts, where they stand, and numbers.
+//! Strings, the parts that contain them, and numbers.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::Noun;
@@ -11,7 +11,7 @@ use crate::lexicon::Part;
 use crate::normalise::TokenKind;
 
 impl Line<'_> {
-    /// `containing "x"`, behind the word that says so: the texts, and where they stand.
+    /// `containing "x"`, after the verb: the strings and their place.
     pub(super) fn texts(&mut self, place: Option<Place>, op: Op) -> Option<Guard> {
         self.attempt(|line| {
             let start = line.at;
@@ -60,7 +60,7 @@ impl Line<'_> {
         self.says(Says::Text(place, op, values), start)
     }
 
-    /// A single word that nothing claims, and nothing behind it: `mentions lint`.
+    /// A single word without another function at the end: `mentions lint`.
     pub(super) fn bare_text(&mut self) -> Option<String> {
         self.attempt(|line| {
             let is_said = matches!(

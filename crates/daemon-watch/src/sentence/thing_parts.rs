@@ -1,4 +1,4 @@
-//! What is said of a part of a thing: its author, base, labels, title, files.
+//! Predicates of a part of a thing: its author, base, labels, title, files.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::Noun;
@@ -220,7 +220,7 @@ impl Line<'_> {
         Some(if negated { found.not() } else { found })
     }
 
-    /// Makes what was read as a base speak of the branch that a pull request comes from.
+    /// Replaces the base by the branch that a pull request comes from.
     pub(super) fn as_head(&self, guard: Guard, behind: Behind) -> Option<Guard> {
         if behind.noun() != Noun::PullRequest {
             return Some(guard);

@@ -1,4 +1,4 @@
-//! What events are about: nouns with what is said before and behind them, and how they are joined.
+//! Nouns with the words before and after them, and their connectives.
 
 use daemon_event::vocabulary::Noun;
 use daemon_event::{Field, Source};
@@ -10,14 +10,14 @@ use crate::filter::{Op, Test};
 use crate::lexicon::{Class, Sense};
 use crate::normalise::TokenKind;
 
-/// A noun and what is said of it.
+/// A noun and its guard.
 #[derive(Clone, Debug)]
 pub(super) struct Thing {
     pub(super) noun: Noun,
     pub(super) guard: Guard,
-    /// The part of the guard that stands behind the noun.
+    /// The part of the guard that follows the noun.
     pub(super) behind: Guard,
-    /// What a comment or review is on.
+    /// The parent of a comment or review.
     pub(super) on: Vec<Noun>,
     pub(super) source: Option<Source>,
     pub(super) is_new: bool,
@@ -27,7 +27,7 @@ pub(super) struct Thing {
     pub(super) start: usize,
 }
 
-/// The nouns that sentences are read for.
+/// The nouns that this grammar reads.
 pub(super) const NOUNS: &[Noun] = &[
     Noun::PullRequest,
     Noun::Issue,
@@ -49,7 +49,7 @@ pub(super) const NOUNS: &[Noun] = &[
     Noun::Wiki,
 ];
 
-/// Where the comments on a pull request are that are on no line of it.
+/// Phrases for the conversation of a pull request, without the diff.
 pub(super) const CONVERSATION_OF: &[&str] = &[
     "the main conversation of",
     "the conversation tab of",
@@ -63,7 +63,7 @@ pub(super) fn is_thing(sense: &Sense) -> bool {
 }
 
 impl Line<'_> {
-    /// Reads things joined by `or`, `and` and commas; what is said behind the last is said of all before it.
+    /// Reads things joined by `or`, `and` and commas; words after the last one apply to all.
     pub(super) fn things(&mut self) -> Option<Vec<Thing>> {
         let mut found = vec![self.attempt(Self::thing)?];
         let is_plural = found.iter().all(|thing| thing.is_plural);
@@ -133,7 +133,7 @@ impl Line<'_> {
         self.before_noun(&mut thing);
         self.noun(&mut thing)?;
         if let Some(owner) = owner {
-            // Whose a comment is, no payload tells of an actor.
+            // No payload relates the author of a comment to the actor, so `their own` needs a pull request or issue.
             matches!(thing.noun, Noun::PullRequest | Noun::Issue).then_some(())?;
             thing.guard = thing.guard.and(owner);
         }
@@ -144,7 +144,7 @@ impl Line<'_> {
         Some(thing)
     }
 
-    /// Articles, adjectives, and who wrote it.
+    /// Reads articles, adjectives and the author before a noun.
     fn before_noun(&mut self, thing: &mut Thing) {
         loop {
             let start = self.at;
@@ -177,7 +177,7 @@ impl Line<'_> {
                     false
                 }
             } {
-                // A thing that something happens to is there.
+                // `an existing PR is closed`: a thing with an event exists.
             } else if self.eat_any(&["top-level", "general"])
                 || self.word(0) == "conversation"
                     && matches!(self.word(1), "comment" | "comments")
@@ -280,7 +280,7 @@ impl Line<'_> {
             .filter(|who| !who.is_always())?;
         let owns = self.eat("'s");
         let wrote = self.eat_any(&["authored", "opened", "created", "raised", "submitted"]);
-        // A bare name before a noun is a person only if it is one for certain.
+        // `dependabot PR` names an author; an unknown word before a noun may be an adjective.
         let is_certain = is_person && self.ends_before_noun();
         (owns || wrote || is_certain).then_some(())?;
         Some(if not { who.not() } else { who })
@@ -296,7 +296,7 @@ impl Line<'_> {
         ends
     }
 
-    /// Reads what a comment is on: kinds of things, and what must hold of them.
+    /// Reads the parents of a comment: kinds of things, and their guards.
     pub(super) fn parents(&mut self) -> Option<(Vec<Noun>, Guard)> {
         if self.eat_any(&["it", "them"]) || self.word(1) != "of" && self.eat("one") {
             if self.last.iter().all(|noun| is_comment(*noun)) && !self.last_on.is_empty() {
@@ -331,7 +331,7 @@ impl Line<'_> {
                 return None;
             }
             on.push(thing.noun);
-            // A source that is named for one is named for all.
+            // `on a GitHub issue or pull request`: a source named for one applies to both.
             if at == 0 || unsourced(&guard) == unsourced(&thing.guard) {
                 if at == 0 || guard.is_always() {
                     guard = thing.guard.clone();
@@ -340,7 +340,7 @@ impl Line<'_> {
                 return None;
             }
         }
-        // A comment on a discussion or a commit is a thing of another kind.
+        // A comment on a discussion or a commit has a noun of its own.
         let is_other = |noun: &Noun| matches!(noun, Noun::Discussion | Noun::Commit);
         if on.len() > 1 && on.iter().any(is_other) {
             return None;
@@ -349,7 +349,7 @@ impl Line<'_> {
     }
 }
 
-/// What is said beside the source.
+/// Returns the guard without the source.
 fn unsourced(guard: &Guard) -> Option<Guard> {
     let bare = guard.replace(false, &mut |atom: &Atom, negated| {
         let found = match atom.says {
@@ -365,18 +365,18 @@ fn unsourced(guard: &Guard) -> Option<Guard> {
     Some(bare)
 }
 
-/// Makes what is said of a thing speak of what the event's own thing is on.
+/// Applies a guard to the parent of the event's noun.
 pub(super) fn of_parent(guard: &Guard) -> Option<Guard> {
     guard.replace(false, &mut |atom: &Atom, negated| {
         let mut atom = atom.clone();
-        // A text that is said to be nowhere else is the comment's own.
+        // A string without a named part is in the comment itself, not in its parent.
         atom.of_parent = !matches!(atom.says, Says::Text(Place::Own, ..));
         let found = Formula::Atom(atom);
         Some(if negated { found.not() } else { found })
     })
 }
 
-/// The noun of a comment that is on something.
+/// Returns the noun of a comment with a parent.
 pub(super) fn comment_on(noun: Noun, on: &[Noun]) -> Noun {
     match (noun, on) {
         (Noun::Comment, [Noun::Commit]) => Noun::CommitComment,

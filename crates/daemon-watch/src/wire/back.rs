@@ -13,7 +13,7 @@ use crate::filter::{Filter, Mark, Op, Test};
 use crate::interpretation::{Clause, Correction, EventPattern, Interpretation, Status, TimeKind};
 use crate::span::Span;
 
-/// What a JSON form says that this version does not know.
+/// A JSON form with content that this version does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidWire {
@@ -25,7 +25,7 @@ pub enum InvalidWire {
     Op(String),
     /// The vocabulary has no such event.
     Event(String),
-    /// A clause names a filter that is not there.
+    /// A clause refers to a filter that does not exist.
     Filter(usize),
 }
 
@@ -47,10 +47,10 @@ impl fmt::Display for InvalidWire {
 impl Error for InvalidWire {}
 
 impl InterpretationWire {
-    /// Reads the interpretation back; verdicts of an event are left behind.
+    /// Parses the interpretation; verdicts for an event are not part of it.
     ///
     /// # Errors
-    /// When the form is of another version, or names what this version does not know.
+    /// Fails if the form has another version, or names a field, comparison or event that this version does not know.
     pub fn interpretation(&self) -> Result<Interpretation, InvalidWire> {
         if self.schema_version != Self::VERSION {
             return Err(InvalidWire::Version(self.schema_version));

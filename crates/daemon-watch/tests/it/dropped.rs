@@ -17,7 +17,7 @@ const STRANGE: [&str; 8] = [
     "unfrobbed",
 ];
 
-/// Words that say how often, which of many, or in what order.
+/// Words for frequency, selection and order.
 const WEIGHTY: [&str; 7] = [
     "repeatedly",
     "manually",
@@ -28,7 +28,7 @@ const WEIGHTY: [&str; 7] = [
     "then",
 ];
 
-/// Where a word may be put in: before each word, never inside quotes or backticks, whose content is data.
+/// Positions for an inserted word: before each word, but not inside quotes or backticks, which are data.
 fn gaps(line: &str) -> Vec<usize> {
     let mut quote: Option<char> = None;
     let mut gaps = Vec::new();
@@ -56,7 +56,7 @@ fn closing(open: char) -> char {
     }
 }
 
-/// Whether a reading says anything of a word: as remainder, as a value of a filter, as a typo mended, or by not waking.
+/// Whether a reading accounts for a word: as remainder, as a value of a filter, as a corrected typo, or by not waking.
 fn tells(meaning: &Interpretation, word: &str, at: Span) -> bool {
     let overlaps = |span: &Span| span.start < at.end && at.start < span.end;
     let folded = word.to_lowercase();
@@ -84,7 +84,7 @@ fn mapped_conditions() -> Vec<String> {
         .collect()
 }
 
-/// Puts a word into a gap and says whether the reading tells it.
+/// Inserts a word into a gap; fails with the new line if the reading does not account for the word.
 fn tells_when_put_into(line: &str, at: usize, word: &str) -> Result<(), String> {
     let (head, tail) = line.split_at(at);
     let with = format!("{head}{word} {tail}");

@@ -1,4 +1,4 @@
-//! Lines that nobody should write, and lines that somebody will.
+//! Hostile lines, and ordinary lines with unusual content.
 
 use daemon_watch::{Status, Test, interpret};
 use proptest::prelude::*;
@@ -79,7 +79,7 @@ fn adversarial_lines_are_refused_or_read_without_a_panic() {
 fn hostile_lines_are_refused_or_read_without_a_panic() {
     let lines = hostile::all();
     assert_eq!(lines.len(), hostile::COUNT);
-    // The example program reads every one of them; here each fifth is looked at closely.
+    // The example program reads all of them; every fifth is enough for the test.
     for line in lines.iter().step_by(5) {
         check_sane(line);
     }

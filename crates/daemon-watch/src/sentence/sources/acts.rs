@@ -1,4 +1,4 @@
-//! Clauses about the other sources: a thing and what happens to it, somebody and what they do, happenings
+//! Clauses about the other sources: things with their verbs, users with theirs, and events
 //! named by nouns.
 
 use daemon_event::vocabulary::{Noun, Verb};
@@ -77,7 +77,7 @@ impl Line<'_> {
         let mut best: Option<(usize, Vec<Event>)> = None;
         for (n, form) in forms.into_iter().enumerate() {
             self.at = start;
-            // The first two begin with a thing, the others with somebody who does something to it.
+            // The first two begin with a thing, the others with a user who acts on it.
             let was = std::mem::replace(&mut self.is_object, n > 1);
             let found = self.attempt(|line| form(line, on));
             self.is_object = was;
@@ -99,14 +99,14 @@ impl Line<'_> {
         Some(events)
     }
 
-    /// A thing and what happens to it.
+    /// A thing with its verb.
     fn matter_clause(&mut self) -> Option<Vec<Event>> {
         let matters = self.matters()?;
-        // `a failed check`: how it ended is the event, unless another follows.
+        // `a failed check`: the conclusion is the event, unless another verb follows.
         self.eat_mark(",");
         let is_ticket = |matter: &Matter| matter.nouns == [Noun::Issue];
         if matters.iter().all(is_ticket) && matters.iter().any(|matter| matter.ended.is_some()) {
-            // `a completed issue is reopened`: how it was, where the event undoes it.
+            // `a completed issue is reopened`: the event ends the state before it.
             let events = self.happenings(&matters)?;
             let is_undone = |event: &Event| {
                 matches!(
@@ -142,7 +142,7 @@ impl Line<'_> {
             return Some(events);
         }
         let mut events = self.happenings(&matters)?;
-        // `a reaction is left on an issue on GitHub`: of those no event tells.
+        // GitHub sends no webhook for a reaction: `a reaction is left on an issue on GitHub`.
         let is_reaction = matches!(matters.first()?.scope()?.noun, Noun::Reaction | Noun::Emoji);
         if is_reaction && matches!(self.word(0), "on" | "to") {
             return None;
@@ -218,7 +218,7 @@ impl Line<'_> {
         Some(events)
     }
 
-    /// Who does something: `a human posts in #eng`, `somebody moves a Linear issue to Done`.
+    /// A user who acts: `a human posts in #eng`, `somebody moves a Linear issue to Done`.
     fn someone_acts(&mut self) -> Option<Vec<Event>> {
         let start = self.at;
         let newcomer = self.attempt(|line| {
@@ -327,7 +327,7 @@ impl Line<'_> {
                         .iter()
                         .any(|verb| matches!(verb, Verb::Move | Verb::Label | Verb::Unlabel));
                 (!takes_value && matter.ended.is_none()).then_some(())?;
-                // Nobody makes a run fail.
+                // A run ends without an actor, so its conclusions are not actions of a user.
                 let acts: Vec<Verb> = verbs
                     .iter()
                     .copied()
@@ -352,7 +352,7 @@ impl Line<'_> {
     }
 }
 
-/// Whether a message is said to answer another.
+/// Whether the guard requires a reply.
 fn says_reply(guard: &Guard) -> bool {
     match guard {
         Formula::Atom(atom) => atom.says == flag(Field::Reply),
@@ -361,7 +361,7 @@ fn says_reply(guard: &Guard) -> bool {
     }
 }
 
-/// What a noun alone says: how it ended, or that it is new.
+/// The verbs of a noun by itself: its conclusion, or its creation.
 fn told_verbs(matter: &Matter, on: bool) -> Option<Vec<Verb>> {
     if let Some(ended) = matter.ended {
         return Some(vec![ended]);

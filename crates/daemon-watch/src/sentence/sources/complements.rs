@@ -1,4 +1,4 @@
-//! What a thing is, and what its parts say.
+//! Complements of a thing and of its parts.
 
 use super::guards::DOERS;
 use super::narrow::flag;
@@ -14,7 +14,7 @@ use daemon_event::Field;
 use daemon_event::vocabulary::Noun;
 
 impl Line<'_> {
-    /// What stands behind `is`: joined by `or` and `and`; `not` rules what follows by `or`.
+    /// Reads the complement of `is`: joined by `or` and `and`; `not` applies to all words joined by `or`.
     pub(super) fn complements(&mut self, scope: Scope) -> Option<Guard> {
         self.eat_any(&["only", "just", "merely"]);
         let neither = self.eat("neither");
@@ -88,7 +88,7 @@ impl Line<'_> {
             .or_else(|| {
                 self.attempt(|line| {
                     (scope.topic == Topic::Ticket).then_some(())?;
-                    // `but not deployed yet`: a deed of which no event tells.
+                    // `but not deployed yet`: no event reports the deployment of a ticket.
                     let is_deed = line.sees_sense(|sense| {
                         sense.is_verb() && sense.forms.has(crate::lexicon::Forms::PAST)
                     });
@@ -123,7 +123,7 @@ impl Line<'_> {
             })
     }
 
-    /// `the "Nightly" workflow`, `lint or docs`: names of what the event is about.
+    /// `the "Nightly" workflow`, `lint or docs`: names of the event's subject.
     pub(super) fn names_of(&mut self, scope: Scope) -> Option<Guard> {
         takes_name(scope.noun).then_some(())?;
         let start = self.at;
@@ -287,7 +287,7 @@ impl Line<'_> {
     }
 }
 
-/// Makes values that were read bare belong to an attribute.
+/// Assigns bare values to an attribute.
 fn of_part(guard: &Guard, part: Part) -> Guard {
     let moved = guard.replace(false, &mut |atom: &crate::sentence::atom::Atom, negated| {
         let mut atom = atom.clone();

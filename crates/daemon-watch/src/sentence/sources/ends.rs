@@ -1,4 +1,4 @@
-//! How runs and deployments end, and how troubles come.
+//! Conclusions of runs and deployments, and new alerts.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};

@@ -1,4 +1,4 @@
-//! Which fact of an event the words about the other sources speak of.
+//! The field of an event for words about the other sources.
 
 use daemon_event::vocabulary::{self, EventKind, Noun, Verb};
 use daemon_event::{Field, Source};
@@ -7,7 +7,7 @@ use crate::filter::{Op, Test};
 use crate::lexicon::Part;
 use crate::sentence::atom::Occasion;
 
-/// The name of a check, a job or a workflow, where an event of the kind says it.
+/// Returns the comparison with the name of a check, a job or a workflow, if events of the kind contain it.
 pub(in crate::sentence) fn name_test(event: &Occasion, values: &[String]) -> Option<Test> {
     let field = match (event.kind, event.noun) {
         ("workflow_run" | "deployment_review", _) => Field::Workflow,
@@ -40,7 +40,7 @@ pub(in crate::sentence) fn tells(source: Source, kind: &str, field: Field) -> bo
     vocabulary::kind(source, kind).is_some_and(|kind: &EventKind| kind.can_hold(field))
 }
 
-/// Whether who acts is who writes: what is said in Slack.
+/// Whether the actor is the author, as in Slack.
 pub(in crate::sentence) fn is_said(noun: Noun, verb: Verb) -> bool {
     matches!(
         noun,

@@ -13,7 +13,7 @@ use crate::sentence::line::Line;
 use crate::sentence::people::OTHER_THAN;
 use crate::sentence::predicate::{BE, HAS, WRITTEN};
 
-/// What is said behind the words that are left out: `thread replies excluded`.
+/// Words after an excluded thing: `thread replies excluded`.
 const LEFT_OUT: &[&str] = &[
     "are excluded",
     "is excluded",
@@ -32,7 +32,7 @@ const LEFT_OUT: &[&str] = &[
     "left out",
     "omitted",
 ];
-/// Words for whoever did it.
+/// Words for the actor.
 pub(super) const DOERS: &[&str] = &[
     "author",
     "sender",
@@ -229,7 +229,7 @@ impl Line<'_> {
         Some(found)
     }
 
-    /// One predicate with a verb of its own; a finite verb of the event itself is none.
+    /// Reads one predicate with a verb of its own; a finite verb of the event itself is not a predicate.
     fn predicate_elsewhere(&mut self, scope: Scope) -> Option<Guard> {
         self.attempt(|line| {
             line.eat_any(BE).then_some(())?;

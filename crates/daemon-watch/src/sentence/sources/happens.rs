@@ -1,4 +1,4 @@
-//! What happens to the things of the other sources: participles and verbs with the values behind them.
+//! Events of the other sources: participles and verbs with the values after them.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
@@ -12,7 +12,7 @@ use crate::sentence::deeds::Event;
 use crate::sentence::formula::Formula;
 use crate::sentence::line::Line;
 
-/// What happens, in the verbs that it may be in the vocabulary, and what its own words add.
+/// An event: its possible verbs in the vocabulary, and the filters of its own words.
 #[derive(Clone)]
 pub(super) struct Happening {
     pub(super) verbs: Vec<Verb>,
@@ -32,7 +32,7 @@ impl Happening {
     }
 }
 
-/// The attributes of tickets and projects, by what a payload calls their change.
+/// The attributes of tickets and projects, with the names of their changes in payloads.
 const ATTRIBUTES: &[(Part, &str)] = &[
     (Part::Priority, "priority"),
     (Part::Estimate, "estimate"),
@@ -59,12 +59,12 @@ pub(super) fn attribute_name(part: Part) -> Option<&'static str> {
         .map(|(_, name)| *name)
 }
 
-/// The events of what happens to each thing; none where one of them cannot have it happen.
+/// Returns the events for each thing, or `None` if one of the things does not have the event.
 pub(super) fn done_to(matters: &[Matter], happening: &Happening) -> Option<Vec<Event>> {
     let mut events = Vec::new();
     for matter in matters {
         let mut of_it = matter.events(&happening.verbs)?;
-        // Triage is where tickets begin: those that are created there enter it too.
+        // Issues are created in triage, so `enters Triage` includes the creation there.
         if happening.verbs == [Verb::Move] && happening.guard.mentions(&is_triage) {
             of_it.extend(matter.events(&[Verb::Create])?);
         }
@@ -87,12 +87,12 @@ fn is_triage(atom: &Atom) -> bool {
             .any(|value| value.eq_ignore_ascii_case("triage"))
 }
 
-/// Words between an auxiliary and its participle that change nothing.
+/// Adverbs between an auxiliary and its participle that add nothing.
 const ADVERBS: &[&str] = &["newly", "just", "automatically"];
 
 impl Line<'_> {
-    /// Verbs joined by `or` and commas, with what narrows them; the words behind the last of a list are said of
-    /// the ones before it that have none of their own.
+    /// Reads verbs joined by `or` and commas with their modifiers; the words after the last one of a list apply to
+    /// those without words of their own.
     pub(super) fn happenings(&mut self, matters: &[Matter]) -> Option<Vec<Event>> {
         let scope = matters.first()?.scope()?.behind_verb();
         let mut groups: Vec<(Vec<Event>, bool)> = Vec::new();
@@ -134,7 +134,7 @@ impl Line<'_> {
         (!groups.is_empty()).then(|| groups.into_iter().flat_map(|(events, _)| events).collect())
     }
 
-    /// What narrows a verb, and guards without a comma before them.
+    /// Reads the words that narrow a verb, and guards without a comma.
     pub(super) fn behind_happening(&mut self, scope: Scope, on: &mut Vec<Noun>) -> Guard {
         let mut found = Formula::Always;
         loop {

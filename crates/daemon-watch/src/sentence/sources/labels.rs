@@ -1,4 +1,4 @@
-//! What is quoted, labelled or said.
+//! Quotations, labels and content.
 
 use super::topic::Scope;
 use crate::filter::{Op, Test};
@@ -75,7 +75,7 @@ impl Line<'_> {
         Some(if without { found.not() } else { found })
     }
 
-    /// What a ticket can have: labels, a description, an assignee, a priority, a due date.
+    /// Attributes of a ticket: labels, a description, an assignee, a priority, a due date.
     pub(super) fn had(&mut self, scope: Scope, start: usize) -> Option<Guard> {
         let no = self.eat("no");
         let bare = self.attempt(|line| {

@@ -1,4 +1,4 @@
-//! How tickets move: to states, priorities, people and what holds them.
+//! Changes of tickets: states, priorities, people, and projects.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::Verb;
@@ -12,7 +12,7 @@ use crate::sentence::deeds::{added, removed};
 use crate::sentence::formula::{Formula, is};
 use crate::sentence::line::Line;
 
-/// Verbs of what comes into being by itself.
+/// Verbs of creation with the thing as subject.
 const ARRIVES: &[&str] = &[
     "comes in",
     "arrives",
@@ -24,7 +24,7 @@ const ARRIVES: &[&str] = &[
     "rolls in",
     "is reported in",
 ];
-/// What a ticket belongs to.
+/// Things that contain a ticket.
 const HOLDERS: &[&str] = &["project", "cycle", "sprint", "milestone", "team"];
 
 impl Line<'_> {
@@ -114,7 +114,7 @@ impl Line<'_> {
         self.moved_to(scope)
     }
 
-    /// `a project`, `the "Q3" cycle`, `another team`: what a ticket belongs to, where it comes or goes.
+    /// `a project`, `the "Q3" cycle`, `another team`: the container that a ticket enters or leaves.
     pub(super) fn holder(&mut self, start: usize) -> Option<Happening> {
         self.skip_any(&["a", "an", "another", "its", "the", "some", "any"]);
         self.skip_any(&["different", "other", "new", "current", "active", "running"]);
@@ -254,7 +254,7 @@ impl Line<'_> {
         Happening::with(&[verb], names.unwrap_or(Formula::Always))
     }
 
-    /// The state or the priority that a ticket comes to.
+    /// The new state or priority of a ticket.
     pub(super) fn moved_to(&mut self, scope: Scope) -> Option<Happening> {
         let start = self.at;
         let excluded = self.other_than();
@@ -297,7 +297,7 @@ impl Line<'_> {
         ))
     }
 
-    /// `a completed or canceled state`: a class of states, by the word that Linear has for it.
+    /// `a completed or canceled state`: a type of states in Linear.
     pub(super) fn state_of_type(&mut self) -> Option<Guard> {
         let start = self.at;
         matches!(self.word_before(), "a" | "an" | "any").then_some(())?;
@@ -346,7 +346,7 @@ impl Line<'_> {
         Some(Happening::with(&[verb], labels))
     }
 
-    /// `the priority changes to urgent`, `its due date is moved`: what happens to a part.
+    /// `the priority changes to urgent`, `its due date is moved`: a changed attribute.
     pub(super) fn part_changed(
         &mut self,
         scope: Scope,

@@ -1,4 +1,4 @@
-//! Names and qualities of what a sentence speaks of.
+//! Names and qualities of the nouns of the other sources.
 
 use super::subject::{Matter, is_elsewhere};
 use super::topic::{takes_name, takes_quoted_name};
@@ -11,7 +11,7 @@ use crate::sentence::line::Line;
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
 
-/// Adjectives that tell how something ended.
+/// Adjectives for a conclusion.
 pub(super) const ENDED: &[(&str, Verb)] = &[
     ("failed", Verb::Fail),
     ("failing", Verb::Fail),
@@ -27,7 +27,7 @@ pub(super) const ENDED: &[(&str, Verb)] = &[
     ("finished", Verb::Complete),
 ];
 
-/// Words before a noun that describe it instead of naming it.
+/// Words before a noun that describe it and are not its name.
 const QUALITIES: &[&str] = &[
     "same",
     "other",
@@ -60,7 +60,7 @@ const QUALITIES: &[&str] = &[
     "large",
 ];
 
-/// Words that a name never begins with.
+/// Words that no name begins with.
 const UNNAMED: &[&str] = &[
     "a", "an", "the", "any", "or", "and", "of", "on", "in", "for", "to", "by", "with", "that",
     "which", "is", "all", "every", "both", "each", "no", "some", "multiple", "several", "many",
@@ -128,7 +128,7 @@ impl Line<'_> {
     /// `the lint or unit-tests` before `check`; `the Operations team's` before an issue.
     pub(super) fn named(&mut self, matter: &Matter) -> Option<Guard> {
         let start = self.at;
-        // Without an article, a word before the noun is its name as well: `lint check fails`.
+        // Without an article, a word before the noun is a name as well: `lint check fails`.
         let is_definite =
             start == matter.start || matches!(self.word_at(start.wrapping_sub(1)), "the" | "our");
         let mut values = vec![self.run_name(is_definite)?];
@@ -161,7 +161,7 @@ impl Line<'_> {
         self.sees_sense(|sense| sense.nouns.iter().any(|noun| takes_name(*noun)))
     }
 
-    /// Whether a noun follows that quoted words before it name.
+    /// Whether a noun follows that quoted words can name.
     pub(super) fn sees_quotable_noun(&self) -> bool {
         self.sees_sense(|sense| sense.nouns.iter().any(|noun| takes_quoted_name(*noun)))
     }
@@ -217,7 +217,7 @@ impl Line<'_> {
         Some(value)
     }
 
-    /// How many words the longest phrase of a kind takes here.
+    /// Returns the number of words of the longest phrase of a kind at this position.
     pub(super) fn eat_sense_ahead(&mut self, is_wanted: impl Fn(&Sense) -> bool) -> Option<usize> {
         let at = self.at;
         let found = self.eat_sense(is_wanted).map(|_| self.at - at);

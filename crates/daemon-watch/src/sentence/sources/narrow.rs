@@ -1,4 +1,4 @@
-//! What narrows a noun of the other sources, without a verb of its own.
+//! Modifiers of a noun of the other sources, without a verb of their own.
 
 use daemon_event::vocabulary::Noun;
 use daemon_event::{Field, Source};
@@ -12,7 +12,7 @@ use crate::sentence::formula::{Formula, is};
 use crate::sentence::line::Line;
 use crate::sentence::predicate::WRITTEN;
 
-/// Words that say where, of the repository that is watched.
+/// Phrases for the watched repository itself.
 const HERE: &[&str] = &[
     "in the repository",
     "in the repo",
@@ -38,7 +38,7 @@ const HERE: &[&str] = &[
     "on github actions",
     "from github actions",
 ];
-/// Words that leave open what they speak of.
+/// Words that exclude nothing.
 const WHATEVER: &[&str] = &[
     "whatever the branch",
     "whichever the branch",
@@ -98,7 +98,7 @@ const WHATEVER: &[&str] = &[
     "whatever the priority",
     "regardless of priority",
 ];
-/// Who caused it, behind a participle: `triggered by a bot`.
+/// Words before the actor after a participle: `triggered by a bot`.
 const CAUSED: &[&str] = &[
     "triggered",
     "caused",
@@ -118,12 +118,12 @@ const CAUSED: &[&str] = &[
 ];
 
 impl Line<'_> {
-    /// Reads all that narrows a noun or a verb here, joined by commas, `and`, `but` and `or`.
+    /// Reads all modifiers of a noun or a verb at this position, joined by commas, `and`, `but` and `or`.
     pub(super) fn narrowings(&mut self, scope: Scope, on: &mut Vec<Noun>) -> Guard {
         let mut found = Formula::Always;
         loop {
             let more = self.attempt(|line| {
-                // Behind a verb and its object, what a comma sets apart rules the whole sentence.
+                // After a verb and its object, a modifier after a comma applies to the whole sentence.
                 let may_be_apart = !scope.is_verb && !line.is_object;
                 if !may_be_apart && line.is_mark(0, ",") {
                     return None;
@@ -131,7 +131,7 @@ impl Line<'_> {
                 line.eat_mark(",");
                 let or = !found.is_always() && line.eat("or");
                 if !or && !line.eat_phrase(&["but only", "and only", "and"]) && line.eat("but") {
-                    // `any emoji but :bug:`: what is left out.
+                    // `any emoji but :bug:`: an exclusion.
                     (line.kind(0) == Some(TokenKind::Word)).then_some(())?;
                 }
                 let start = line.at;
@@ -187,7 +187,7 @@ impl Line<'_> {
             .or_else(|| self.attempt(|line| line.on_message(scope)))
     }
 
-    /// `whether completed or canceled`: either way is any way.
+    /// `whether completed or canceled`: both outcomes together exclude nothing.
     fn whichever(&mut self, scope: Scope) -> Option<Guard> {
         self.eat("whether").then_some(())?;
         (scope.topic != Topic::Talk).then_some(())?;
@@ -209,7 +209,7 @@ impl Line<'_> {
         way(self).then_some(Formula::Always)
     }
 
-    /// `whoever assigns it`, `no matter who posted it`: anybody.
+    /// `whoever assigns it`, `no matter who posted it`: any user.
     fn whoever(&mut self) -> Option<Guard> {
         self.eat_phrase(&["whoever", "no matter who", "regardless of who"])
             .then_some(())?;
@@ -241,7 +241,7 @@ impl Line<'_> {
         self.eat("only");
         if !self.eat("by") {
             self.eat("from").then_some(())?;
-            // Who a ticket is taken from did not take it.
+            // `taken from X`: the user after a verb of a ticket is not the actor.
             (matches!(scope.topic, Topic::Talk | Topic::Remark)
                 || scope.topic == Topic::Ticket && !scope.is_verb)
                 .then_some(())?;

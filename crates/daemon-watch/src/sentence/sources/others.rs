@@ -1,4 +1,4 @@
-//! Clauses whose subject is a place, a source or a person, and what a repository keeps of its own.
+//! Clauses with a place, a source or a person as subject, and things that belong to a repository.
 
 use daemon_event::vocabulary::{Noun, Verb};
 use daemon_event::{Field, Source};
@@ -401,7 +401,7 @@ impl Line<'_> {
     }
 
     /// `a new label is added to the repository`, `somebody defines a label named "x" in the repo`: a label that
-    /// is made, renamed or deleted, wherever it is then put.
+    /// is created, renamed or deleted, whether or not an issue has it.
     pub(in crate::sentence) fn label_of_repository(&mut self) -> Option<Vec<Event>> {
         let start = self.at;
         let made = |line: &mut Self| {
@@ -461,7 +461,7 @@ impl Line<'_> {
         self.all_done_to(&[label], &Happening::plain(&[verb]))
     }
 
-    /// What happens to things, with what narrows it.
+    /// Returns the events of things with their modifiers.
     pub(super) fn all_done_to(
         &mut self,
         matters: &[Matter],

@@ -1,4 +1,4 @@
-//! Where something happens: channels, branches, pull requests, teams, projects, states.
+//! Places: channels, branches, pull requests, teams, projects, states.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::Noun;
@@ -175,7 +175,7 @@ impl Line<'_> {
             "outside any thread",
         ])
         .then_some(())?;
-        // `outside of threads started by bots`: whose threads they are, no event tells.
+        // `outside of threads started by bots`: no payload contains the author of the thread.
         let is_some = self
             .sees_sense(|sense| sense.is_verb() || sense.is(Class::By) || sense.is(Class::That));
         (!is_some).then(|| self.says(flag(Field::Reply), start).not())
@@ -311,7 +311,7 @@ impl Line<'_> {
     }
 }
 
-/// Makes a name speak of the workflow that a job belongs to.
+/// Assigns a name to the workflow of a job.
 fn rename_workflow(guard: &Guard) -> Guard {
     guard
         .replace(false, &mut |atom: &crate::sentence::atom::Atom, negated| {

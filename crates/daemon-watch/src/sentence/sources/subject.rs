@@ -1,4 +1,4 @@
-//! Noun phrases of the other sources: names, values and authors before a noun, and what stands behind it.
+//! Noun phrases of the other sources: names, values and authors before a noun, and the words after it.
 
 use super::names::ENDED;
 use daemon_event::vocabulary::{Noun, Verb};
@@ -14,18 +14,18 @@ use crate::sentence::deeds::Event;
 use crate::sentence::formula::Formula;
 use crate::sentence::line::Line;
 
-/// A noun that may have several meanings, and what is said of it.
+/// A noun with several possible meanings, and its guard.
 #[derive(Clone, Debug)]
 pub(super) struct Matter {
     pub(super) nouns: Vec<Noun>,
     pub(super) source: Option<Source>,
     pub(super) guard: Guard,
-    /// The part of the guard that stands behind the noun.
+    /// The part of the guard that follows the noun.
     pub(super) behind: Guard,
     pub(super) on: Vec<Noun>,
     pub(super) is_new: bool,
     pub(super) is_plural: bool,
-    /// How it ended, said by an adjective: `a failed check`.
+    /// The conclusion, from an adjective: `a failed check`.
     pub(super) ended: Option<Verb>,
     pub(super) start: usize,
 }
@@ -44,7 +44,7 @@ impl Matter {
         self.guard = std::mem::replace(&mut self.guard, Formula::Always).and(guard);
     }
 
-    /// The events of a verb; none if no meaning of the noun has it.
+    /// Returns the events of a verb, or `None` if no meaning of the noun has it.
     pub(super) fn events(&self, verbs: &[Verb]) -> Option<Vec<Event>> {
         let of_source = |noun: Noun, verb: Verb| {
             daemon_event::vocabulary::rows(noun)
@@ -56,7 +56,7 @@ impl Matter {
         };
         let mut events = Vec::new();
         for noun in &self.nouns {
-            // A status and a deployment tell each of their states, not their end alone.
+            // Statuses and deployments report each of their states, not only the last one.
             let tells_each = verbs.contains(&Verb::Complete)
                 && matches!(
                     noun,
@@ -91,7 +91,7 @@ pub(super) fn is_elsewhere(sense: &Sense) -> bool {
 }
 
 impl Line<'_> {
-    /// Reads noun phrases joined by `or` and commas; what stands behind the last is said of all before it.
+    /// Reads noun phrases joined by `or` and commas; words after the last one apply to all.
     pub(super) fn matters(&mut self) -> Option<Vec<Matter>> {
         let mut found = vec![self.attempt(Self::matter)?];
         while let Some(next) = self.attempt(|line| {
@@ -150,7 +150,7 @@ impl Line<'_> {
             &|atom| matches!(&atom.says, Says::Test(test) if test.field() == Field::Reaction),
         );
         if matter.nouns == [Noun::Reaction] && names_emoji {
-            // An emoji between colons is Slack's.
+            // Only Slack spells an emoji between colons.
             matter.source = matter.source.or(Some(Source::Slack));
         }
         if matter.nouns == [Noun::Ci] {
@@ -186,7 +186,7 @@ impl Line<'_> {
         }
     }
 
-    /// `it`: what the clause before is about.
+    /// `it`: the subject of the previous clause.
     fn it_again(&mut self, matter: &Matter) -> Option<Matter> {
         let [noun] = self.last.as_slice() else {
             return None;

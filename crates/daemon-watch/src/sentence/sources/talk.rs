@@ -1,4 +1,4 @@
-//! What people do in Slack: they post, answer, react, mention the app, come and go.
+//! Actions in Slack: posts, replies, reactions, mentions of the app, joining and leaving.
 
 use daemon_event::vocabulary::{Noun, Verb};
 use daemon_event::{Field, Source};
@@ -148,7 +148,7 @@ impl Line<'_> {
             line.eat_any(&["in", "on"]).then_some(())?;
             (line.eat_sense(|sense| sense.source == Some(Source::Slack))).map(|_| ())
         });
-        // An emoji between colons is Slack's.
+        // Only Slack spells an emoji between colons.
         let names_emoji = guard.mentions(
             &|atom| matches!(&atom.says, Says::Test(test) if test.field() == Field::Reaction),
         );

@@ -1,4 +1,4 @@
-//! What people do to the tickets of Linear: their parts, labels, assignees and states.
+//! Changes of Linear's tickets by users: parts, labels, assignees and states.
 
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
@@ -12,7 +12,7 @@ use crate::sentence::deeds::{Event, added, removed};
 use crate::sentence::formula::{Formula, is};
 use crate::sentence::line::Line;
 
-/// A part of a ticket, and what a payload calls its change.
+/// A part of a ticket, and the name of its change in payloads.
 type Attribute = (Option<Part>, &'static str);
 
 impl Line<'_> {
@@ -91,7 +91,7 @@ impl Line<'_> {
             return self.moved_to(scope);
         }
         let found = self.part_changed(scope, part, start)?;
-        // Which way a value went, no payload says.
+        // `is raised`: no payload contains the direction of a change.
         let is_one_way = matches!(verb, "raised" | "lowered" | "bumped" | "up");
         let has_value = found
             .guard
@@ -105,7 +105,7 @@ impl Line<'_> {
         Happening::with(&[Verb::Update], changed)
     }
 
-    /// `title or description`: attributes of a ticket, by what a payload calls their change.
+    /// `title or description`: attributes of a ticket, with the names of their changes in payloads.
     pub(super) fn attributes(&mut self) -> Option<Vec<Attribute>> {
         let mut found = vec![self.attribute_of_ticket()?];
         while let Some(attribute) = self.attempt(|line| {

@@ -1,9 +1,9 @@
-//! What sort of thing a noun of the other sources is: it says which words may narrow it.
+//! The topics of nouns: a topic decides which words may narrow a noun.
 
 use daemon_event::Source;
 use daemon_event::vocabulary::Noun;
 
-/// A sort of things that the same words narrow.
+/// Things that are narrowed by the same words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sentence) enum Topic {
     /// Checks, workflows, jobs and commit statuses.
@@ -13,22 +13,22 @@ pub(in crate::sentence) enum Topic {
     Alert,
     /// Issues of Linear.
     Ticket,
-    /// What people write in Slack, and what is put on it.
+    /// Messages in Slack, and reactions to them.
     Talk,
-    /// What Sentry tells.
+    /// Issues and alerts of Sentry.
     Trouble,
-    /// Comments on what is not on GitHub.
+    /// Comments outside GitHub.
     Remark,
-    /// Everything else that comes, goes and changes.
+    /// Every other thing that is created, deleted or changed.
     Other,
 }
 
-/// What modifiers are read for.
+/// The noun or verb that modifiers are read for.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sentence) struct Scope {
     pub(in crate::sentence) noun: Noun,
     pub(in crate::sentence) topic: Topic,
-    /// A verb stands before the words.
+    /// A verb precedes the words.
     pub(in crate::sentence) is_verb: bool,
 }
 
@@ -45,8 +45,8 @@ impl Scope {
     }
 }
 
-/// The sort of a noun, where a source is named or the noun is of one source alone; none for what the
-/// sentences about pull requests and issues read.
+/// Returns the topic of a noun if a source is named or only one source has the noun; `None` for nouns that the
+/// grammar of pull requests and issues reads.
 pub(in crate::sentence) fn topic(noun: Noun, source: Option<Source>) -> Option<Topic> {
     let elsewhere = match source {
         Some(Source::Linear) => Some(Topic::Ticket),
@@ -101,7 +101,7 @@ pub(in crate::sentence) fn topic(noun: Noun, source: Option<Source>) -> Option<T
     }
 }
 
-/// Whether a name stands before the noun: `the lint check`, `the Deploy workflow`.
+/// Whether a noun can have a name before it: `the lint check`, `the Deploy workflow`.
 pub(super) fn takes_name(noun: Noun) -> bool {
     matches!(
         noun,
@@ -115,7 +115,7 @@ pub(super) fn takes_name(noun: Noun) -> bool {
     )
 }
 
-/// Whether quoted words before the noun are its name: `the "p95 latency" metric alert`.
+/// Whether quoted words before the noun can be its name: `the "p95 latency" metric alert`.
 pub(super) fn takes_quoted_name(noun: Noun) -> bool {
     takes_name(noun)
         || matches!(

@@ -1,4 +1,4 @@
-//! Teams, projects, people and states of a tracker.
+//! Teams, projects, people and states of Linear.
 
 use super::places::{ANY_BUT, ELSEWHERE};
 use crate::filter::{Op, Test};
@@ -21,7 +21,7 @@ impl Line<'_> {
         Some(if outside { found.not() } else { found })
     }
 
-    /// `in Engineering`: a name behind `in` that is no state.
+    /// `in Engineering`: a name after `in` that is not a state.
     pub(super) fn bare_team(&mut self) -> Option<Guard> {
         let start = self.at;
         self.eat("in").then_some(())?;
@@ -212,7 +212,7 @@ impl Line<'_> {
         }
     }
 
-    /// `in Triage`, `in the "In Review" state`: where a ticket is.
+    /// `in Triage`, `in the "In Review" state`: the state of a ticket.
     pub(super) fn state_place(&mut self) -> Option<Guard> {
         let start = self.at;
         self.eat_any(&["in", "into", "with"]).then_some(())?;

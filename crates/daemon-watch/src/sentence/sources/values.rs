@@ -1,4 +1,4 @@
-//! Values of attributes: severities, levels, priorities, environments, and how things end.
+//! Values of attributes: severities, levels, priorities, environments, conclusions.
 
 use crate::lexicon::{Class, Part};
 use crate::normalise::TokenKind;
@@ -8,7 +8,7 @@ use crate::sentence::people::OTHER_THAN;
 
 use super::topic::{Scope, Topic};
 
-/// What goes from little to much.
+/// Scales, from low to high.
 const SCALES: &[&[&str]] = &[
     &["low", "medium", "high", "critical"],
     &["low", "medium", "high", "urgent"],
@@ -28,7 +28,7 @@ const AND_UP: &[&str] = &[
 ];
 const AND_DOWN: &[&str] = &["or lower", "or below", "or less", "and below", "and lower"];
 
-/// How far a value reaches on its scale.
+/// The part of a scale that a value includes.
 #[derive(Clone, Copy, PartialEq)]
 enum Reach {
     Only,
@@ -75,7 +75,7 @@ impl Line<'_> {
         ]);
         let lead = self.word_at(start).to_owned();
         let found = self.valued_complement(scope, start, if led { &lead } else { "" })?;
-        // A bare value is one of what stands before it only beside the attribute that has it.
+        // Without a preposition, a value needs its attribute next to it.
         let names_part = found.mentions(&|atom| matches!(&atom.says, Says::Value(Some(_), _)));
         (led || names_part).then_some(found)
     }
@@ -126,7 +126,7 @@ impl Line<'_> {
         let part = before.or(after);
         let values = reached(values, reach)?;
         let is_ended = scope.runs() && values.iter().all(|value| is_ending(value));
-        // A bare value behind a preposition belongs to what has it.
+        // A bare value after a preposition belongs to the topic that has it.
         let fits = match lead {
             "with" | "of" | "at" | "as" | "" => true,
             "in" => part.is_some() || is_ended || is_environment(&values) || takes_names,
@@ -141,7 +141,7 @@ impl Line<'_> {
         Some(if negated { found.not() } else { found })
     }
 
-    /// `anything but`, `any result other than`: values that are left out.
+    /// `anything but`, `any result other than`: excluded values.
     fn eats_any_but(&mut self) -> bool {
         self.eat_phrase(&[
             "anything other than",
@@ -244,7 +244,7 @@ impl Line<'_> {
         Some(names)
     }
 
-    /// One environment: data, a form that no plain word has, a usual name, or a word beside `environment`.
+    /// One environment: a literal, a form that no plain word has, a usual name, or the word before `environment`.
     fn environment_name(&mut self) -> Option<String> {
         const USUAL: &[&str] = &[
             "qa",
@@ -286,7 +286,7 @@ impl Line<'_> {
         })
     }
 
-    /// `as failed`, `as cancelled`: how it ended, as a participle.
+    /// `as failed`, `as cancelled`: a conclusion as a participle.
     pub(super) fn ended_as(&mut self) -> Option<Guard> {
         let start = self.at;
         let value = match self.word(0) {
@@ -300,7 +300,7 @@ impl Line<'_> {
         Some(self.says(Says::Value(None, vec![value.to_owned()]), start))
     }
 
-    /// `successfully`, `unsuccessfully`: how it ended, in one word.
+    /// `successfully`, `unsuccessfully`: a conclusion as an adverb.
     pub(super) fn ended_how(&mut self) -> Option<Guard> {
         let start = self.at;
         let ended: &[&str] = if self.eat_class(Class::Failure) {
@@ -334,7 +334,7 @@ fn reached(values: Vec<String>, reach: Reach) -> Option<Vec<String>> {
         Reach::Below => &scale[..at],
     };
     let mut steps: Vec<String> = part.iter().map(|step| (*step).to_owned()).collect();
-    // The highest step has two names, one for alerts and one for tickets.
+    // The highest step has two names: `critical` for alerts and `urgent` for tickets.
     if steps.iter().any(|step| step == "critical") {
         steps.push("urgent".to_owned());
     }
@@ -346,7 +346,7 @@ fn is_environment(values: &[String]) -> bool {
     values.iter().all(|value| known.contains(&value.as_str()))
 }
 
-/// How runs and deployments end.
+/// Whether a value is a conclusion.
 pub(super) fn is_ending(value: &str) -> bool {
     matches!(
         value,
