@@ -1,4 +1,4 @@
-//! The control protocol: JSON-RPC 2.0, one message a line, over the home's socket.
+//! The control protocol: JSON-RPC 2.0, one message per line, over the home's socket.
 
 mod client;
 mod connection;
@@ -20,11 +20,11 @@ pub use wire::{
     protocol_schema,
 };
 
-/// The version that `initialize` agrees on.
+/// The version of the protocol that `initialize` requires.
 pub const PROTOCOL_VERSION: u32 = 1;
-/// The longest line, in bytes without its end.
+/// The maximum length of a line, in bytes without its end.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
-/// Open requests of one client.
+/// The maximum number of open requests of one client.
 pub const MAX_OPEN: usize = 64;
 
 #[cfg(test)]

@@ -1,25 +1,25 @@
-//! Why an event wakes a daemon, or what kept it from waking.
+//! Explanations of why an event wakes a daemon or does not.
 //!
-//! The command line, its tests and the HTTP route say it with the same words and the same object.
+//! The command line, its tests and the HTTP route print the same words and the same object.
 
 use daemon_event::Event;
 use daemon_watch::{Explanation, Interpretation, InterpretationWire, Verdict, interpret};
 use serde_json::{Value, json};
 
-/// One condition of a daemon, read, and decided for an event where there is one.
+/// One condition of a daemon with its reading and, for an event, its verdict.
 #[derive(Clone, Debug)]
 pub struct Decided<'a> {
-    /// The author's words.
+    /// The condition as the author wrote it.
     pub line: &'a str,
-    /// How they are read.
+    /// The reading of the interpreter.
     pub reading: Interpretation,
-    /// What they say of the event.
+    /// The verdict of each filter; `None` without an event.
     pub explanation: Option<Explanation>,
     is_named: bool,
 }
 
 impl<'a> Decided<'a> {
-    /// Reads a condition, and decides it for an event.
+    /// Reads a condition, and evaluates it for an event.
     pub fn new(line: &'a str, event: Option<&Event>) -> Self {
         let reading = interpret(line);
         let mut patterns = reading.clauses.iter().flat_map(|clause| &clause.events);
@@ -31,7 +31,7 @@ impl<'a> Decided<'a> {
         }
     }
 
-    /// Reads and decides every condition of a daemon.
+    /// Reads and evaluates every condition of a daemon.
     pub fn all(watch: &'a [String], event: Option<&Event>) -> Vec<Self> {
         watch.iter().map(|line| Self::new(line, event)).collect()
     }
@@ -41,18 +41,18 @@ impl<'a> Decided<'a> {
         self.verdict() == Some(Verdict::Wakes)
     }
 
-    /// Writes the reading and every verdict, as the command line prints them.
+    /// Returns the reading and every verdict, as the command line prints them.
     pub fn to_json(&self) -> Value {
         let wire = InterpretationWire::new(self.line, &self.reading, self.explanation.as_ref());
         serde_json::to_value(wire).expect("every part of it is plain JSON")
     }
 
-    /// Says of each filter of the nearest wake what it asks and what the event has instead.
+    /// Describes, for each failed filter of the nearest alternative, what it requires and what the event has instead.
     pub fn obstacles(&self) -> Vec<String> {
         let Some(explanation) = &self.explanation else {
             return Vec::new();
         };
-        let told = explanation.nearest.iter().filter_map(|index| {
+        let described = explanation.nearest.iter().filter_map(|index| {
             let filter = self.reading.filters.get(*index)?;
             let decided = explanation.filters.get(*index)?;
             let words = filter.span.of(self.line);
@@ -63,7 +63,7 @@ impl<'a> Decided<'a> {
             };
             Some(format!("`{}` (\"{words}\"): {got}", filter.test))
         });
-        told.collect()
+        described.collect()
     }
 
     fn verdict(&self) -> Option<Verdict> {
@@ -72,14 +72,14 @@ impl<'a> Decided<'a> {
             .map(|explanation| explanation.verdict)
     }
 
-    /// How far it is from waking: how many filters fail, where it names the event at all.
+    /// Returns the number of filters that fail; `None` if the condition does not name the event.
     fn distance(&self) -> Option<usize> {
         let explanation = self.explanation.as_ref().filter(|_| self.is_named)?;
         Some(explanation.nearest.len())
     }
 }
 
-/// Returns the condition that is met, else the one that is nearest to it.
+/// Returns the first condition that wakes, else the one with the fewest failed filters.
 pub fn nearest<'d>(decided: &'d [Decided<'d>]) -> Option<(usize, &'d Decided<'d>)> {
     let met = decided.iter().enumerate().find(|(_, one)| one.wakes());
     met.or_else(|| {
@@ -91,18 +91,18 @@ pub fn nearest<'d>(decided: &'d [Decided<'d>]) -> Option<(usize, &'d Decided<'d>
     })
 }
 
-/// What is known of a daemon beside its conditions.
+/// The properties of a daemon that an explanation shows in addition to its conditions.
 #[derive(Clone, Copy, Debug)]
 pub struct DaemonSummary<'a> {
-    /// Its id.
+    /// The id that its file declares.
     pub id: &'a str,
-    /// The path of its file.
+    /// The path of its file in the repository.
     pub path: &'a str,
-    /// Whether its file may be registered.
+    /// Whether the linter found no error in its file; an invalid daemon never wakes.
     pub is_valid: bool,
 }
 
-/// Says what a daemon makes of an event: whether it wakes, why or why not, and every condition.
+/// Explains one daemon: whether the event wakes it, why or why not, and every condition.
 pub fn daemon_json(
     summary: DaemonSummary<'_>,
     decided: &[Decided<'_>],
@@ -118,7 +118,7 @@ pub fn daemon_json(
     })
 }
 
-/// Writes conditions with their places in the list.
+/// Returns the objects of conditions with their indexes.
 pub fn indexed(decided: &[Decided<'_>]) -> Vec<Value> {
     let written = decided.iter().enumerate().map(|(index, one)| {
         let mut object = one.to_json();
@@ -129,7 +129,7 @@ pub fn indexed(decided: &[Decided<'_>]) -> Vec<Value> {
     written.collect()
 }
 
-/// Writes what an explanation tells of its event.
+/// Returns the members of an event that an explanation shows.
 pub fn event_json(event: &Event) -> Value {
     json!({
         "source": event.source.as_str(),
@@ -143,7 +143,7 @@ pub fn event_json(event: &Event) -> Value {
     })
 }
 
-/// Says in one sentence why a daemon wakes or not.
+/// Describes in one sentence why a daemon wakes or not.
 pub fn why(summary: DaemonSummary<'_>, decided: &[Decided<'_>], event: Option<&Event>) -> String {
     if !summary.is_valid {
         return format!("its file has errors: daemon-run lint {}", summary.path);
@@ -171,7 +171,7 @@ pub fn why(summary: DaemonSummary<'_>, decided: &[Decided<'_>], event: Option<&E
     }
 }
 
-/// Names the kind and action of an event as conditions are told: `github pull_request.opened`.
+/// Returns the source, kind and action of an event, such as `github pull_request.opened`.
 pub fn kind_of(event: &Event) -> String {
     let action = event.action.as_ref().map(|action| format!(".{action}"));
     format!(
@@ -195,8 +195,9 @@ fn obstacle(index: usize, one: &Decided<'_>) -> String {
     failed.join("; ")
 }
 
-/// Cuts what strangers wrote to what a line of a terminal can take.
+/// Shortens a value to one line, without control characters.
 fn shown(text: &str) -> String {
+    // The value comes from a payload, and control characters could change a terminal.
     const LONGEST: usize = 120;
     let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     let head: String = clean.clone().take(LONGEST).collect();

@@ -1,4 +1,4 @@
-//! Firing: a person wakes a daemon, by an event, a tick, or just so.
+//! Firing: wakes a daemon for a person, with an event, a tick, or neither.
 
 use std::sync::Arc;
 
@@ -18,68 +18,68 @@ use daemon_registry::{Registered, Registry};
 use daemon_runner::error::{OpError, OpErrorKind};
 use daemon_runner::random;
 
-/// What a person asks for.
+/// A request to wake a daemon.
 #[derive(Clone, Debug)]
 pub struct Fire {
-    /// The daemon.
+    /// The id of the daemon.
     pub daemon: String,
-    /// Its repository, where two share the id.
+    /// The repository of the daemon; needed if two repositories have a daemon of this id.
     pub repo: Option<RepoName>,
-    /// Why it shall wake.
+    /// The trigger of the activation.
     pub trigger: FireTrigger,
-    /// Who asks.
+    /// The name of the caller, which the trigger records.
     pub by: Option<String>,
 }
 
-/// When a request is made, and what keeps new activations from being made then.
+/// The time of a request, and whether activations may start then.
 #[derive(Clone, Debug)]
 pub struct Moment {
-    /// The time.
+    /// The time of the request.
     pub now: Timestamp,
-    /// Why no run may start, if so.
+    /// The reason if no run may start, for example a full disk.
     pub pause: Option<String>,
 }
 
-/// Why a daemon shall wake.
+/// The trigger that a person chose.
 #[derive(Clone, Debug)]
 pub enum FireTrigger {
-    /// Because a person says so; the id makes a repeated request the same.
+    /// The person alone; the request id identifies a repeated request.
     Person(String),
-    /// As its schedule would.
+    /// A tick of the daemon's schedule.
     Tick(Timestamp),
-    /// As an event would.
+    /// An event that matches one of the daemon's conditions.
     Event(Box<FiredEvent>),
 }
 
-/// An event that a person gives.
+/// An event that a person provides.
 #[derive(Clone, Debug)]
 pub struct FiredEvent {
-    /// Where it comes from.
+    /// The service that the event is from.
     pub source: Source,
-    /// The source's name for it.
+    /// The service's name for the kind, such as `pull_request`.
     pub kind: String,
-    /// Its body.
+    /// The payload as the service sends it.
     pub body: Vec<u8>,
-    /// The sender's id; else the body's hash names it.
+    /// The service's delivery id; by default derived from a hash of the body.
     pub delivery: Option<String>,
-    /// Facts that the body lacks.
+    /// Facts that the body does not contain.
     pub enrichment: Enrichment,
 }
 
-/// What became of it.
+/// The result of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fired {
-    /// The activation; `None` where the event meets no condition.
+    /// The activation; `None` if the event matches no condition.
     pub activation: Option<ActivationId>,
-    /// Whether the same had been asked before.
+    /// Whether an earlier request made the activation.
     pub is_duplicate: bool,
 }
 
 impl FiredEvent {
-    /// Reads the body into an event.
+    /// Parses the body.
     ///
     /// # Errors
-    /// If the body is not what the source and kind promise.
+    /// If the body is not a payload of the source and kind, or the delivery id is invalid.
     pub fn event(&self, now: Timestamp) -> Result<Event, OpError> {
         let refused =
             |message: String| OpError::new(OpErrorKind::InvalidInput, "invalid-event", message);
@@ -89,6 +89,7 @@ impl FiredEvent {
             Some(delivery) => delivery
                 .parse()
                 .map_err(|error| refused(format!("delivery id: {error}")))?,
+            // The same body without an id is the same delivery, as it is for a webhook.
             None => body_delivery(&self.body),
         };
         Ok(Event {
@@ -107,10 +108,10 @@ impl FiredEvent {
         })
     }
 
-    /// Takes an event out of parameters.
+    /// Reads an event from parameters.
     ///
     /// # Errors
-    /// If they make no sense.
+    /// If a parameter is missing, unknown or invalid.
     pub(crate) fn take(mut params: Params) -> Result<Self, OpError> {
         let source = params.required("source")?;
         let source = source
@@ -152,10 +153,10 @@ fn body_delivery(body: &[u8]) -> DeliveryId {
 }
 
 impl FireTrigger {
-    /// Takes the trigger out of parameters: `event`, `tick`, or neither.
+    /// Reads the trigger from parameters: `event`, `tick`, or neither.
     ///
     /// # Errors
-    /// If they make no sense together.
+    /// If both are given, or one is invalid.
     pub(crate) fn take(params: &mut Params) -> Result<Self, OpError> {
         let tick = params.text("tick")?;
         let event = params.value("event");
@@ -172,15 +173,17 @@ impl FireTrigger {
                 Ok(Self::Event(Box::new(FiredEvent::take(Params::new(map))?)))
             }
             (Some(_), None) => Err(OpError::invalid("`event` must be an object")),
+            // Without a request id every request is a new one.
             (None, None) => Ok(Self::Person(request.unwrap_or_else(|| random::hex(8)))),
         }
     }
 
-    /// Makes a trigger of a tick.
+    /// Creates the trigger of a tick.
     ///
     /// # Errors
     /// If the instant is not a whole minute.
     pub fn tick(at: Timestamp) -> Result<Self, OpError> {
+        // A schedule is due at whole minutes only, and the instant is part of the trigger's key.
         if at.as_second() % 60 != 0 || at.subsec_nanosecond() != 0 {
             return Err(OpError::invalid(format!(
                 "a tick is on a whole minute, found {at}"
@@ -190,7 +193,7 @@ impl FireTrigger {
     }
 }
 
-/// A request, with its event read from the body.
+/// A request whose event is parsed.
 enum Request {
     Person(TriggerKey),
     Tick(Timestamp),
@@ -205,13 +208,14 @@ impl Request {
             }
             FireTrigger::Tick(at) => Self::Tick(*at),
             FireTrigger::Event(fired) => {
+                // Only the named daemon is woken, so the matching loop must not match the event with all daemons.
                 let new = intake::new_event(fired.event(now)?, Matching::Done);
                 Self::Event(Box::new(new))
             }
         })
     }
 
-    /// Returns the activation of the same request, if it was made before.
+    /// Returns the activation that an earlier, equal request made.
     async fn known(
         &self,
         store: &dyn Store,
@@ -228,7 +232,7 @@ impl Request {
         Ok(store.triggered(daemon, &key).await?)
     }
 
-    /// Stores the event of the request, and returns what wakes the daemon; `None` if the event meets no condition.
+    /// Stores the event of the request and returns the trigger's parts; `None` if the event matches no condition.
     async fn wake(self, store: &dyn Store, daemon: &Registered) -> Result<Option<Wake>, OpError> {
         let wake = match self {
             Self::Person(key) => Wake {
@@ -242,6 +246,7 @@ impl Request {
                 has_schedule(daemon)?;
                 Wake {
                     key: TriggerKey::Tick(at),
+                    // Ticks have their own subject, so that a tick never joins the activation of an event.
                     subject: Some(daemon_store::tick_subject()),
                     conditions: Vec::new(),
                     occasion: occasion(daemon, at).map(Arc::new),
@@ -272,7 +277,7 @@ impl Request {
     }
 }
 
-/// What wakes a daemon.
+/// The parts of a trigger that depend on its kind.
 struct Wake {
     key: TriggerKey,
     subject: Option<Subject>,
@@ -281,11 +286,11 @@ struct Wake {
     joining: Joining,
 }
 
-/// Takes a request by the path that events and ticks take. A request that was taken before names its activation, whatever
-/// would keep a new one from being made.
+/// Enqueues the activation of a request, as events and ticks do. An equal earlier request returns its activation, even if no
+/// new one could be made.
 ///
 /// # Errors
-/// If there is no such daemon, it is invalid, held or tripped, the host is held, no run may start, or a queue is full.
+/// If the daemon does not exist, is invalid, held or tripped, the host is held, no run may start, or a queue is full.
 pub async fn submit(
     store: &dyn Store,
     registry: &Registry,
@@ -295,6 +300,7 @@ pub async fn submit(
     let now = moment.now;
     let daemon = registry.find(&fire.daemon, fire.repo.as_ref())?;
     let request = Request::read(&fire.trigger, now)?;
+    // Before all other checks: a caller that repeats a request does not know whether the first one arrived.
     if let Some(known) = request.known(store, &daemon.row.key).await? {
         return Ok(Fired {
             activation: Some(known),
@@ -327,7 +333,7 @@ pub async fn submit(
     fired(store.enqueue(trigger).await?)
 }
 
-/// Refuses a request that would make an activation which may not start.
+/// Fails if a new activation of the daemon could not start.
 async fn check_start(
     store: &dyn Store,
     daemon: &Registered,
@@ -350,7 +356,7 @@ fn fired(admission: Admission) -> Result<Fired, OpError> {
             activation: Some(id),
             is_duplicate: false,
         }),
-        // A person begins a chain, so that none ends here.
+        // A request of a person begins a new chain, so `Ended` cannot occur.
         Admission::Duplicate(id) | Admission::Ended(id, _, _) => Ok(Fired {
             activation: Some(id),
             is_duplicate: true,
@@ -363,7 +369,7 @@ fn fired(admission: Admission) -> Result<Fired, OpError> {
     }
 }
 
-/// Returns what is known of a tick in addition to its instant.
+/// Returns the expression, zone and local time of a tick.
 fn occasion(daemon: &Registered, at: Timestamp) -> Option<Occasion> {
     let (expression, _) = daemon.schedule_text()?;
     let zone = daemon.schedule.as_ref()?.zone();
@@ -375,10 +381,10 @@ fn occasion(daemon: &Registered, at: Timestamp) -> Option<Occasion> {
     ))
 }
 
-/// Refuses a tick of a daemon that has no schedule.
+/// Checks that a daemon has a schedule, since a tick is an instant of a schedule.
 ///
 /// # Errors
-/// If it has none.
+/// If it has no schedule.
 pub fn has_schedule(daemon: &Registered) -> Result<(), OpError> {
     if daemon.row.schedule.is_some() {
         return Ok(());
@@ -391,7 +397,7 @@ pub fn has_schedule(daemon: &Registered) -> Result<(), OpError> {
     ))
 }
 
-/// Says why a daemon may not start, if it may not.
+/// Fails if a daemon is invalid, held or tripped.
 fn may_start(daemon: &Registered) -> Result<(), OpError> {
     let id = daemon.row.key.id.as_str();
     if !daemon.is_valid() {
@@ -413,6 +419,6 @@ fn may_start(daemon: &Registered) -> Result<(), OpError> {
             "tripped",
             format!("`{id}` failed too often in a row"),
         )
-        .with_help(format!("mend it, then daemon-run go {id}"))),
+        .with_help(format!("fix it, then daemon-run go {id}"))),
     }
 }

@@ -1,4 +1,4 @@
-//! Events on their way in: the keys by which a repetition is known, and by which different sources name what happened.
+//! The keys of events: those that identify a repeated delivery, and those by which different sources report one change.
 
 use daemon_event::{Event, Source, branch_ref, full_ref, is_zeros};
 use daemon_ingest::identities;
@@ -6,10 +6,10 @@ use daemon_store::{Accepted, Freshness, Identity, Matching, NewEvent};
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-/// How long two reports of one move of a ref are the same event.
+/// How long two reports of the same move of a ref are one event.
 const SAME_MOVE: SignedDuration = SignedDuration::from_hours(1);
 
-/// Puts the keys to an event by which its repetition is known, and those of what happened.
+/// Adds to an event the keys that identify a repetition, and the keys of the change that it reports.
 pub fn new_event(event: Event, matching: Matching) -> NewEvent {
     let happenings = happenings(&event);
     let mut keys: Vec<Identity> = identities(&event)
@@ -17,7 +17,7 @@ pub fn new_event(event: Event, matching: Matching) -> NewEvent {
         .map(|key| Identity { key, within: None })
         .collect();
     if event.source == Source::Github {
-        // A webhook that is configured twice reports a move twice, in bodies that differ.
+        // A webhook that is configured twice reports a move twice, with different bodies and delivery ids.
         let moved = happenings.iter().filter(|one| one.key.starts_with("move:"));
         keys.extend(moved.map(|one| Identity {
             key: format!("github-{}-{}", event.kind, one.key),
@@ -32,7 +32,7 @@ pub fn new_event(event: Event, matching: Matching) -> NewEvent {
     }
 }
 
-/// Puts the key of its own delivery alone to an event that comes once more on purpose: its body is known.
+/// Adds only the key of its own delivery to an event that is replayed as new: its body is known already.
 pub(crate) fn replayed(event: Event) -> NewEvent {
     let keys = identities(&event).into_iter();
     let identities = keys
@@ -47,7 +47,7 @@ pub(crate) fn replayed(event: Event) -> NewEvent {
     }
 }
 
-/// Counts what was stored of events, and what had been told before.
+/// Counts accepted and duplicate events in the metrics.
 pub fn count(source: &'static str, accepted: &[Accepted]) {
     let n_new = accepted
         .iter()
@@ -61,7 +61,7 @@ pub fn count(source: &'static str, accepted: &[Accepted]) {
     }
 }
 
-/// What payloads say of a ref or of a merge; git's have the shape of GitHub's.
+/// The members of a payload about a ref or a merge; git's payloads have the shape of GitHub's.
 #[derive(Deserialize)]
 struct Happened {
     #[serde(rename = "ref")]
@@ -91,12 +91,13 @@ impl Happened {
     }
 }
 
-/// Names what happened to a ref, or what was merged, as every source that reports it does.
+/// Returns the keys of a change of a ref, or of a merge, which are equal for every source that reports it.
 fn happenings(event: &Event) -> Vec<Identity> {
     let is_ref = matches!(event.kind.as_str(), "push" | "create" | "delete");
     let is_merge = match event.source {
         Source::Git => event.kind == "merge",
         Source::Github => event.kind == "pull_request" && event.action.as_deref() == Some("closed"),
+        // Only git and GitHub report the same changes.
         Source::Linear | Source::Slack | Source::Sentry => return Vec::new(),
     };
     let Some(repo) = event.repo.as_ref().filter(|_| is_ref || is_merge) else {
@@ -107,7 +108,7 @@ fn happenings(event: &Event) -> Vec<Identity> {
     };
     let repo = repo.folded();
     if is_merge {
-        // A commit is merged once: a repository that is fetched days later reports it days later.
+        // Without a time limit: a commit is merged once, and a repository that is fetched days later reports it days later.
         let key = merged(&event.kind, body).map(|merged| format!("merge:{repo}:{merged}"));
         return key
             .map(|key| Identity { key, within: None })
@@ -123,7 +124,7 @@ fn happenings(event: &Event) -> Vec<Identity> {
         .collect()
 }
 
-/// Names the branch that was merged into, and the commit that it was merged to: one commit may be put on two branches.
+/// Returns the branch and the merge commit. Both, because one commit may be put on two branches.
 fn merged(kind: &str, body: Happened) -> Option<String> {
     let (name, commit) = if kind == "merge" {
         (body.name?, body.after?)
@@ -135,7 +136,7 @@ fn merged(kind: &str, body: Happened) -> Option<String> {
     Some(format!("{name}:{commit}"))
 }
 
-/// Names the move of a ref, and its birth or end, which a service may report without a commit.
+/// Returns the keys of the move of a ref, and of its creation or deletion.
 fn moves(kind: &str, body: Happened) -> Vec<(&'static str, String)> {
     let Some(name) = body.name else {
         return Vec::new();
@@ -146,6 +147,7 @@ fn moves(kind: &str, body: Happened) -> Vec<(&'static str, String)> {
     if let (Some(before), Some(after)) = (&body.before, &body.after) {
         keys.push(("move", format!("{name}:{before}:{after}")));
     }
+    // By the ref alone, because GitHub's `create` and `delete` name no commit.
     if kind == "create" || is_none(&body.before) {
         keys.push(("born", name));
     } else if kind == "delete" || is_none(&body.after) {

@@ -12,21 +12,21 @@
 //! ```
 //!
 //! # Overview
-//! [`ops`] is the table of operations ([`ops::Operation`]) and carries them out over a store ([`ops::Operations`]); what only a
-//! running host can do comes in through [`ops::Live`]. Three interfaces are built from the table: [`control`] is JSON-RPC on the
-//! socket of the home, with the client that the commands use; [`http`] has the listener, the webhook intake, the routes below
-//! `/api/v1/` and the pages for a browser. The MCP tools of the binary call the same operations through the control client.
+//! [`ops`] contains the table of operations ([`ops::Operation`]) and performs them over a store ([`ops::Operations`]). A host
+//! implements [`ops::Live`] for what only a running host can do. Three interfaces are built from the table: [`control`] is
+//! JSON-RPC on the socket of the home, with the client that the commands use; [`http`] has the listener, the webhook intake, the
+//! routes below `/api/v1/` and the pages for a browser; the MCP tools of the binary call the operations through the control client.
 //!
-//! [`wire`] has the objects that all of them return. [`explain`] renders why an event wakes a daemon or does not, [`fire`] lets
-//! a person wake a daemon, and [`intake`] computes the keys by which a repeated event is recognised.
+//! [`wire`] has the objects that all interfaces return. [`explain`] renders why an event wakes a daemon or does not, [`fire`]
+//! wakes a daemon for a person, and [`intake`] computes the keys by which a repeated event is recognised.
 //!
 //! # What this crate does not do
-//! It starts no run and has no loop: activations, ticks and outputs are carried out by the host. It reads no configuration, no
-//! environment and no home, and it names no store and no provider.
+//! It starts no run and has no loop: the host carries out activations, ticks and outputs. It reads no configuration, no
+//! environment and no home, and depends on no particular store or provider.
 //!
 //! # Guarantees
-//! An operation is done completely or not at all. A webhook is acknowledged after its events are durable. A client that shows the
-//! token of a run can use what that run was granted, and nothing else.
+//! An operation is performed completely or not at all. A webhook is acknowledged after its events are durable. A client with the
+//! token of a run can use only what that run was granted.
 
 pub mod control;
 pub mod explain;

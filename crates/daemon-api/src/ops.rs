@@ -1,6 +1,6 @@
-//! Operations: what can be asked of a host, whatever the door.
+//! The operations of a host.
 //!
-//! The command line, the HTTP routes and the control protocol all come here, so that they cannot drift apart.
+//! The command line, the HTTP routes and the control protocol all call them here, so that they cannot differ.
 
 mod act;
 mod explain;
@@ -26,45 +26,45 @@ pub use table::{Operation, Scope, UnknownMethod, Verb};
 
 use daemon_registry::SharedRegistry;
 
-/// The warning of a host without a model, in its log and on its pages: what it does not do, and what to configure.
+/// The warning of a host without a model, for its log and its pages.
 pub const NO_MODEL: &str = "no model is configured: `builtin` reports and carries no routine out, and \
     `provider.builtin.repair` only repairs links; write `[provider]` with `default = \"claude\"`, `\"codex\"`, \
     `\"opencode\"` or the name of a section of yours into config.toml of the home";
 
-/// What only a running host, or the binary in its place, can do.
+/// The functions that only a running host, or the binary in its place, can provide.
 #[async_trait]
 pub trait Live: Send + Sync {
-    /// Reads the clock.
+    /// Returns the present time.
     fn now(&self) -> Timestamp;
 
-    /// Names the watched repositories that could not be read yet, each with the reason.
+    /// Returns the watched repositories that could not be read yet, each with the reason.
     fn unread(&self) -> Vec<(RepoName, String)>;
 
-    /// Says why no activation may start at the moment, if so.
+    /// Returns the reason if no activation may start at the moment.
     fn pause(&self) -> Option<String>;
 
-    /// Returns how many activations may begin within an hour.
+    /// Returns the configured rates of activations.
     fn rates(&self) -> Rates;
 
-    /// Says that something may have become claimable.
+    /// Notifies the host that an activation may be ready.
     fn nudge(&self);
 
-    /// Has events matched that were stored.
+    /// Notifies the host of stored events, so that they are matched.
     fn accepted(&self, accepted: &[daemon_store::Accepted]);
 
-    /// Ends the process tree of an activation that was cancelled.
+    /// Kills the process tree of a cancelled activation.
     fn stop_run(&self, activation: &daemon_event::ActivationId);
 
     /// Reads the configuration and the repositories again.
     async fn reload(&self) -> Result<Value, OpError>;
 
-    /// Examines the host and its surroundings.
+    /// Checks the host and its environment.
     async fn doctor(&self) -> Result<Value, OpError>;
 
-    /// Returns numbers about the process.
+    /// Returns counters of the host.
     async fn stats(&self) -> Result<Value, OpError>;
 
-    /// Answers a call of the `daemon` tool.
+    /// Performs a call of the `daemon` tool.
     async fn run_call(&self, call: Map<String, Value>) -> Result<Map<String, Value>, OpError>;
 
     /// Returns the directory of run folders.
@@ -86,7 +86,7 @@ impl std::fmt::Debug for Operations {
 }
 
 impl Operations {
-    /// Puts operations over a store.
+    /// Creates the operations over a store.
     pub fn new(store: Arc<dyn Store>, registry: SharedRegistry, live: Arc<dyn Live>) -> Self {
         Self {
             store,
@@ -95,10 +95,10 @@ impl Operations {
         }
     }
 
-    /// Does one operation and returns the members of its result.
+    /// Performs one operation and returns the members of its result.
     ///
     /// # Errors
-    /// Says why it was not done. Nothing is half-done then.
+    /// If the operation was refused or failed; it then has no effect.
     pub async fn call(
         &self,
         operation: Operation,
@@ -108,15 +108,18 @@ impl Operations {
         done.map_err(|error| self.explained(error))
     }
 
-    /// Says of a daemon that is not known which repositories may hold it.
+    /// Adds to the error for an unknown daemon the repositories that are not read yet and may contain it.
     fn explained(&self, error: OpError) -> OpError {
         let unread = self.live.unread();
         if error.code != "unknown-daemon" || unread.is_empty() {
             return error;
         }
-        let told = unread.iter().map(|(repo, why)| format!("`{repo}`: {why}"));
-        let told: Vec<String> = told.collect();
-        error.with_help(format!("a repository is not read yet: {}", told.join("; ")))
+        let named = unread.iter().map(|(repo, why)| format!("`{repo}`: {why}"));
+        let named: Vec<String> = named.collect();
+        error.with_help(format!(
+            "a repository is not read yet: {}",
+            named.join("; ")
+        ))
     }
 
     async fn dispatch(
@@ -156,7 +159,7 @@ impl Operations {
     }
 }
 
-/// Takes the members of an answer.
+/// Returns the members of an object.
 fn object(value: Value) -> Result<Map<String, Value>, OpError> {
     match value {
         Value::Object(map) => Ok(map),
@@ -168,12 +171,12 @@ fn object(value: Value) -> Result<Map<String, Value>, OpError> {
     }
 }
 
-/// Turns a wire object into the members of an answer.
+/// Serialises a wire object to the members of a result.
 fn members(wire: &impl serde::Serialize) -> Result<Map<String, Value>, OpError> {
     object(value(wire)?)
 }
 
-/// Turns a wire object into JSON.
+/// Serialises a wire object to JSON.
 fn value(wire: &impl serde::Serialize) -> Result<Value, OpError> {
     serde_json::to_value(wire)
         .map_err(|error| OpError::new(OpErrorKind::Internal, "internal", error.to_string()))

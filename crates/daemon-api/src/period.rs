@@ -1,4 +1,4 @@
-//! Spans of time as configuration and parameters spell them: `30s`, `10m`, `24h`, `14d`.
+//! Spans of time in configuration and parameters: `30s`, `10m`, `24h`, `14d`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,23 +16,23 @@ use serde::{Deserialize, Serialize};
 pub struct Period(SignedDuration);
 
 impl Period {
-    /// Makes a period of whole seconds.
+    /// Creates a period of whole seconds.
     pub const fn from_secs(seconds: u32) -> Self {
         Self(SignedDuration::from_secs(seconds as i64))
     }
 
-    /// Returns it for arithmetic with instants.
+    /// Returns the span as a signed duration, for arithmetic with instants.
     pub fn signed(self) -> SignedDuration {
         self.0
     }
 
-    /// Returns it for timers.
+    /// Returns the span as an unsigned duration, for timers.
     pub fn unsigned(self) -> std::time::Duration {
         self.0.unsigned_abs()
     }
 }
 
-/// Reports a text that is not a period.
+/// The error for a string that is not a period.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a span of time such as `30s`, `10m`, `24h` or `14d`")]
 pub struct InvalidPeriod {

@@ -1,4 +1,4 @@
-//! The objects that leave the host, as JSON: the same on the command line, over HTTP and over the control socket.
+//! The JSON objects of operations: the same on the command line, over HTTP and over the control socket.
 
 mod fact;
 mod versioned;
@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Returns the word that people read for the state of an activation or a run, which the `daemon` tool calls its `status`.
+/// Returns the word that people see for the state of an activation or a run; the `daemon` tool names this member `status`.
 pub fn state_word(object: &Value) -> &str {
     let state = object["state"].as_str().or(object["status"].as_str());
     runs::state_word(state.unwrap_or_default(), object["reported"] == true)
@@ -25,32 +25,32 @@ pub fn state_word(object: &Value) -> &str {
 /// A registered daemon.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DaemonObject {
-    /// Its id.
+    /// The id, unique within its repository.
     pub id: String,
-    /// Its repository.
+    /// The repository that contains its file.
     pub repo: String,
-    /// The path of its file.
+    /// The path of its file in the repository.
     pub path: String,
     /// The content hash of the file and its support tree.
     pub rev: String,
-    /// What it is for.
+    /// The `purpose` of its file.
     pub purpose: String,
     /// What can wake it: `watch`, `schedule`.
     pub modes: Vec<&'static str>,
-    /// Whether it may wake.
+    /// Whether the linter found no error; an invalid daemon never wakes.
     pub valid: bool,
-    /// What the linter says of the file.
+    /// The diagnostics of the linter.
     pub diagnostics: Value,
     /// `open`, `held` or `tripped`.
     pub gate: &'static str,
-    /// When its schedule is due next.
+    /// The next instant of its schedule; null without a schedule.
     pub next_tick: Option<String>,
-    /// Its newest activation.
+    /// Its newest activation; null if it was never woken.
     pub last_activation: Option<ActivationObject>,
 }
 
 impl DaemonObject {
-    /// Builds the object from a row and what was looked up beside it.
+    /// Builds the object from a row, its next tick and its newest activation.
     pub fn new(
         row: &DaemonRow,
         next_tick: Option<Timestamp>,
@@ -69,6 +69,7 @@ impl DaemonObject {
                 .map(|(name, _)| name)
                 .collect(),
             valid: row.validity == Validity::Valid,
+            // An unreadable column must not hide the daemon from a listing.
             diagnostics: serde_json::from_str(&row.diagnostics)
                 .unwrap_or_else(|_| Value::Array(Vec::new())),
             gate: row.gate.as_str(),
@@ -78,57 +79,57 @@ impl DaemonObject {
     }
 }
 
-/// Why an activation exists.
+/// The triggers of an activation.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TriggerObject {
     /// `event`, `tick` or `person`.
     pub kind: &'static str,
-    /// Unique together with the daemon.
+    /// The key of the first trigger, unique among those of the daemon.
     pub key: String,
-    /// The events, for one woken by events.
+    /// The ids of the events, for an activation woken by events.
     pub event_ids: Vec<String>,
-    /// The tick's instant.
+    /// The instant of the newest tick, for an activation woken by ticks.
     pub scheduled_at: Option<String>,
-    /// Indexes of the conditions that the events met.
+    /// The indexes of the conditions that the events matched.
     pub conditions: Vec<u32>,
-    /// Who asked.
+    /// The person who requested it.
     pub by: Option<String>,
 }
 
-/// One wake-execute cycle.
+/// An activation: one cycle of waking a daemon and running its provider.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ActivationObject {
-    /// Its id.
+    /// The id of the activation.
     pub id: String,
-    /// Its daemon.
+    /// The id of its daemon.
     pub daemon_id: String,
-    /// Its repository.
+    /// The repository of its daemon.
     pub repo: String,
-    /// The revision it runs, or ran, on.
+    /// The revision of the daemon that it runs with.
     pub rev: String,
-    /// Why it exists.
+    /// Its triggers.
     pub trigger: TriggerObject,
-    /// Where it stands.
+    /// The state, such as `pending` or `succeeded`.
     pub state: &'static str,
-    /// Whether its newest run only reported, since no model ran.
+    /// Whether its newest run only reported, because no model ran.
     pub reported: bool,
-    /// How many attempts were made.
+    /// The number of attempts so far.
     pub attempts: u32,
     /// The fence of the newest attempt.
     pub run_lease: u64,
-    /// When it was made.
+    /// The instant at which it was created.
     pub created_at: String,
-    /// When a provider first began.
+    /// The instant at which a provider was first started.
     pub started_at: Option<String>,
-    /// When it ended.
+    /// The instant at which it ended.
     pub finished_at: Option<String>,
-    /// What it waits for, or why it ended so.
+    /// What it waits for, or why it ended.
     pub reason: Option<String>,
     /// The keys of its outputs.
     pub outputs: Vec<String>,
-    /// Tokens it used.
+    /// The tokens that its runs used.
     pub tokens: Option<u64>,
-    /// What it cost, in US dollars.
+    /// The cost of its runs, in US dollars.
     pub cost_usd: Option<f64>,
 }
 
@@ -190,50 +191,50 @@ fn trigger(activation: &Activation) -> TriggerObject {
     object
 }
 
-/// What one condition of one daemon said of an event.
+/// The verdict of one condition of one daemon about an event.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct VerdictObject {
-    /// The daemon.
+    /// The id of the daemon.
     pub daemon_id: String,
-    /// The index of the condition.
+    /// The index of the condition in the file.
     pub condition: u32,
-    /// Whether it wakes.
+    /// Whether the condition wakes the daemon.
     pub wakes: bool,
-    /// The activation that carries the event.
+    /// The activation that has the event as trigger.
     pub activation_id: Option<String>,
 }
 
 /// A stored event.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct EventObject {
-    /// Its id.
+    /// The id of the event.
     pub id: String,
-    /// Where it came from.
+    /// The service that reported it.
     pub source: &'static str,
-    /// The source's name for its kind.
+    /// The service's name for its kind.
     pub kind: String,
-    /// The source's name for what was done.
+    /// The service's name for its action.
     pub action: Option<String>,
-    /// What it is about.
+    /// The subject, such as `github:o/r#7`.
     pub subject: Option<String>,
-    /// Who did it.
+    /// The name of the user who acted.
     pub actor: Option<String>,
-    /// When it happened.
+    /// The time that the service reported.
     pub time: String,
-    /// When it was received.
+    /// The time at which the host received it.
     pub received_at: String,
-    /// The sender's id for the delivery.
+    /// The service's id of the delivery.
     pub delivery_id: String,
-    /// The repository it names.
+    /// The repository that it names.
     pub repo: Option<String>,
-    /// How often it was told again.
+    /// The number of later reports and repeated deliveries.
     pub duplicates: u64,
-    /// Whom it woke; asked for alone, also why it did not wake the others.
+    /// The conditions that it matched; for a single event, also those that it did not match.
     pub verdicts: Vec<VerdictObject>,
 }
 
 impl EventObject {
-    /// Builds the object from a row, with the verdicts that woke somebody.
+    /// Builds the object from a row, with the verdicts that woke a daemon.
     pub fn new(row: &EventRow) -> Self {
         let Event {
             id,
@@ -277,21 +278,21 @@ fn woken(trigger: &daemon_store::EventTrigger) -> impl Iterator<Item = VerdictOb
 /// A recorded tick, or an unbroken range of them.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TickObject {
-    /// The daemon.
+    /// The id of the daemon.
     pub daemon_id: String,
-    /// Its repository.
+    /// The repository of the daemon.
     pub repo: String,
-    /// The first instant of a range; none where there is one instant.
+    /// The first instant of a range; null for a single instant.
     pub first: Option<String>,
-    /// The instant, or the last of the range.
+    /// The instant, or the last one of a range.
     pub scheduled_at: String,
-    /// When it was recorded.
+    /// The instant at which it was recorded.
     pub recorded_at: String,
-    /// What became of it.
+    /// The outcome, such as `enqueued` or `coalesced`.
     pub outcome: &'static str,
-    /// How many instants the range has.
+    /// The number of instants of the range.
     pub count: u64,
-    /// The activation it made or joined.
+    /// The activation that it made or joined.
     pub activation_id: Option<String>,
 }
 
@@ -314,31 +315,31 @@ impl TickObject {
 /// One effect on a surface.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OutputObject {
-    /// Its idempotency key.
+    /// The idempotency key.
     pub key: String,
     /// The activation that proposed it.
     pub activation_id: String,
-    /// The daemon.
+    /// The id of the daemon.
     pub daemon_id: String,
-    /// Its place among the activation's outputs.
+    /// The position among the activation's outputs.
     pub ordinal: u32,
-    /// The surface.
+    /// The kind of surface, such as `git`.
     pub surface: String,
-    /// Where on the surface.
+    /// The destination on the surface, such as a branch.
     pub target: String,
-    /// Where it stands.
+    /// The state, such as `planned` or `confirmed`.
     pub state: &'static str,
-    /// The surface's own id.
+    /// The surface's id of the result.
     pub remote_id: Option<String>,
-    /// Where to look at it.
+    /// The address of the result, if the surface has one.
     pub url: Option<String>,
-    /// How often it was sent.
+    /// The number of sends so far.
     pub attempts: u32,
-    /// When it was stored.
+    /// The instant at which it was stored.
     pub created_at: String,
-    /// When it was confirmed.
+    /// The instant at which it was confirmed.
     pub delivered_at: Option<String>,
-    /// The newest trouble.
+    /// The error of the newest send.
     pub error: Option<String>,
 }
 

@@ -16,22 +16,22 @@ use super::PROTOCOL_VERSION;
 use super::run_pipes::{FROM_HOST, TO_HOST};
 use super::wire::{ClientMessage, ErrorBody, RUN_EVENT, RequestId, ServerMessage};
 
-/// Why a call got no result.
+/// The reason why a call has no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// No host listens there, or it went away.
+    /// No host is listening, or the connection was closed.
     #[error("no host answers")]
     Unreachable(#[source] io::Error),
-    /// What it sent is not of the protocol.
+    /// The host sent a line that is not a message of the protocol.
     #[error("the host sent something that is not of the protocol")]
     Garbled(#[source] serde_json::Error),
-    /// It said no.
+    /// The host refused the request.
     #[error("{}", .0.message)]
     Refused(ErrorBody),
 }
 
-/// A connection that asks one thing at a time.
+/// A connection that sends one request at a time.
 pub struct Client {
     reading: BufReader<Box<dyn AsyncRead + Send + Unpin>>,
     writing: Box<dyn AsyncWrite + Send + Unpin>,
@@ -39,10 +39,11 @@ pub struct Client {
     sharing: Sharing,
 }
 
-/// Whether others use the same connection.
+/// Whether other processes use the same connection.
 enum Sharing {
     Own,
-    /// One after another: who is next finds what was left for those before. Held until this one is done.
+    /// Processes of a run use the pipes one after another. A process may find responses for its predecessors. The lock is held
+    /// until the client is dropped.
     InTurns {
         _turn: File,
     },
@@ -57,10 +58,10 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// Connects and agrees on the protocol.
+    /// Connects to the socket of a host and sends `initialize`.
     ///
     /// # Errors
-    /// If nobody listens, or the host speaks another version.
+    /// If no host is listening, or it uses another version of the protocol.
     pub async fn connect(socket: &Path) -> Result<Self, CallError> {
         Self::introduce(Self::on_socket(socket).await?, None).await
     }
@@ -68,17 +69,17 @@ impl Client {
     /// Connects as a process of a run, with the token of that run.
     ///
     /// # Errors
-    /// If nobody listens, or the run is over.
+    /// If no host is listening, or the run is over.
     pub async fn connect_as_run(socket: &Path, token: &str) -> Result<Self, CallError> {
         Self::introduce(Self::on_socket(socket).await?, Some(token)).await
     }
 
-    /// Connects as a process of a run that may open no socket, over the pipes that the host keeps in a directory for it.
+    /// Connects as a process of a confined run, which may open no socket, over the pipes in a directory of the run.
     ///
-    /// The pipes are this client's until it is dropped; others of the run wait.
+    /// The client locks the pipes until it is dropped; other processes of the run wait.
     ///
     /// # Errors
-    /// If the pipes are not there, or the run is over.
+    /// If the pipes do not exist, or the run is over.
     pub async fn connect_over_pipes(directory: &Path, token: &str) -> Result<Self, CallError> {
         let opened = Self::on_pipes(directory).await;
         Self::introduce(opened.map_err(CallError::Unreachable)?, Some(token)).await
@@ -96,7 +97,7 @@ impl Client {
     }
 
     async fn on_pipes(directory: &Path) -> io::Result<Self> {
-        // Both are opened for both ways: whether somebody has the other end open does not matter then.
+        // A pipe opened for reading and writing does not block until the other end is open.
         let both = |name: &str| {
             File::options()
                 .read(true)
@@ -104,6 +105,7 @@ impl Client {
                 .open(directory.join(name))
         };
         let turn = both(TO_HOST)?;
+        // The lock blocks until the previous process of the run is done, which may take longer than a runtime thread can wait.
         let locked = tokio::task::spawn_blocking(move || {
             flock(&turn, FlockOperation::LockExclusive).map(|()| turn)
         });
@@ -115,12 +117,13 @@ impl Client {
         };
         let mut writing = open().open_sender(directory.join(TO_HOST))?;
         let reading = open().open_receiver(directory.join(FROM_HOST))?;
-        // Answers to those who did not wait for them, and the line that one may have left unfinished.
+        // Previous processes may have left responses that they did not read, and an unfinished request.
         while reading
             .try_read(&mut [0; 4096])
             .is_ok_and(|n_read| n_read > 0)
         {}
         writing.write_all(b"\n").await?;
+        // A random first id: a late response to a previous process then has no id of this one.
         let next = i64::from_str_radix(&daemon_runner::random::hex(4), 16).unwrap_or_default();
         Ok(Self {
             reading: BufReader::new(Box::new(reading)),
@@ -157,7 +160,7 @@ impl Client {
         self.request(operation.method(), params).await
     }
 
-    /// Sends a request of the protocol that is no operation, such as those of a run, and returns the members of its result.
+    /// Sends a request that is not an operation, such as those of a run, and returns the members of its result.
     ///
     /// # Errors
     /// If the connection fails, or the host refuses the request.
@@ -183,16 +186,17 @@ impl Client {
         let is_shared = matches!(self.sharing, Sharing::InTurns { .. });
         loop {
             let answer = match self.read().await {
-                // The rest of an answer to another.
+                // The rest of a response to a previous process.
                 Err(CallError::Garbled(_)) if is_shared => continue,
                 answer => answer?,
             };
-            // What the host tells unasked is for clients that wait for it.
+            // Notifications are for clients that wait for them with `next_event`.
             if answer.get("method").is_some() {
                 continue;
             }
             let answer: ServerMessage =
                 serde_json::from_value(answer).map_err(CallError::Garbled)?;
+            // On a socket an error without an id is the response to the only open request; on pipes it may be for another process.
             let is_own = answer.id.as_ref().map_or(!is_shared, |found| *found == id);
             if !is_own {
                 continue;
@@ -205,15 +209,15 @@ impl Client {
         }
     }
 
-    /// Waits for the next thing that the host tells unasked: the end of a dispatched run, or of an answer to a message.
+    /// Waits for the next notification: the end of a dispatched run, or of the reply to a message.
     ///
     /// # Errors
-    /// If the host goes away.
+    /// If the connection is closed.
     pub async fn next_event(&mut self) -> Result<Value, CallError> {
         loop {
-            let mut told = self.read().await?;
-            if told["method"] == RUN_EVENT {
-                return Ok(told["params"].take());
+            let mut message = self.read().await?;
+            if message["method"] == RUN_EVENT {
+                return Ok(message["params"].take());
             }
         }
     }

@@ -1,4 +1,4 @@
-//! One client of the control socket.
+//! A connection of one client of the control socket.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -19,47 +19,47 @@ use super::{MAX_LINE, MAX_OPEN, PROTOCOL_VERSION};
 use crate::ops::{Operation, Operations, Params};
 use daemon_runner::error::OpError;
 
-/// Answers that may wait for a slow reader.
+/// The maximum number of queued responses of a client that reads slowly.
 const REPLY_QUEUE: usize = 256;
-/// Requests of one client that are worked on at once; the others that are open wait.
+/// The maximum number of requests of one client that run at the same time; other open requests wait.
 const AT_ONCE: usize = 4;
-/// Bytes of answers that may wait for a slow reader.
+/// The maximum number of bytes of queued responses. Responses have very different sizes, so their number alone bounds nothing.
 const REPLY_BYTES: usize = 1024 * 1024;
-/// How long a full queue of answers is waited for before the client is given up.
+/// How long a full queue of responses may stay full before the client is disconnected.
 const SLOW_READER: Duration = Duration::from_secs(10);
 
-/// One line from a client.
+/// A line from a client.
 pub(super) enum Line {
-    /// All of it.
+    /// A complete line, without its end.
     Whole(Vec<u8>),
-    /// It goes on beyond what is taken.
+    /// The line exceeds [`MAX_LINE`].
     TooLong,
-    /// The client left.
+    /// The client closed the connection.
     End,
 }
 
-/// An answer that waits to be written, and the room that it takes meanwhile.
+/// A response that waits to be written, and its share of the byte limit.
 struct Queued {
     line: Vec<u8>,
     _room: OwnedSemaphorePermit,
 }
 
-/// Where the answers of one client wait, bounded in number and in bytes.
+/// The response queue of one client, bounded in number and in bytes.
 #[derive(Clone)]
 struct Replies {
     queue: mpsc::Sender<Queued>,
     room: Arc<Semaphore>,
 }
 
-/// How a host stops: it takes up nothing new, then it is gone.
+/// The two steps of a stop of the host.
 pub(super) struct Stopping {
-    /// Begins the stop.
+    /// New requests are refused.
     pub(super) stop: CancellationToken,
-    /// Ends it, once runs have drained.
+    /// Runs have drained, and connections are closed.
     pub(super) finished: CancellationToken,
 }
 
-/// Serves one client until it leaves, misbehaves, or the host is gone.
+/// Serves one client until it disconnects, violates the protocol, or the host has stopped.
 pub(super) async fn serve_client(stream: UnixStream, control: Arc<Control>, stopping: Stopping) {
     let (reading, mut writing) = stream.into_split();
     let (queue, mut waiting) = mpsc::channel::<Queued>(REPLY_QUEUE);
@@ -71,6 +71,7 @@ pub(super) async fn serve_client(stream: UnixStream, control: Arc<Control>, stop
         while let Some(queued) = waiting.recv().await {
             match tokio::time::timeout(SLOW_READER, writing.write_all(&queued.line)).await {
                 Ok(Ok(())) => {}
+                // Dropping the receiver closes the queue, which ends the reader too.
                 Ok(Err(_)) | Err(_) => return,
             }
         }
@@ -85,18 +86,15 @@ async fn read_requests(
     replies: Replies,
     stopping: Stopping,
 ) {
-    let open = Arc::new(Mutex::new(BTreeSet::new()));
-    let turns = Arc::new(Semaphore::new(AT_ONCE));
-    let requests = TaskTracker::new();
-    let mut is_initialized = false;
     let mut events = control.events.subscribe();
     let mut lines = Lines::new(&mut reading);
+    let mut requests = Requests::new(control, replies.clone(), stopping.stop);
     loop {
         let line = tokio::select! {
             () = stopping.finished.cancelled() => break,
             () = replies.queue.closed() => break,
-            event = events.recv(), if is_initialized => {
-                tell(&replies, event).await;
+            event = events.recv(), if requests.is_initialized => {
+                notify(&replies, event).await;
                 continue;
             }
             line = lines.next() => line,
@@ -104,81 +102,107 @@ async fn read_requests(
         let bytes = match line {
             Ok(Line::Whole(bytes)) => bytes,
             Ok(Line::TooLong) => {
+                // The end of the line is unknown, so no later message can be found.
                 let message = format!("a line has more than {MAX_LINE} bytes");
-                reply(
-                    &replies,
-                    ServerMessage::error(None, -32006, "too-large", message),
-                )
-                .await;
+                let refusal = ServerMessage::error(None, -32006, "too-large", message);
+                reply(&replies, refusal).await;
                 break;
             }
             Ok(Line::End) | Err(_) => break,
         };
-        let message = match read_message(&bytes) {
-            Ok(message) => message,
-            Err(refusal) => {
-                reply(&replies, *refusal).await;
-                continue;
-            }
-        };
-        // A notification: nothing here is cancelled by one, and an unknown one is ignored.
-        let Some(id) = message.id.clone() else {
-            continue;
-        };
-        if let Some(refusal) = admit(&message, &id, is_initialized, &open) {
-            reply(&replies, refusal).await;
-            continue;
+        match read_message(&bytes) {
+            Ok(message) => requests.handle(message).await,
+            Err(refusal) => reply(&replies, *refusal).await,
         }
-        if stopping.stop.is_cancelled() && message.method != "ping" {
+    }
+    // A client that closed only its writing side still gets the responses to its open requests.
+    requests.tasks.close();
+    requests.tasks.wait().await;
+}
+
+/// The requests of one client.
+struct Requests {
+    control: Arc<Control>,
+    replies: Replies,
+    stop: CancellationToken,
+    is_initialized: bool,
+    /// The ids of requests without a response.
+    open: Arc<Mutex<BTreeSet<RequestId>>>,
+    turns: Arc<Semaphore>,
+    tasks: TaskTracker,
+}
+
+impl Requests {
+    fn new(control: Arc<Control>, replies: Replies, stop: CancellationToken) -> Self {
+        Self {
+            control,
+            replies,
+            stop,
+            is_initialized: false,
+            open: Arc::default(),
+            turns: Arc::new(Semaphore::new(AT_ONCE)),
+            tasks: TaskTracker::new(),
+        }
+    }
+
+    async fn handle(&mut self, message: ClientMessage) {
+        // No notification of a client has an effect, and unknown ones are ignored.
+        let Some(id) = message.id.clone() else {
+            return;
+        };
+        if let Some(refusal) = admit(&message, &id, self.is_initialized, &self.open) {
+            return reply(&self.replies, refusal).await;
+        }
+        // `ping` is allowed during a stop, so that a client can wait for its end.
+        if self.stop.is_cancelled() && message.method != "ping" {
             let words = "the host is stopping";
-            reply(
-                &replies,
-                ServerMessage::error(Some(id), -32013, "shutting-down", words),
-            )
-            .await;
-            continue;
+            let refusal = ServerMessage::error(Some(id), -32013, "shutting-down", words);
+            return reply(&self.replies, refusal).await;
         }
         match message.method.as_str() {
             "initialize" => {
-                let answer = initialize(id, &message.params, &control);
-                is_initialized |= answer.result.is_some();
-                reply(&replies, answer).await;
+                let answer = initialize(id, &message.params, &self.control);
+                self.is_initialized |= answer.result.is_some();
+                reply(&self.replies, answer).await;
             }
             "ping" => {
                 let answer = match Params::new(message.params).finish() {
-                    Ok(()) => ServerMessage::result(id, ping(&control)),
+                    Ok(()) => ServerMessage::result(id, ping(&self.control)),
                     Err(error) => ServerMessage::op_error(id, &error),
                 };
-                reply(&replies, answer).await;
+                reply(&self.replies, answer).await;
             }
-            _ => {
-                open.lock().expect("no holder panics").insert(id.clone());
-                let (control, replies, open) =
-                    (Arc::clone(&control), replies.clone(), Arc::clone(&open));
-                let turns = Arc::clone(&turns);
-                requests.spawn(async move {
-                    // Held until the answer is queued, so that whoever does not read makes few of them.
-                    let _turn = turns
-                        .acquire()
-                        .await
-                        .expect("the semaphore is never closed");
-                    let called = call(&control.operations, &message.method, message.params).await;
-                    let answer = match called {
-                        Ok(result) => ServerMessage::result(id.clone(), result),
-                        Err(error) => ServerMessage::op_error(id.clone(), &error),
-                    };
-                    // Whoever has an answer may use its id again; whoever does not read keeps it open.
-                    let queued = replies.room_for(answer).await;
-                    open.lock().expect("no holder panics").remove(&id);
-                    if let Some(queued) = queued {
-                        replies.put(queued).await;
-                    }
-                });
-            }
+            _ => self.start(id, message),
         }
     }
-    requests.close();
-    requests.wait().await;
+
+    /// Runs an operation in a task, because it may take longer than the client waits before its next request.
+    fn start(&self, id: RequestId, message: ClientMessage) {
+        self.open
+            .lock()
+            .expect("no holder panics")
+            .insert(id.clone());
+        let (control, replies) = (Arc::clone(&self.control), self.replies.clone());
+        let (open, turns) = (Arc::clone(&self.open), Arc::clone(&self.turns));
+        self.tasks.spawn(async move {
+            // Held until the response is queued: a client that does not read can cause only few responses.
+            let _turn = turns
+                .acquire()
+                .await
+                .expect("the semaphore is never closed");
+            let called = call(&control.operations, &message.method, message.params).await;
+            let answer = match called {
+                Ok(result) => ServerMessage::result(id.clone(), result),
+                Err(error) => ServerMessage::op_error(id.clone(), &error),
+            };
+            // The id is free once its response is queued; a client that does not read keeps its requests open.
+            let queued = replies.room_for(answer).await;
+            open.lock().expect("no holder panics").remove(&id);
+            if let Some(queued) = queued {
+                replies.put(queued).await;
+            }
+        });
+    }
 }
 
 /// Performs the operation that a method names.
@@ -190,7 +214,7 @@ async fn call(
     operations.call(method.parse::<Operation>()?, params).await
 }
 
-/// Says why a request is not taken up, if it is not.
+/// Checks whether a request may run; returns the error response if it may not.
 fn admit(
     message: &ClientMessage,
     id: &RequestId,
@@ -221,23 +245,23 @@ async fn reply(replies: &Replies, message: ServerMessage) {
     }
 }
 
-/// Tells a client what was published; one that is far behind has missed some, and asks for them by number.
-async fn tell(replies: &Replies, event: Result<Arc<Value>, RecvError>) {
+/// Sends a published event to a client. A client that is too slow misses events, and requests them by number.
+async fn notify(replies: &Replies, event: Result<Arc<Value>, RecvError>) {
     let Ok(event) = event else {
         return;
     };
-    let told = ServerNotification::run_event(Value::clone(&event));
-    if let Some(queued) = replies.room_for(told).await {
+    let notification = ServerNotification::run_event(Value::clone(&event));
+    if let Some(queued) = replies.room_for(notification).await {
         replies.put(queued).await;
     }
 }
 
 impl Replies {
-    /// Waits for room; `None` where the client does not read what is there already.
+    /// Waits for space in the queue; `None` if the client does not read the queued responses.
     async fn room_for(&self, message: impl Serialize) -> Option<Queued> {
         let mut line = serde_json::to_vec(&message).expect("a message is representable");
         line.push(b'\n');
-        // An answer that is larger than all the room waits until it is alone.
+        // A response that is larger than the limit waits until the queue is empty.
         let size = u32::try_from(line.len().min(REPLY_BYTES)).expect("the room is small");
         let room = Arc::clone(&self.room).acquire_many_owned(size);
         let Ok(room) = tokio::time::timeout(SLOW_READER, room).await else {
@@ -257,7 +281,7 @@ impl Replies {
     }
 }
 
-/// The lines of a client; a wait that is given up loses nothing of them.
+/// The lines of a client. Dropping the future of [`Lines::next`] loses no bytes.
 pub(super) struct Lines<'r, R> {
     reading: &'r mut R,
     begun: Vec<u8>,
@@ -309,9 +333,9 @@ pub(super) fn read_message(bytes: &[u8]) -> Result<ClientMessage, Box<ServerMess
             "batches are not served".to_owned(),
         );
     }
-    // A null id would get an answer that nobody could tell from that to an unreadable line.
+    // The response to a null id could not be distinguished from the response to an unparsable line.
     if value.get("id").is_some_and(Value::is_null) {
-        let words = "an id is a whole number or a text".to_owned();
+        let words = "an id is a whole number or a string".to_owned();
         return refuse(None, -32600, "invalid-request", words);
     }
     let id = value

@@ -1,4 +1,4 @@
-//! The host's own MCP server for a run whose program can use one: the state of its daemon, and its outputs.
+//! Mounts the host's own MCP server in a run: tools for the state of its daemon and its outputs.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,14 +12,14 @@ use daemon_runner::tool_access::{RunTools, ToolAccess};
 
 use super::{RunPipes, RunToken, RunTokens};
 
-/// The name of the server.
+/// The name of the server in the configuration of an agent.
 const NAME: &str = "daemon";
-/// The variable in which the server finds the token of its run.
+/// The environment variable with the token of the run.
 const TOKEN: &str = "DAEMON_RUN_TOKEN";
-/// The sandbox level from which on a run may open no socket: no rule could allow the host's socket and no other.
+/// The lowest sandbox level at which a run may open no Unix socket, because Landlock cannot allow only the host's.
 const CONFINED: u8 = 2;
 
-/// Gives runs access to the host over its control socket, or over pipes.
+/// Gives runs access to the host over its control socket or over pipes.
 pub struct HostTools {
     program: PathBuf,
     socket: PathBuf,
@@ -27,7 +27,7 @@ pub struct HostTools {
 }
 
 impl HostTools {
-    /// Makes the access; `program` is this program, which serves `mcp --run`.
+    /// Creates the access; `program` is this program, whose `mcp --run` is the server.
     pub fn new(program: PathBuf, socket: PathBuf, tokens: RunTokens) -> Self {
         Self {
             program,
@@ -106,6 +106,7 @@ impl RunTools for OpenTools {
                 env: BTreeMap::from([(TOKEN.to_owned(), self.token.text().to_owned())]),
             },
         });
+        // A confined run can read and write only what its request lists.
         request.readable.push(self.program.clone());
         let paths = self.pipes.iter().flat_map(RunPipes::paths);
         request.writable.extend(paths.cloned());

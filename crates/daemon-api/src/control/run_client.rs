@@ -1,4 +1,4 @@
-//! One client of the control socket that belongs to a run: it shows the run's token first, and may ask for what was granted.
+//! A connection from a process of a run: it sends the run's token first, and can then use what the run was granted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,23 +13,24 @@ use super::run_tokens::{self, RunTokens};
 use super::server::Control;
 use super::wire::{ClientMessage, ServerMessage};
 
-/// How long a client may take to show its token, and to read an answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The time limit for a client to send its token, and to read a response.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Serves a process of a run until it leaves, or shows no token of a run that goes on.
+/// Serves a process of a run until it disconnects, sends a wrong token, or its run is over.
 pub(super) async fn serve_run(stream: UnixStream, control: Arc<Control>, stopping: Stopping) {
     let (reading, mut writing) = stream.into_split();
     let mut reading = BufReader::new(reading);
     let mut lines = Lines::new(&mut reading);
     let mut token = None;
     loop {
-        let patience = match token {
-            None => PATIENCE,
+        let limit = match token {
+            None => CLIENT_TIMEOUT,
+            // A known process may be silent for as long as its run takes.
             Some(_) => Duration::MAX,
         };
         let line = tokio::select! {
             () = stopping.finished.cancelled() => return,
-            line = tokio::time::timeout(patience, lines.next()) => line,
+            line = tokio::time::timeout(limit, lines.next()) => line,
         };
         let Ok(Ok(Line::Whole(bytes))) = line else {
             return;
@@ -43,7 +44,8 @@ pub(super) async fn serve_run(stream: UnixStream, control: Arc<Control>, stoppin
         };
         let mut line = serde_json::to_vec(&answer).expect("a message is representable");
         line.push(b'\n');
-        let written = tokio::time::timeout(PATIENCE, writing.write_all(&line)).await;
+        let written = tokio::time::timeout(CLIENT_TIMEOUT, writing.write_all(&line)).await;
+        // Checked after each response: the connection ends with the run.
         let is_known = token
             .as_deref()
             .is_some_and(|token| control.tokens.knows(token));
@@ -53,7 +55,7 @@ pub(super) async fn serve_run(stream: UnixStream, control: Arc<Control>, stoppin
     }
 }
 
-/// Answers one message; a notification has no answer.
+/// Handles one message and returns the response; `None` for a notification.
 pub(super) async fn answer(
     message: ClientMessage,
     token: &mut Option<String>,

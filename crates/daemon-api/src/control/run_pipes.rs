@@ -1,7 +1,7 @@
-//! What a run may ask without a socket: over two pipes that only it can open.
+//! Requests of a confined run, over two named pipes that only the run can open.
 //!
-//! A confined process may make no socket of this machine's own kind, since no rule could tell the host's from others. A pipe
-//! with a name is a file, for which there are rules.
+//! A confined process may open no Unix socket, because Landlock cannot distinguish the host's socket from others. A named pipe
+//! is a file, which a rule can allow.
 
 use std::fs::{DirBuilder, Permissions};
 use std::io;
@@ -21,8 +21,8 @@ use super::run_tokens::RunTokens;
 pub(super) const TO_HOST: &str = "to-host";
 pub(super) const FROM_HOST: &str = "from-host";
 
-/// How long an answer may wait for somebody who reads it.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The time limit for a process of the run to read a response.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The host's ends of the pipes of one run.
 #[derive(Debug)]
@@ -33,10 +33,10 @@ pub(crate) struct RunPipes {
 }
 
 impl RunPipes {
-    /// Makes the pipes in a directory of the run, and the directory where it is not there.
+    /// Creates the pipes in a directory of the run, and the directory if it does not exist.
     ///
     /// # Errors
-    /// They cannot be made, or are there already.
+    /// If the pipes cannot be created, or exist already.
     pub(crate) fn make(directory: &Path) -> io::Result<Self> {
         DirBuilder::new()
             .recursive(true)
@@ -45,10 +45,10 @@ impl RunPipes {
         let paths = [TO_HOST, FROM_HOST].map(|name| directory.join(name));
         for path in &paths {
             mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
-            // Whatever this process takes away from the modes of its files.
+            // `mknodat` applies the umask of the host, which may remove bits that the run needs.
             std::fs::set_permissions(path, Permissions::from_mode(0o600))?;
         }
-        // Opened for both ways, the pipes have no end: processes of the run come and go.
+        // Opened for reading and writing, the pipes report no end of file when a process of the run closes its ends.
         let mut both = pipe::OpenOptions::new();
         both.read_write(true);
         let reading = both.open_receiver(&paths[0])?;
@@ -60,18 +60,19 @@ impl RunPipes {
         })
     }
 
-    /// Returns the pipes, which the run must be able to open for both ways.
+    /// Returns the paths of the pipes, which the run must be able to open for reading and writing.
     pub(crate) fn paths(&self) -> &[PathBuf] {
         &self.paths
     }
 
-    /// Answers what comes, until a line is too long to be taken.
+    /// Handles requests until a line exceeds the limit.
     pub(crate) async fn serve(self, tokens: &RunTokens) {
         let mut writing = self.writing;
         let mut reading = BufReader::new(self.reading);
         let mut lines = Lines::new(&mut reading);
         let mut token = None;
         while let Ok(Line::Whole(bytes)) = lines.next().await {
+            // A client begins with a line end, which completes a request that a previous process left unfinished.
             if bytes.trim_ascii().is_empty() {
                 continue;
             }
@@ -82,7 +83,8 @@ impl RunPipes {
             let Some(answer) = answer else { continue };
             let mut line = serde_json::to_vec(&answer).expect("a message is representable");
             line.push(b'\n');
-            let written = tokio::time::timeout(PATIENCE, writing.write_all(&line)).await;
+            let written = tokio::time::timeout(RESPONSE_TIMEOUT, writing.write_all(&line)).await;
+            // The pipe stays open for the next process of the run.
             if !matches!(written, Ok(Ok(()))) {
                 tracing::debug!("a run does not read the answers to what it asked");
             }

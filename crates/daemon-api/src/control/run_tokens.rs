@@ -1,4 +1,4 @@
-//! What a run may ask over the socket: what it was granted, by a token of its own.
+//! The tokens by which processes of runs use what their run was granted.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,13 +13,14 @@ use crate::ops::Params;
 use daemon_runner::error::{OpError, OpErrorKind};
 use daemon_runner::random;
 
-/// The bytes of a token.
+/// The length of a token, in random bytes.
 const TOKEN_BYTES: usize = 32;
 
 type TokenHash = [u8; 32];
 
-/// The grants of the runs that may ask, by the hashes of their tokens: a token that is looked for is not compared byte by
-/// byte, so that the time it takes tells nothing.
+/// The grants of active runs, by the hash of their token.
+///
+/// A token is never compared byte by byte, so the time of a lookup reveals nothing about a valid one.
 #[derive(Clone, Default)]
 pub struct RunTokens {
     held: Arc<Mutex<BTreeMap<TokenHash, Arc<dyn Grants>>>>,
@@ -32,19 +33,19 @@ impl fmt::Debug for RunTokens {
     }
 }
 
-/// The token of one run; dropping it takes the token back.
+/// The token of one run; dropping it revokes the token.
 pub(crate) struct RunToken {
     text: String,
     tokens: RunTokens,
 }
 
 impl RunTokens {
-    /// Notes that there is a socket where tokens are taken.
+    /// Records that a socket accepts tokens.
     pub(super) fn serve(&self) {
         self.is_served.store(true, Ordering::Release);
     }
 
-    /// Makes a token for what a run was granted; none where nobody would take it.
+    /// Creates a token for what a run was granted; `None` if no socket accepts tokens.
     pub(crate) fn issue(&self, grants: Arc<dyn Grants>) -> Option<RunToken> {
         if !self.is_served.load(Ordering::Acquire) {
             return None;
@@ -57,17 +58,18 @@ impl RunTokens {
         })
     }
 
-    /// Returns what the run of a token was granted, while it goes on.
+    /// Returns what the run of a token was granted; `None` once the run is over.
     fn grants(&self, token: &str) -> Option<Arc<dyn Grants>> {
         self.all().get(&hash(token)).cloned()
     }
 
-    /// Reports whether a token is that of a run that goes on.
+    /// Reports whether a token belongs to an active run.
     pub(super) fn knows(&self, token: &str) -> bool {
         self.grants(token).is_some()
     }
 
     fn all(&self) -> std::sync::MutexGuard<'_, BTreeMap<TokenHash, Arc<dyn Grants>>> {
+        // Each change of the map is a single call, so it is consistent even if a holder of the lock panicked.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -89,17 +91,17 @@ fn hash(token: &str) -> TokenHash {
     Sha256::digest(token.as_bytes()).into()
 }
 
-/// Does what a run asks: reads and sets its daemon's state, proposes outputs, and uses the tools of the servers it was granted.
+/// Performs a request of a run: reads and sets its daemon's state, proposes outputs, and calls the tools of granted servers.
 ///
 /// # Errors
-/// It is not granted, or the method is none that a run has.
+/// If the run is over, the request is not granted, or the method does not exist for runs.
 pub(super) async fn call(
     tokens: &RunTokens,
     token: &str,
     method: &str,
     params: Map<String, Value>,
 ) -> Result<Map<String, Value>, OpError> {
-    // Looked up each time: once the run is over its connection can do nothing more.
+    // Read for each request: once the run is over, its connection can do nothing more.
     let grants = tokens
         .grants(token)
         .ok_or_else(|| OpError::new(OpErrorKind::Forbidden, "run-over", "the run is over"))?;
@@ -134,27 +136,31 @@ pub(super) async fn call(
             answer.insert("tools".to_owned(), Value::Array(tools));
         }
         "grant/call" => {
-            let name = params.required("name")?;
-            let arguments = match params.value("arguments") {
-                None | Some(Value::Null) => Map::new(),
-                Some(Value::Object(arguments)) => arguments,
-                Some(_) => return Err(OpError::invalid("`arguments` is no object")),
-            };
-            params.finish()?;
-            let reply = grants.call_tool(&name, arguments).await;
-            answer.insert("status".to_owned(), json!(reply.status.as_str()));
-            answer.insert("text".to_owned(), json!(reply.text));
-            answer.extend(
-                reply
-                    .structured
-                    .map(|value| ("structured".to_owned(), value)),
-            );
+            answer = call_tool(&*grants, params).await?;
         }
         _ => {
             let message = "a run may ask for what it was granted, and for nothing else";
             return Err(OpError::new(OpErrorKind::Forbidden, "forbidden", message));
         }
     }
+    Ok(answer)
+}
+
+async fn call_tool(grants: &dyn Grants, mut params: Params) -> Result<Map<String, Value>, OpError> {
+    let name = params.required("name")?;
+    let arguments = match params.value("arguments") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(arguments)) => arguments,
+        Some(_) => return Err(OpError::invalid("`arguments` is not an object")),
+    };
+    params.finish()?;
+    let reply = grants.call_tool(&name, arguments).await;
+    let mut answer = Map::new();
+    // A failed tool is a result with a status: the model of the run reads its text.
+    answer.insert("status".to_owned(), json!(reply.status.as_str()));
+    answer.insert("text".to_owned(), json!(reply.text));
+    let structured = reply.structured;
+    answer.extend(structured.map(|value| ("structured".to_owned(), value)));
     Ok(answer)
 }
 

@@ -1,4 +1,4 @@
-//! The control socket: who may connect, and how many.
+//! The control socket: accepts clients, limits their number, and distinguishes the owner from processes of runs.
 
 use std::fs;
 use std::io;
@@ -17,28 +17,28 @@ use super::run_client::serve_run;
 use super::run_tokens::RunTokens;
 use crate::ops::Operations;
 
-/// What the control socket serves.
+/// The state that all connections of the control socket share.
 #[derive(Debug)]
 pub struct Control {
-    /// The operations.
+    /// Performs the operations.
     pub operations: Operations,
-    /// The host's epoch.
+    /// The number of the host's start, which `initialize` returns.
     pub epoch: u64,
-    /// The name of the caller, who is always the owner of the home.
+    /// The name of the owner of the home, who is the only user that may call.
     pub actor: String,
-    /// When the host started.
+    /// The instant of the host's start, for the uptime that `ping` returns.
     pub started: Instant,
-    /// How many clients may be connected.
+    /// The maximum number of connected clients.
     pub clients: usize,
-    /// The tokens of runs that may ask for what they were granted.
+    /// The tokens of active runs.
     pub tokens: RunTokens,
-    /// What every client that has introduced itself is told unasked.
+    /// Notifications for every client that has sent `initialize`.
     pub events: broadcast::Sender<Arc<serde_json::Value>>,
 }
 
-/// Binds the socket (0600), replacing one that a dead host left behind.
+/// Binds the socket (0600), replacing one that a dead host left.
 ///
-/// The caller owns the home, so a socket that is there has no listener.
+/// The caller owns the home, so an existing socket has no listener.
 ///
 /// # Errors
 /// If the path is too long, is something other than a socket, or cannot be bound.
@@ -57,7 +57,7 @@ pub fn bind(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Serves clients until told to stop; those that are connected then are told so until everything has finished.
+/// Accepts clients until `stop`; connected clients get the error `shutting-down` until `finished`.
 pub async fn serve(
     listener: UnixListener,
     control: Arc<Control>,
@@ -65,6 +65,7 @@ pub async fn serve(
     finished: CancellationToken,
 ) {
     let clients = TaskTracker::new();
+    // Runs get tokens only from here on, because a token without a listener is useless.
     control.tokens.serve();
     let places = Arc::new(Semaphore::new(control.clients));
     loop {
@@ -75,6 +76,7 @@ pub async fn serve(
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
+                // Without free descriptors `accept` fails at once, and the loop would spin.
                 tracing::warn!(%error, "accepting a control client failed");
                 tokio::time::sleep(std::time::Duration::from_millis(100)).await;
                 continue;
@@ -87,7 +89,7 @@ pub async fn serve(
                 continue;
             }
         };
-        // Over the limit a client is let go at once: it may come again.
+        // Above the limit the connection is closed at once; the client may try again.
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
             continue;
         };
@@ -108,15 +110,15 @@ pub async fn serve(
     clients.wait().await;
 }
 
-/// Who calls.
+/// The process at the other end of a connection.
 enum Peer {
-    /// The owner of the home.
+    /// A process of the owner of the home.
     Owner,
-    /// A process that the host itself started: what the owner may do is not for it.
+    /// A process that the host itself started; it may not use the operations of the owner.
     Run,
 }
 
-/// Tells who calls; only processes of the home's owner may.
+/// Identifies the peer of a connection; fails for processes of other users.
 fn peer(stream: &UnixStream) -> Result<Peer, &'static str> {
     let Ok(peer) = stream.peer_cred() else {
         return Err("its credentials cannot be read");
@@ -124,6 +126,7 @@ fn peer(stream: &UnixStream) -> Result<Peer, &'static str> {
     if peer.uid() != rustix::process::geteuid().as_raw() {
         return Err("it belongs to another user");
     }
+    // A process can remove the marker from its environment, but not itself from the chain of parents.
     let is_of_run = |pid: i32| is_marked(pid) || is_below(pid);
     Ok(if peer.pid().is_some_and(is_of_run) {
         Peer::Run
@@ -132,21 +135,22 @@ fn peer(stream: &UnixStream) -> Result<Peer, &'static str> {
     })
 }
 
-/// Reports whether a process carries the marker of a run in its environment.
+/// Reports whether a process has the marker of a run in its environment.
 fn is_marked(pid: i32) -> bool {
     match fs::read(format!("/proc/{pid}/environ")) {
         Ok(environ) => environ
             .split(|byte| *byte == 0)
             .any(|entry| entry.starts_with(b"DAEMON_RUN_ID=")),
+        // An unreadable environment is no evidence; the chain of parents decides then.
         Err(_) => false,
     }
 }
 
-/// Reports whether a process descends from this one, which adopts what its children leave behind.
+/// Reports whether a process descends from this one, which adopts the processes that its children leave.
 fn is_below(pid: i32) -> bool {
     let own = i32::try_from(std::process::id()).ok();
     let mut pid = pid;
-    // Longer chains of parents do not occur; the bound keeps a reused id from turning them into a circle.
+    // Longer chains of parents do not occur; the limit ends a cycle that a reused id could cause.
     for _ in 0..1_024 {
         match parent(pid) {
             Some(parent) if Some(parent) == own => return true,

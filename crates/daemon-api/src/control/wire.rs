@@ -1,4 +1,4 @@
-//! Messages as they stand on the line.
+//! The messages of the protocol.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::ops::{Operation, Scope};
 use daemon_runner::error::OpError;
 
-/// The name of an open request: unique among those of its connection.
+/// The id of an open request, unique within its connection.
 #[derive(
     Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
 )]
@@ -15,12 +15,12 @@ use daemon_runner::error::OpError;
 pub enum RequestId {
     /// A whole number.
     Number(i64),
-    /// A text of at most 128 bytes.
+    /// A string of at most 128 bytes.
     Text(String),
 }
 
 impl RequestId {
-    /// Reports whether it is within its bounds.
+    /// Reports whether a string has at most 128 bytes.
     pub fn is_valid(&self) -> bool {
         match self {
             Self::Number(_) => true,
@@ -29,53 +29,53 @@ impl RequestId {
     }
 }
 
-/// What a client sends: a request, or without `id` a notification.
+/// A message of a client: a request, or without `id` a notification.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClientMessage {
     /// `2.0`.
     pub jsonrpc: String,
-    /// Names the request; absent in a notification.
+    /// Identifies the request; absent in a notification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<RequestId>,
-    /// What is asked.
+    /// The method, such as `daemon/list`.
     pub method: String,
-    /// Its parameters by name.
+    /// The parameters by name.
     #[serde(default)]
     pub params: Map<String, Value>,
 }
 
-/// What the host answers: exactly one of `result` and `error`.
+/// A response of the host: exactly one of `result` and `error`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct ServerMessage {
     /// `2.0`.
     pub jsonrpc: String,
-    /// The request; null where a line could not be read.
+    /// The id of the request; null if the line could not be parsed.
     pub id: Option<RequestId>,
-    /// The answer.
+    /// The members of the result, if the request succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Map<String, Value>>,
-    /// Why there is none.
+    /// The error, if the request failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorBody>,
 }
 
-/// What the host tells a client unasked, once: that a dispatched run, or an answer to a message, has ended.
+/// The notification that a dispatched run, or the reply to a message, has ended; it is sent once.
 pub(super) const RUN_EVENT: &str = "run/event";
 
-/// What the host tells a client unasked.
+/// A notification of the host.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct ServerNotification {
     /// `2.0`.
     pub jsonrpc: String,
-    /// What it is about: `run/event` for the end of a run or of an answer to a message.
+    /// The kind: `run/event` for the end of a run or of the reply to a message.
     pub method: String,
-    /// The event.
+    /// The event, as in `.notification/system.json`.
     pub params: Value,
 }
 
 impl ServerNotification {
-    /// Tells the end of a run.
+    /// Creates the notification of the end of a run.
     pub fn run_event(event: Value) -> Self {
         Self {
             jsonrpc: "2.0".to_owned(),
@@ -85,35 +85,35 @@ impl ServerNotification {
     }
 }
 
-/// Why a request was not done.
+/// The error of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct ErrorBody {
-    /// The number of JSON-RPC.
+    /// The JSON-RPC error code.
     pub code: i64,
-    /// For people.
+    /// The message for people.
     pub message: String,
-    /// For programs.
+    /// The details for programs.
     pub data: ErrorData,
 }
 
 /// The part of an error that programs read.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct ErrorData {
-    /// The word for `code`.
+    /// The name of the JSON-RPC code.
     pub code: String,
-    /// The word of the operation, where it has its own.
+    /// The error code of the operation, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What to do about it.
+    /// What the caller can do about the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// When to come again, in milliseconds.
+    /// When the request can be repeated, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
 }
 
 impl ServerMessage {
-    /// Answers with a result.
+    /// Creates the response with a result.
     pub fn result(id: RequestId, result: Map<String, Value>) -> Self {
         Self {
             jsonrpc: "2.0".to_owned(),
@@ -123,7 +123,7 @@ impl ServerMessage {
         }
     }
 
-    /// Answers with an error.
+    /// Creates the response with an error of the protocol.
     pub fn error(id: Option<RequestId>, code: i64, word: &str, message: impl Into<String>) -> Self {
         let data = ErrorData {
             code: word.to_owned(),
@@ -144,7 +144,7 @@ impl ServerMessage {
         }
     }
 
-    /// Answers with why an operation was not done.
+    /// Creates the response with the error of an operation.
     pub fn op_error(id: RequestId, error: &OpError) -> Self {
         let (code, word) = match error.code.as_str() {
             "method-not-found" => (-32601, "method-not-found"),
@@ -170,7 +170,7 @@ impl ServerMessage {
     }
 }
 
-/// Returns the JSON Schema of the protocol, draft 2020-12, with the methods and the scope each needs.
+/// Returns the JSON Schema of the protocol, draft 2020-12, with the methods and their scopes.
 pub fn protocol_schema() -> Value {
     let methods: Map<String, Value> = [("initialize", Scope::Read), ("ping", Scope::Read)]
         .into_iter()
@@ -197,10 +197,10 @@ fn definitions() -> Value {
     let mut all = Map::new();
     let client = generator.subschema_for::<ClientMessage>();
     let server = generator.subschema_for::<ServerMessage>();
-    let told = generator.subschema_for::<ServerNotification>();
+    let notification = generator.subschema_for::<ServerNotification>();
     all.extend(generator.take_definitions(true));
     debug_assert!(
-        [client, server, told]
+        [client, server, notification]
             .iter()
             .all(|one| one.get("$ref").is_some())
     );

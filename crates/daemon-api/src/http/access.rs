@@ -1,4 +1,4 @@
-//! Who may use the HTTP door.
+//! Authentication of HTTP requests: the bearer token, login links and sessions.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -9,12 +9,12 @@ use subtle::ConstantTimeEq as _;
 
 use daemon_runner::random;
 
-/// The name of the login cookie.
+/// The name of the session cookie.
 const COOKIE: &str = "daemon_session";
-/// How many login links and sessions are kept; the oldest go first.
+/// The maximum number of login links, and of sessions; the oldest are dropped first.
 const KEPT: usize = 64;
 
-/// The bearer token, one-time login links, and the sessions they opened.
+/// The bearer token, one-time login links, and open sessions.
 #[derive(Debug)]
 pub struct Access {
     token: [u8; 32],
@@ -22,12 +22,12 @@ pub struct Access {
     state: Mutex<Logins>,
 }
 
-/// The names by which requests may address a listener.
+/// The values of `Host` that a listener accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hosts {
-    /// Only these (`127.0.0.1:7777`): a listener for this machine alone is known under no other.
+    /// These values, such as `127.0.0.1:7777`: a listener on a loopback address has no other name.
     These(BTreeSet<String>),
-    /// Any: what a public listener is called is its network's affair.
+    /// Any value: the network decides the name of a public listener, and every route requires the token.
     Any,
 }
 
@@ -37,19 +37,20 @@ struct Logins {
     sessions: Vec<String>,
 }
 
-/// The cookie that a login link was exchanged for.
+/// A session, identified by the cookie that a login link was exchanged for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session(String);
 
 impl Session {
     /// Returns the value of a `Set-Cookie` header.
     pub fn set_cookie(&self) -> String {
+        // `HttpOnly` hides the cookie from scripts; with `SameSite=Strict` requests from other sites do not contain it.
         format!("{COOKIE}={}; HttpOnly; SameSite=Strict; Path=/", self.0)
     }
 }
 
 impl Access {
-    /// Makes access by a token, for requests addressed to one of the given hosts.
+    /// Creates the state for a token and the accepted values of `Host`.
     pub fn new(token: &str, hosts: Hosts) -> Self {
         Self {
             token: digest(token),
@@ -58,7 +59,7 @@ impl Access {
         }
     }
 
-    /// Makes a one-time login code.
+    /// Creates a one-time login code.
     pub fn login_code(&self) -> String {
         let code = random::hex(24);
         let mut state = self.state.lock().expect("no holder panics");
@@ -70,6 +71,7 @@ impl Access {
     pub fn log_in(&self, code: &str) -> Option<Session> {
         let mut state = self.state.lock().expect("no holder panics");
         let place = state.links.iter().position(|known| same(known, code))?;
+        // A link may be in a terminal's history or in a log, so it is valid for one login.
         state.links.remove(place);
         Some(state.open())
     }
@@ -80,12 +82,12 @@ impl Access {
         is_right.then(|| self.state.lock().expect("no holder panics").open())
     }
 
-    /// Checks whence a request comes: from a page of another site, or under a name that was rebound to us, it is refused.
+    /// Checks that a request is from no page of another site, and that its `Host` is not a name that was rebound to this address.
     ///
     /// # Errors
-    /// 403.
+    /// Returns 403 otherwise.
     pub fn check_site(&self, method: &Method, headers: &HeaderMap) -> Result<(), StatusCode> {
-        // Browsers say it also where they send no `Origin`. A link of another site may lead to a page, which changes nothing.
+        // Browsers send this header also without `Origin`. A safe request may come from a link on another site.
         let is_own = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
         if !method.is_safe() && !headers.get_all("sec-fetch-site").iter().all(is_own) {
             return Err(StatusCode::FORBIDDEN);
@@ -94,6 +96,7 @@ impl Access {
     }
 
     fn check_host(&self, headers: &HeaderMap) -> Result<(), StatusCode> {
+        // HTTP allows exactly one `Host`, and a proxy might use another one of several.
         let mut hosts = headers.get_all(header::HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
             return Err(StatusCode::FORBIDDEN);
@@ -107,6 +110,7 @@ impl Access {
             return Err(StatusCode::FORBIDDEN);
         }
         match headers.get(header::ORIGIN) {
+            // Programs send no `Origin`; a browser sends it with every cross-origin request that is not a plain GET.
             None => Ok(()),
             Some(origin) => {
                 let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
@@ -122,10 +126,10 @@ impl Access {
         }
     }
 
-    /// Checks the bearer token or the login cookie, in constant time.
+    /// Checks the bearer token or the session cookie, in constant time.
     ///
     /// # Errors
-    /// 401.
+    /// Returns 401 if neither is valid.
     pub fn check_caller(&self, headers: &HeaderMap) -> Result<(), StatusCode> {
         let mut bearers = headers.get_all(header::AUTHORIZATION).iter();
         if let Some(bearer) = bearers.next() {
@@ -157,7 +161,7 @@ impl Access {
         Err(StatusCode::UNAUTHORIZED)
     }
 
-    /// Reports whether a text is the bearer token.
+    /// Reports whether a string is the bearer token.
     pub fn is_token(&self, presented: &str) -> bool {
         self.token.ct_eq(&digest(presented)).into()
     }
@@ -178,6 +182,7 @@ fn keep(list: &mut Vec<String>, value: String) {
     list.push(value);
 }
 
+// Digests have equal lengths, so the comparison reveals nothing about the length of the secret.
 fn same(known: &str, presented: &str) -> bool {
     digest(known).ct_eq(&digest(presented)).into()
 }

@@ -1,4 +1,4 @@
-//! Answers: one JSON envelope for everything.
+//! Responses: every body is one JSON envelope.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use crate::wire::{FailureObject, Versioned};
 use daemon_runner::error::OpError;
 
-/// Answers with members beside the version.
+/// Returns a response with the version and the given members.
 pub(crate) fn members(status: StatusCode, members: Map<String, Value>) -> Response<Body> {
     raw(status, Versioned::new(members).to_line())
 }
 
-/// Answers with a failure.
+/// Returns the response for a failure.
 pub(crate) fn failure(
     status: StatusCode,
     code: &str,
@@ -23,7 +23,7 @@ pub(crate) fn failure(
     raw(status, Versioned::new(failure).to_line())
 }
 
-/// Answers with why an operation was not done.
+/// Returns the response for the error of an operation.
 pub(crate) fn op_error(error: &OpError) -> Response<Body> {
     let status =
         StatusCode::from_u16(error.kind.http_status()).expect("every kind has a valid status");
@@ -36,7 +36,7 @@ pub(crate) fn op_error(error: &OpError) -> Response<Body> {
     answer
 }
 
-/// Answers with a status and its usual words.
+/// Returns a response with a status and its standard reason phrase.
 pub(crate) fn status(status: StatusCode) -> Response<Body> {
     let words = status
         .canonical_reason()
@@ -45,7 +45,7 @@ pub(crate) fn status(status: StatusCode) -> Response<Body> {
     failure(status, &words.replace(' ', "-"), &words, None)
 }
 
-/// Asks the sender to come again.
+/// Returns a 503 response with `Retry-After`.
 pub(crate) fn unavailable(message: &str) -> Response<Body> {
     let mut answer = failure(
         StatusCode::SERVICE_UNAVAILABLE,
@@ -59,7 +59,7 @@ pub(crate) fn unavailable(message: &str) -> Response<Body> {
     answer
 }
 
-/// Echoes a text that was checked to be plain.
+/// Returns a plain-text response; the caller has checked that the string is plain.
 pub(crate) fn plain(text: &str) -> Response<Body> {
     let mut response = raw(StatusCode::OK, text.to_owned());
     let kind = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -76,6 +76,7 @@ fn raw(status: StatusCode, line: String) -> Response<Body> {
         HeaderValue::from_static("application/json"),
     );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Responses contain strings from payloads, and a browser must not guess that they are HTML.
     headers.insert(
         header::X_CONTENT_TYPE_OPTIONS,
         HeaderValue::from_static("nosniff"),

@@ -15,10 +15,11 @@ use super::server::AppState;
 use crate::ops::{Operation, Verb};
 use daemon_runner::error::OpError;
 
-/// The longest body of an operation.
+/// The maximum length of the body of an operation, in bytes.
+// `daemon/fire` and `daemon/explain` contain a payload, which may have 25 MiB.
 const BODY_CAP: usize = 26 * 1024 * 1024;
 
-/// What can be followed.
+/// The operations that accept `follow=true`.
 const FOLLOWED: [Operation; 6] = [
     Operation::RunLog,
     Operation::EventList,
@@ -51,7 +52,7 @@ pub(super) fn router() -> Router<Arc<AppState>> {
         .route("/api/v1/stream", get(stream))
 }
 
-/// Follows all listings.
+/// Streams the changes of all listings.
 async fn stream(
     State(app): State<Arc<AppState>>,
     Query(query): Query<Vec<(String, String)>>,
@@ -66,7 +67,7 @@ async fn stream(
     }
 }
 
-/// Answers an operation that reads, for a caller who may: once, or as a stream where the query says `follow`.
+/// Performs a reading operation for an authenticated caller: once, or as a stream with `follow=true`.
 pub(crate) async fn look(
     app: &AppState,
     operation: Operation,
@@ -122,7 +123,7 @@ async fn answer_operation(
     }
 }
 
-/// Does what changes something: once for each `Idempotency-Key`.
+/// Performs a changing operation, once for each `Idempotency-Key`.
 async fn change(
     operation: Operation,
     app: &AppState,
@@ -143,8 +144,9 @@ async fn change(
     };
     let fingerprint = repeats::fingerprint(operation, &[uri.as_bytes(), &bytes]);
     let asked = app.repeats.find(&key, fingerprint).map_err(bad_key)?;
+    // Held until the operation is done, so that an equal request waits for its result.
     let mut answered = asked.answer.lock().await;
-    // What fires is known by the store, which also tells that it was asked before.
+    // The store recognises a repeated fire by its request id, also after a restart, and reports it as a duplicate.
     if operation == Operation::DaemonFire {
         params.insert("request_id".to_owned(), Value::String(key));
         return call(app, operation, params).await;
@@ -160,7 +162,7 @@ async fn change(
     Ok(members)
 }
 
-/// An answer that says no.
+/// An error response.
 pub(crate) type Refusal = Box<Response<Body>>;
 
 async fn call(
@@ -177,7 +179,7 @@ fn bad_key(bad: BadKey) -> Refusal {
         BadKey::Malformed => (
             StatusCode::BAD_REQUEST,
             "invalid-argument",
-            "`Idempotency-Key` is one printable text of at most 256 bytes",
+            "`Idempotency-Key` is one printable string of at most 256 bytes",
         ),
         BadKey::Reused => (
             StatusCode::CONFLICT,
@@ -188,7 +190,7 @@ fn bad_key(bad: BadKey) -> Refusal {
     Box::new(answer::failure(status, code, message, None))
 }
 
-/// Puts the parameters of a body, a query and a path together.
+/// Merges the parameters of a body, a query and a path.
 pub(crate) fn params(
     mut members: Map<String, Value>,
     query: Vec<(String, String)>,

@@ -1,4 +1,4 @@
-//! Bodies of webhooks on their way in: counted as they are received, and given up where their senders are slow.
+//! Receives bodies of webhooks: counts their bytes against the memory limit, and ends those of slow senders.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use tokio::time::{Instant, timeout_at};
 use super::answer;
 use super::connections::{Connection, Kept};
 
-/// The time that every body gets, however slow.
+/// The minimum time limit of a body.
 const SHORTEST: Duration = Duration::from_secs(2);
-/// The longest time that a body gets, however large.
+/// The maximum time limit of a body, at any size.
 const LONGEST: Duration = Duration::from_secs(15);
-/// The slowest sender that is waited for, in bytes a second.
+/// The minimum rate of a sender after the first two seconds, in bytes per second.
 const SLOWEST: usize = 1_024;
 
-/// The memory of a body, given back where this is dropped.
+/// The memory of a body, which is released when this is dropped.
 pub(super) struct Held<'a>(&'a Connection);
 
 impl Held<'_> {
-    /// Counts the memory until the result is dropped, also after the connection has closed.
+    /// Counts the memory until the returned value is dropped, also after the connection was closed.
     pub(super) fn keep(self) -> Kept {
         self.0.keep()
     }
@@ -33,7 +33,7 @@ impl Drop for Held<'_> {
     }
 }
 
-/// Reads the declared length, and refuses a request that declares several.
+/// Returns the declared length; fails with 400 if the request declares several or an invalid one.
 pub(super) fn declared_length(headers: &HeaderMap) -> Result<Option<usize>, StatusCode> {
     let mut lengths = headers.get_all(header::CONTENT_LENGTH).iter();
     let length = match (lengths.next(), lengths.next()) {
@@ -49,10 +49,10 @@ pub(super) fn declared_length(headers: &HeaderMap) -> Result<Option<usize>, Stat
         .ok_or(StatusCode::BAD_REQUEST)
 }
 
-/// Reads a body of at most `cap` bytes; `declared` is its length, if that is known.
+/// Reads a body of at most `cap` bytes; `declared` is its declared length.
 ///
 /// # Errors
-/// The answer that refuses it.
+/// Returns the error response if the body is too large or too slow, or if memory for bodies ran out.
 pub(super) async fn read<'a>(
     body: Body,
     declared: Option<usize>,
@@ -78,6 +78,7 @@ pub(super) async fn read<'a>(
         let Ok(data) = frame.into_data() else {
             continue;
         };
+        // Bytes count when they are received: a declared length would reserve memory for senders that send nothing.
         if connection.hold(data.len() as u64).is_err() {
             return Err(Box::new(answer::unavailable(
                 "256 MiB of bodies are buffered",
@@ -88,7 +89,7 @@ pub(super) async fn read<'a>(
     }
 }
 
-/// Returns how long a sender may take that has sent this much.
+/// Returns the time limit of a sender that has sent this many bytes.
 fn time_for(n_bytes: usize) -> Duration {
     let seconds = u64::try_from(n_bytes / SLOWEST).unwrap_or(u64::MAX);
     Duration::from_secs(seconds)
@@ -96,7 +97,8 @@ fn time_for(n_bytes: usize) -> Duration {
         .min(LONGEST)
 }
 
-/// Makes room for more bytes: at most twice what is there, and no more than can come.
+/// Reserves space for more bytes: at most twice the present capacity, and no more than can arrive.
+// The declared length is not reserved at once: a sender could reserve memory that it never fills.
 fn make_room(bytes: &mut Vec<u8>, more: usize, at_most: usize) {
     let needed = bytes.len() + more;
     if needed > bytes.capacity() {
@@ -117,7 +119,7 @@ mod tests {
     use super::super::connections::Connections;
     use super::{make_room, read};
 
-    /// Sends pieces of a size, each after a pause, and reports the status and the seconds until it is there.
+    /// Sends pieces of a size, each after a pause, and compares the status and the seconds until it is returned.
     async fn check(size: usize, n_pieces: usize, pause: Duration, expected: (u16, u64)) {
         let connections = Connections::new(1);
         let connection = connections.open().await;

@@ -1,8 +1,8 @@
-//! The open connections, and which of them is closed where another needs its place.
+//! The open connections, and which of them is closed when a new one needs its place.
 //!
 //! A connection either waits for its peer to send, or its request is being handled. If no place is free, a new connection
-//! takes the place of the one that has waited longest, so that idle peers cannot keep active ones out, however often they
-//! reconnect. Memory for bodies is allotted in the same way.
+//! replaces the one that has waited longest, so that idle peers cannot block active ones by reconnecting. Memory for bodies is
+//! assigned in the same way.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -12,14 +12,14 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The size up to which a body is small, in bytes.
+/// The maximum size of a small body, in bytes.
 pub(super) const SMALL: u64 = 1024 * 1024;
-/// Bytes of bodies in memory.
+/// The maximum memory of all bodies, in bytes.
 const BUFFERED: u64 = 256 * 1024 * 1024;
-/// Those of them that larger bodies may take; the rest is for small ones. Reading and storing one takes several times its size
-/// for a while, and all of it is to stay below 400 MiB.
+/// The maximum memory of bodies that are not small, in bytes; the rest is reserved for small ones.
+// Parsing and storing a body takes several times its size for a while, and the host is to stay below 400 MiB.
 const BUFFERED_LARGE: u64 = 192 * 1024 * 1024;
-/// How long a peer must have been awaited before the memory of its body, or its descriptor, is given to another.
+/// How long a peer must have sent nothing before its memory or its descriptor is given to another connection.
 const STALLED: Duration = Duration::from_secs(1);
 
 /// The connections of a listener.
@@ -34,7 +34,7 @@ pub(super) struct Connections {
 struct Table {
     last: u64,
     open: HashMap<u64, Entry>,
-    /// Those that wait for their peer, by the instant since when.
+    /// The connections that wait for their peer, ordered by the start of the wait.
     waiting: BTreeSet<(Instant, u64)>,
     small: u64,
     large: u64,
@@ -43,17 +43,17 @@ struct Table {
 #[derive(Debug)]
 struct Entry {
     waits_since: Option<Instant>,
-    /// Bytes of the body that was received.
+    /// The received bytes of its body.
     held: u64,
     closed: CancellationToken,
 }
 
-/// No memory is left for a body.
+/// The error that no memory is left for a body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Full;
 
 impl Connections {
-    /// Makes room for a number of connections.
+    /// Creates the table for a maximum number of connections.
     pub(super) fn new(places: usize) -> Arc<Self> {
         Arc::new(Self {
             places,
@@ -62,9 +62,10 @@ impl Connections {
         })
     }
 
-    /// Opens a connection, in the place of another if need be; waits only while all others are worked for.
+    /// Opens a connection, if necessary in the place of another; waits only while requests of all others are being handled.
     pub(super) async fn open(self: &Arc<Self>) -> Connection {
         loop {
+            // `notify_one` stores a permit, so a place that is freed before the wait begins is not missed.
             let freed = self.freed.notified();
             if let Some(connection) = self.try_open() {
                 return connection;
@@ -94,7 +95,7 @@ impl Connections {
         })
     }
 
-    /// Closes the stalled connections whose peers have been awaited longest, up to a number of them.
+    /// Closes up to `n_closed` stalled connections, those that have waited longest first.
     pub(super) fn close_stalled(&self, n_closed: usize) {
         let (mut table, now) = (self.table(), Instant::now());
         for _ in 0..n_closed {
@@ -110,7 +111,7 @@ impl Connections {
 }
 
 impl Table {
-    /// Closes the connection that has waited longest among some; returns whether there was one.
+    /// Closes the connection that has waited longest among those that `is_meant` accepts; returns whether there was one.
     fn close_longest(&mut self, is_meant: impl Fn(Instant, u64, &Entry) -> bool) -> bool {
         let found = self.waiting.iter().find(|(since, number)| {
             let entry = self.open.get(number);
@@ -143,7 +144,7 @@ impl Table {
         }
     }
 
-    /// Sets how much a connection holds, whether there is room or not.
+    /// Sets the memory of a connection without checking the limits.
     fn resize(&mut self, number: u64, bytes: u64) {
         let Some(entry) = self.open.get_mut(&number) else {
             return;
@@ -153,7 +154,7 @@ impl Table {
         *self.sum_with(bytes) += bytes;
     }
 
-    /// Returns the sum that counts a body of so many bytes.
+    /// Returns the sum that counts a body of this size.
     fn sum_with(&mut self, bytes: u64) -> &mut u64 {
         match bytes > SMALL {
             true => &mut self.large,
@@ -165,7 +166,7 @@ impl Table {
         self.large <= BUFFERED_LARGE && self.small + self.large <= BUFFERED
     }
 
-    /// Lets a connection hold more, at the expense of stalled ones if need be.
+    /// Adds memory to a connection, if necessary by closing stalled ones.
     fn grow(&mut self, number: u64, bytes: u64, now: Instant) -> Result<(), Full> {
         let before = match self.open.get(&number) {
             Some(entry) => entry.held,
@@ -173,6 +174,7 @@ impl Table {
         };
         let after = before + bytes;
         self.resize(number, after);
+        // A small body takes memory from any stalled body, a large one only from other large ones.
         while !self.has_room() {
             let is_closed = self.close_longest(|since, other, entry| {
                 let counts = entry.held > 0 && (after <= SMALL || entry.held > SMALL);
@@ -187,7 +189,7 @@ impl Table {
     }
 }
 
-/// One open connection; its place is free once this is dropped.
+/// One open connection; dropping it frees its place.
 #[derive(Debug)]
 pub(super) struct Connection {
     number: u64,
@@ -196,37 +198,37 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Returns what is cancelled where the connection is to be closed at once.
+    /// Returns the token that is cancelled when the connection has to be closed at once.
     pub(super) fn closed(&self) -> CancellationToken {
         self.closed.clone()
     }
 
-    /// Notes that the peer has been awaited since an instant.
+    /// Records that the connection has waited for its peer since an instant.
     pub(super) fn waits(&self, since: Instant) {
         self.all.table().wait(self.number, Some(since));
-        // A new connection may take the place of this one now.
+        // A new connection may replace this one from here on.
         self.all.freed.notify_one();
     }
 
-    /// Notes that a request is being worked on: what is done for a peer is not ended for another's sake.
+    /// Records that a request is being handled: such a connection is not closed for another one.
     pub(super) fn works(&self) {
         self.all.table().wait(self.number, None);
     }
 
-    /// Takes memory for more bytes of a body.
+    /// Reserves memory for more bytes of a body.
     ///
     /// # Errors
-    /// There is none, and nobody who holds some has stalled.
+    /// If no memory is left, and no other connection with a body has stalled.
     pub(super) fn hold(&self, bytes: u64) -> Result<(), Full> {
         self.all.table().grow(self.number, bytes, Instant::now())
     }
 
-    /// Gives back the memory of a body.
+    /// Releases the memory of the body.
     pub(super) fn release(&self) {
         self.all.table().resize(self.number, 0);
     }
 
-    /// Counts the memory of a body on its own, also after the connection has closed.
+    /// Counts the memory of the body separately from the connection, which may be closed before the body is stored.
     pub(super) fn keep(&self) -> Kept {
         let mut table = self.all.table();
         let bytes = table.open.get(&self.number).map_or(0, |entry| entry.held);
@@ -240,7 +242,7 @@ impl Connection {
     }
 }
 
-/// The memory of a body that may outlive its connection, given back when this is dropped.
+/// The memory of a body that may outlive its connection, which is released when this is dropped.
 #[derive(Debug)]
 pub(super) struct Kept {
     bytes: u64,

@@ -10,10 +10,10 @@ use tokio::time::Instant;
 
 use super::connections::Connection;
 
-/// How many bytes a peer must send to count as one that has just begun to be awaited.
+/// The number of bytes after which the time that a peer has been silent begins again.
 const PROGRESS: usize = 64 * 1024;
 
-/// The body of a request; its connection waits while more of it is awaited.
+/// The body of a request; its connection counts as waiting while the next part has not arrived.
 pub(super) struct Received {
     body: Incoming,
     connection: Arc<Connection>,
@@ -48,6 +48,7 @@ impl HttpBody for Received {
         if let Some(Ok(frame)) = frame {
             self.n_since += frame.data_ref().map_or(0, Bytes::len);
         }
+        // Single bytes are no progress: a peer could keep its place with one byte at a time.
         if self.n_since >= PROGRESS {
             self.since = Instant::now();
             self.n_since = 0;
@@ -65,7 +66,7 @@ impl HttpBody for Received {
     }
 }
 
-/// The body of an answer; once it is sent, its connection waits for the next request.
+/// The body of a response; once it is sent, its connection waits for the next request.
 pub(super) struct Sent {
     body: Body,
     connection: Arc<Connection>,

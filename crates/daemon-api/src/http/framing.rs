@@ -1,32 +1,32 @@
-//! Where requests end, as their raw bytes say it twice.
+//! Finds requests whose end is ambiguous, in the raw bytes of a connection.
 //!
-//! A request with both `Content-Length` and `Transfer-Encoding` ends at different places for different readers, which lets
-//! a second request hide in it. The HTTP library drops the length before anybody else sees it, so it is looked for in the
+//! A request with both `Content-Length` and `Transfer-Encoding` ends at different bytes for different readers, which lets
+//! a second request hide in it. hyper drops the length before the service sees the request, so this module parses the
 //! bytes as they are read.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How much of a line of a head is kept; the two headers need less.
+/// The kept part of a header line, in bytes; the two headers need less.
 const LINE: usize = 128;
 
-/// What was found in the bytes of a connection.
+/// The findings about a connection.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    /// A request says twice where it ends, or so that two readers may read it differently.
+    /// Two readers may disagree where a request ends.
     is_ambiguous: AtomicBool,
-    /// A request came whose end its head does not tell; what follows it is not looked into.
+    /// The end of a request is not in its head; the bytes after its head are not parsed.
     is_last: AtomicBool,
-    /// The answer that is being sent is a stream without end.
+    /// The current response is a stream without end.
     is_stream: AtomicBool,
 }
 
 impl Findings {
-    /// Notes whether the answer that begins is a stream without end.
+    /// Records whether the response that begins is a stream without end.
     pub(super) fn answers_with_stream(&self, is_stream: bool) {
         self.is_stream.store(is_stream, Ordering::Relaxed);
     }
 
-    /// Reports whether the answer that is being sent is a stream without end.
+    /// Reports whether the current response is a stream without end.
     pub(super) fn is_stream(&self) -> bool {
         self.is_stream.load(Ordering::Relaxed)
     }
@@ -35,24 +35,24 @@ impl Findings {
         self.is_ambiguous.load(Ordering::Relaxed)
     }
 
-    /// Reports whether the connection must end with the request.
+    /// Reports whether the connection must be closed after the request.
     pub(super) fn is_last(&self) -> bool {
         self.is_last.load(Ordering::Relaxed)
     }
 }
 
-/// Follows the heads of a connection's requests.
+/// A parser of the request heads of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Framing {
     state: State,
-    /// The beginning of the line that is being read.
+    /// The beginning of the current line.
     line: Vec<u8>,
-    /// The line is longer than what is kept of it.
+    /// The line is longer than [`LINE`].
     is_cut: bool,
     has_request_line: bool,
     length: Option<u64>,
     is_encoded: bool,
-    /// One of the two headers may be read otherwise by the HTTP library.
+    /// hyper may read one of the two headers differently.
     is_unclear: bool,
 }
 
@@ -60,14 +60,14 @@ pub(super) struct Framing {
 enum State {
     #[default]
     Head,
-    /// How many bytes of a body are still to come.
+    /// The number of bytes of the body that have not arrived.
     Body(u64),
-    /// Nothing more is looked into.
+    /// No more bytes are parsed.
     Over,
 }
 
 impl Framing {
-    /// Looks into the next bytes.
+    /// Parses the next bytes.
     pub(super) fn see(&mut self, mut bytes: &[u8], findings: &Findings) {
         while !bytes.is_empty() {
             match self.state {
@@ -87,7 +87,7 @@ impl Framing {
         }
     }
 
-    /// Takes one line, or the part of it that is there, and returns the rest.
+    /// Consumes one line, or the part that has arrived, and returns the rest.
     fn see_head<'a>(&mut self, bytes: &'a [u8], findings: &Findings) -> &'a [u8] {
         let end = bytes.iter().position(|byte| *byte == b'\n');
         let part = &bytes[..end.unwrap_or(bytes.len())];
@@ -103,7 +103,7 @@ impl Framing {
 
     fn end_line(&mut self, line: &[u8], findings: &Findings) {
         if !self.has_request_line {
-            // Empty lines before a request are skipped.
+            // HTTP allows empty lines before a request.
             self.has_request_line = !line.is_empty();
         } else if line.is_empty() {
             self.end_head(findings);
@@ -114,7 +114,7 @@ impl Framing {
                 self.is_unclear |= self.is_cut;
             } else if name.eq_ignore_ascii_case(b"content-length") {
                 let text = std::str::from_utf8(value).ok();
-                // `parse` takes a sign too.
+                // `parse` also accepts a sign.
                 let digits = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
                 let length = digits.and_then(|digits| digits.parse().ok());
                 self.is_unclear |= self.is_cut || length.is_none();
@@ -135,6 +135,7 @@ impl Framing {
                 findings.is_ambiguous.store(true, Ordering::Relaxed);
                 State::Over
             }
+            // Only hyper knows the end of a chunked body, so the heads after it cannot be checked.
             (_, true) => {
                 findings.is_last.store(true, Ordering::Relaxed);
                 State::Over
@@ -206,7 +207,7 @@ mod tests {
                 "ambiguous",
             );
         }
-        // A long line before it does not make a plain one unclear.
+        // A long line before it does not make a plain one ambiguous.
         check(
             &format!("POST / HTTP/1.1\r\nx: {pad}y\r\nContent-Length:  005 \r\n\r\nabcde"),
             "",

@@ -1,4 +1,4 @@
-//! Webhooks: verified, stored, and only then acknowledged.
+//! Webhooks: verifies, stores and then acknowledges them.
 
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
@@ -28,18 +28,18 @@ use crate::intake;
 use daemon_runner::clock;
 use daemon_runner::random;
 
-/// Webhooks in flight.
+/// The maximum number of webhooks in flight.
 const IN_FLIGHT: usize = 128;
-/// Those of them whose bodies may be larger than small.
+/// The maximum number of them with bodies above [`SMALL`].
 const LARGE_IN_FLIGHT: usize = 32;
-/// Events that may wait to be matched.
+/// The maximum number of events that wait to be matched.
 const BACKLOG: u64 = 100_000;
-/// How often a body is written: to the log of the store, and from there to its file.
+/// How often a body is written: to the log of the store, and from there to the database file.
 const COPIES: u64 = 2;
-/// How long a commit may take before the sender is asked to come again.
+/// How long a commit may take before the sender gets 503.
 const COMMIT_TIME: Duration = Duration::from_secs(2);
 
-/// Where verified events go.
+/// The destination of verified events.
 #[async_trait]
 pub trait Admit: Send + Sync {
     /// Stores events; they are durable once this returns.
@@ -48,25 +48,25 @@ pub trait Admit: Send + Sync {
     /// Returns how many events wait to be matched.
     fn backlog(&self) -> u64;
 
-    /// Says why so many bytes more cannot be stored at the moment, if so.
+    /// Returns the reason if this many more bytes cannot be stored at the moment.
     fn refusal(&self, bytes: u64) -> Option<String>;
 }
 
-/// The webhooks that are served.
+/// The served sources and the limits of their webhooks.
 pub struct Hooks {
     sources: RwLock<BTreeMap<Source, Arc<dyn WebhookSource>>>,
     admit: Arc<dyn Admit>,
     places: Arc<Semaphore>,
     large_places: Arc<Semaphore>,
-    /// Larger bodies are read and stored one after the other: reading one takes memory several times.
+    /// Large bodies are parsed and stored one at a time, because each takes several times its size in memory.
     large_turn: Arc<Semaphore>,
-    /// Deliveries that are read or stored; each has its places.
+    /// The deliveries that are being parsed or stored.
     tasks: TaskTracker,
-    /// Bytes that authentic bodies may still take of the disk: looking at the disk does not show them yet.
+    /// Bytes of verified bodies that are not written yet, so that the free space of the disk does not show them.
     under_way: AtomicU64,
 }
 
-/// Bytes of the disk that are kept for events until this is dropped.
+/// Disk space that is reserved for events until this is dropped.
 struct Room<'a>(&'a AtomicU64, u64);
 
 impl Drop for Room<'_> {
@@ -82,7 +82,7 @@ impl std::fmt::Debug for Hooks {
 }
 
 impl Hooks {
-    /// Serves the given sources.
+    /// Creates the intake for the given sources.
     pub fn new(
         sources: BTreeMap<Source, Arc<dyn WebhookSource>>,
         admit: Arc<dyn Admit>,
@@ -98,18 +98,18 @@ impl Hooks {
         })
     }
 
-    /// Serves other sources, or the same ones with other secrets, from now on.
+    /// Replaces the sources, for example after a reload with other secrets.
     pub fn replace(&self, sources: BTreeMap<Source, Arc<dyn WebhookSource>>) {
         *self.sources.write().expect("no holder panics") = sources;
     }
 
-    /// Waits for what is still read and stored, once no request comes any more.
+    /// Waits for deliveries that are being parsed or stored; called after the last request.
     pub(super) async fn finish(&self) {
         self.tasks.close();
         self.tasks.wait().await;
     }
 
-    /// Takes the place of a body that was received in full, and one among the large ones if it is large.
+    /// Takes a place for a complete body, and one among the large bodies if it is large.
     fn take_places(&self, n_bytes: u64) -> Result<Places, Refusal> {
         let take = |places: &Arc<Semaphore>| Arc::clone(places).try_acquire_owned();
         let large = match n_bytes > SMALL {
@@ -120,7 +120,7 @@ impl Hooks {
         Ok((place, large))
     }
 
-    /// Refuses a body of so many bytes that the disk has no room for, in addition to the bodies that are being stored.
+    /// Fails if the disk has no space for a body of this size in addition to the bodies that are being stored.
     fn check_room(&self, body: u64) -> Result<(), Refusal> {
         let under_way = self.under_way.load(Ordering::Relaxed);
         let refused = self.admit.refusal(under_way.saturating_add(COPIES * body));
@@ -129,10 +129,11 @@ impl Hooks {
         })
     }
 
-    /// Keeps room on the disk for authentic events: two that come at once do not both count on what is left for one.
+    /// Reserves disk space for verified events.
     fn keep_room(&self, events: &[NewEvent]) -> Result<Room<'_>, Refusal> {
         let payloads = events.iter().map(|new| new.event.payload.len() as u64);
         let bytes = COPIES * payloads.sum::<u64>();
+        // Added before the check, so that two deliveries at a time do not both count on the space of one.
         self.under_way.fetch_add(bytes, Ordering::Relaxed);
         let room = Room(&self.under_way, bytes);
         self.check_room(0)?;
@@ -151,14 +152,14 @@ impl Hooks {
 /// The place of a webhook in flight, and the one among those with large bodies.
 type Places = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
 
-/// Takes one webhook.
+/// Handles one webhook.
 pub(super) async fn receive(
     State(app): State<Arc<AppState>>,
     Extension(connection): Extension<Arc<Connection>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response<Body> {
-    // Git has no webhooks: a repository is looked at.
+    // Git has no webhooks: the host reads watched repositories itself.
     let Some(name) = name.parse().ok().filter(|name| *name != Source::Git) else {
         return answer::status(StatusCode::NOT_FOUND);
     };
@@ -181,8 +182,9 @@ async fn accept(
     if hooks.admit.backlog() >= BACKLOG {
         return Err(unavailable("100,000 events wait to be matched"));
     }
+    // Before the body is received, so that a full host refuses a sender early.
     hooks.check_room(0)?;
-    // A source without a secret answers like a wrong signature.
+    // A source without a secret must not be distinguishable from a wrong signature.
     let source = hooks.source(name).ok_or_else(unauthorized)?;
     let refused = |status| Box::new(answer::status(status));
     let length = bodies::declared_length(request.headers()).map_err(refused)?;
@@ -194,7 +196,7 @@ async fn accept(
     let (parts, body) = request.into_parts();
     let (body, held) = bodies::read(body, length, cap, connection).await?;
     daemon_runner::failpoint::hit("W2");
-    // A body takes a place once it has been received in full, so that slow senders hold a connection only.
+    // A body takes a place once it is complete, so that slow senders occupy only a connection.
     let places = hooks.take_places(body.len() as u64)?;
     let turn = match places.1 {
         Some(_) => Some(Arc::clone(&hooks.large_turn).acquire_owned().await),
@@ -203,8 +205,8 @@ async fn accept(
     let turn = turn.map(|turn| turn.expect("the semaphore is never closed"));
     let (reply, response) = oneshot::channel();
     let (storing, headers, kept) = (Arc::clone(hooks), parts.headers, held.keep());
-    // Neither a sender that leaves nor an answer before the commit ends this: what is committed has to be reported to
-    // matching, and a large body is in memory until it is stored.
+    // A task of its own, which neither a disconnected sender nor an early response cancels: a committed event has to be
+    // reported to matching, and a large body stays in memory until it is stored.
     hooks.tasks.spawn(async move {
         let _held = (places, kept);
         if turn.is_some() {
@@ -226,7 +228,7 @@ fn busy() -> Refusal {
     unavailable(&format!("{IN_FLIGHT} webhooks are in flight"))
 }
 
-/// Says that others with large bodies are being stored; a smaller one would be taken.
+/// Returns the refusal of a large body; a small one would be accepted.
 fn busy_with_large() -> Refusal {
     unavailable(&format!(
         "{LARGE_IN_FLIGHT} webhooks with bodies over {} MiB are in flight",
@@ -238,13 +240,13 @@ fn unavailable(message: &str) -> Refusal {
     Box::new(answer::unavailable(message))
 }
 
-/// What an authentic delivery is.
+/// The content of a verified delivery.
 enum Read {
     Challenge(Challenge),
     Events(Vec<NewEvent>),
 }
 
-/// Verifies a delivery and reads its events.
+/// Verifies a delivery and parses its events.
 fn read(source: &dyn WebhookSource, headers: &HeaderMap, body: &[u8]) -> Result<Read, Refusal> {
     let headers = Headers::new(
         headers
@@ -258,6 +260,7 @@ fn read(source: &dyn WebhookSource, headers: &HeaderMap, body: &[u8]) -> Result<
         received_at: now,
         event_id: random::event_id(now),
     };
+    // The body of an unverified sender is not parsed.
     source.verify(&delivery).map_err(|error| {
         metrics::counter!("daemon_webhooks_rejected_total").increment(1);
         tracing::info!(%error, "a webhook was refused");
@@ -281,7 +284,7 @@ fn read(source: &dyn WebhookSource, headers: &HeaderMap, body: &[u8]) -> Result<
 }
 
 impl Hooks {
-    /// Stores what was read, to the end even if the answer is due before; returns the room on the disk that the events take.
+    /// Stores events and sends the response, at the latest after [`COMMIT_TIME`]; returns the reserved disk space.
     async fn store(
         &self,
         read: Result<Read, Refusal>,
@@ -291,7 +294,7 @@ impl Hooks {
             Read::Challenge(challenge) => Err(Box::new(answer::plain(challenge.as_str()))),
             Read::Events(events) => Ok((self.keep_room(&events)?, events)),
         });
-        // The sender may be gone, here and below.
+        // Here and below `send` fails if the sender has disconnected, which does not matter for storing.
         let (room, events) = match kept {
             Ok(kept) => kept,
             Err(response) => {
@@ -305,13 +308,13 @@ impl Hooks {
         let response = answered(reply_to_sender(stored.ok()));
         reply.send(response).unwrap_or_default();
         if is_late {
-            // A failure is logged; the sender was asked to come again.
+            // Only for the log: the sender already got 503.
             drop(answered(reply_to_sender(Some(storing.await))));
         }
         Some(room)
     }
 
-    /// Waits for the store to merge its log, which it does before it writes anything else: the disk shows both copies then.
+    /// Waits until the store has merged its log, which it does before its next write: the disk then shows both copies.
     async fn merge_log(&self) {
         if let Err(error) = self.admit.accept(Vec::new()).await {
             tracing::debug!(%error, "the store could not be waited for");

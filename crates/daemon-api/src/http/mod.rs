@@ -1,4 +1,4 @@
-//! The HTTP door: signed webhooks in, health, metrics and the operations out.
+//! The HTTP server: signed webhooks, health, metrics, operations and pages.
 
 mod access;
 pub(crate) mod answer;

@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: the same request is done once, and a key belongs to one request.
+//! `Idempotency-Key`: an equal request is performed once, and a key belongs to one request.
 
 use crate::ops::Operation;
 use std::collections::{HashMap, VecDeque};
@@ -8,12 +8,12 @@ use axum::http::HeaderMap;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-/// How many keys are known; the oldest go first.
+/// The maximum number of remembered keys; the oldest are dropped first.
 const KEPT: usize = 1_024;
-/// The longest key.
+/// The maximum length of a key, in bytes.
 const LONGEST: usize = 256;
 
-/// The keys of requests that came since the host started.
+/// The keys of requests since the start of the host.
 #[derive(Debug, Default)]
 pub struct Repeats {
     known: Mutex<Known>,
@@ -25,20 +25,20 @@ struct Known {
     order: VecDeque<String>,
 }
 
-/// A request that came with a key.
+/// A request with a key.
 #[derive(Debug)]
 pub(super) struct Asked {
     fingerprint: [u8; 32],
-    /// What was answered once it was done; held while it is being done.
+    /// The result of the request; locked while it is being performed.
     pub(super) answer: tokio::sync::Mutex<Option<Map<String, Value>>>,
 }
 
-/// Why a key cannot be used.
+/// The reason why a key cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BadKey {
-    /// It is no short printable text, or there are two.
+    /// The key is not a short printable string, or there are two.
     Malformed,
-    /// Another request came with it.
+    /// A different request had this key.
     Reused,
 }
 
@@ -56,10 +56,11 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<&str>, BadKey> {
         .ok_or(BadKey::Malformed)
 }
 
-/// Names a request by everything that it asks.
+/// Returns a hash of everything that a request contains.
 pub(super) fn fingerprint(operation: Operation, parts: &[&[u8]]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for part in std::iter::once(operation.method().as_bytes()).chain(parts.iter().copied()) {
+        // Without the lengths, `ab` and `c` would have the same hash as `a` and `bc`.
         hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
         hash.update(part);
     }
@@ -67,7 +68,7 @@ pub(super) fn fingerprint(operation: Operation, parts: &[&[u8]]) -> [u8; 32] {
 }
 
 impl Repeats {
-    /// Finds the request of a key, which is this one or the same before.
+    /// Returns the request of a key, which is this one or an equal earlier one.
     pub(super) fn find(&self, key: &str, fingerprint: [u8; 32]) -> Result<Arc<Asked>, BadKey> {
         let mut known = self.known.lock().expect("no holder panics");
         if let Some(asked) = known.requests.get(key) {
@@ -77,6 +78,7 @@ impl Repeats {
                 Err(BadKey::Reused)
             };
         }
+        // Clients choose the keys, so their number has to be limited.
         if known.order.len() >= KEPT
             && let Some(oldest) = known.order.pop_front()
         {
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_one_short_printable_text() {
+    fn a_key_is_one_short_printable_string() {
         let with = |values: &[&'static [u8]]| {
             let mut headers = HeaderMap::new();
             for value in values {

@@ -1,4 +1,4 @@
-//! The listener and its limits.
+//! The HTTP listener, its limits, and the routes of a host.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -34,36 +34,36 @@ use super::stream::{Streams, is_stream};
 use super::{answer, api, hooks};
 use crate::ops::Operations;
 
-/// Connections at once.
+/// The maximum number of connections.
 const MAX_CONNECTIONS: usize = 1_024;
-/// How many stalled connections are closed where descriptors or memory ran out.
+/// The maximum number of stalled connections that are closed when descriptors or memory ran out.
 const CLOSED_IN_NEED: usize = 64;
-/// Headers of one request.
+/// The maximum number of headers of a request.
 const MAX_HEADERS: usize = 100;
-/// Bytes of all headers of one request.
+/// The maximum size of all headers of a request, in bytes.
 const HEADER_BYTES: usize = 64 * 1024;
-/// How long a sender may take for its headers.
+/// The time limit for the headers of a request.
 const HEADER_TIME: Duration = Duration::from_secs(10);
 
-/// How a part of the host is.
+/// The condition of a part of the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// It is up.
+    /// The part works.
     Up,
-    /// It is up, and something is to be known about it.
+    /// The part works, with a note for the operator.
     Noted(String),
-    /// It is not up, for this reason.
+    /// The part does not work, for this reason.
     Down(String),
 }
 
 impl Condition {
-    /// Reports whether the host can be ready with it.
+    /// Reports whether the host can be ready in this condition.
     pub fn is_up(&self) -> bool {
         !matches!(self, Self::Down(_))
     }
 
-    /// Returns what is shown of it: `ok`, a note or a reason.
-    pub fn told(&self) -> &str {
+    /// Returns what `/readyz` shows: `ok`, a note or a reason.
+    pub fn summary(&self) -> &str {
         match self {
             Self::Up => "ok",
             Self::Noted(text) | Self::Down(text) => text,
@@ -77,29 +77,29 @@ impl From<Result<(), String>> for Condition {
     }
 }
 
-/// Says what is up and what is not.
+/// A source of the host's condition and metrics.
 #[async_trait]
 pub trait Health: Send + Sync {
-    /// Returns each part, with how it is.
+    /// Returns the name and condition of each part.
     async fn parts(&self) -> Vec<(&'static str, Condition)>;
 
-    /// Returns the metrics in the text form of Prometheus.
+    /// Returns the metrics in the Prometheus format.
     async fn metrics(&self) -> String;
 }
 
-/// Everything behind the HTTP door.
+/// The state that all routes share.
 pub struct AppState {
-    /// Who may come in.
+    /// Authenticates callers.
     pub access: Access,
-    /// What callers may ask.
+    /// Performs the operations.
     pub operations: Operations,
-    /// Where webhooks go.
+    /// Receives webhooks.
     pub hooks: Arc<Hooks>,
-    /// Which requests came with an `Idempotency-Key`.
+    /// Remembers requests with an `Idempotency-Key`.
     pub repeats: Repeats,
-    /// What is up.
+    /// Returns the condition and the metrics of the host.
     pub health: Arc<dyn Health>,
-    /// Where clients listen.
+    /// Limits and stops server-sent event streams.
     pub streams: Streams,
 }
 
@@ -109,24 +109,24 @@ impl std::fmt::Debug for AppState {
     }
 }
 
-/// The routes of a host that starts: before they are opened, `/healthz` and `/readyz` alone are answered.
+/// The routes of a starting host: before [`Opening::open`] only `/healthz` and `/readyz` work.
 #[derive(Clone, Debug, Default)]
 pub struct Opening(Arc<Steps>);
 
 #[derive(Debug, Default)]
 struct Steps {
     open: OnceLock<(Router, Arc<AppState>)>,
-    /// What the start waits for.
+    /// The current step of the start.
     step: Mutex<&'static str>,
 }
 
 impl Opening {
-    /// Notes what the start waits for from now on.
+    /// Sets the current step of the start.
     pub fn step(&self, step: &'static str) {
         *self.0.step.lock().expect("no holder panics") = step;
     }
 
-    /// Serves all routes from now on; the first call counts.
+    /// Enables all routes; later calls have no effect.
     pub fn open(&self, app: Arc<AppState>) {
         self.0.open.get_or_init(|| (router(Arc::clone(&app)), app));
     }
@@ -143,9 +143,10 @@ impl Opening {
     }
 }
 
-/// Answers a request to a host that waits for `step` before it is ready.
+/// Returns the response of a host that is not ready, with the current step.
 fn starting(path: &str, step: &str) -> Response<Body> {
     let why = match step {
+        // The listener is open before the start sets its first step.
         "" => "the host is starting".to_owned(),
         step => format!("the host is starting: {step}"),
     };
@@ -156,7 +157,7 @@ fn starting(path: &str, step: &str) -> Response<Body> {
     }
 }
 
-/// Serves connections until told to stop, then lets requests that are under way finish.
+/// Serves connections until `stop`, then waits for active requests.
 pub async fn serve(listener: TcpListener, opening: Opening, stop: CancellationToken) {
     let tasks = TaskTracker::new();
     let connections = Connections::new(MAX_CONNECTIONS);
@@ -176,22 +177,24 @@ pub async fn serve(listener: TcpListener, opening: Opening, stop: CancellationTo
             }
             Err(error) => {
                 tracing::warn!(%error, "accepting a connection failed");
-                // Those that wait for a peer need descriptors and memory least.
+                // Connections that wait for their peer can be closed without a loss.
                 if is_exhausted(&error) {
                     connections.close_stalled(CLOSED_IN_NEED);
                 }
+                // `accept` fails at once while descriptors are missing, and the loop would spin.
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
     }
     tasks.close();
     tasks.wait().await;
+    // A delivery is stored to the end also if its connection was closed.
     if let Some((_, app)) = opening.0.open.get() {
         app.hooks.finish().await;
     }
 }
 
-/// Reports whether descriptors or memory ran out, as closing connections mends.
+/// Reports whether descriptors or memory ran out, which closing connections can remedy.
 fn is_exhausted(error: &std::io::Error) -> bool {
     matches!(
         Errno::from_io_error(error),
@@ -210,7 +213,8 @@ async fn serve_connection(
     let (mut framing, seen) = (Framing::default(), Arc::clone(&findings));
     let on_read = move |bytes: &[u8]| framing.see(bytes, &seen);
     let asked = Arc::clone(&findings);
-    // A sender that closed its writing side may still read an answer; the reader of a stream would hold its place for ever.
+    // A sender that closed its writing side may still read the response. For a stream it means that the reader is gone:
+    // without this check it would keep its place forever.
     let is_gone = move |stream: &TcpStream| asked.is_stream() && is_at_end(stream);
     let stream = TimedStream::new(stream, READ_TIME, on_read, is_gone);
     let service = service_fn(move |request| {
@@ -219,6 +223,7 @@ async fn serve_connection(
     });
     let served = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
+        // By default hyper drops the response if the sender closes its writing side after the request.
         .half_close(true)
         .header_read_timeout(HEADER_TIME)
         .max_headers(MAX_HEADERS)
@@ -238,13 +243,13 @@ async fn serve_connection(
     }
 }
 
-/// Reports whether a peer sends no more.
+/// Reports whether a peer has closed its writing side.
 fn is_at_end(stream: &TcpStream) -> bool {
     let peeked = stream.peek(&mut [0]).now_or_never();
     matches!(peeked, Some(Ok(0) | Err(_)))
 }
 
-/// Answers one request of a connection.
+/// Handles one request of a connection.
 async fn exchange(
     request: hyper::Request<Incoming>,
     opening: Opening,
@@ -259,6 +264,7 @@ async fn exchange(
     } else {
         opening.answer(request).await
     };
+    // After such a request the next head cannot be found in the raw bytes, so no further request is accepted.
     if findings.is_ambiguous() || findings.is_last() {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(header::CONNECTION, close);
@@ -275,18 +281,19 @@ fn router(app: Arc<AppState>) -> Router {
         .merge(api::router())
         .merge(crate::pages::router())
         .layer(from_fn_with_state(Arc::clone(&app), check_host));
-    // A webhook is let in by its signature alone: a proxy in front of the host passes its own name on.
+    // Webhooks are not checked for `Host`: a proxy in front passes its own name on, and the signature identifies the sender.
     Router::new()
         .route("/webhooks/{source}", post(hooks::receive))
         .merge(guarded)
         .fallback(crate::pages::not_found)
         .method_not_allowed_fallback(async || answer::status(StatusCode::METHOD_NOT_ALLOWED))
+        // axum's default of 2 MB is below the limits of webhooks and operations.
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn(check_size))
         .with_state(app)
 }
 
-/// Refuses headers that are too large together; the buffer that they are read into only bounds them roughly.
+/// Refuses headers that are too large in total; the read buffer limits them only roughly.
 async fn check_size(request: Request, next: Next) -> Response<Body> {
     let lines = request.headers().iter();
     let bytes: usize = lines
@@ -324,12 +331,12 @@ async fn readyz(State(app): State<Arc<AppState>>) -> Response<Body> {
     readiness(&parts)
 }
 
-/// Answers whether every part is up.
+/// Returns the response of `/readyz`: 200 if every part is up.
 fn readiness(parts: &[(&'static str, Condition)]) -> Response<Body> {
     let ok = parts.iter().all(|(_, condition)| condition.is_up());
-    let told =
-        |(name, condition): &(&str, Condition)| ((*name).to_owned(), json!(condition.told()));
-    let parts: Map<_, _> = parts.iter().map(told).collect();
+    let part =
+        |(name, condition): &(&str, Condition)| ((*name).to_owned(), json!(condition.summary()));
+    let parts: Map<_, _> = parts.iter().map(part).collect();
     let mut map = Map::new();
     map.insert("ok".to_owned(), json!(ok));
     map.insert("parts".to_owned(), parts.into());

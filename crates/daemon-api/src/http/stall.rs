@@ -1,4 +1,4 @@
-//! A connection whose peer stops reading or leaves is ended, so that it holds neither a place nor what is to be sent.
+//! Ends connections whose peer stops reading or disconnects, which frees their place and their buffers.
 
 use std::io;
 use std::pin::Pin;
@@ -8,18 +8,17 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// How long a peer may take none of what is sent.
+/// How long a peer may read nothing while data waits to be sent.
 pub(super) const READ_TIME: Duration = Duration::from_secs(10);
 
-/// A stream whose writes fail once the peer has taken nothing for some time or is gone, and whose reads are shown to a
-/// function.
+/// A stream whose writes fail if the peer reads nothing for some time or is gone, and whose reads are passed to a function.
 pub(super) struct TimedStream<S, F, G> {
     stream: S,
     limit: Duration,
     on_read: F,
-    /// Reports whether the peer is gone; asked at each flush.
+    /// Reports whether the peer is gone; called at each flush.
     is_gone: G,
-    /// Runs out while a write waits.
+    /// The timer of a write that waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
@@ -34,12 +33,13 @@ impl<S, F, G> TimedStream<S, F, G> {
         }
     }
 
-    /// Passes on what a write came to, or fails it where it has waited too long.
+    /// Returns the result of a write, or an error if it has waited too long.
     fn bound<T>(
         &mut self,
         cx: &mut Context<'_>,
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
+        // Each write of any length restarts the timer: a slow peer is not a stalled one.
         if written.is_ready() {
             self.waiting = None;
             return written;

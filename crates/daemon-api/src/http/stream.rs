@@ -1,7 +1,7 @@
 //! Server-sent events: the log of a run as it grows, and rows of listings as they change.
 //!
-//! Nothing is pushed: each stream asks the operations again for itself, and only after its client took what it was sent.
-//! So no reader, however slow, holds up a run, the store or another reader.
+//! Nothing is pushed: each stream calls the operations again, and only after its client has read the previous events.
+//! So a slow reader delays neither a run, nor the store, nor other readers.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -24,16 +24,16 @@ use crate::ops::{Operation, Operations, Params, log_place};
 use crate::wire::{FailureObject, Versioned};
 use daemon_runner::error::OpError;
 
-/// Streams at once; far fewer than connections, so that there is always room to ask.
+/// The maximum number of streams; far below that of connections, so that other requests always find one.
 const MAX_STREAMS: usize = 256;
-/// How often a log is looked at.
+/// How often a stream reads a log.
 const LOG_PERIOD: Duration = Duration::from_millis(300);
-/// How often listings are looked at.
+/// How often a stream reads listings.
 const ROWS_PERIOD: Duration = Duration::from_secs(1);
-/// How often a stream without news shows that it is alive.
+/// How often a stream without events sends a comment.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// The listings that `stream` follows: the name of their rows, what one is called, and the operation.
+/// The listings of `stream`: the name of the rows, the name of an event, and the operation.
 const LISTINGS: [(&str, &str, Operation); 5] = [
     ("events", "event", Operation::EventList),
     ("ticks", "tick", Operation::TickList),
@@ -42,7 +42,7 @@ const LISTINGS: [(&str, &str, Operation); 5] = [
     ("outputs", "output", Operation::OutputList),
 ];
 
-/// The streams of a host.
+/// The limit of streams, and the token that ends them.
 #[derive(Clone, Debug)]
 pub struct Streams {
     places: Arc<Semaphore>,
@@ -50,7 +50,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Makes room for streams that end when the host stops.
+    /// Creates the limit for streams that end when the host stops.
     pub fn new(stop: CancellationToken) -> Self {
         Self {
             places: Arc::new(Semaphore::new(MAX_STREAMS)),
@@ -58,7 +58,7 @@ impl Streams {
         }
     }
 
-    /// Follows the log of a run to its end.
+    /// Streams the log of a run to its end.
     pub(super) async fn log(
         &self,
         operations: &Operations,
@@ -69,14 +69,14 @@ impl Streams {
             Ok(follow) => follow,
             Err(error) => return answer::op_error(&error),
         };
-        // What cannot be followed is told by a status.
+        // Read once before the response begins, so that an error becomes an HTTP status and not an event.
         if let Err(error) = follow.operations.run_part(&follow.id, follow.place).await {
             return answer::op_error(&error);
         }
         self.answer(follow)
     }
 
-    /// Follows listings: all of them, or the one of an operation.
+    /// Streams the changes of all listings, or of the listing of one operation.
     pub(super) async fn rows(
         &self,
         operations: &Operations,
@@ -105,16 +105,16 @@ impl Streams {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             return answer::unavailable("too many streams are open");
         };
-        let course = Course {
+        let open = OpenStream {
             follow,
             ready: VecDeque::new(),
             state: State::Open,
             stop: self.stop.clone(),
             _place: place,
         };
-        let events = stream::unfold(course, |mut course| async move {
-            let event = course.next().await?;
-            Some((Ok::<_, Infallible>(event), course))
+        let events = stream::unfold(open, |mut open| async move {
+            let event = open.next().await?;
+            Some((Ok::<_, Infallible>(event), open))
         });
         let keep_alive = KeepAlive::new().interval(KEEP_ALIVE);
         let mut response = Sse::new(events).keep_alive(keep_alive).into_response();
@@ -129,31 +129,31 @@ impl Streams {
     }
 }
 
-/// Reports whether an answer with these headers is a stream.
+/// Reports whether a response with these headers is a stream.
 pub(super) fn is_stream(headers: &HeaderMap) -> bool {
     headers
         .get(header::CONTENT_TYPE)
         .is_some_and(|kind| kind == "text/event-stream")
 }
 
-/// Something that is followed by looking again.
+/// A source of events that is polled.
 trait Follow: Send + 'static {
-    /// How often.
+    /// The pause between two calls of [`Follow::look`].
     const PERIOD: Duration;
 
-    /// Returns what is new, and whether more may come.
+    /// Returns the new events, and whether more may follow.
     fn look(&mut self) -> impl Future<Output = Result<(Vec<Event>, State), OpError>> + Send;
 }
 
-/// Whether more may come.
+/// Whether more events may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Open,
     Ended,
 }
 
-/// A stream on its way.
-struct Course<F> {
+/// The state of an open stream.
+struct OpenStream<F> {
     follow: F,
     ready: VecDeque<Event>,
     state: State,
@@ -161,7 +161,7 @@ struct Course<F> {
     _place: OwnedSemaphorePermit,
 }
 
-impl<F: Follow> Course<F> {
+impl<F: Follow> OpenStream<F> {
     /// Waits for the next event; `None` after the last.
     async fn next(&mut self) -> Option<Event> {
         loop {
@@ -178,10 +178,10 @@ impl<F: Follow> Course<F> {
                 }
                 Err(error) => {
                     self.state = State::Ended;
-                    let told =
+                    let failure =
                         FailureObject::new(&error.code, &error.message, error.help.as_deref());
                     self.ready
-                        .push_back(event("error", Versioned::new(told).to_line()));
+                        .push_back(event("error", Versioned::new(failure).to_line()));
                 }
             }
             if self.ready.is_empty() && self.state == State::Open {
@@ -203,8 +203,8 @@ struct Log {
     operations: Operations,
     id: String,
     place: LogPlace,
-    /// How the run was told to stand.
-    told: Option<Value>,
+    /// The run as it was sent last.
+    sent: Option<Value>,
 }
 
 impl Log {
@@ -217,19 +217,19 @@ impl Log {
         let id = params.required("id")?;
         let asked = log_place(&mut params)?;
         params.finish()?;
-        // A client that lost its connection goes on where it was.
+        // A browser sends this header when it reconnects, with the URL of the first request.
         let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
         let place = last.and_then(place_of).unwrap_or(asked);
         Ok(Self {
             operations,
             id,
             place,
-            told: None,
+            sent: None,
         })
     }
 }
 
-/// Writes a place as the id of an event.
+/// Formats a place as the id of an event.
 fn id_of(place: LogPlace) -> String {
     match place.output {
         Some(output) => format!("{}-{output}", place.events),
@@ -257,16 +257,16 @@ impl Follow for Log {
         for line in &part.lines {
             events.push(Event::default().data(Versioned::new(line).to_line().trim_end()));
         }
-        // The place is told with the last line: lines before it come once more to who lost them.
+        // Only the last line has an id: a client that lost the connection before it receives all lines of the part again.
         if let Some(last) = events.pop() {
             events.push(last.id(id_of(part.next)));
         }
         let state = part.run.state.clone();
         let mut run = serde_json::to_value(&part.run).unwrap_or_default();
-        // It changes whenever it is looked at.
+        // The duration differs in each poll, and is no change of the run.
         let elapsed = run["elapsed_s"].take();
-        if self.told.as_ref() != Some(&run) {
-            self.told = Some(run.clone());
+        if self.sent.as_ref() != Some(&run) {
+            self.sent = Some(run.clone());
             run["elapsed_s"] = elapsed;
             events.push(event("run", Versioned::new(run).to_line()));
         }
@@ -279,12 +279,12 @@ impl Follow for Log {
     }
 }
 
-/// Rows of listings.
+/// The rows of listings.
 struct Rows {
     operations: Operations,
     params: Map<String, Value>,
     listings: Vec<(&'static str, &'static str, Operation)>,
-    /// The newest page of each listing, as it was told.
+    /// The newest page of each listing, as it was sent.
     seen: HashMap<&'static str, Vec<Value>>,
 }
 
@@ -307,7 +307,7 @@ impl Rows {
     }
 }
 
-/// Reports whether a row was told as it is; what changes by itself with time is no change.
+/// Reports whether a row was sent before, apart from its duration.
 fn is_known(seen: &[Value], row: &Value) -> bool {
     let same = |known: &Value| match (known.as_object(), row.as_object()) {
         (Some(known), Some(row)) => known
@@ -326,7 +326,7 @@ impl Follow for Rows {
     }
 }
 
-/// A stream whose first events are known.
+/// A stream of rows whose first events were read before the response began.
 struct Begun {
     first: Option<Vec<Event>>,
     follow: Rows,
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_told_again_when_it_changed_and_not_because_time_passed() {
+    fn a_row_is_sent_again_when_it_changed_and_not_because_time_passed() {
         let seen = [json!({"id": "a", "state": "running", "elapsed_s": 1.0})];
         let row = |state, elapsed| json!({"id": "a", "state": state, "elapsed_s": elapsed});
         assert!(is_known(&seen, &row("running", 2.0)));

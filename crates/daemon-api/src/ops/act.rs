@@ -1,4 +1,4 @@
-//! Operations that change something.
+//! Operations that change state.
 
 use daemon_engine::{ActivationState, Gate};
 use daemon_event::ActivationId;
@@ -25,6 +25,7 @@ impl Operations {
             .row
             .key
             .clone();
+        // The store before the registry, so that a failed write leaves both as they are.
         self.store.set_gate(&key, gate).await?;
         self.registry.set_gate(&key, gate);
         self.live.nudge();
@@ -86,7 +87,7 @@ impl Operations {
         Ok(members)
     }
 
-    /// Stops a run: one that was dispatched by itself, one of an activation with that activation.
+    /// Stops a run. The run of an activation is stopped by cancelling the activation, a dispatched run by `reclaim`.
     pub(super) async fn run_cancel(
         &self,
         mut params: Params,
@@ -105,12 +106,13 @@ impl Operations {
                 self.live.stop_run(&activation);
                 self.live.nudge();
             }
+            // The result is read again below, as for the run of an activation.
             None => drop(self.tool("reclaim", &id, None).await?),
         }
         self.run_members(&id).await
     }
 
-    /// Calls the `daemon` tool for a person.
+    /// Calls the `daemon` tool.
     async fn tool(
         &self,
         action: &str,
@@ -197,7 +199,7 @@ impl Operations {
         ))
     }
 
-    /// Reports whether nothing happens to an activation any more.
+    /// Returns the state of an activation.
     ///
     /// # Errors
     /// If it does not exist or the store cannot be read.

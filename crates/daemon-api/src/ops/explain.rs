@@ -1,4 +1,4 @@
-//! Explaining: what registered daemons make of an event.
+//! The operation that explains whether an event wakes registered daemons.
 
 use daemon_engine::Gate;
 use daemon_event::{Event, EventId};
@@ -51,6 +51,7 @@ impl Operations {
         let mut daemons = Vec::new();
         for daemon in chosen {
             let watch = &daemon.definition.watch;
+            // The report that wakes the daemon is explained, since an event may have reports of several sources.
             let wakes =
                 |report: &&Event| Decided::all(watch, Some(report)).iter().any(Decided::wakes);
             let report = reports.iter().find(wakes).or(event.as_ref());
@@ -61,14 +62,14 @@ impl Operations {
             daemons.push(object);
         }
         let mut map = Map::new();
-        let told = event.as_ref().map_or(Value::Null, event_json);
-        map.insert("event".to_owned(), told);
+        let event = event.as_ref().map_or(Value::Null, event_json);
+        map.insert("event".to_owned(), event);
         map.insert("facts".to_owned(), super::value(&facts)?);
         map.insert("daemons".to_owned(), Value::Array(daemons));
         Ok(map)
     }
 
-    /// Takes an event: the id of a stored one, or what a payload says.
+    /// Reads the event of a request: the id of a stored one, or an object with a payload.
     async fn event_given(&self, given: Value) -> Result<Given, OpError> {
         match given {
             Value::String(id) => {
@@ -108,21 +109,21 @@ fn one_condition(
 ) -> Result<Map<String, Value>, OpError> {
     let decided = Decided::new(condition, event);
     let mut object = super::object(decided.to_json())?;
-    // The envelope bears the same version.
+    // The envelope of the response has the same version.
     object.remove("schema_version");
     miss(&mut facts, event, &[decided]);
     object.insert("facts".to_owned(), super::value(&facts)?);
     Ok(object)
 }
 
-/// The event that is asked about, how its facts stand, and what is stored of it.
+/// The event to explain, the state of its facts, and its row if it is stored.
 struct Given {
     event: Event,
     facts: Vec<FactObject>,
     stored: Option<EventRow>,
 }
 
-/// Says of facts that conditions miss and nobody waits for what would become of them.
+/// Adds the facts that conditions need and that the host is not fetching.
 fn miss(facts: &mut Option<Vec<FactObject>>, event: Option<&Event>, decided: &[Decided<'_>]) {
     let (Some(facts), Some(event)) = (facts, event) else {
         return;
@@ -136,7 +137,7 @@ fn miss(facts: &mut Option<Vec<FactObject>>, event: Option<&Event>, decided: &[D
     }
 }
 
-/// Explains one registered daemon, with what keeps it from waking beside its conditions.
+/// Explains one registered daemon; an event of another repository never wakes it.
 fn registered_json(daemon: &Registered, decided: &[Decided<'_>], event: Option<&Event>) -> Value {
     let row = &daemon.row;
     let summary = DaemonSummary {
@@ -159,7 +160,7 @@ fn registered_json(daemon: &Registered, decided: &[Decided<'_>], event: Option<&
     object
 }
 
-/// Adds why a daemon whose condition is met was not woken, or would start nothing.
+/// Adds the reason why a daemon whose condition matches was not woken, or would start no run.
 fn hinder(object: &mut Value, daemon: &DaemonRow, stored: Option<&EventRow>) {
     if object["wakes"] != true {
         return;

@@ -1,4 +1,4 @@
-//! Listings.
+//! The operations that list rows.
 
 use std::collections::BTreeSet;
 use std::slice;
@@ -57,7 +57,7 @@ impl Operations {
         Ok(listing)
     }
 
-    /// Builds a daemon's object with its next tick and its newest activation.
+    /// Builds the object of a daemon with its next tick and its newest activation.
     pub(super) async fn daemon_object(&self, row: &DaemonRow) -> Result<DaemonObject, OpError> {
         let objects = self.daemon_objects(slice::from_ref(row)).await?;
         Ok(objects.into_iter().next().expect("one for each row"))
@@ -89,7 +89,7 @@ impl Operations {
         Ok(objects)
     }
 
-    /// Builds an activation's object with the keys of its outputs.
+    /// Builds the object of an activation with the keys of its outputs.
     pub(super) async fn activation_object(
         &self,
         activation: &Activation,
@@ -105,6 +105,7 @@ impl Operations {
     ) -> Result<ActivationObject, OpError> {
         let outputs = self.store.outputs_of(&activation.id).await?;
         let mut object = ActivationObject::new(activation, &outputs);
+        // An activation without an attempt has no run to read.
         if activation.attempts > 0 {
             let runs = self.store.runs_of(&activation.id).await?;
             object.reported = runs
@@ -117,7 +118,7 @@ impl Operations {
         Ok(object)
     }
 
-    /// Looks up what holds pending activations back, once for all that are shown.
+    /// Reads the gates, the pause and the rates that hold pending activations back, once for a page.
     async fn obstacles(
         &self,
         shown: impl IntoIterator<Item = &Activation>,
@@ -203,19 +204,20 @@ impl Operations {
     }
 }
 
-/// What holds pending activations back, whatever reason is stored with them: gates, pauses and rates change without
-/// touching what waits for them.
+/// The gates, the pause and the rates that hold pending activations back.
+///
+/// They take precedence over the stored reason, because they change without a write to the rows that wait for them.
 #[derive(Default)]
 struct Obstacles {
     held: BTreeSet<ActivationId>,
-    /// Why no activation may start.
+    /// The reason if no activation may start.
     pause: Option<String>,
-    /// Those whose time has come, and which rates alone hold back.
+    /// The due activations that only a rate holds back.
     over_rate: BTreeSet<ActivationId>,
 }
 
 impl Obstacles {
-    /// Returns what an activation waits for, if that is not the stored reason.
+    /// Returns what an activation waits for; `None` if the stored reason applies.
     fn reason(&self, activation: &Activation) -> Option<String> {
         if !is_pending(activation) {
             return None;

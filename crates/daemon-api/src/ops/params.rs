@@ -1,4 +1,4 @@
-//! Parameters of operations, from a query string, a JSON body or a control request alike.
+//! Parameters of operations, from a query string, a JSON body or a control request.
 
 use daemon_event::RepoName;
 use daemon_store::Query;
@@ -8,27 +8,27 @@ use serde_json::{Map, Value};
 use crate::Period;
 use daemon_runner::error::OpError;
 
-/// The rows of a listing where nothing else is asked.
+/// The default number of rows of a page.
 const DEFAULT_LIMIT: u32 = 50;
-/// The most rows of one page.
+/// The maximum number of rows of a page.
 const MAX_LIMIT: u32 = 500;
 
-/// The parameters of one call; whatever is not taken out is refused by [`Params::finish`].
+/// The parameters of one call. Each getter removes a parameter, and [`Params::finish`] rejects the remaining ones.
 #[derive(Debug)]
 pub struct Params {
     map: Map<String, Value>,
 }
 
 impl Params {
-    /// Takes the members of a JSON object.
+    /// Creates parameters from the members of a JSON object.
     pub fn new(map: Map<String, Value>) -> Self {
         Self { map }
     }
 
-    /// Takes out a text.
+    /// Removes and returns a string.
     ///
     /// # Errors
-    /// If it is there and is not a text.
+    /// If the parameter is not a string.
     pub fn text(&mut self, name: &str) -> Result<Option<String>, OpError> {
         match self.map.remove(name) {
             None | Some(Value::Null) => Ok(None),
@@ -40,19 +40,19 @@ impl Params {
         }
     }
 
-    /// Takes out a text that must be there.
+    /// Removes and returns a required string.
     ///
     /// # Errors
-    /// If it is missing or is not a text.
+    /// If the parameter is missing or not a string.
     pub fn required(&mut self, name: &str) -> Result<String, OpError> {
         self.text(name)?
             .ok_or_else(|| OpError::invalid(format!("`{name}` is missing")))
     }
 
-    /// Takes out a whole number, which a query string writes as text.
+    /// Removes and returns a whole number, which is a string in a query.
     ///
     /// # Errors
-    /// If it is there and is not a whole number.
+    /// If the parameter is not a whole number.
     pub fn number(&mut self, name: &str) -> Result<Option<u64>, OpError> {
         let refused = |value: &Value| {
             OpError::invalid(format!("`{name}` must be a whole number, found {value}"))
@@ -71,10 +71,10 @@ impl Params {
         }
     }
 
-    /// Takes out a flag, which a query string writes as text; one that is not there is not set.
+    /// Removes and returns a flag, which is a string in a query; a missing flag is `false`.
     ///
     /// # Errors
-    /// If it is there and is neither `true` nor `false`.
+    /// If the parameter is neither `true` nor `false`.
     pub fn flag(&mut self, name: &str) -> Result<bool, OpError> {
         match self.map.remove(name) {
             None | Some(Value::Null) => Ok(false),
@@ -88,15 +88,15 @@ impl Params {
         }
     }
 
-    /// Takes out any JSON value.
+    /// Removes and returns any JSON value; null counts as missing.
     pub fn value(&mut self, name: &str) -> Option<Value> {
         self.map.remove(name).filter(|value| !value.is_null())
     }
 
-    /// Takes out an instant: RFC 3339, or a span that counts back from `now`.
+    /// Removes and returns an instant: RFC 3339, or a span before `now`.
     ///
     /// # Errors
-    /// If it is there and is neither.
+    /// If the parameter is neither.
     pub fn instant(&mut self, name: &str, now: Timestamp) -> Result<Option<Timestamp>, OpError> {
         let Some(text) = self.text(name)? else {
             return Ok(None);
@@ -108,10 +108,10 @@ impl Params {
         })
     }
 
-    /// Takes out a repository's name.
+    /// Removes and returns the name of a repository.
     ///
     /// # Errors
-    /// If it is there and no repository can have that name.
+    /// If the parameter is not a valid name.
     pub fn repo(&mut self) -> Result<Option<RepoName>, OpError> {
         match self.text("repo")? {
             None => Ok(None),
@@ -122,10 +122,10 @@ impl Params {
         }
     }
 
-    /// Takes out what restricts a listing.
+    /// Removes and returns the filters and the page of a listing.
     ///
     /// # Errors
-    /// Names the first that makes no sense.
+    /// Names the first invalid parameter.
     pub fn query(&mut self, now: Timestamp) -> Result<Query, OpError> {
         let limit = match self.number("limit")? {
             None => DEFAULT_LIMIT,
@@ -147,15 +147,15 @@ impl Params {
         })
     }
 
-    /// Returns what was not taken out.
+    /// Returns the remaining parameters.
     pub fn rest(self) -> Map<String, Value> {
         self.map
     }
 
-    /// Refuses what no operation took.
+    /// Checks that no parameter remains.
     ///
     /// # Errors
-    /// Names the first parameter that is not known.
+    /// Names the first remaining parameter.
     pub fn finish(self) -> Result<(), OpError> {
         match self.map.keys().next() {
             None => Ok(()),
@@ -167,7 +167,7 @@ impl Params {
     }
 }
 
-/// Reads an instant in RFC 3339, or a span that counts back from `now`.
+/// Parses an instant in RFC 3339, or a span before `now`.
 pub fn parse_instant(text: &str, now: Timestamp) -> Option<Timestamp> {
     if let Ok(at) = text.parse() {
         return Some(at);

@@ -1,4 +1,4 @@
-//! Replaying: an event comes once more.
+//! The operation that accepts a stored or recorded event again.
 
 use daemon_event::{DeliveryId, Event, EventId};
 use daemon_store::{EventRow, Freshness, Matching};
@@ -12,17 +12,17 @@ use crate::wire::{EventObject, VerdictObject};
 use daemon_runner::error::{OpError, OpErrorKind};
 use daemon_runner::random;
 
-/// As what an event comes again.
+/// The delivery that a replayed event belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Delivery {
-    /// As the same delivery, which is a duplicate of the first.
+    /// The first delivery, so that the event is a duplicate.
     Same,
-    /// As another, under an id of its own.
+    /// A new delivery with an id of its own.
     New,
 }
 
 impl Operations {
-    /// Takes a stored event, or a recorded one, as if it came in.
+    /// Accepts a stored or recorded event as if it had just arrived.
     pub(super) async fn event_replay(
         &self,
         mut params: Params,
@@ -55,7 +55,7 @@ impl Operations {
         Ok(map)
     }
 
-    /// Takes the event that comes: a stored one, or what is told of one.
+    /// Reads the event of the request: the id of a stored one, or an object.
     async fn coming(&self, given: (Option<String>, Option<Value>)) -> Result<Event, OpError> {
         match given {
             (Some(id), None) => self.again(&id).await,
@@ -68,13 +68,14 @@ impl Operations {
         }
     }
 
-    /// Reads a stored event as one that comes now.
+    /// Reads a stored event as one that arrives now.
     async fn again(&self, id: &str) -> Result<Event, OpError> {
         let Ok(parsed) = id.parse::<EventId>() else {
             return Err(OpError::not_found("event", id));
         };
         let row = self.store.event(&parsed).await?;
         let event = row.ok_or_else(|| OpError::not_found("event", id))?.event;
+        // `retain.payloads` removes a payload together with its facts, and conditions cannot be evaluated without them.
         if event.payload.is_empty() {
             let message = format!("the payload of `{id}` is not kept any more");
             return Err(OpError::new(OpErrorKind::Conflict, "no-payload", message)
@@ -105,7 +106,7 @@ impl Operations {
         Ok((row, accepted.freshness != Freshness::New))
     }
 
-    /// Says what would become of an event, without storing it.
+    /// Returns the row that an event would have, without storing it.
     async fn imagined(
         &self,
         event: Event,
@@ -134,7 +135,7 @@ impl Operations {
         Ok((row, is_duplicate))
     }
 
-    /// Says of every condition whether it meets an event, as matching would.
+    /// Returns a verdict for every condition, as matching would.
     fn would_wake(&self, event: &Event) -> Vec<VerdictObject> {
         let woken = self.registry.matches(event);
         let registry = self.registry.get();
@@ -155,9 +156,10 @@ impl Operations {
     }
 }
 
-/// Names a delivery of its own; the same request once more is the same delivery.
+/// Returns the id of a new delivery; a repeated request has the same id.
 fn new_delivery(event: &Event, request: Option<&str>) -> DeliveryId {
     let name = match request {
+        // The store keeps the id, so a repeated request is recognised also after a restart.
         Some(request) => {
             let first = format!("{request}\n{}:{}", event.source, event.delivery);
             daemon_run_folder::sha256(first.as_bytes())

@@ -1,4 +1,4 @@
-//! Operations that show runs.
+//! Operations that read runs.
 
 use std::path::PathBuf;
 
@@ -11,14 +11,14 @@ use crate::runs::{TimelineEntry, View};
 use crate::wire::{OutputObject, RunObject};
 use daemon_runner::error::{OpError, OpErrorKind, chain};
 
-/// A run with lines of its log.
+/// A run with a part of its log.
 #[derive(Clone, Debug)]
 pub(crate) struct RunPart {
-    /// The run, as it was before the lines were read: of one that has ended, the lines are all there are.
+    /// The run as it was before the lines were read; if it has ended, no later lines exist.
     pub(crate) run: RunObject,
-    /// The lines after the place that was asked for.
+    /// The lines after the requested place.
     pub(crate) lines: Vec<TimelineEntry>,
-    /// Where the next part begins.
+    /// The place after these lines.
     pub(crate) next: LogPlace,
 }
 
@@ -27,9 +27,9 @@ pub(crate) struct RunPart {
 pub(crate) struct RunView {
     /// The run.
     pub(crate) run: RunObject,
-    /// What its folder holds.
+    /// The contents of its folder, shortened for a page.
     pub(crate) view: View,
-    /// What came of it.
+    /// The outputs of its activation.
     pub(crate) outputs: Vec<OutputObject>,
 }
 
@@ -63,11 +63,12 @@ impl Operations {
         Ok(map)
     }
 
-    /// Reads how a run stands, and then what its log holds after a place.
+    /// Reads the state of a run, and then its log after a place.
     ///
     /// # Errors
-    /// There is no such run, or its log cannot be read.
+    /// If the run does not exist, or its log cannot be read.
     pub(crate) async fn run_part(&self, id: &str, place: LogPlace) -> Result<RunPart, OpError> {
+        // The state first: lines that the run writes just before its end are then part of this or of a later read.
         let run = self.run_object(&self.find_run(id).await?);
         let id = id.to_owned();
         let (lines, next) = self
@@ -79,10 +80,10 @@ impl Operations {
         Ok(RunPart { run, lines, next })
     }
 
-    /// Reads everything about a run; of what may be long, only a part.
+    /// Reads everything about a run; long files are shortened.
     ///
     /// # Errors
-    /// There is no such run, or the store cannot be read.
+    /// If the run does not exist, or the store cannot be read.
     pub(crate) async fn run_view(&self, id: &str) -> Result<RunView, OpError> {
         let row = self.find_run(id).await?;
         let (id, now) = (id.to_owned(), self.live.now());
@@ -105,16 +106,17 @@ impl Operations {
         row.ok_or_else(|| OpError::not_found("run", id))
     }
 
-    /// Builds a run's object; of one that is running, or was ended from outside, its folder tells how it stands.
+    /// Builds the object of a run.
     pub(super) fn run_object(&self, row: &RunRow) -> RunObject {
         let object = RunObject::from_row(row);
+        // The folder of a run that is active, or was ended from outside, is newer than its row.
         if !matches!(row.state.as_str(), "running" | "cancelled" | "unknown") {
             return object;
         }
         daemon_runner::runs::refresh(&self.live.runs(), object, self.live.now())
     }
 
-    /// Reads run folders where reading holds nobody up.
+    /// Reads run folders on a thread for blocking calls.
     async fn folders<T: Send + 'static>(
         &self,
         read: impl FnOnce(PathBuf) -> Result<T, OpError> + Send + 'static,
@@ -126,10 +128,10 @@ impl Operations {
     }
 }
 
-/// Takes out the place from which a log is read on.
+/// Removes and returns the place after which a log is read; by default its beginning.
 ///
 /// # Errors
-/// If it is there and is none.
+/// If a parameter is not a place of a log.
 pub(crate) fn log_place(params: &mut Params) -> Result<LogPlace, OpError> {
     let events = params.number("after")?.unwrap_or(0);
     let output = match params.text("output_after")? {

@@ -1,4 +1,4 @@
-//! Operations that show one thing.
+//! Operations that return one daemon, activation or event.
 
 use daemon_event::{Event, Field};
 use daemon_registry::{Registered, Registry};
@@ -10,9 +10,9 @@ use crate::explain::{Decided, indexed};
 use crate::wire::{EventObject, FactObject, VerdictObject, instant};
 use daemon_runner::error::OpError;
 
-/// How many instants `daemon/next` tells where nothing else is asked.
+/// The default number of instants that `daemon/next` returns.
 const DEFAULT_NEXT: u64 = 5;
-/// The most instants `daemon/next` tells.
+/// The maximum number of instants that `daemon/next` returns.
 const MAX_NEXT: u64 = 1_000;
 
 impl Operations {
@@ -108,7 +108,7 @@ impl Operations {
     }
 }
 
-/// Adds to an event's verdicts one for every condition that did not wake its daemon.
+/// Adds to the verdicts of an event one for every condition that did not wake its daemon.
 pub(super) fn complete_verdicts(
     registry: &Registry,
     event: &Event,
@@ -116,6 +116,7 @@ pub(super) fn complete_verdicts(
 ) {
     for daemon in registry.iter() {
         let concerns = match &event.repo {
+            // An event without a repository, such as a Slack message, can wake the daemons of all repositories.
             None => true,
             Some(repo) => repo.folded() == daemon.row.key.repo.folded(),
         };
@@ -139,12 +140,12 @@ pub(super) fn complete_verdicts(
     }
 }
 
-/// Returns how the conditions of a daemon are read, as an array.
+/// Returns the readings of a daemon's conditions as an array.
 fn conditions(daemon: &Registered) -> Value {
     Value::Array(indexed(&Decided::all(&daemon.definition.watch, None)))
 }
 
-/// Writes what is known beside a payload, as an envelope holds it.
+/// Returns the facts that the payload does not contain, in the form of an envelope.
 fn enrichment(event: &Event) -> Value {
     let facts = &event.facts;
     let files: Option<Vec<&str>> = facts
@@ -157,7 +158,7 @@ fn enrichment(event: &Event) -> Value {
     })
 }
 
-/// Writes the pull requests of a check, or the one that a comment is on; what is known of them is known of all.
+/// Returns the pull requests of a check, or the one of a comment. The stored facts hold for all of them.
 fn pull_requests(event: &Event) -> Option<Vec<Value>> {
     let facts = &event.facts;
     let numbers: Vec<u64> = match event.kind.as_str() {
@@ -188,7 +189,7 @@ fn pull_requests(event: &Event) -> Option<Vec<Value>> {
     Some(numbers.into_iter().map(one).collect())
 }
 
-/// Shows a payload: as JSON where it is, else as text.
+/// Returns a payload as JSON, or as a string if it is not JSON.
 fn payload(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes)
         .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(bytes).into_owned()))

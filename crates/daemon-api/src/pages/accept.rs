@@ -1,33 +1,34 @@
-//! Whether a client wants a page or JSON.
+//! Content negotiation: whether a client gets a page or JSON.
 
 use axum::http::{HeaderMap, header};
 
-/// What a client wants.
+/// The representation that a client prefers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
-    /// A page.
+pub(super) enum Representation {
+    /// HTML.
     Page,
-    /// The object.
+    /// The JSON object of the operation.
     Json,
 }
 
-/// Reads the wish of a client that asks for a page: JSON where that is named before, or without, HTML.
-pub(super) fn on_page(headers: &HeaderMap) -> Wish {
+/// Chooses the representation at the address of a page: JSON only if `Accept` prefers it to HTML.
+pub(super) fn on_page(headers: &HeaderMap) -> Representation {
     match weights(headers) {
-        (html, Some(json)) if html.is_none_or(|html| json > html) => Wish::Json,
-        _ => Wish::Page,
+        (html, Some(json)) if html.is_none_or(|html| json > html) => Representation::Json,
+        _ => Representation::Page,
     }
 }
 
-/// Reads the wish of a client that asks for something else: a page only where HTML is named.
-pub(super) fn among_others(headers: &HeaderMap) -> Wish {
+/// Chooses the representation at any other address: HTML only if `Accept` names it.
+pub(super) fn among_others(headers: &HeaderMap) -> Representation {
     match weights(headers) {
-        (Some(html), json) if json.is_none_or(|json| html >= json) => Wish::Page,
-        _ => Wish::Json,
+        // Browsers name HTML, and other programs usually do not.
+        (Some(html), json) if json.is_none_or(|json| html >= json) => Representation::Page,
+        _ => Representation::Json,
     }
 }
 
-/// Returns the weights of HTML and of JSON in `Accept`, in thousandths, where they are named.
+/// Returns the weights of HTML and of JSON in `Accept`, in thousandths; `None` if the type is not named.
 fn weights(headers: &HeaderMap) -> (Option<u32>, Option<u32>) {
     let values = headers.get_all(header::ACCEPT).iter();
     let ranges = values
@@ -49,13 +50,13 @@ fn weights(headers: &HeaderMap) -> (Option<u32>, Option<u32>) {
     (html.filter(wanted), json.filter(wanted))
 }
 
-/// Reads a quality such as `0.8`; what is none counts as nothing.
+/// Parses a quality such as `0.8`; an invalid one counts as 0.
 fn thousandths(quality: &str) -> u32 {
     let quality: f32 = quality.parse().unwrap_or(0.0);
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "it lies between 0 and 1,000"
+        reason = "it is between 0 and 1,000"
     )]
     let thousandths = (quality.clamp(0.0, 1.0) * 1_000.0) as u32;
     thousandths
@@ -65,10 +66,10 @@ fn thousandths(quality: &str) -> u32 {
 mod tests {
     use axum::http::{HeaderMap, HeaderValue, header};
 
-    use super::Wish::{self, Json, Page};
+    use super::Representation::{self, Json, Page};
     use super::{among_others, on_page};
 
-    fn wishes(accept: Option<&str>) -> (Wish, Wish) {
+    fn chosen(accept: Option<&str>) -> (Representation, Representation) {
         let mut headers = HeaderMap::new();
         if let Some(accept) = accept {
             let value = HeaderValue::from_str(accept).unwrap();
@@ -80,7 +81,7 @@ mod tests {
     #[test]
     fn a_page_is_the_rule_on_pages_and_json_elsewhere() {
         let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
-        for (accept, wished) in [
+        for (accept, expected) in [
             (None, (Page, Json)),
             (Some("*/*"), (Page, Json)),
             (Some(browser), (Page, Page)),
@@ -91,7 +92,7 @@ mod tests {
             (Some("application/json;q=0"), (Page, Json)),
             (Some("text/html;q=x, application/json"), (Json, Json)),
         ] {
-            assert_eq!(wishes(accept), wished, "{accept:?}");
+            assert_eq!(chosen(accept), expected, "{accept:?}");
         }
     }
 }

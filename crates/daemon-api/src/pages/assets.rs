@@ -1,4 +1,4 @@
-//! The style, the script and the picture of the pages; they hold nothing that needs a login.
+//! The style sheet, the script and the icon of the pages, which are served without a login.
 
 use std::sync::LazyLock;
 
@@ -9,14 +9,14 @@ use sha2::{Digest as _, Sha256};
 
 use crate::http::answer;
 
-/// A file that is served as it is built in.
+/// A file that is built into the program.
 pub(super) struct Asset {
     name: String,
     kind: &'static str,
     text: &'static str,
 }
 
-/// How the pages look.
+/// The style sheet of all pages.
 pub(super) static STYLE: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new(
         "css",
@@ -24,7 +24,7 @@ pub(super) static STYLE: LazyLock<Asset> = LazyLock::new(|| {
         include_str!("assets/page.css"),
     )
 });
-/// What keeps them up to date.
+/// The script that updates pages of active runs.
 pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new(
         "js",
@@ -32,12 +32,12 @@ pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
         include_str!("assets/page.js"),
     )
 });
-/// What stands in a browser's tab.
+/// The icon of the browser's tab.
 pub(super) static ICON: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("svg", "image/svg+xml", include_str!("assets/icon.svg")));
 
 impl Asset {
-    /// Names a text after its content, so that a browser may keep it for good.
+    /// Creates a file with a hash of its content in its name, so that a browser may cache it forever.
     fn new(suffix: &str, kind: &'static str, text: &'static str) -> Self {
         let digest = Sha256::digest(text);
         let hash: String = digest
@@ -52,13 +52,13 @@ impl Asset {
         }
     }
 
-    /// Returns where it is served.
+    /// Returns the path at which it is served.
     pub(super) fn path(&self) -> String {
         format!("/assets/{}", self.name)
     }
 }
 
-/// Serves one.
+/// Serves a file by its name.
 pub(super) async fn serve(Path(name): Path<String>) -> Response<Body> {
     let all = [&*STYLE, &*SCRIPT, &*ICON];
     let Some(asset) = all.into_iter().find(|asset| asset.name == name) else {

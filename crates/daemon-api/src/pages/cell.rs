@@ -1,4 +1,4 @@
-//! The cells of tables and the facts of a run: a text, how it is meant, and where it leads.
+//! The cells of tables and of the facts of a run: a string, its form, and its link.
 
 use serde_json::Value;
 
@@ -6,37 +6,37 @@ use crate::wire::state_word;
 
 use super::text::{encoded, grouped, moment, seconds, short, shown, visible};
 
-/// The longest text of a cell, in characters.
+/// The maximum length of a cell, in characters.
 const WIDEST: usize = 160;
 
-/// One text of a page. The text is fit to be shown; templates escape it.
+/// One value of a page. Its text has no hidden characters; templates escape it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cell {
     /// The title of its column.
     pub(super) title: &'static str,
-    /// The text.
+    /// The text that a page shows.
     pub(super) text: String,
-    /// Where it leads.
+    /// The address that the text links to.
     pub(super) link: Option<String>,
-    /// The instant that the text is, for programs.
+    /// The instant that the text shows, for a `time` element.
     pub(super) instant: Option<String>,
-    /// The state that the text is.
+    /// The sign and colour, if the text is a state.
     pub(super) badge: Option<Badge>,
-    /// How it is set: `code`, `number`, `words` or nothing.
+    /// The CSS class: `code`, `number`, `words` or empty.
     pub(super) class: &'static str,
 }
 
-/// What a state means, told by a sign and a colour beside its word.
+/// The sign and the colour of a state, which are shown with its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Badge {
-    /// `going`, `good`, `bad`, `waits` or `still`.
+    /// The CSS class: `going`, `good`, `bad`, `waits` or `still`.
     pub(super) class: &'static str,
-    /// The sign.
+    /// One character.
     pub(super) sign: &'static str,
 }
 
 impl Badge {
-    /// Returns what a state of anything means.
+    /// Returns the badge of a state of a run, an activation, an output, a tick or a daemon.
     pub(super) fn of(state: &str) -> Self {
         let (class, sign) = match state {
             "running" | "claimed" | "delivering" | "sending" => ("going", "▶"),
@@ -47,41 +47,42 @@ impl Badge {
             }
             "timeout" | "missed_window" => ("bad", "⧖"),
             "pending" | "planned" | "ambiguous" | "unknown" | "held" => ("waits", "…"),
+            // States that need no attention, such as `cancelled` and `superseded`.
             _ => ("still", "■"),
         };
         Self { class, sign }
     }
 }
 
-/// How the value of a column is written.
+/// The format of the values of a column.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form {
-    /// Words of anybody.
+    /// A string from any source.
     Words,
-    /// A name that is short.
+    /// A short name.
     Name,
-    /// An id, which leads to a path that ends in it.
+    /// An id, which links to this path followed by the id.
     Id(&'static str),
-    /// A state.
+    /// A state, with its badge.
     State,
-    /// An instant.
+    /// An instant in RFC 3339.
     Instant,
-    /// A span.
+    /// A duration in seconds.
     Seconds,
-    /// A number.
+    /// A whole number.
     Number,
-    /// How many there are in a list.
+    /// The length of a list.
     Count,
-    /// Words that lead to the page which another member of the row names.
+    /// A string that links to the URL in another member of the row.
     Web(&'static str),
 }
 
-/// A column: its title, where its value stands in a row, and how that is written.
+/// A column: its title, the JSON pointer of its value in a row, and the format.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     pub(super) title: &'static str,
     pointer: &'static str,
-    /// Where a value stands if that is null.
+    /// The JSON pointer of the value to show if the first is null; empty for none.
     or: &'static str,
     form: Form,
 }
@@ -96,7 +97,7 @@ impl Column {
         }
     }
 
-    /// Names another value to show where there is none.
+    /// Sets another value to show if the first is null.
     pub(super) const fn or(self, pointer: &'static str) -> Self {
         Self {
             or: pointer,
@@ -104,11 +105,12 @@ impl Column {
         }
     }
 
-    /// Writes the value of a row.
+    /// Formats the value of a row.
     pub(super) fn cell(&self, row: &Value) -> Cell {
         let at = |pointer: &str| row.pointer(pointer).filter(|value| !value.is_null());
         let or = Some(self.or).filter(|or| !or.is_empty());
         let value = at(self.pointer).or_else(|| at(or?)).unwrap_or(&Value::Null);
+        // People see `reported` for some states, which depends on another member of the same object.
         let word = match (self.form, self.pointer.strip_suffix("/state")) {
             (Form::State, Some(of)) => row.pointer(of).map(state_word).map(Value::from),
             _ => None,
@@ -122,7 +124,7 @@ impl Column {
 }
 
 impl Cell {
-    /// Makes a cell of words.
+    /// Creates a cell with a string from any source.
     pub(super) fn words(text: impl AsRef<str>) -> Self {
         Self {
             text: visible(text.as_ref()),
@@ -131,7 +133,7 @@ impl Cell {
         }
     }
 
-    /// Makes a cell of something that a program would read.
+    /// Creates a cell with an identifier or a path.
     pub(super) fn code(text: impl AsRef<str>) -> Self {
         Self {
             class: "code",
@@ -139,7 +141,7 @@ impl Cell {
         }
     }
 
-    /// Makes a cell of a state.
+    /// Creates a cell with a state and its badge.
     pub(super) fn state(state: &str) -> Self {
         Self {
             badge: Some(Badge::of(state)),
@@ -148,7 +150,7 @@ impl Cell {
         }
     }
 
-    /// Makes a cell of an instant.
+    /// Creates a cell with an instant.
     pub(super) fn instant(text: &str) -> Self {
         Self {
             text: moment(text),
@@ -160,7 +162,7 @@ impl Cell {
         }
     }
 
-    /// Makes it lead to a path.
+    /// Links the cell to a path.
     #[must_use]
     pub(super) fn to(self, path: String) -> Self {
         Self {
@@ -211,7 +213,8 @@ impl Cell {
     }
 }
 
-/// Reports whether a link that a surface told leads to the web and nowhere else.
+/// Reports whether a link from a surface is an HTTP URL.
+// A `javascript:` or `data:` URL would run in the page of a user who is logged in.
 fn is_web(url: &str) -> bool {
     ["https://", "http://"]
         .iter()

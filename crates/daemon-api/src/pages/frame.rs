@@ -1,4 +1,4 @@
-//! What surrounds every page: its head, the way to the other pages, and the headers of its answer.
+//! The parts that all pages share: the head, the navigation, and the response headers.
 
 use askama::Template;
 use axum::body::Body;
@@ -9,15 +9,16 @@ use super::text::visible;
 use crate::http::answer;
 use daemon_runner::error::OpError;
 
-/// What may be loaded and done: nothing but the host's own style, script, picture, streams and forms.
+/// The content security policy: only the host's own style, script, icon, streams and forms.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// Every header of a page.
+/// The headers of every page.
 const HEADERS: [(header::HeaderName, &str); 8] = [
     (header::CONTENT_TYPE, "text/html; charset=utf-8"),
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::CACHE_CONTROL, "no-store"),
+    // One address returns a page or JSON, depending on `Accept`.
     (header::VARY, "Accept"),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
@@ -28,21 +29,21 @@ const HEADERS: [(header::HeaderName, &str); 8] = [
     ),
 ];
 
-/// What a page says of itself.
+/// The parts of a page outside of its content.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
-    /// The title.
+    /// The title of the document.
     pub(super) title: String,
-    /// Which of the places is shown, if one of them is.
+    /// The path of the current entry of the navigation; empty if it has none.
     pub(super) place: &'static str,
-    /// After how many seconds the page is loaded again where scripts do not run.
+    /// The seconds after which a browser without scripts reloads the page.
     pub(super) refresh: Option<u32>,
     pub(super) style: String,
     pub(super) script: String,
     pub(super) icon: String,
 }
 
-/// Where a reader can go: path and name.
+/// The entries of the navigation: path and name.
 const PLACES: [(&str, &str); 6] = [
     ("/", "Overview"),
     ("/runs", "Runs"),
@@ -53,7 +54,7 @@ const PLACES: [(&str, &str); 6] = [
 ];
 
 impl Frame {
-    /// Makes the frame of a page.
+    /// Creates the frame of a page.
     pub(super) fn new(title: impl Into<String>, place: &'static str) -> Self {
         Self {
             title: title.into(),
@@ -70,7 +71,7 @@ impl Frame {
     }
 }
 
-/// Answers with a page.
+/// Returns the response with a page.
 pub(super) fn page(status: StatusCode, template: &impl Template) -> Response<Body> {
     let Ok(text) = template.render() else {
         // Writing into a string does not fail, and no template does anything else.
@@ -86,7 +87,7 @@ pub(super) fn page(status: StatusCode, template: &impl Template) -> Response<Bod
     response
 }
 
-/// A page that says why there is no other.
+/// The page that describes an error.
 #[derive(Template)]
 #[template(path = "problem.html")]
 struct Problem {
@@ -96,7 +97,7 @@ struct Problem {
     help: Option<String>,
 }
 
-/// Answers with why there is no page.
+/// Returns the error page for a status.
 pub(super) fn problem(status: StatusCode, message: &str, help: Option<&str>) -> Response<Body> {
     let words = status.canonical_reason().unwrap_or("Failed");
     let problem = Problem {
@@ -108,7 +109,7 @@ pub(super) fn problem(status: StatusCode, message: &str, help: Option<&str>) -> 
     page(status, &problem)
 }
 
-/// Answers with why an operation was not done.
+/// Returns the error page for a failed operation.
 pub(super) fn op_error(error: &OpError) -> Response<Body> {
     let status =
         StatusCode::from_u16(error.kind.http_status()).expect("every kind has a valid status");

@@ -1,4 +1,4 @@
-//! The pages that list something, each the listing of its operation.
+//! The pages of listings, each for one listing operation.
 
 use crate::ops::Operation;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use daemon_schedule::TickOutcome;
 use daemon_store::RUN_STATES;
 use serde_json::{Map, Value};
 
-use super::accept::{self, Wish};
+use super::accept::{self, Representation};
 use super::frame::{self, Frame, page};
 use super::table::{ACTIVATIONS, EVENTS, Kind, OUTPUTS, RUNS, TICKS, Table};
 use super::text::encoded;
 use super::{login, text};
 use crate::http::{AppState, api};
 
-/// What may restrict a listing, in the order of the form: parameter, label, and an example.
+/// The filters of a listing in the order of the form: parameter, label, and an example.
 const FILTERS: [(&str, &str, &str); 4] = [
     ("daemon", "Daemon", "any"),
     ("repo", "Repository", "any"),
@@ -29,7 +29,7 @@ const FILTERS: [(&str, &str, &str); 4] = [
     ("until", "Until", "now"),
 ];
 
-/// A page that lists something.
+/// The page of one listing operation.
 struct Listing {
     kind: &'static Kind,
     path: &'static str,
@@ -100,9 +100,9 @@ struct ListingPage {
     states: Vec<&'static str>,
     state: String,
     is_filtered: bool,
-    /// The page of the newest rows, where this is not it.
+    /// The link to the newest rows; `None` on their page.
     newest: Option<String>,
-    /// The page of the rows before these.
+    /// The link to the next older rows.
     older: Option<String>,
     table: Table,
 }
@@ -131,14 +131,14 @@ async fn show(
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let wish = accept::on_page(&headers);
-    if let Some(refusal) = login::refusal(&app, &headers, wish) {
+    let wanted = accept::on_page(&headers);
+    if let Some(refusal) = login::refusal(&app, &headers, wanted) {
         return refusal;
     }
-    if wish == Wish::Json {
+    if wanted == Representation::Json {
         return api::look(&app, listing.operation, query, None, &headers).await;
     }
-    // A form sends what was left empty, too.
+    // A form also sends its empty fields, which are no filters.
     let query: Vec<_> = query
         .into_iter()
         .filter(|(_, value)| !value.is_empty())
@@ -185,7 +185,7 @@ impl Listing {
         }
     }
 
-    /// Writes the link to another page of the same rows.
+    /// Returns the link to another page of the same rows.
     fn link(&self, query: &[(String, String)], after: Option<&str>) -> String {
         let kept = query.iter().filter(|(name, _)| name != "after");
         let kept = kept.map(|(name, value)| (name.as_str(), value.as_str()));
@@ -201,7 +201,7 @@ impl Listing {
 }
 
 impl ListingPage {
-    /// Writes a state as its rows do.
+    /// Formats a state as the rows do.
     fn word(state: &str) -> String {
         text::short(state, 40).replace('_', " ")
     }

@@ -1,4 +1,4 @@
-//! Logging in: by the link that a start prints, or with the token.
+//! Logging in: with the link that a start prints, or with the token.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,30 +9,35 @@ use axum::body::Body;
 use axum::extract::{FromRequest as _, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
-use super::accept::{self, Wish};
+use super::accept::{self, Representation};
 use super::frame::{Frame, page};
 use crate::http::{AppState, Session, answer};
 
-/// The longest form, in bytes.
+/// The maximum size of the form, in bytes.
+// The form is accepted from unauthenticated clients, so its size and time are limited.
 pub(super) const FORM_BYTES: usize = 4_096;
-/// How long a client may take to send it.
+/// The time limit for the form.
 const FORM_TIME: Duration = Duration::from_secs(10);
 
-/// The page for whoever is not logged in.
+/// The page for a client that is not logged in.
 #[derive(Template)]
 #[template(path = "login.html")]
 struct Login {
     frame: Frame,
-    /// What was wrong with the try before.
+    /// The error of the previous attempt.
     problem: Option<&'static str>,
 }
 
-/// Refuses whoever has neither the token nor the cookie.
-pub(super) fn refusal(app: &AppState, headers: &HeaderMap, wish: Wish) -> Option<Response<Body>> {
+/// Returns the refusal of a client that has neither the token nor a session.
+pub(super) fn refusal(
+    app: &AppState,
+    headers: &HeaderMap,
+    wanted: Representation,
+) -> Option<Response<Body>> {
     let status = app.access.check_caller(headers).err()?;
-    Some(match wish {
-        Wish::Page => form(status, None),
-        Wish::Json => answer::status(status),
+    Some(match wanted {
+        Representation::Page => form(status, None),
+        Representation::Json => answer::status(status),
     })
 }
 
@@ -42,6 +47,7 @@ fn form(status: StatusCode, problem: Option<&'static str>) -> Response<Body> {
         problem,
     };
     let mut response = page(status, &login);
+    // HTTP requires this header with the status 401.
     let scheme = HeaderValue::from_static("Bearer");
     response
         .headers_mut()
@@ -49,7 +55,7 @@ fn form(status: StatusCode, problem: Option<&'static str>) -> Response<Body> {
     response
 }
 
-/// Exchanges a login link for a cookie; without a code, shows how to log in.
+/// Exchanges a login link for a cookie; without a code, shows the login page.
 pub(super) async fn follow_link(
     State(app): State<Arc<AppState>>,
     Query(query): Query<Vec<(String, String)>>,
@@ -59,15 +65,15 @@ pub(super) async fn follow_link(
     let session = code.and_then(|(_, code)| app.access.log_in(code));
     match (session, accept::among_others(&headers)) {
         (Some(session), _) => enter(&session),
-        (None, Wish::Json) => answer::status(StatusCode::UNAUTHORIZED),
-        (None, Wish::Page) => form(
+        (None, Representation::Json) => answer::status(StatusCode::UNAUTHORIZED),
+        (None, Representation::Page) => form(
             StatusCode::UNAUTHORIZED,
             code.map(|_| "This link was used before, or is of an earlier start of the host."),
         ),
     }
 }
 
-/// Exchanges the token, as a form sends it, for a cookie.
+/// Exchanges the token in a form for a cookie.
 pub(super) async fn log_in(State(app): State<Arc<AppState>>, request: Request) -> Response<Body> {
     let read = Form::<Vec<(String, String)>>::from_request(request, &());
     let Ok(Ok(Form(fields))) = tokio::time::timeout(FORM_TIME, read).await else {
@@ -86,6 +92,7 @@ pub(super) async fn log_in(State(app): State<Arc<AppState>>, request: Request) -
 
 fn enter(session: &Session) -> Response<Body> {
     let mut response = Response::new(Body::empty());
+    // 303 makes the browser load the overview with GET after the POST of the form.
     *response.status_mut() = StatusCode::SEE_OTHER;
     let headers = response.headers_mut();
     headers.insert(header::LOCATION, HeaderValue::from_static("/"));

@@ -1,8 +1,8 @@
-//! Pages: what the operations answer, for people with a browser.
+//! Pages: the results of operations in a browser.
 //!
-//! Every page asks the same operation as the route of its name under `/api/v1/`, and answers with the same object where the
-//! client asks for JSON. What a page shows is strangers' text: templates escape it, [`text::visible`] makes its invisible
-//! characters seen, and a content security policy lets nothing run but the host's own script. No page needs the script.
+//! Every page calls the same operation as the route of its name below `/api/v1/`, and returns the same object if the client
+//! requests JSON. Pages show strings of untrusted users: templates escape them, [`text::visible`] makes their hidden
+//! characters visible, and the content security policy allows only the host's own script. No page needs the script.
 
 mod accept;
 mod assets;

@@ -8,7 +8,7 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Response, StatusCode};
 use serde_json::{Map, Value, json};
 
-use super::accept::{self, Wish};
+use super::accept::{self, Representation};
 use super::cell::Badge;
 use super::frame::{self, Frame, page};
 use super::login;
@@ -19,22 +19,22 @@ use crate::ops::NO_MODEL;
 use crate::ops::Operation;
 use daemon_runner::error::OpError;
 
-/// After how many seconds the page is loaded again.
+/// The seconds after which the page is reloaded.
 const REFRESH: u32 = 10;
 
 #[derive(Template)]
 #[template(path = "overview.html")]
 struct Overview {
     frame: Frame,
-    /// What is not up, with what is wrong with it.
+    /// The parts that are not `ok`, each with its note or reason.
     down: Vec<(String, String)>,
     is_held: bool,
-    /// What is said where no model is configured.
+    /// The warning if no model is configured.
     without_model: Option<&'static str>,
     running: Table,
     activations: Table,
     daemons: Table,
-    /// Why some of them do not wake.
+    /// The errors of invalid daemon files.
     problems: Vec<String>,
     has_more_daemons: bool,
     unmatched: u64,
@@ -47,8 +47,8 @@ pub(super) async fn show(
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let wish = accept::on_page(&headers);
-    if let Some(refusal) = login::refusal(&app, &headers, wish) {
+    let wanted = accept::on_page(&headers);
+    if let Some(refusal) = login::refusal(&app, &headers, wanted) {
         return refusal;
     }
     let read = match query.first() {
@@ -58,21 +58,21 @@ pub(super) async fn show(
             short(name, 80)
         ))),
     };
-    match (read, wish) {
-        (Ok(members), Wish::Json) => answer::members(StatusCode::OK, members),
-        (Ok(members), Wish::Page) => page(StatusCode::OK, &Overview::of(&members)),
-        (Err(error), Wish::Json) => answer::op_error(&error),
-        (Err(error), Wish::Page) => frame::op_error(&error),
+    match (read, wanted) {
+        (Ok(members), Representation::Json) => answer::members(StatusCode::OK, members),
+        (Ok(members), Representation::Page) => page(StatusCode::OK, &Overview::of(&members)),
+        (Err(error), Representation::Json) => answer::op_error(&error),
+        (Err(error), Representation::Page) => frame::op_error(&error),
     }
 }
 
-/// Puts together what several operations answer.
+/// Combines the results of several operations.
 async fn read(app: &AppState) -> Result<Map<String, Value>, OpError> {
     let parts = app.health.parts().await;
     let is_ready = parts.iter().all(|(_, condition)| condition.is_up());
     let parts = parts.iter();
     let parts: Map<String, Value> = parts
-        .map(|(name, condition)| ((*name).to_owned(), json!(condition.told())))
+        .map(|(name, condition)| ((*name).to_owned(), json!(condition.summary())))
         .collect();
     let mut members = Map::new();
     members.insert("ready".to_owned(), json!(is_ready));
@@ -119,9 +119,11 @@ impl Overview {
         let down = parts
             .into_iter()
             .flatten()
-            .filter(|(_, told)| **told != "ok");
-        let down =
-            down.map(|(name, told)| (name.clone(), visible(told.as_str().unwrap_or_default())));
+            .filter(|(_, summary)| **summary != "ok");
+        let down = down.map(|(name, summary)| {
+            let summary = summary.as_str().unwrap_or_default();
+            (name.clone(), visible(summary))
+        });
         let stats = members.get("stats");
         let stat = |pointer: &str| stats.and_then(|stats| stats.pointer(pointer)?.as_u64());
         let mut running = RUNS.table(rows("runs"));
@@ -153,18 +155,18 @@ impl Overview {
     }
 }
 
-/// Tells what is wrong with the file of a daemon that does not wake.
+/// Returns the errors in the file of an invalid daemon.
 fn problems(daemon: &Value) -> Vec<String> {
     let diagnostics = daemon["diagnostics"].as_array();
     let errors = diagnostics
         .into_iter()
         .flatten()
         .filter(|diagnostic| daemon["valid"] == false && diagnostic["severity"] == "error");
-    let told = errors.map(|error| {
+    let lines = errors.map(|error| {
         let text = |value: &Value| short(value.as_str().unwrap_or_default(), 300);
         let (path, code) = (text(&daemon["path"]), text(&error["code"]));
         let line = &error["start"]["line"];
         format!("{path}:{line}: error[{code}]: {}", text(&error["message"]))
     });
-    told.collect()
+    lines.collect()
 }

@@ -1,4 +1,4 @@
-//! Which path shows which page.
+//! The routes of the pages.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::get;
 
-use super::accept::{self, Wish};
+use super::accept::{self, Representation};
 use super::{assets, frame, listing, login, overview, run};
 use crate::http::{AppState, answer};
 
@@ -24,10 +24,12 @@ pub(crate) fn router() -> Router<Arc<AppState>> {
         .route("/assets/{name}", get(assets::serve))
 }
 
-/// Answers what is nowhere.
+/// Returns the 404 response for an unknown path.
 pub(crate) async fn not_found(headers: HeaderMap) -> Response<Body> {
     match accept::among_others(&headers) {
-        Wish::Page => frame::problem(StatusCode::NOT_FOUND, "There is no such page.", None),
-        Wish::Json => answer::status(StatusCode::NOT_FOUND),
+        Representation::Page => {
+            frame::problem(StatusCode::NOT_FOUND, "There is no such page.", None)
+        }
+        Representation::Json => answer::status(StatusCode::NOT_FOUND),
     }
 }

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use daemon_run_folder::LogPlace;
 use serde_json::Value;
 
-use super::accept::{self, Wish};
+use super::accept::{self, Representation};
 use super::cell::{Badge, Cell};
 use super::frame::{self, Frame, page};
 use super::login;
@@ -22,11 +22,11 @@ use crate::ops::{Operation, RunView};
 use crate::runs::{Excerpt, TimelineEntry, View};
 use facts::Fact;
 
-/// After how many seconds the page of a run under way is loaded again where scripts do not run.
+/// The seconds after which a browser without scripts reloads the page of an active run.
 const REFRESH: u32 = 5;
-/// Lines of output that are shown.
+/// The maximum number of output lines.
 const OUTPUT_LINES: usize = 500;
-/// Lines of output in a row that are shown unfolded.
+/// The maximum number of consecutive output lines that a timeline shows unfolded.
 const UNFOLDED: usize = 4;
 
 #[derive(Template)]
@@ -36,9 +36,9 @@ struct RunPage {
     id: String,
     state: Cell,
     is_running: bool,
-    /// Where the lines come from that are added while the run goes on.
+    /// The stream of further lines while the run is active.
     follow: Option<String>,
-    /// What it is about, in short.
+    /// The beginning of the task.
     task: String,
     facts: Vec<Fact>,
     is_bypass: bool,
@@ -56,28 +56,28 @@ struct RunPage {
     folder: String,
 }
 
-/// A text that may be long.
+/// A file that may be longer than what is shown.
 struct Text {
     text: String,
-    /// How long it is, and how much of it is left out.
+    /// The length of the file, and how much of it is shown.
     note: String,
     is_cut: bool,
 }
 
-/// A line of output.
+/// An output line.
 struct Line {
     is_stderr: bool,
     text: String,
 }
 
-/// What happened: one thing, or lines of output in a row.
+/// An entry of the timeline: one event, or consecutive output lines.
 struct Step {
     at: String,
     kind: String,
     details: Vec<String>,
 }
 
-/// A message to the run, and what became of it.
+/// A message to the run with its state and its reply.
 struct Followup {
     n: u64,
     state: Cell,
@@ -86,21 +86,25 @@ struct Followup {
     reply: Text,
 }
 
-/// Shows a run.
+/// Shows the page of a run.
 pub(super) async fn show(
     State(app): State<Arc<AppState>>,
     path: Option<Path<String>>,
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let wish = accept::on_page(&headers);
-    if let Some(refusal) = login::refusal(&app, &headers, wish) {
+    let wanted = accept::on_page(&headers);
+    if let Some(refusal) = login::refusal(&app, &headers, wanted) {
         return refusal;
     }
-    match (wish, path) {
-        (Wish::Json, path) => api::look(&app, Operation::RunGet, query, path, &headers).await,
-        (Wish::Page, None) => frame::problem(StatusCode::NOT_FOUND, "There is no such run.", None),
-        (Wish::Page, Some(Path(id))) => match app.operations.run_view(&id).await {
+    match (wanted, path) {
+        (Representation::Json, path) => {
+            api::look(&app, Operation::RunGet, query, path, &headers).await
+        }
+        (Representation::Page, None) => {
+            frame::problem(StatusCode::NOT_FOUND, "There is no such run.", None)
+        }
+        (Representation::Page, Some(Path(id))) => match app.operations.run_view(&id).await {
             Ok(run) => page(StatusCode::OK, &RunPage::of(run)),
             Err(error) => frame::op_error(&error),
         },
@@ -150,13 +154,13 @@ impl RunPage {
         Badge::of(state)
     }
 
-    /// Reports whether lines of output in a row are few enough to be shown unfolded.
+    /// Reports whether an entry has few enough output lines to be shown unfolded.
     fn is_unfolded(step: &Step) -> bool {
         step.details.len() <= UNFOLDED
     }
 }
 
-/// Writes where the log of a run is followed from a place on.
+/// Returns the address of the stream of a run's log after a place.
 fn follow(id: &str, place: LogPlace) -> String {
     let base = format!(
         "/api/v1/runs/{}/log?follow=true&after={}",
@@ -178,7 +182,7 @@ fn lines(view: &View) -> Vec<Line> {
     lines.collect()
 }
 
-/// Puts lines of output that follow each other together.
+/// Merges consecutive output lines into one entry.
 fn steps(timeline: &[TimelineEntry]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for entry in timeline {

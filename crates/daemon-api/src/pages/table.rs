@@ -1,30 +1,30 @@
-//! Tables: one component for every listing.
+//! The tables of listings: their columns, captions and rows.
 
 use serde_json::Value;
 
 use super::cell::{Cell, Column, Form};
 
-/// A table of rows.
+/// A table with formatted rows.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    /// What it lists.
+    /// The caption above the table.
     pub(super) caption: &'static str,
-    /// What is said where there are no rows.
+    /// The text that replaces an empty table.
     pub(super) empty: &'static str,
     /// The titles of its columns.
     pub(super) titles: Vec<&'static str>,
-    /// Its rows.
+    /// The cells of each row, in the order of the columns.
     pub(super) rows: Vec<Vec<Cell>>,
 }
 
-/// A listing: its columns, and what is said of it.
+/// The layout of a listing.
 #[derive(Debug)]
 pub(super) struct Kind {
-    /// The name of its rows in an answer, and of its page.
+    /// The member of a result that contains the rows, and the name of the page.
     pub(super) plural: &'static str,
-    /// What it lists.
+    /// The caption above the table.
     pub(super) caption: &'static str,
-    /// What is said where there are no rows.
+    /// The text that replaces an empty table.
     pub(super) empty: &'static str,
     columns: &'static [Column],
 }
@@ -33,9 +33,9 @@ const fn column(title: &'static str, pointer: &'static str, form: Form) -> Colum
     Column::new(title, pointer, form)
 }
 
-/// Where a daemon's id leads.
+/// The id of a daemon, which links to its activations.
 const OF_DAEMON: Form = Form::Id("/activations?daemon=");
-/// Where an activation's id leads: its object.
+/// The id of an activation, which links to its JSON object because it has no page.
 const OF_ACTIVATION: Form = Form::Id("/api/v1/activations/");
 
 /// Registered daemons.
@@ -102,7 +102,7 @@ pub(super) const EVENTS: Kind = Kind {
         column("Actor", "/actor", Form::Words),
         column("Received", "/received_at", Form::Instant),
         column("Woke", "/verdicts", Form::Count),
-        column("Told again", "/duplicates", Form::Number),
+        column("Duplicates", "/duplicates", Form::Number),
     ],
 };
 
@@ -134,12 +134,12 @@ pub(super) const OUTPUTS: Kind = Kind {
         column("Daemon", "/daemon_id", OF_DAEMON),
         column("Activation", "/activation_id", OF_ACTIVATION),
         column("Created", "/created_at", Form::Instant),
-        column("Trouble", "/error", Form::Words),
+        column("Error", "/error", Form::Words),
     ],
 };
 
 impl Kind {
-    /// Lays rows out.
+    /// Formats rows.
     pub(super) fn table(&self, rows: &[Value]) -> Table {
         let cells = |row: &Value| self.columns.iter().map(|column| column.cell(row)).collect();
         Table {

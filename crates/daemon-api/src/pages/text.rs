@@ -1,4 +1,4 @@
-//! Strangers' text, numbers and instants, as pages write them.
+//! Formats strings of untrusted users, numbers and instants for pages.
 
 use std::fmt::Write as _;
 
@@ -6,9 +6,9 @@ use daemon_validate::{is_unseen, push_code};
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// Makes visible what a browser would obey or hide: controls, and what turns the direction of text or has no width.
+/// Replaces control characters, direction marks and characters without width by their codes.
 ///
-/// Line ends and tabs stay, and so do the joiners that scripts and emoji are written with.
+/// Line ends and tabs are kept, and so are the joiners that some scripts and emoji need.
 pub(super) fn visible(text: &str) -> String {
     let mut acc = String::with_capacity(text.len());
     for c in text.chars() {
@@ -22,7 +22,7 @@ pub(super) fn visible(text: &str) -> String {
     acc
 }
 
-/// Makes text visible and fit for a cell: one line of at most so many characters.
+/// Shortens a string to one line of at most `most` characters, with hidden characters made visible.
 pub(super) fn short(text: &str, most: usize) -> String {
     let mut chars = text.chars();
     let mut head: String = chars
@@ -36,7 +36,7 @@ pub(super) fn short(text: &str, most: usize) -> String {
     visible(&head)
 }
 
-/// Writes a value for people.
+/// Formats a JSON value for people.
 pub(super) fn shown(value: &Value, most: usize) -> String {
     match value {
         Value::Null => "–".to_owned(),
@@ -54,7 +54,7 @@ pub(super) fn shown(value: &Value, most: usize) -> String {
     }
 }
 
-/// Writes an instant that an object holds, to the second; all pages are in UTC.
+/// Formats an instant to the second, in UTC as on all pages.
 pub(super) fn moment(text: &str) -> String {
     match text.parse::<Timestamp>() {
         Ok(at) => at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
@@ -62,7 +62,7 @@ pub(super) fn moment(text: &str) -> String {
     }
 }
 
-/// Writes a span of seconds.
+/// Formats a duration in seconds.
 pub(super) fn seconds(seconds: f64) -> String {
     if seconds < 60.0 {
         return format!("{seconds:.1} s");
@@ -81,7 +81,7 @@ pub(super) fn seconds(seconds: f64) -> String {
     }
 }
 
-/// Writes a number with its thousands apart.
+/// Formats a number with separators between thousands.
 pub(super) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut acc = String::with_capacity(digits.len() + digits.len() / 3);
@@ -94,7 +94,7 @@ pub(super) fn grouped(n: u64) -> String {
     acc
 }
 
-/// Writes a text as part of a URL.
+/// Percent-encodes a string as part of a URL.
 pub(super) fn encoded(text: &str) -> String {
     let mut acc = String::with_capacity(text.len());
     for byte in text.bytes() {

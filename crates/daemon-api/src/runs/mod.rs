@@ -1,4 +1,4 @@
-//! Run folders as operations and pages show them.
+//! Reads run folders for operations and pages.
 
 mod show;
 mod view;

@@ -1,4 +1,4 @@
-//! Showing the logs and files of run folders.
+//! Reads the logs and file names of run folders.
 
 use std::path::Path;
 
@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// How many events of a log are shown at most.
+/// The maximum number of events of a timeline.
 const MAX_EVENTS: usize = 10_000;
-/// How many bytes of a log are told at once.
+/// The maximum size of a part of a log, in bytes.
 const MAX_PART: u64 = 1 << 20;
 
 /// One line of a run's timeline.
@@ -21,11 +21,12 @@ pub(crate) struct TimelineEntry {
 }
 
 pub(super) fn folder(runs: &Path, id: &str) -> Option<Folder> {
+    // Only a valid run id names a folder, so no path can leave the directory of runs.
     Some(Folder::new(runs, id.parse().ok()?))
 }
 
 impl TimelineEntry {
-    /// Makes the line that tells of an event of a log.
+    /// Creates the line of an event of the log.
     pub(crate) fn of(event: &Map<String, Value>) -> Self {
         let text = |name: &str| {
             let text = event.get(name).and_then(Value::as_str);
@@ -56,10 +57,10 @@ pub(crate) fn read(runs: &Path, id: &str) -> (Vec<TimelineEntry>, Vec<String>) {
     (timeline.collect(), files(folder.path(), folder.path()))
 }
 
-/// Reads what a run's log holds after a place, and tells where that ends.
+/// Reads the log of a run after a place; returns the lines and the place after them.
 ///
 /// # Errors
-/// The log is there but could not be read.
+/// If the log exists but cannot be read.
 pub(crate) fn read_after(
     runs: &Path,
     id: &str,
@@ -78,10 +79,11 @@ pub(super) fn files(root: &Path, directory: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return names;
     };
+    // Entries that cannot be read are left out: `retain.runs` may be removing the folder.
     for entry in entries.flatten() {
         let path = entry.path();
         match entry.file_type() {
-            // Neither the child's own home nor what holds secrets is anybody's business.
+            // The child's own home and the directory with secrets are not shown.
             Ok(kind)
                 if kind.is_dir()
                     && entry.file_name() != "session"

@@ -1,4 +1,4 @@
-//! One run as a page shows it: of what may be long, a part.
+//! The contents of one run folder, shortened for a page.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -12,23 +12,24 @@ use super::TimelineEntry;
 use super::show::{files, folder};
 use daemon_runner::runs::{RecordedRun, heartbeat_age};
 
-/// Bytes of the log that are read; as many of the output that came later.
+/// The bytes that are read of the log, and of later output.
 const LOG_BYTES: u64 = 192 * 1024;
-/// Bytes of a text that are shown.
+/// The bytes that are shown of a prompt or a result.
+// A prompt may have megabytes and a result a hundred; this much is enough to recognise it, and the folder has the rest.
 const TEXT_BYTES: u64 = 256 * 1024;
-/// Bytes of a reply that are shown.
+/// The bytes that are shown of a reply.
 const REPLY_BYTES: u64 = 32 * 1024;
-/// Files that are named.
+/// The maximum number of listed files.
 const MAX_FILES: usize = 500;
 
-/// What the folder of a run holds. What cannot be read is empty.
+/// The contents of a run's folder. Parts that cannot be read are empty.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
-    /// The document, as it stands in `daemon.json`.
+    /// The members of `daemon.json`.
     pub(crate) document: Map<String, Value>,
-    /// How long ago the run showed that it lives.
+    /// The time since the last heartbeat.
     pub(crate) heartbeat_age: Option<SignedDuration>,
-    /// What the provider was sent, without secrets.
+    /// The prompt that the provider received, without secrets.
     pub(crate) prompt: Excerpt,
     /// The final text.
     pub(crate) result: Excerpt,
@@ -36,11 +37,11 @@ pub(crate) struct View {
     pub(crate) replies: Vec<(u64, Excerpt)>,
     /// The last lines of the timeline.
     pub(crate) timeline: Vec<TimelineEntry>,
-    /// Whether the timeline begins with the first line.
+    /// Whether `timeline` contains the first line of the log.
     pub(crate) is_whole: bool,
     /// The last lines of output.
     pub(crate) output: Vec<OutputLine>,
-    /// Where the log goes on.
+    /// The place after the last line, from which a client can follow the log.
     pub(crate) next: LogPlace,
     /// The names of the files.
     pub(crate) files: Vec<String>,
@@ -51,18 +52,18 @@ pub(crate) struct View {
 /// The beginning of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Excerpt {
-    /// The text; what is no UTF-8 is replaced.
+    /// The text, in which invalid UTF-8 is replaced.
     pub(crate) text: String,
     /// The length of the whole file, in bytes.
     pub(crate) bytes: u64,
-    /// Whether there is more.
+    /// Whether the file is longer than `text`.
     pub(crate) is_cut: bool,
 }
 
 /// One line of output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OutputLine {
-    /// Whether it came on the stream for errors.
+    /// Whether the program wrote it to its standard error.
     pub(crate) is_stderr: bool,
     /// The line.
     pub(crate) text: String,
@@ -112,7 +113,7 @@ fn replies(folder: &Folder, document: &Map<String, Value>) -> Vec<(u64, Excerpt)
 
 impl Excerpt {
     fn of(path: &Path, most: u64) -> Self {
-        // What a run has not written is shown as nothing.
+        // A run may not have written the file yet.
         Self::read(path, most).unwrap_or_default()
     }
 
@@ -123,7 +124,7 @@ impl Excerpt {
         file.take(most).read_to_end(&mut head)?;
         let is_cut = bytes > most;
         if is_cut {
-            // A character that was cut in two is left out.
+            // The limit may be inside a character, which is left out.
             let whole = match std::str::from_utf8(&head) {
                 Err(error) if error.error_len().is_none() => error.valid_up_to(),
                 _ => head.len(),
@@ -153,7 +154,7 @@ mod tests {
     use super::Excerpt;
 
     #[test]
-    fn an_excerpt_ends_between_two_characters_and_tells_of_the_rest() {
+    fn an_excerpt_ends_between_two_characters_and_reports_the_rest() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("text");
         let read = |most| Excerpt::of(&path, most);

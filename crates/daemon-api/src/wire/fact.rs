@@ -1,4 +1,4 @@
-//! What is known of the facts of an event, as programs read it.
+//! The wire object of a fact of an event.
 
 use daemon_engine::{FactOrigin, FactState, WantedFact};
 use daemon_event::{Event, Need};
@@ -7,37 +7,37 @@ use serde::Serialize;
 
 use super::instant;
 
-/// A fact of an event that payloads may lack: where it came from, or why it is not there.
+/// A fact of an event that its payload may not contain: its origin, or why it is missing.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FactObject {
     /// `changed_files`, `pull_requests`, `channel_name` or `label_name`.
     pub need: &'static str,
-    /// `known`, `waiting`, `gave_up`, or `missing` where nobody waits for it.
+    /// `known`, `waiting`, `gave_up`, or `missing` if the host does not fetch it.
     pub state: &'static str,
     /// `payload`, `given`, `local_git` or `api`.
     pub from: Option<&'static str>,
-    /// How often it was asked for.
+    /// The number of attempts to fetch it.
     pub tries: u32,
-    /// When it is asked for next.
+    /// The instant of the next attempt, while it is `waiting`.
     pub next_try_at: Option<String>,
-    /// Why it is not there, or what a reader should know of it.
+    /// Why it is missing, or a remark on its origin.
     pub note: Option<String>,
 }
 
 impl FactObject {
-    /// Lists what is known of the facts of an event: what its payload says, and what was wanted beside it.
+    /// Lists the facts of an event: those in its payload, and those that were wanted in addition.
     pub fn all(event: &Event, wanted: &[WantedFact]) -> Vec<Self> {
-        let told = Need::ALL.into_iter().filter_map(|need| {
+        let facts = Need::ALL.into_iter().filter_map(|need| {
             if let Some(fact) = wanted.iter().find(|fact| fact.need == need) {
                 return Some(Self::wanted(fact));
             }
             let is_known = event.facts.get(need.field()).is_some();
             is_known.then(|| Self::known(need, "payload"))
         });
-        told.collect()
+        facts.collect()
     }
 
-    /// Says that a fact is known from somewhere.
+    /// Creates the object of a known fact with its origin.
     pub fn known(need: Need, from: &'static str) -> Self {
         Self {
             need: need.as_str(),
@@ -49,7 +49,7 @@ impl FactObject {
         }
     }
 
-    /// Says that a fact is not there, and why.
+    /// Creates the object of a missing fact with the reason.
     pub fn missing(need: Need, why: String) -> Self {
         Self {
             state: "missing",

@@ -1,11 +1,11 @@
-//! What every answer is wrapped in.
+//! The envelope of every response.
 
 use serde::Serialize;
 
 /// The version of every envelope.
 const SCHEMA_VERSION: u32 = 1;
 
-/// What every answer is wrapped in: one JSON object that opens with the version, the members beside it.
+/// The envelope of every response: one JSON object that begins with the version, followed by the members.
 #[derive(Clone, Debug, Serialize)]
 pub struct Versioned<T> {
     schema_version: u32,
@@ -14,7 +14,7 @@ pub struct Versioned<T> {
 }
 
 impl<T: Serialize> Versioned<T> {
-    /// Wraps what is written as an object.
+    /// Wraps a value that serialises to an object.
     pub fn new(members: T) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
@@ -22,7 +22,7 @@ impl<T: Serialize> Versioned<T> {
         }
     }
 
-    /// Writes the one line that leaves the host.
+    /// Serialises the envelope to one line.
     pub fn to_line(&self) -> String {
         let mut line = serde_json::to_string(self).expect("the members are an object");
         line.push('\n');
@@ -30,7 +30,7 @@ impl<T: Serialize> Versioned<T> {
     }
 }
 
-/// The members of the answer to what was not done.
+/// The members of a response to a failed request.
 #[derive(Clone, Debug, Serialize)]
 pub struct FailureObject<'a> {
     ok: bool,
@@ -45,7 +45,7 @@ struct FailureDetail<'a> {
 }
 
 impl<'a> FailureObject<'a> {
-    /// Says why something was not done.
+    /// Creates the members from an error code, a message and a remedy.
     pub fn new(code: &'a str, message: &'a str, help: Option<&'a str>) -> Self {
         Self {
             ok: false,

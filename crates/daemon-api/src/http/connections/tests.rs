@@ -46,7 +46,7 @@ async fn the_longest_awaited_peer_loses_its_place_and_a_request_at_work_does_not
     );
     drop(first);
     let sixth = waiting.join_next().await.unwrap().unwrap();
-    // What was closed gives no second place back.
+    // A closed connection does not free a second place.
     drop((second, third));
     assert_eq!(connections.table().open.len(), 3);
     sixth.works();

@@ -17,7 +17,7 @@ use super::{Admit, Hooks, IN_FLIGHT, LARGE_IN_FLIGHT, SMALL, accept};
 use crate::fire::FiredEvent;
 use daemon_runner::clock;
 
-/// Commits events after a while, and then notes the payloads for matching.
+/// Commits events after a delay, and then records their payloads for matching.
 #[derive(Default)]
 struct SlowStore {
     commit_time: Duration,
@@ -49,7 +49,7 @@ impl Admit for SlowStore {
     }
 }
 
-/// A service whose deliveries are all authentic and hold one event each.
+/// A service whose deliveries are all authentic and contain one event each.
 struct Trusted;
 
 impl WebhookSource for Trusted {
@@ -85,7 +85,7 @@ fn hooks(commit_time: Duration) -> (Arc<Hooks>, Arc<SlowStore>) {
     (Hooks::new(sources, admit), store)
 }
 
-/// Sends an object of so many bytes, and returns the status, or nothing if the sender leaves before its answer.
+/// Sends an object of `n_bytes`, and returns the status; `None` if the sender disconnects before the response.
 async fn send(hooks: &Arc<Hooks>, n_bytes: usize, leaves_after: Duration) -> Option<u16> {
     let connections = Connections::new(1);
     let connection = connections.open().await;

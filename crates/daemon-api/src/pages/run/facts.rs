@@ -1,4 +1,4 @@
-//! What is known of a run beside its texts, each fact with its name.
+//! The table of facts on the page of a run, such as its provider, limits and cost.
 
 use serde_json::Value;
 
@@ -6,30 +6,30 @@ use crate::ops::RunView;
 use crate::pages::cell::Cell;
 use crate::pages::text::{encoded, grouped, seconds};
 
-/// A fact of a run.
+/// A row of the table.
 pub(super) struct Fact {
-    /// Its name.
+    /// The label.
     pub(super) name: &'static str,
-    /// The member of the run's object that it shows, kept up to date by the script.
+    /// The member of the run's object that the script updates; empty for a fact that does not change.
     pub(super) member: &'static str,
-    /// What it is.
+    /// The value.
     pub(super) cell: Cell,
 }
 
-/// Collects facts, leaving out what is not known.
+/// Collects the facts that are known.
 struct Facts<'a> {
     run: &'a RunView,
     all: Vec<Fact>,
 }
 
-/// Returns the facts of a run in the order in which they are read.
+/// Returns the facts of a run in the order of the page.
 pub(super) fn of(run: &RunView) -> Vec<Fact> {
     let mut facts = Facts {
         run,
         all: Vec::new(),
     };
     facts.origin();
-    facts.course();
+    facts.progress();
     facts.bounds();
     facts.cost();
     facts.end();
@@ -76,7 +76,7 @@ impl Facts<'_> {
         self.at(pointer)?.as_f64().map(seconds)
     }
 
-    /// Who runs for whom.
+    /// Adds the provider, and the daemon or the parent.
     fn origin(&mut self) {
         let run = &self.run.run;
         let model = self.text("model").filter(|model| *model != run.provider);
@@ -100,8 +100,8 @@ impl Facts<'_> {
         }
     }
 
-    /// How far it has come.
-    fn course(&mut self) {
+    /// Adds the times, the current tool and the number of tool calls.
+    fn progress(&mut self) {
         let run = &self.run.run;
         self.add("Started", Cell::instant(&run.started_at));
         if let Some(finished) = &run.finished_at {
@@ -133,7 +133,7 @@ impl Facts<'_> {
         }
     }
 
-    /// What it may do and take.
+    /// Adds the permissions, the sandbox, the limits and the budget.
     fn bounds(&mut self) {
         let permissions = self
             .text("permissions")
@@ -177,14 +177,14 @@ impl Facts<'_> {
         self.add("Budget", Cell::words(budget));
     }
 
-    /// What it used.
+    /// Adds the tokens and the cost.
     fn cost(&mut self) {
         for (name, member) in [
             ("Tokens", "tokens"),
-            ("Tokens, as its program tells", "cli_tokens"),
+            ("Tokens, as its program reports", "cli_tokens"),
         ] {
             let kinds = ["input", "output", "thinking", "cached"];
-            let told: Vec<String> = kinds
+            let counts: Vec<String> = kinds
                 .into_iter()
                 .filter_map(|kind| {
                     let n = self
@@ -193,8 +193,8 @@ impl Facts<'_> {
                     Some(format!("{} {kind}", grouped(n)))
                 })
                 .collect();
-            if !told.is_empty() {
-                self.add(name, Cell::words(told.join(", ")));
+            if !counts.is_empty() {
+                self.add(name, Cell::words(counts.join(", ")));
             }
         }
         self.add_some(
@@ -203,7 +203,7 @@ impl Facts<'_> {
         );
     }
 
-    /// How it ended, and where it is kept.
+    /// Adds the exit status, the session and the folder.
     fn end(&mut self) {
         let exit = match (self.number("exit/code"), self.number("exit/signal")) {
             (Some(code), _) => Some(format!("code {code}")),
@@ -223,8 +223,8 @@ impl Facts<'_> {
         self.add_some("Session", session);
         if let Some(lines) = self.number("dropped/lines").filter(|lines| *lines > 0) {
             let bytes = self.number("dropped/bytes").unwrap_or_default();
-            let told = format!("{} lines, {} bytes", grouped(lines), grouped(bytes));
-            self.add("Output not kept", Cell::words(told));
+            let dropped = format!("{} lines, {} bytes", grouped(lines), grouped(bytes));
+            self.add("Output not kept", Cell::words(dropped));
         }
         let rebuilt = self.text("migration/reason");
         self.add_some("Rebuilt after", rebuilt.map(Cell::words));
@@ -234,7 +234,7 @@ impl Facts<'_> {
 
 fn usd(usd: f64) -> String {
     let exact = format!("{usd:.4}");
-    // Two decimals at least, as money is written.
+    // At least two decimals, as amounts of money have.
     let short = exact.trim_end_matches('0');
     let kept = short.len().max(exact.len() - 2);
     format!("{} USD", &exact[..kept])
@@ -245,7 +245,7 @@ mod tests {
     use super::usd;
 
     #[test]
-    fn money_has_two_decimals_and_more_where_they_tell_something() {
+    fn money_has_two_decimals_and_more_if_they_are_not_zero() {
         let written = [0.0, 1.0, 0.5, 0.0123, 10.12, 0.000_04].map(usd);
         assert_eq!(
             written,
