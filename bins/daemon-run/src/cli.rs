@@ -397,7 +397,7 @@ pub(crate) struct DoctorArgs {
     /// A repository to examine; may be repeated
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Vec<PathBuf>,
-    /// Opens a store whose log is damaged without the lost part, after copying its files; no host may be running
+    /// Repairs a store with a damaged log: copies its files, then removes the unreadable end; no host may be running
     #[arg(long)]
     pub(crate) repair: bool,
 }

@@ -54,7 +54,7 @@ pub(crate) struct ListRunsArgs {
 /// Arguments of `emanate check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckRunArgs {
-    /// The run, or its short name em-N
+    /// The id of the run; a short id such as em-1 names a run of yours
     pub(crate) id: String,
     /// The most events to show (1 to 1000) [default: 20]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
@@ -77,7 +77,7 @@ pub(crate) struct AskArgs {
 /// Arguments of `emanate reclaim`.
 #[derive(Debug, Args)]
 pub(crate) struct ReclaimArgs {
-    /// The run [default: all that you dispatched]
+    /// The id of the run [default: all that you dispatched]
     #[arg(conflicts_with = "group_id")]
     pub(crate) id: Option<String>,
     /// Stops all runs of this group instead

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_token_opens_what_was_granted_for_as_long_as_it_is_held() {
+    async fn a_token_is_valid_until_it_is_dropped() {
         let tokens = RunTokens::default();
         assert!(tokens.issue(Arc::new(NoGrants)).is_none());
         tokens.serve();

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_sender_slower_than_a_kibibyte_a_second_is_given_up() {
+    async fn a_sender_slower_than_a_kibibyte_per_second_gets_408() {
         let millis = Duration::from_millis;
         check(0, 1, Duration::from_secs(60), (408, 2)).await;
         check(512, 20, millis(900), (408, 3)).await;
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn room_is_made_for_what_came_and_not_for_what_is_declared() {
+    fn memory_is_reserved_for_received_bytes_and_not_for_declared_ones() {
         let mut bytes = Vec::new();
         make_room(&mut bytes, 100, 1 << 20);
         assert_eq!(bytes.capacity(), 100);

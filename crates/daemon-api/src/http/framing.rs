@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn two_ends_are_found_in_any_request_of_a_connection() {
+    fn two_ends_are_found_in_every_request_of_a_connection() {
         let both = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n";
         check(both, "ambiguous");
         check(
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_two_readers_may_read_differently_is_found() {
+    fn lengths_that_two_readers_may_read_differently_are_ambiguous() {
         for pad in [" ".repeat(120), "0".repeat(120), " ".repeat(70_000)] {
             check(
                 &format!("POST / HTTP/1.1\r\nContent-Length: {pad}5\r\n\r\nabcde"),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_a_body_is_no_head() {
+    fn bytes_of_a_body_are_not_parsed_as_a_head() {
         let inner = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n";
         let length = inner.len();
         check(

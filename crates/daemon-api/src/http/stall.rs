@@ -114,7 +114,7 @@ mod tests {
     use super::TimedStream;
 
     #[tokio::test(start_paused = true)]
-    async fn a_peer_that_reads_nothing_is_given_up_and_a_slow_one_is_not() {
+    async fn a_write_fails_for_a_stalled_peer_and_not_for_a_slow_one() {
         let limit = Duration::from_secs(10);
         let (ours, mut theirs) = tokio::io::duplex(4);
         let mut ours = TimedStream::new(ours, limit, |_: &[u8]| {}, |_: &_| false);

@@ -351,7 +351,7 @@ mod tests {
     use super::{id_of, is_known, place_of};
 
     #[test]
-    fn the_id_of_an_event_names_the_place_behind_it() {
+    fn the_id_of_an_event_is_the_place_after_it() {
         for id in ["0", "8388700", "8388700-1.0", "8388700-2.4096"] {
             assert_eq!(place_of(id).map(id_of), Some(id.to_owned()));
         }

@@ -34,7 +34,7 @@ fn of_ref(more: Value) -> Value {
 }
 
 #[test]
-fn every_source_names_what_happened_to_a_ref_alike() {
+fn every_source_has_the_same_keys_for_a_change_of_a_ref() {
     let (zero, one, two) = ("0".repeat(40), "1".repeat(40), "2".repeat(40));
     let full = |before: &str, after: &str| {
         of_ref(json!({
@@ -77,7 +77,7 @@ fn every_source_names_what_happened_to_a_ref_alike() {
 }
 
 #[test]
-fn a_merge_is_named_by_its_branch_and_commit_and_nothing_else_of_a_pull_request_is() {
+fn only_a_merge_of_a_pull_request_has_a_key_its_branch_and_commit() {
     let merge = of_ref(json!({"ref": "refs/heads/main", "after": "a1", "before": "a0"}));
     let named_merge = "merge:o/r:refs/heads/main:a1";
     assert_eq!(happened(Source::Git, "merge", &merge), [named_merge]);

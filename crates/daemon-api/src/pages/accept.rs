@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_the_rule_on_pages_and_json_elsewhere() {
+    fn pages_default_to_html_and_other_addresses_to_json() {
         let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
         for (accept, expected) in [
             (None, (Page, Json)),

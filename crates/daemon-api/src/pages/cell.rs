@@ -228,7 +228,7 @@ mod tests {
     use super::{Column, Form};
 
     #[test]
-    fn a_link_leads_to_a_page_of_ours_or_to_the_web() {
+    fn links_are_own_pages_or_http_urls() {
         let row = |id: &str, url: &str| json!({"id": id, "target": "o/r", "url": url});
         let link = |row: &serde_json::Value, form| Column::new("", "/id", form).cell(row).link;
         let id = Form::Id("/runs/");
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_not_there_is_a_dash_or_another_value() {
+    fn a_missing_value_is_shown_as_a_dash_or_as_the_alternative() {
         let row = json!({"a": null, "b": "other"});
         let text = |column: Column| column.cell(&row).text;
         for form in [Form::Words, Form::State, Form::Instant, Form::Seconds] {

@@ -113,7 +113,7 @@ mod tests {
     use super::{encoded, grouped, moment, seconds, short, visible};
 
     #[test]
-    fn what_a_browser_would_obey_or_hide_is_seen() {
+    fn control_and_hidden_characters_are_shown_by_their_codes() {
         for (text, seen) in [
             ("plain — ünï\n\tcode", "plain — ünï\n\tcode"),
             ("\u{1b}[31mred\u{1b}[0m", "⟨U+001B⟩[31mred⟨U+001B⟩[0m"),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_instants_are_written_for_people() {
+    fn numbers_and_instants_are_formatted_for_people() {
         let spans = [0.04, 59.94, 60.0, 3_599.9, 3_600.0, 7_265.0].map(seconds);
         assert_eq!(
             spans,

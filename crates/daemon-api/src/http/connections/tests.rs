@@ -12,7 +12,7 @@ fn are_closed(connections: &[&Connection]) -> Vec<bool> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_longest_awaited_peer_loses_its_place_and_a_request_at_work_does_not() {
+async fn a_new_connection_replaces_the_longest_waiting_one_and_no_active_one() {
     let connections = Connections::new(3);
     let first = connections.open().await;
     let tick = Duration::from_millis(1);
@@ -64,7 +64,7 @@ async fn the_longest_awaited_peer_loses_its_place_and_a_request_at_work_does_not
 }
 
 #[tokio::test(start_paused = true)]
-async fn need_closes_only_those_whose_peers_stall() {
+async fn only_stalled_connections_are_closed_when_resources_run_out() {
     let connections = Connections::new(8);
     let stalled = connections.open().await;
     let busy = connections.open().await;
@@ -76,7 +76,7 @@ async fn need_closes_only_those_whose_peers_stall() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stalled_body_gives_its_memory_to_the_next_one() {
+async fn the_memory_of_a_stalled_body_is_given_to_the_next_one() {
     let connections = Connections::new(64);
     let mut large = Vec::new();
     for _ in 0..7 {
@@ -102,7 +102,7 @@ async fn a_stalled_body_gives_its_memory_to_the_next_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_in_work_counts_after_its_connection_has_closed() {
+async fn the_memory_of_a_body_counts_after_its_connection_has_closed() {
     let connections = Connections::new(64);
     let one = connections.open().await;
     one.hold(BUFFERED_LARGE - SMALL).unwrap();
@@ -118,7 +118,7 @@ async fn a_body_in_work_counts_after_its_connection_has_closed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn small_bodies_keep_memory_of_their_own() {
+async fn large_bodies_leave_memory_for_small_ones() {
     let connections = Connections::new(1_024);
     let large = connections.open().await;
     large.works();

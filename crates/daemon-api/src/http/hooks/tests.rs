@@ -98,7 +98,7 @@ async fn send(hooks: &Arc<Hooks>, n_bytes: usize, leaves_after: Duration) -> Opt
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_committed_after_its_answer_is_reported_to_matching() {
+async fn an_event_committed_after_its_response_is_reported_to_matching() {
     let (answered, left) = (Duration::from_secs(60), Duration::from_secs(1));
     for n_bytes in [100, usize::try_from(SMALL).expect("it fits") + 1] {
         for (leaves_after, status) in [(answered, Some(503)), (left, None)] {
@@ -121,7 +121,7 @@ async fn message(refusal: Response<Body>) -> String {
 }
 
 #[tokio::test]
-async fn a_refused_place_says_which_limit_was_reached() {
+async fn a_refused_webhook_names_the_limit() {
     let (hooks, _) = hooks(Duration::ZERO);
     let large: Vec<_> = (0..LARGE_IN_FLIGHT)
         .map(|_| hooks.take_places(SMALL + 1).expect("a place"))
