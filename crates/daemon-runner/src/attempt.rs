@@ -1,4 +1,4 @@
-//! One attempt at an activation: worktree, context, run, outputs.
+//! One attempt at an activation: its worktree, context, run and outputs.
 
 mod collect;
 mod folder;
@@ -22,10 +22,10 @@ use crate::random;
 use crate::run_context::RunContext;
 use grants::RunGrants;
 
-/// Why an attempt ended before its provider began.
+/// Why an attempt ended before its provider started.
 pub(crate) struct AttemptRefusal {
     outcome: AttemptOutcome,
-    /// The commits of which one must come first.
+    /// The commits to wait for: the next attempt needs one of them.
     awaits: Vec<ObjectId>,
 }
 
@@ -37,26 +37,26 @@ impl AttemptRefusal {
         }
     }
 
-    /// Trying again may help.
+    /// Refuses an attempt that may succeed if it is tried again.
     pub(crate) fn retryable(reason: impl Into<String>) -> Self {
         Self::new(AttemptOutcome::Retryable {
             reason: reason.into(),
         })
     }
 
-    /// The attempt never began: it is given back.
+    /// Gives the attempt back: it does not count, because it never started.
     pub(crate) fn given_back() -> Self {
         Self::new(AttemptOutcome::HostStopping)
     }
 
-    /// Trying again cannot help.
+    /// Refuses an attempt that would fail again.
     pub(crate) fn final_(reason: impl Into<String>) -> Self {
         Self::new(AttemptOutcome::Final {
             reason: reason.into(),
         })
     }
 
-    /// The daemon's files are not known yet.
+    /// Refuses an attempt whose repository has not been read yet.
     pub(crate) fn repository(repo: &RepoName) -> Self {
         Self::new(AttemptOutcome::Missing {
             what: Missing::Repository,
@@ -64,7 +64,7 @@ impl AttemptRefusal {
         })
     }
 
-    /// None of the commits that the event names is there.
+    /// Refuses an attempt because the repository contains none of the commits that the event names.
     pub(crate) fn commit(repo: &RepoName, commits: Vec<ObjectId>) -> Self {
         let named: Vec<String> = commits.iter().map(|commit| format!("`{commit}`")).collect();
         Self {
@@ -76,8 +76,9 @@ impl AttemptRefusal {
         }
     }
 
-    /// What the event names is not the full name of a commit; a text that is not even part of one is not repeated.
+    /// Refuses an attempt whose event does not contain the full name of a commit.
     pub(crate) fn unclear_commit(repo: &RepoName, name: &str) -> Self {
+        // The name comes from the payload. Only one that looks like a part of a commit name is repeated to readers.
         let is_part = matches!(name.len(), 1..=64) && name.bytes().all(|b| b.is_ascii_hexdigit());
         let named = match is_part {
             true => format!("`{name}`"),
@@ -96,10 +97,10 @@ impl AttemptRefusal {
 
 /// Executes a claimed activation and commits how the attempt ended.
 ///
-/// `None` means that the lease was lost: somebody else owns the activation, and nothing of this attempt is kept.
+/// Returns `None` if the lease was lost: another attempt owns the activation, and nothing of this one is kept.
 ///
 /// # Errors
-/// If the store fails; the lease will expire, and the attempt be taken back.
+/// The store failed. The lease expires, and the activation is claimed again.
 pub async fn attempt(
     run_context: &Arc<RunContext>,
     activation: Activation,
@@ -128,45 +129,19 @@ pub async fn attempt(
             (refusal.end(run_context.now()), None)
         }
     };
+    // A crash from here to the commit repeats the attempt, because the store has no end of it.
     crate::failpoint::hit("R8");
     let outcome = end.outcome.clone();
-    let mut ended = run_context.store.end_attempt(&id, lease, end.clone()).await;
-    if let Err(StoreError::State(error)) = &ended {
-        // What it remembers did not fit beside what was there: the rest of the attempt counts all the same.
-        tracing::warn!(activation = %id, %error, "the state changes of an attempt were dropped");
-        ended = run_context
-            .store
-            .end_attempt(
-                &id,
-                lease,
-                AttemptEnd {
-                    state: Vec::new(),
-                    ..end
-                },
-            )
-            .await;
-    }
+    let ended = commit(run_context, &activation, end).await;
     crate::failpoint::hit("R9");
+    // Until here the lease is renewed, so that no other attempt starts while this end is being committed.
     drop(leased);
     if let Some(worktree) = worktree {
         remove(worktree).await;
     }
     match ended {
         Ok(ended) => {
-            tracing::info!(
-                activation = %id, daemon = %activation.daemon, state = ended.activation.state.as_str(),
-                reason = ended.activation.reason.as_deref().unwrap_or(""), "activation"
-            );
-            metrics::counter!("daemon_attempts_total", "state" => ended.activation.state.as_str())
-                .increment(1);
-            run_context.host.set_gate(&activation.daemon, ended.gate);
-            if let (AttemptOutcome::Missing { what, .. }, ActivationState::Pending) =
-                (&outcome, ended.activation.state)
-                // What names no commit cannot come.
-                && (*what == Missing::Repository || !awaits.is_empty())
-            {
-                run_context.host.await_commits(&activation, awaits);
-            }
+            report(run_context, &activation, &outcome, awaits, &ended);
             Ok(Some(ended))
         }
         Err(StoreError::LeaseLost) => {
@@ -174,6 +149,50 @@ pub async fn attempt(
             Ok(None)
         }
         Err(error) => Err(error),
+    }
+}
+
+/// Commits the end of an attempt.
+async fn commit(
+    run_context: &RunContext,
+    activation: &Activation,
+    end: AttemptEnd,
+) -> Result<Ended, StoreError> {
+    let (id, lease, store) = (&activation.id, activation.run_lease, &run_context.store);
+    match store.end_attempt(id, lease, end.clone()).await {
+        // The changes exceed the limits of the stored state. The outputs and the outcome still count.
+        Err(StoreError::State(error)) => {
+            tracing::warn!(activation = %id, %error, "the state changes of an attempt were dropped");
+            let end = AttemptEnd {
+                state: Vec::new(),
+                ..end
+            };
+            store.end_attempt(id, lease, end).await
+        }
+        ended => ended,
+    }
+}
+
+/// Reports a committed end: the log, the metric, the daemon's gate, and the commits that the activation waits for.
+fn report(
+    run_context: &RunContext,
+    activation: &Activation,
+    outcome: &AttemptOutcome,
+    awaits: Vec<ObjectId>,
+    ended: &Ended,
+) {
+    let state = ended.activation.state;
+    tracing::info!(
+        activation = %activation.id, daemon = %activation.daemon, state = state.as_str(),
+        reason = ended.activation.reason.as_deref().unwrap_or(""), "activation"
+    );
+    metrics::counter!("daemon_attempts_total", "state" => state.as_str()).increment(1);
+    run_context.host.set_gate(&activation.daemon, ended.gate);
+    if let (AttemptOutcome::Missing { what, .. }, ActivationState::Pending) = (outcome, state)
+        // An event that names no commit is not helped by a fetch.
+        && (*what == Missing::Repository || !awaits.is_empty())
+    {
+        run_context.host.await_commits(activation, awaits);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The wall that model calls cannot spend past: one for each run, one for the day of the whole host.
+//! Budgets for model calls: one for each run, and one for the host within a day.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -12,9 +12,9 @@ use crate::clock::Clock;
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
-/// What model calls of this process cost within a day, and what is set aside for those under way.
+/// The cost of this process's model calls within a day, and the reservations of calls that have not returned.
 ///
-/// What was spent before the process began is counted where activations are claimed.
+/// The cost of earlier processes counts when activations are claimed, not here.
 #[derive(Debug)]
 pub struct DailyBudget {
     clock: Arc<dyn Clock>,
@@ -38,6 +38,7 @@ impl DailyBudget {
     fn reserve(&self, cost: u64, limit: Option<MicroUsd>) -> Result<(), u64> {
         let now = self.clock.now();
         let mut day = self.day.lock().expect("no holder panics");
+        // Entries are in the order of their settlement, so that the old ones are at the front.
         let is_old = |at: Timestamp| now.duration_since(at) > DAY;
         while day.spent.front().is_some_and(|(at, _)| is_old(*at)) {
             day.spent.pop_front();
@@ -63,7 +64,7 @@ impl DailyBudget {
     }
 }
 
-/// The money of one run.
+/// The budget of one run, within that of the day.
 #[derive(Debug)]
 pub(crate) struct RunBudget {
     day: Arc<DailyBudget>,
@@ -73,14 +74,14 @@ pub(crate) struct RunBudget {
 
 #[derive(Debug)]
 struct Own {
-    /// `None` is without end.
+    /// In millionths of a US dollar; `None` is unlimited.
     left: Option<u64>,
     n_reservations: u64,
     reservations: BTreeMap<u64, u64>,
 }
 
 impl RunBudget {
-    /// Gives a run what is left of its own budget, within what the host may spend in a day.
+    /// Makes the budget of a run: `left` of its own, and at most what `day_limit` leaves to the whole host.
     pub(crate) fn new(
         left: Option<MicroUsd>,
         day: Arc<DailyBudget>,
@@ -97,15 +98,16 @@ impl RunBudget {
         }
     }
 
-    /// Sets money aside.
+    /// Reserves the highest cost of a call before it is made.
     ///
     /// # Errors
-    /// The run's own budget, or that of the day, does not reach.
+    /// The run's own budget, or that of the day, is too small.
     pub(crate) fn reserve(&self, cost: MicroUsd) -> Result<Reservation, GrantError> {
         let over = |left: u64| GrantError::OverBudget {
             wanted: cost,
             left: MicroUsd(left),
         };
+        // The lock of the run is held while the day is reserved, so that two calls of a run cannot both pass its own limit.
         let mut own = self.own.lock().expect("no holder panics");
         if let Some(left) = own.left.filter(|left| cost.0 > *left) {
             return Err(over(left));
@@ -118,7 +120,7 @@ impl RunBudget {
         Ok(Reservation(n))
     }
 
-    /// Replaces a reservation by what was really spent; a second time changes nothing.
+    /// Replaces a reservation by the actual cost. A second call for the same reservation changes nothing.
     pub(crate) fn settle(&self, reservation: Reservation, cost: MicroUsd) {
         let mut own = self.own.lock().expect("no holder panics");
         let Some(reserved) = own.reservations.remove(&reservation.0) else {
@@ -133,7 +135,7 @@ impl RunBudget {
 
 impl Drop for RunBudget {
     fn drop(&mut self) {
-        // A run that was lost in the middle of a call has used nobody knows how much: all it had set aside stays spent.
+        // The cost of a call that was interrupted is unknown. Its whole reservation counts, so that the limit still holds.
         if let Ok(own) = self.own.get_mut() {
             for reserved in own.reservations.values() {
                 self.day.settle(*reserved, *reserved);
@@ -142,7 +144,7 @@ impl Drop for RunBudget {
     }
 }
 
-/// Grants money and nothing else: those of a run without a daemon.
+/// The grants of a run without a daemon: a budget, and no state and outputs.
 #[derive(Debug)]
 pub(crate) struct BudgetOnly(pub(crate) RunBudget);
 
@@ -208,7 +210,7 @@ mod tests {
         let clock = TestClock::at(at(0));
         let day = day(&clock);
         let limit = Some(MicroUsd(1_000));
-        // Nobody settles before everybody has asked: what is set aside counts as much as what is spent.
+        // No thread settles before all have reserved: reservations count like costs.
         let asked = std::sync::Barrier::new(100);
         let granted: Vec<u64> = std::thread::scope(|scope| {
             let starts: Vec<_> = (0..100)
@@ -233,7 +235,7 @@ mod tests {
                 .map(|start| start.join().unwrap())
                 .collect()
         });
-        // 33 fit, whoever comes first.
+        // 33 reservations fit, in any order the threads run.
         let spent: u64 = granted.iter().sum();
         assert_eq!(spent, 990);
         let budget = RunBudget::new(None, Arc::clone(&day), limit);

@@ -31,6 +31,7 @@ impl Clock for SystemClock {
 
     fn since_boot(&self) -> Duration {
         let since = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        // `CLOCK_BOOTTIME` is never negative, so that the conversions cannot fail.
         Duration::new(
             u64::try_from(since.tv_sec).unwrap_or(0),
             u32::try_from(since.tv_nsec).unwrap_or(0),

@@ -1,10 +1,11 @@
-//! What a provider receives for an activation, gathered from what the host knows.
+//! The context of an activation, which its provider receives.
 
 use std::collections::BTreeMap;
 
 use daemon_context::{
-    ActivationContext, ContextError, ContextLimits, ContextParts, Counter, CoveredTicks, Payload,
-    Reason, Remainder, RemainingBudget, StateView, SupportListing, SupportRow,
+    ActivationContext, ContextError, ContextLimits, ContextParts, Counter, CoveredTicks,
+    HistoryEntry, Payload, Reason, Remainder, RemainingBudget, RunPermissions, StateView,
+    SupportListing, SupportRow,
 };
 use daemon_engine::{Activation, DaemonState, Occasion, Trigger};
 use daemon_event::TriggerKey;
@@ -17,44 +18,44 @@ use crate::random;
 use daemon_provider::Permissions;
 use daemon_registry::Registered;
 
-/// What goes into a context.
+/// The data that a context is made from.
 pub struct Ingredients<'a> {
     /// The daemon.
     pub daemon: &'a Registered,
-    /// Its file.
+    /// The bytes of the daemon file, verbatim.
     pub file: &'a [u8],
-    /// Why it woke.
+    /// The activation, whose triggers are the reasons.
     pub activation: &'a Activation,
     /// The events of its triggers, oldest first.
     pub events: &'a [EventRow],
-    /// What it remembers.
+    /// The state that the daemon stored.
     pub state: &'a DaemonState,
-    /// What it may do.
+    /// The permissions of the run.
     pub permissions: Permissions,
-    /// How long it may take and what it may cost.
+    /// The limits of the run on time and cost.
     pub limits: &'a Limits,
-    /// The MCP servers that it is granted.
+    /// The names of the granted MCP servers.
     pub servers: &'a [String],
-    /// The most bytes its provider takes.
+    /// The most bytes that the provider accepts; `None` is without a limit.
     pub cap: Option<u64>,
-    /// The instant of the attempt.
+    /// The time of the attempt.
     pub now: Timestamp,
 }
 
-/// A context, and what else is told of the same things.
+/// A context, and the other summaries and objects made from the same data.
 #[derive(Clone, Debug)]
 pub struct Built {
     /// The context.
     pub context: ActivationContext,
     /// The bytes that the provider receives.
     pub bytes: Vec<u8>,
-    /// What the run is about, in a sentence.
+    /// The task in one sentence, for listings.
     pub task: String,
-    /// Why it woke, in a few words.
+    /// Why the daemon woke, in a few words.
     pub why: String,
-    /// The trigger, for programs.
+    /// The JSON of `trigger.json`.
     pub trigger: Value,
-    /// The state, for programs.
+    /// The JSON of `state.json`.
     pub state: Value,
 }
 
@@ -65,59 +66,21 @@ const PROPOSE_VERBS: [&str; 3] = ["push_branch", "state", "no_op"];
 /// Builds the context of an activation.
 ///
 /// # Errors
-/// If the daemon file alone does not fit what the provider takes.
+/// The daemon file alone is larger than the provider's limit.
 pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
     let local = local_times(from);
     let conditions = conditions_met(from);
     let missed = missed(from);
     let reasons = reasons(from, &conditions, &local, missed.as_ref());
     let remainders = remainders(from);
-    let payloads: Vec<Payload<'_>> = from
-        .events
-        .iter()
-        .rev()
-        .flat_map(|row| std::iter::once(&row.event).chain(&row.later_reports))
-        .map(|event| Payload {
-            event,
-            whole_in: "event.json",
-        })
-        .collect();
-    let values: Vec<(&str, &str)> = from
-        .state
-        .values
-        .iter()
-        .map(|(key, json)| (key.as_str(), json.as_str()))
-        .collect();
-    let counters = [
-        Counter {
-            name: "activations in the last 24 hours",
-            value: from.state.activations_today,
-        },
-        Counter {
-            name: "outputs in the last 24 hours",
-            value: from.state.outputs_today,
-        },
-    ];
-    let history: Vec<daemon_context::HistoryEntry<'_>> =
-        from.state.history.iter().map(past).collect();
-    let support: Vec<SupportRow<'_>> = from
-        .daemon
-        .definition
-        .support
-        .iter()
-        .map(|file| SupportRow {
-            path: &file.path,
-            size: file.bytes,
-            mode: if file.executable { "755" } else { "644" },
-        })
-        .collect();
-    let left_out: Vec<&str> = from
-        .daemon
-        .source
-        .iter()
-        .flat_map(|source| &source.support.left_out)
-        .map(daemon_repo::TreePath::as_str)
-        .collect();
+    let payloads = payloads(from);
+    let values = state_values(from.state);
+    let counters = counters(from.state);
+    let history: Vec<HistoryEntry<'_>> = from.state.history.iter().map(past).collect();
+    let support = support(from.daemon);
+    let source = from.daemon.source.as_ref();
+    let left_out = source.iter().flat_map(|source| &source.support.left_out);
+    let left_out: Vec<&str> = left_out.map(daemon_repo::TreePath::as_str).collect();
     let servers: Vec<&str> = from.servers.iter().map(String::as_str).collect();
     let row = &from.daemon.row;
     let parts = ContextParts {
@@ -137,26 +100,9 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
         support: SupportListing {
             files: &support,
             left_out: &left_out,
-            n_left_out: from
-                .daemon
-                .source
-                .as_ref()
-                .map_or(0, |source| source.support.n_left_out),
+            n_left_out: source.map_or(0, |source| source.support.n_left_out),
         },
-        capability: daemon_context::RunPermissions {
-            name: from.permissions.as_str(),
-            verbs: if from.permissions == Permissions::Read {
-                &READ_VERBS
-            } else {
-                &PROPOSE_VERBS
-            },
-            budget: from.limits.budget.map(|budget| RemainingBudget {
-                activation_cents: budget.0 / 10_000,
-                day_cents: budget.0 / 10_000,
-            }),
-            deadline: from.now.checked_add(from.limits.wall).ok(),
-            servers: &servers,
-        },
+        capability: capability(from, &servers),
     };
     let limits = ContextLimits {
         context_bytes: from
@@ -175,7 +121,70 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
     })
 }
 
-/// Says why the daemon woke, in a few words.
+/// Returns the payloads, newest first. A later report of the same change follows the report that came first.
+fn payloads<'a>(from: &Ingredients<'a>) -> Vec<Payload<'a>> {
+    let rows = from.events.iter().rev();
+    rows.flat_map(|row| std::iter::once(&row.event).chain(&row.later_reports))
+        .map(|event| Payload {
+            event,
+            whole_in: "event.json",
+        })
+        .collect()
+}
+
+/// Returns the stored values of the daemon, as JSON.
+fn state_values(state: &DaemonState) -> Vec<(&str, &str)> {
+    let values = state.values.iter();
+    values
+        .map(|(key, json)| (key.as_str(), json.as_str()))
+        .collect()
+}
+
+/// Returns the counts of the last 24 hours.
+fn counters(state: &DaemonState) -> [Counter<'static>; 2] {
+    [
+        Counter {
+            name: "activations in the last 24 hours",
+            value: state.activations_today,
+        },
+        Counter {
+            name: "outputs in the last 24 hours",
+            value: state.outputs_today,
+        },
+    ]
+}
+
+/// Returns the files of the support tree.
+fn support(daemon: &Registered) -> Vec<SupportRow<'_>> {
+    let files = daemon.definition.support.iter();
+    files
+        .map(|file| SupportRow {
+            path: &file.path,
+            size: file.bytes,
+            mode: if file.executable { "755" } else { "644" },
+        })
+        .collect()
+}
+
+/// Returns the permissions, the budget and the deadline of the run.
+fn capability<'a>(from: &Ingredients<'a>, servers: &'a [&'a str]) -> RunPermissions<'a> {
+    RunPermissions {
+        name: from.permissions.as_str(),
+        verbs: if from.permissions == Permissions::Read {
+            &READ_VERBS
+        } else {
+            &PROPOSE_VERBS
+        },
+        budget: from.limits.budget.map(|budget| RemainingBudget {
+            activation_cents: budget.0 / 10_000,
+            day_cents: budget.0 / 10_000,
+        }),
+        deadline: from.now.checked_add(from.limits.wall).ok(),
+        servers,
+    }
+}
+
+/// Returns why the daemon woke, in a few words.
 fn why(from: &Ingredients<'_>) -> String {
     match (
         from.events.last(),
@@ -200,7 +209,7 @@ fn why(from: &Ingredients<'_>) -> String {
     }
 }
 
-/// What clocks showed at each tick, as it was recorded; for a tick that told nothing, by the daemon's zone.
+/// Returns the local time of each tick. Rows of earlier releases do not record it; they get the time in the daemon's zone.
 fn local_times(from: &Ingredients<'_>) -> Vec<String> {
     let zone = from
         .daemon
@@ -219,7 +228,7 @@ fn local_times(from: &Ingredients<'_>) -> Vec<String> {
     from.activation.triggers.iter().map(shown).collect()
 }
 
-/// The conditions that each trigger met, with the author's words.
+/// Returns the conditions that each trigger met, with the author's words.
 fn conditions_met<'a>(from: &Ingredients<'a>) -> Vec<Vec<(u32, &'a str)>> {
     let watch = &from.daemon.definition.watch;
     let words = |index: &u32| Some((*index, watch.get(usize::try_from(*index).ok()?)?.as_str()));
@@ -230,7 +239,8 @@ fn conditions_met<'a>(from: &Ingredients<'a>) -> Vec<Vec<(u32, &'a str)>> {
         .collect()
 }
 
-/// Counts the ticks that got no activation of their own: those that joined the newest one, and what each of them tells.
+/// Returns the ticks that got no activation of their own: the ones that joined the newest tick, and the ones that each of these
+/// covers.
 fn missed(from: &Ingredients<'_>) -> Option<daemon_schedule::MissedTicks> {
     let ticks: BTreeMap<Timestamp, Option<&daemon_schedule::MissedTicks>> = from
         .activation
@@ -241,25 +251,26 @@ fn missed(from: &Ingredients<'_>) -> Option<daemon_schedule::MissedTicks> {
                 return None;
             };
             let occasion = trigger.occasion.as_ref();
-            Some((at, occasion.and_then(|told| told.missed.as_ref())))
+            Some((at, occasion.and_then(|occasion| occasion.missed.as_ref())))
         })
         .collect();
     let newest = *ticks.last_key_value()?.0;
-    let told = || ticks.values().flatten();
+    let covered = || ticks.values().flatten();
     let joined = ticks.keys().copied().filter(|at| *at != newest);
-    let mut list: Vec<Timestamp> = told()
+    let mut list: Vec<Timestamp> = covered()
         .flat_map(|missed| missed.list.iter().copied())
         .chain(joined.clone())
         .collect();
     list.sort_unstable();
     list.dedup();
-    let oldest = told().map(|missed| missed.first).min();
-    let count = told().map(|missed| missed.count).sum::<u64>()
+    let oldest = covered().map(|missed| missed.first).min();
+    let count = covered().map(|missed| missed.count).sum::<u64>()
         + u64::try_from(joined.count()).expect("a count fits");
     Some(daemon_schedule::MissedTicks {
         count,
         first: oldest.into_iter().chain(list.first().copied()).min()?,
         last: *list.last()?,
+        // A schedule of every minute misses 1,440 ticks a day. The list has the newest; the count covers all.
         list: list.split_off(list.len().saturating_sub(100)),
     })
 }
@@ -288,9 +299,10 @@ fn reasons<'a>(
                 }
             }
             TriggerKey::Tick(at) if newest_tick == Some(index) => {
-                let told = trigger.occasion.as_ref();
-                let told = told.map(|told| (told.expression.as_str(), told.zone.as_str()));
-                let (expression, zone) = told.or(schedule).unwrap_or(("", "UTC"));
+                let recorded = trigger.occasion.as_ref();
+                // The schedule may have changed since the tick.
+                let recorded = recorded.map(|tick| (tick.expression.as_str(), tick.zone.as_str()));
+                let (expression, zone) = recorded.or(schedule).unwrap_or(("", "UTC"));
                 let missed = missed.map(|missed| CoveredTicks {
                     count: missed.count,
                     first: missed.first,
@@ -319,7 +331,7 @@ fn reasons<'a>(
     reasons
 }
 
-/// The words of the met conditions that no filter stands for.
+/// Returns the words of the met conditions that no filter covers.
 fn remainders<'a>(from: &Ingredients<'a>) -> Vec<Remainder<'a>> {
     let mut met: Vec<u32> = from
         .activation
@@ -348,8 +360,8 @@ fn remainders<'a>(from: &Ingredients<'a>) -> Vec<Remainder<'a>> {
     remainders
 }
 
-fn past(past: &daemon_engine::PastActivation) -> daemon_context::HistoryEntry<'_> {
-    daemon_context::HistoryEntry {
+fn past(past: &daemon_engine::PastActivation) -> HistoryEntry<'_> {
+    HistoryEntry {
         id: past.id.as_str(),
         trigger: &past.trigger,
         outcome: past.state.as_str(),
@@ -371,8 +383,8 @@ fn trigger_json(from: &Ingredients<'_>) -> Value {
                 "by": trigger.by,
                 "recorded_at": trigger.recorded_at.to_string(),
             });
-            if let (TriggerKey::Tick(at), Some(told)) = (&trigger.key, &trigger.occasion) {
-                object["tick"] = tick_json(*at, told, trigger.recorded_at);
+            if let (TriggerKey::Tick(at), Some(occasion)) = (&trigger.key, &trigger.occasion) {
+                object["tick"] = tick_json(*at, occasion, trigger.recorded_at);
             }
             object
         })
@@ -387,8 +399,8 @@ fn trigger_json(from: &Ingredients<'_>) -> Value {
     })
 }
 
-fn tick_json(at: Timestamp, told: &Occasion, recorded_at: Timestamp) -> Value {
-    let missed = told.missed.as_ref().map(|missed| {
+fn tick_json(at: Timestamp, occasion: &Occasion, recorded_at: Timestamp) -> Value {
+    let missed = occasion.missed.as_ref().map(|missed| {
         let list: Vec<String> = missed.list.iter().map(ToString::to_string).collect();
         json!({
             "count": missed.count,
@@ -398,10 +410,10 @@ fn tick_json(at: Timestamp, told: &Occasion, recorded_at: Timestamp) -> Value {
         })
     });
     json!({
-        "expression": told.expression,
-        "zone": told.zone,
+        "expression": occasion.expression,
+        "zone": occasion.zone,
         "scheduled_at": at.to_string(),
-        "local": told.local,
+        "local": occasion.local,
         "lateness_s": recorded_at.duration_since(at).as_secs(),
         "missed": missed,
     })

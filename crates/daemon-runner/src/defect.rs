@@ -1,10 +1,10 @@
-//! Panics: one is a defect of this program, and takes down only what was at work.
+//! Panics as values: a panic ends the task that it happened in, and not the host.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 
-/// Something panicked.
+/// A panic, with its message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a defect of the host: {message}")]
 pub struct Defect {
@@ -14,10 +14,10 @@ pub struct Defect {
 /// Runs a future to its end, or to its panic.
 ///
 /// # Errors
-/// What it said as it panicked. What it held is dropped by then.
+/// The future panicked. Its values are dropped when this returns.
 pub async fn guarded<F: Future>(work: F) -> Result<F::Output, Defect> {
     let mut work = pin!(work);
-    // What panicked is not touched again, so that nobody meets what it left half done.
+    // Unwind safety is asserted because a future that panicked is never polled again.
     poll_fn(|context| {
         let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context)));
         match polled {
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_is_told_and_a_value_comes_through() {
+    async fn a_panic_is_returned_as_a_defect_and_a_value_as_it_is() {
         assert_eq!(guarded(async { 7 }).await, Ok(7));
         let loud = guarded(async {
             tokio::task::yield_now().await;

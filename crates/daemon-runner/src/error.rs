@@ -1,9 +1,9 @@
-//! Why an operation was not done, with one spelling for every door.
+//! Errors of operations, with one code for every interface.
 
 use daemon_registry::FindDaemonError;
 use daemon_store::StoreError;
 
-/// What kind of failure it is; each door has its own number for it.
+/// The kind of a failure, which each interface maps to a number of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpErrorKind {
     /// The caller's arguments make no sense.
@@ -12,11 +12,11 @@ pub enum OpErrorKind {
     InvalidInput,
     /// No such id.
     NotFound,
-    /// The state of the thing does not allow it.
+    /// The current state does not allow the operation.
     Conflict,
-    /// The thing never allows it.
+    /// No state allows the operation.
     Unsupported,
-    /// Held or busy: later.
+    /// The resource is in use; the operation may succeed later.
     Busy,
     /// The store or a provider cannot be reached.
     Unavailable,
@@ -73,15 +73,15 @@ impl OpErrorKind {
     }
 }
 
-/// Why an operation was not done.
+/// Why an operation failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct OpError {
-    /// The kind.
+    /// The kind, which determines exit code, HTTP status and RPC code.
     pub kind: OpErrorKind,
     /// A diagnostic code or a kebab-case word.
     pub code: String,
-    /// What happened.
+    /// The message for a person.
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
@@ -105,8 +105,9 @@ impl OpError {
         self
     }
 
-    /// Says that an id names nothing.
+    /// Makes the error for an id that does not exist.
     pub fn not_found(what: &str, id: &str) -> Self {
+        // An id comes from the caller and may be of any length.
         let shown: String = id.chars().take(80).collect();
         Self::new(
             OpErrorKind::NotFound,
@@ -115,7 +116,7 @@ impl OpError {
         )
     }
 
-    /// Says that an argument makes no sense.
+    /// Makes the error for an invalid argument.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(OpErrorKind::InvalidParams, "invalid-argument", message)
     }
@@ -137,7 +138,7 @@ impl From<StoreError> for OpError {
     }
 }
 
-/// Writes an error and its causes in one line.
+/// Formats an error and its sources in one line.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

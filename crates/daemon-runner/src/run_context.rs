@@ -166,6 +166,7 @@ impl Handles {
 
     /// Makes the numbers of a parent begin at 1 again.
     pub(crate) fn reset(&self, parent: &str) {
+        // The caller has no active run, so that no two live runs get one name.
         self.0.lock().expect("no holder panics").remove(parent);
     }
 }

@@ -18,6 +18,7 @@ struct Running {
 impl Running {
     /// Asks the attempt to stop; the first reason counts.
     fn stop(&self, why: StopReason) {
+        // The reason that was stored first decides the state of the run, so that later ones must not replace it here.
         self.stop
             .send_if_modified(|reason| reason.is_none() && reason.replace(why).is_none());
     }

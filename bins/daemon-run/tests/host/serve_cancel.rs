@@ -128,6 +128,6 @@ fn a_refusal_says_what_to_do_about_it() {
     let (_, answer) = world.json(&["emanate", "check", "em-7"]);
     assert_eq!(
         answer["error"]["help"],
-        "`daemon-run emanate list` tells the ids"
+        "`daemon-run emanate list` prints the ids"
     );
 }

@@ -1,4 +1,4 @@
-//! The end of a run: what it proposed and changed becomes outputs and state.
+//! The end of an attempt: the proposals and changes of a run become outputs and state.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use crate::random;
 use crate::run_context::RunContext;
 use daemon_provider::Permissions;
 
-/// How much of a result is kept as the activation's summary.
+/// The characters of a result that become the activation's summary.
 const SUMMARY_CHARS: usize = 500;
-/// How much of a result becomes the message of a commit that the run gave none for.
+/// The characters of a result that become the commit message if the run proposed none.
 const MESSAGE_CHARS: usize = 2_000;
-/// The surface that refused proposals are recorded under where they name none that is served.
+/// The surface of refused proposals, which name no surface that the host serves.
 const UNSERVED: &str = "none";
 
-/// Turns the end of a run into what the end of the attempt commits.
+/// Returns what the end of the attempt commits.
 pub(super) async fn end(
     run_context: &Arc<RunContext>,
     activation: &Activation,
@@ -46,7 +46,7 @@ pub(super) async fn end(
         ..AttemptEnd::new(outcome(&supervised.outcome), at, random::jitter())
     };
     let redactor = supervised.record.redactor().clone();
-    // What a run left that did not end well stays for a person to read, and becomes nothing.
+    // The proposals of a run that is not `done` have no effect. They stay in its folder for a person to read.
     let is_done = end.outcome == AttemptOutcome::Done;
     let problems = match supervised.spool.take() {
         Some(spool) => spool.read(&redactor, |line| drop(is_done.then(|| grants.take(line)))),
@@ -69,7 +69,7 @@ pub(super) async fn end(
     end
 }
 
-/// Returns what the outcome of a run means for the attempt.
+/// Returns the outcome of the attempt for the outcome of its run.
 fn outcome(outcome: &Outcome) -> AttemptOutcome {
     let Some(end) = outcome.end_state() else {
         return AttemptOutcome::Done;
@@ -89,7 +89,7 @@ fn outcome(outcome: &Outcome) -> AttemptOutcome {
     }
 }
 
-/// Makes the outputs: the branch of what changed, then what was refused.
+/// Makes the outputs: the branch with the changes, then the refused proposals.
 async fn outputs(
     run_context: &Arc<RunContext>,
     activation: &Activation,
@@ -130,6 +130,7 @@ async fn outputs(
         },
     };
     let planner = Arc::clone(&run_context.host.settings().planner);
+    // The planner runs git, which blocks.
     let planned = tokio::task::spawn_blocking(move || planner.plan(&request)).await;
     match planned {
         Ok(planned) => outputs.extend(planned?),
@@ -151,11 +152,11 @@ async fn outputs(
     Ok(outputs)
 }
 
-/// Writes the message of a commit that the run gave none for: what woke it, then what it said.
+/// Returns the commit message for a run that proposed none: why the daemon woke, then the final text.
 fn message(prepared: &Prepared, text: &str) -> String {
-    let told: String = text.chars().take(MESSAGE_CHARS).collect();
+    let text: String = text.chars().take(MESSAGE_CHARS).collect();
     format!(
-        "{}: {}\n\n{told}",
+        "{}: {}\n\n{text}",
         prepared.daemon.row.key.id, prepared.context.why
     )
 }

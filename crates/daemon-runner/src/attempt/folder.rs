@@ -1,4 +1,4 @@
-//! The folder of an attempt: what the run may read about its activation, and the start files.
+//! The folder of an attempt: the context that the run may read, and the start files.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,7 +13,7 @@ use super::place::Prepared;
 use crate::run_context::RunContext;
 use crate::runs::{Attempt, Record, RecordError, bound, environment_secrets, owner};
 
-/// Makes the folder with its context and start files.
+/// Creates the folder with its context and start files.
 pub(super) fn begin(
     run_context: &Arc<RunContext>,
     activation: &Activation,
@@ -35,6 +35,7 @@ pub(super) fn begin(
         attempt: activation.attempts,
         run_lease: activation.run_lease.0,
     });
+    // The hash of the bytes that are sent; the stored prompt is redacted and has another one.
     start.prompt_sha256 = sha256(&prepared.context.bytes);
     bound(
         &mut start,
@@ -60,9 +61,10 @@ pub(super) fn begin(
     )?)
 }
 
-/// Writes what a run may read about its activation.
+/// Writes the files that a run may read about its activation.
 fn write_context(folder: &Folder, prepared: &Prepared) -> Result<(), RecordError> {
     let context = folder.context();
+    // Only the user of the host may read them: payloads can contain private data.
     let make = |path: &Path| fs::DirBuilder::new().mode(0o700).create(path);
     let write = |name: &str, bytes: &[u8]| {
         let mut file = fs::OpenOptions::new()
@@ -83,6 +85,7 @@ fn write_context(folder: &Folder, prepared: &Prepared) -> Result<(), RecordError
         if let Some(newest) = prepared.events.last() {
             write("event.json", &newest.event.payload)?;
         }
+        // A single event is already in `event.json`.
         if prepared.events.len() > 1 {
             make(&context.join("events"))?;
             for row in &prepared.events {

@@ -1,4 +1,4 @@
-//! What a run may ask of the host while it works; kept only if it ends well.
+//! What a run may request from the host while it works: state, outputs, money and tools.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock};
@@ -13,11 +13,11 @@ use super::servers::RunServers;
 use crate::budget::RunBudget;
 use daemon_provider::Permissions;
 
-/// How many proposals a run makes at most, through whatever door.
+/// The most proposals of a run, by its spool, its tools and its events together.
 const MOST_PROPOSALS: usize = 200;
-/// How much of a refused proposal is looked through for secrets before it is cut to what is shown.
+/// The characters of a refused proposal that are searched for secrets, before it is cut to [`SHOWN_CHARS`].
 const KEPT_CHARS: usize = 8_192;
-/// How much of a refused proposal is shown.
+/// The characters of a refused proposal that are stored.
 const SHOWN_CHARS: usize = 200;
 
 /// The grants of one run.
@@ -26,7 +26,7 @@ pub(super) struct RunGrants {
     permissions: Permissions,
     budget: RunBudget,
     state: Mutex<Pending>,
-    /// Those of a run that is granted any, once it has a name.
+    /// Empty until the run has its id, which marks the processes of the servers.
     servers: OnceLock<RunServers>,
 }
 
@@ -40,7 +40,7 @@ struct Pending {
 }
 
 impl Pending {
-    /// Notes changes; of several to one key the last counts.
+    /// Adds changes; of several changes of one key only the last is kept.
     fn change(&mut self, changes: &[StateChange]) {
         for change in changes {
             self.changes.retain(|known| key(known) != key(change));
@@ -60,12 +60,12 @@ fn key(change: &StateChange) -> &str {
 pub(super) struct Granted {
     pub(super) changes: Vec<StateChange>,
     pub(super) proposals: Vec<Proposal>,
-    /// What was proposed and why it was refused.
+    /// The refused proposals, each with the reason.
     pub(super) refused: Vec<(String, String)>,
 }
 
 impl Granted {
-    /// Takes secrets out of what is stored; what a branch would show is refused for them elsewhere.
+    /// Removes secrets from state changes and refused proposals. A branch with a secret is refused by its planner.
     pub(super) fn without_secrets(mut self, redactor: &Redactor) -> Self {
         for change in &mut self.changes {
             if let StateChange::Set { json, .. } = change
@@ -99,18 +99,26 @@ impl RunGrants {
         }
     }
 
-    /// Adds the servers that the run is granted, before it begins.
+    /// Adds the servers that the run is granted, before it starts.
     pub(super) fn serve(&self, servers: RunServers) -> &RunServers {
         self.servers.get_or_init(|| servers)
     }
 
-    /// Takes one proposal, as a line of JSON.
+    /// Closes the servers of the run, and waits for the end of their processes.
+    pub(super) async fn close_servers(&self) {
+        if let Some(servers) = self.servers.get() {
+            servers.close().await;
+        }
+    }
+
+    /// Validates a proposal, given as a line of JSON, and keeps it for the end of the run.
     pub(super) fn take(&self, line: &str) -> Verdict {
         let n_before = {
             let mut pending = self.pending();
             pending.n_proposed += 1;
             pending.n_proposed - 1
         };
+        // Refused proposals count too, so that a loop of invalid ones ends as well.
         if n_before >= MOST_PROPOSALS {
             return Verdict::Refused(format!("a run makes at most {MOST_PROPOSALS} proposals"));
         }
@@ -185,6 +193,7 @@ impl Grants for RunGrants {
             key: key.to_owned(),
             json: value.to_string(),
         };
+        // Validated against the changes so far: limits on keys and size apply to the state after the run.
         let mut pending = self.pending();
         match apply(&mut pending.values, std::slice::from_ref(&change)) {
             Ok(()) => {

@@ -1,4 +1,4 @@
-//! What an attempt needs before its provider begins: the daemon, its files, the commit, the context.
+//! Preparing an attempt: the daemon, its files, the commit, the context and the worktree.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,17 +21,17 @@ use crate::settings::{RunRepository, RunSettings};
 use daemon_provider::Permissions;
 use daemon_registry::Registered;
 
-/// How many turns a model may take that nobody gave a number.
+/// The limit on model turns if the policy sets none.
 const USUAL_TURNS: u32 = 100;
 
-/// What an attempt needs before its provider begins.
+/// An attempt that is ready to start its provider.
 pub(crate) struct Prepared {
     pub(crate) daemon: Arc<Registered>,
     pub(crate) repo: RunRepository,
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) permissions: Permissions,
     pub(crate) limits: Limits,
-    /// What is left of the activation's budget after earlier attempts.
+    /// The activation's budget less the cost of earlier attempts; `None` is unlimited.
     pub(crate) money: Option<MicroUsd>,
     pub(crate) environment: BTreeMap<std::ffi::OsString, std::ffi::OsString>,
     pub(crate) state: BTreeMap<String, String>,
@@ -39,7 +39,7 @@ pub(crate) struct Prepared {
     pub(crate) worktree: Worktree,
     pub(crate) context: Built,
     pub(crate) sandbox: ReachedSandbox,
-    /// The MCP servers that it is granted.
+    /// The names of the granted MCP servers.
     pub(crate) servers: Vec<String>,
     pub(crate) daemon_file: Arc<[u8]>,
     pub(crate) support: daemon_repo::SupportTree,
@@ -69,7 +69,7 @@ impl Prepared {
         }
     }
 
-    /// Returns the files that the newest event names, as far as they are relative paths below the worktree.
+    /// Returns the files that the newest event names. Absolute paths and paths with `..` are left out.
     fn files(&self) -> Vec<PathBuf> {
         let Some(newest) = self.events.last() else {
             return Vec::new();
@@ -88,10 +88,10 @@ impl Prepared {
     }
 }
 
-/// Gathers everything and makes the worktree.
+/// Reads everything that the attempt needs and creates its worktree.
 ///
 /// # Errors
-/// Says whether trying again may help.
+/// The refusal says whether the attempt may be tried again.
 pub(super) async fn prepare(
     run_context: &Arc<RunContext>,
     activation: &Activation,
@@ -104,12 +104,7 @@ pub(super) async fn prepare(
         .repository(&activation.daemon.repo)
         .cloned()
         .ok_or_else(|| unwatched(&settings, &activation.daemon.repo))?;
-    let policy = settings.policies.policy(Some(&activation.daemon), provider);
-    let provider = provider_of(&settings, &policy)?;
-    let sandbox = settings.sandbox_of(&policy).clone();
-    if let Some(reason) = policy.sandbox_refusal(&sandbox) {
-        return Err(AttemptRefusal::final_(reason));
-    }
+    let (policy, provider, sandbox) = permitted(&settings, activation, provider)?;
     let unreachable = |error: StoreError| AttemptRefusal::retryable(crate::error::chain(&error));
     let events = trigger_events(run_context, activation)
         .await
@@ -120,6 +115,7 @@ pub(super) async fn prepare(
         .await
         .map_err(unreachable)?;
     let (daemon_file, support) = source(&daemon)?;
+    // The context is built before the worktree is created, because it can refuse the attempt and costs less.
     let parts = crate::context::Ingredients {
         daemon: &daemon,
         file: &daemon_file,
@@ -136,11 +132,7 @@ pub(super) async fn prepare(
         crate::context::build(&parts).map_err(|error| AttemptRefusal::final_(error.to_string()))?;
     let worktree = worktree(run_context, &repo, activation, &events, &daemon).await?;
     crate::failpoint::hit("R2");
-    let mut limits = policy.limits;
-    if provider.follow_ups() == FollowUps::Joins {
-        // What takes messages into its loop counts turns.
-        limits.max_turns.get_or_insert(USUAL_TURNS);
-    }
+    let limits = limits_of(&policy, &*provider);
     Ok(Prepared {
         environment: settings.environment(&policy.provider),
         state: state.values,
@@ -160,6 +152,31 @@ pub(super) async fn prepare(
     })
 }
 
+/// Returns the policy of the daemon with its provider and sandbox, if the sandbox reaches the level that the policy requires.
+fn permitted(
+    settings: &RunSettings,
+    activation: &Activation,
+    provider: Option<&str>,
+) -> Result<(RunPolicy, Arc<dyn Provider>, ReachedSandbox), AttemptRefusal> {
+    let policy = settings.policies.policy(Some(&activation.daemon), provider);
+    let provider = provider_of(settings, &policy)?;
+    let sandbox = settings.sandbox_of(&policy).clone();
+    match policy.sandbox_refusal(&sandbox) {
+        Some(reason) => Err(AttemptRefusal::final_(reason)),
+        None => Ok((policy, provider, sandbox)),
+    }
+}
+
+/// Returns the limits of the run.
+fn limits_of(policy: &RunPolicy, provider: &dyn Provider) -> Limits {
+    let mut limits = policy.limits;
+    if provider.follow_ups() == FollowUps::Joins {
+        // Only a provider with its own tool loop counts turns, and an unbounded loop would run until the time limit.
+        limits.max_turns.get_or_insert(USUAL_TURNS);
+    }
+    limits
+}
+
 /// Returns the provider that a policy names.
 fn provider_of(
     settings: &RunSettings,
@@ -171,7 +188,7 @@ fn provider_of(
     provider.ok_or_else(|| AttemptRefusal::final_(format!("no provider `{name}` is configured")))
 }
 
-/// Returns what earlier attempts left of an activation's budget.
+/// Returns the activation's budget less the cost of earlier attempts.
 fn money_left(limits: Limits, activation: &Activation) -> Option<MicroUsd> {
     let spent = micros(activation.cost_usd.unwrap_or(0.0));
     let budget = limits.budget?;
@@ -194,14 +211,14 @@ async fn registered(
                 activation.daemon
             ))
         })?;
-    // It changed between the claim and now: the next claim is of what is registered then.
+    // The file changed after the claim. The next claim is made for the new revision.
     if daemon.row.rev != activation.rev {
         return Err(AttemptRefusal::given_back());
     }
     Ok(daemon)
 }
 
-/// Says that a repository is not there: one that git has not opened yet may be it.
+/// Refuses an attempt for an unknown repository. While git has not opened all configured ones, it may still become known.
 fn unwatched(settings: &RunSettings, repo: &RepoName) -> AttemptRefusal {
     match settings.has_unopened {
         true => AttemptRefusal::repository(repo),
@@ -221,10 +238,11 @@ fn source(daemon: &Registered) -> Result<(Arc<[u8]>, daemon_repo::SupportTree), 
     }
 }
 
-/// Returns the events of an activation's triggers, oldest first, each as the report that the activation is about.
+/// Returns the events of an activation's triggers, oldest first. Of several reports of one change, each event is the report
+/// about the activation's subject.
 ///
 /// # Errors
-/// If the store fails.
+/// The store failed.
 pub(crate) async fn trigger_events(
     run_context: &RunContext,
     activation: &Activation,
@@ -250,6 +268,7 @@ async fn worktree(
         .paths
         .worktree(&activation.id, activation.run_lease);
     let named = events.iter().rev().map(|row| commits_of(&row.event));
+    // The newest event that names a commit decides, because it is about the latest state.
     let named = named.into_iter().find(|named| !named.is_none());
     let named = match named {
         Some(NamedCommits::Unclear(name)) => {
@@ -264,6 +283,7 @@ async fn worktree(
         .parse()
         .map_err(|error| AttemptRefusal::final_(format!("the registered commit: {error}")))?;
     let repo = repo.clone();
+    // git blocks, and checking out a large repository takes seconds.
     let made = tokio::task::spawn_blocking(move || {
         let commit = match named {
             None => fallback,
@@ -286,7 +306,7 @@ async fn worktree(
     }
 }
 
-/// Returns the first of some commits that is in a repository.
+/// Returns the first of the commits that the repository contains.
 fn present(repo: &RunRepository, commits: &[ObjectId]) -> Result<Option<ObjectId>, GitError> {
     for commit in commits {
         if repo.repository.has_commit(commit)? {
@@ -299,9 +319,9 @@ fn present(repo: &RunRepository, commits: &[ObjectId]) -> Result<Option<ObjectId
 /// The commits that an event is about.
 #[derive(Debug, PartialEq, Eq)]
 enum NamedCommits {
-    /// The first of them that is there is worked at.
+    /// The run works at the first of these that the repository contains.
     Commits(Vec<ObjectId>),
-    /// It names one by what is not the full name of a commit.
+    /// The event contains this, which is not the full name of a commit.
     Unclear(String),
 }
 
@@ -311,10 +331,10 @@ impl NamedCommits {
     }
 }
 
-/// Names the commits that an event is about, the first of which is worked at if it is there: the pull request's head, the
-/// pushed or checked commit; of a merged pull request also what it was merged to.
+/// Returns the commits that an event is about: the head of the pull request, or the pushed or checked commit; then the merge
+/// commit of a merged pull request.
 fn commits_of(event: &Event) -> NamedCommits {
-    // Hexadecimal digits are the same in either case.
+    // Payloads spell the digits in either case; `ObjectId` accepts lower case only.
     let name = |text: &str| text.to_ascii_lowercase();
     let head = event.facts.text(Field::After).map(name);
     let head = head.filter(|head| !(removes_ref(event) && is_zeros(head)));
@@ -328,12 +348,12 @@ fn commits_of(event: &Event) -> NamedCommits {
     }
 }
 
-/// Reports whether an event may be about a ref that is gone, whose commit is then written as zeros.
+/// Returns whether an event may be about a deleted ref, whose new commit is written as zeros.
 fn removes_ref(event: &Event) -> bool {
     event.source == Source::Git || matches!(event.kind.as_str(), "push" | "delete")
 }
 
-/// Returns the commit that the pull request of an event was merged to.
+/// Returns the merge commit of the event's pull request; `None` if it is not merged.
 fn merge_commit(event: &Event) -> Option<String> {
     #[derive(Deserialize)]
     struct Body {
@@ -349,6 +369,7 @@ fn merge_commit(event: &Event) -> Option<String> {
     }
     let body: Body = serde_json::from_slice(&event.payload).ok()?;
     let request = body.pull_request?;
+    // GitHub sets `merge_commit_sha` of an open pull request to a test merge that no branch contains.
     request
         .merge_commit_sha
         .filter(|_| request.merged == Some(true))

@@ -1,4 +1,4 @@
-//! The servers that a run is granted: the host speaks to them, and the run gets their tools without what they are given.
+//! The MCP servers that a run is granted. The host connects to them, so that the run gets their tools and not their secrets.
 
 mod link;
 
@@ -20,69 +20,70 @@ use crate::servers::{GrantedServer, Servers};
 use daemon_provider::Permissions;
 use link::Link;
 
-/// How much of an answer a run is given, in bytes.
+/// The bytes of a tool result that a run receives.
 const MOST_ANSWER: usize = 64 << 10;
-/// How many uses of tools may wait to be recorded.
+/// The number of tool events that may wait to be recorded.
 const WAITING: usize = 64;
 
-/// How long a run waits for its servers.
+/// The timeouts of a run's servers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
-    /// For a server to begin.
+pub(super) struct ServerTimeouts {
+    /// The time for a server to start and list its tools.
     pub(super) begin: Duration,
-    /// For the answer to one call.
+    /// The time for the result of a call.
     pub(super) call: Duration,
-    /// For calls under way to be given up.
-    pub(super) leave: Duration,
+    /// The time for calls to return after the run has ended.
+    pub(super) close: Duration,
 }
 
-impl Default for Patience {
-    /// Clients wait half a minute for a list of tools, and a minute for an answer: they hear of it before they give up.
+impl Default for ServerTimeouts {
+    // Clients wait 30 s for a list of tools and 60 s for a result. With shorter times they receive the error of the server
+    // instead of giving up first.
     fn default() -> Self {
         Self {
             begin: Duration::from_secs(15),
             call: Duration::from_secs(50),
-            leave: Duration::from_secs(2),
+            close: Duration::from_secs(2),
         }
     }
 }
 
-/// Who records that tools are used.
+/// The component that records tool calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recorder {
-    /// The provider tells of its tools, these among them.
+    /// The provider yields events for all its tools.
     Provider,
-    /// The provider cannot know, so the host does.
+    /// The program calls the tools through the host, so that its provider has no events for them.
     Host,
 }
 
-/// What the servers of one run are granted and begun with.
+/// The settings with which the servers of a run are started.
 pub(super) struct Terms {
     pub(super) servers: Servers,
-    /// Those that are granted, by their names.
+    /// The names of the granted servers.
     pub(super) names: Vec<String>,
     pub(super) permissions: Permissions,
-    /// The run, which marks what is started for it.
+    /// The id of the run, which marks the processes of its servers.
     pub(super) run: String,
-    /// Variables of every program: where programs are, and the language.
+    /// The environment of every program: `PATH` and `LANG`.
     pub(super) environment: Vec<(OsString, OsString)>,
-    /// The directory that holds one for each server, in which it is started.
+    /// The parent of the servers' working directories.
     pub(super) directory: PathBuf,
     pub(super) recorder: Recorder,
-    pub(super) patience: Patience,
+    pub(super) timeouts: ServerTimeouts,
 }
 
-/// The servers of one run, begun when their tools are first asked for.
+/// The servers of one run, started when the run first lists or calls tools.
 pub(super) struct RunServers {
     terms: Terms,
     granted: Vec<GrantedServer>,
     redactor: Redactor,
     links: OnceCell<Vec<Link>>,
-    /// Calls under way.
+    /// The calls that have not returned.
     calls: TaskTracker,
     closed: CancellationToken,
-    told: mpsc::Sender<RunEvent>,
-    hearing: Mutex<Option<mpsc::Receiver<RunEvent>>>,
+    events: mpsc::Sender<RunEvent>,
+    unread: Mutex<Option<mpsc::Receiver<RunEvent>>>,
 }
 
 impl fmt::Debug for RunServers {
@@ -95,7 +96,7 @@ impl RunServers {
     pub(super) fn new(terms: Terms) -> Self {
         let granted = terms.servers.of(&terms.names);
         let secrets = granted.iter().flat_map(|server| server.secrets.clone());
-        let (told, hearing) = mpsc::channel(WAITING);
+        let (events, unread) = mpsc::channel(WAITING);
         Self {
             redactor: Redactor::of(secrets),
             granted,
@@ -103,30 +104,30 @@ impl RunServers {
             links: OnceCell::new(),
             calls: TaskTracker::new(),
             closed: CancellationToken::new(),
-            told,
-            hearing: Mutex::new(Some(hearing)),
+            events,
+            unread: Mutex::new(Some(unread)),
         }
     }
 
-    /// Returns what the host has to record of the run, once.
-    pub(super) fn hearing(&self) -> mpsc::Receiver<RunEvent> {
-        let mut hearing = self.hearing.lock().unwrap_or_else(PoisonError::into_inner);
-        hearing.take().unwrap_or_else(|| mpsc::channel(1).1)
+    /// Returns the receiver of the events that the host records. The second call returns a closed one.
+    pub(super) fn take_events(&self) -> mpsc::Receiver<RunEvent> {
+        let mut unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
+        unread.take().unwrap_or_else(|| mpsc::channel(1).1)
     }
 
-    /// Returns the tools that the run may use, beginning the servers if nobody has yet.
+    /// Returns the tools that the run may use. The first call of this or of [`RunServers::call`] starts the servers.
     pub(super) async fn tools(&self) -> Vec<GrantedTool> {
         let links = self.links().await.iter();
         links.flat_map(|link| link.tools.iter().cloned()).collect()
     }
 
-    /// Calls a tool; whatever goes wrong is an answer.
+    /// Calls a tool. Every failure is a reply, because the model has to see it.
     pub(super) async fn call(&self, name: &str, arguments: Map<String, Value>) -> ToolReply {
         let is_recorded = self.terms.recorder == Recorder::Host;
         let id = name.to_owned();
         if is_recorded {
             let (name, args) = (id.clone(), Value::Object(arguments.clone()).to_string());
-            self.tell(RunEvent::ToolStart {
+            self.record(RunEvent::ToolStart {
                 id: id.clone(),
                 name,
                 args,
@@ -136,7 +137,7 @@ impl RunServers {
         let reply = self.answer(name, arguments).await;
         if is_recorded {
             let (name, status) = (id.clone(), reply.status);
-            self.tell(RunEvent::ToolEnd { id, name, status }).await;
+            self.record(RunEvent::ToolEnd { id, name, status }).await;
         }
         reply
     }
@@ -147,7 +148,7 @@ impl RunServers {
         let Some(link) = links.iter().find(|link| link.name == server) else {
             return ToolReply::failed(format!("no server `{server}` is granted to this run"));
         };
-        // Held while the client is used, so that closing waits until nobody does.
+        // Held while the client is used: `close` waits for it before it closes the connection.
         let under_way = self.calls.token();
         let client = match link.client() {
             Ok(client) => client,
@@ -158,6 +159,7 @@ impl RunServers {
                 "the server `{server}` offers no tool `{name}` to this run"
             ));
         };
+        // A run that ended does not wait for the timeout of a call.
         let called = tokio::select! {
             called = client.call(tool, arguments) => Some(called),
             () = self.closed.cancelled() => None,
@@ -173,7 +175,7 @@ impl RunServers {
         }
     }
 
-    /// Bounds an answer, and takes out what the server should not have told.
+    /// Cuts a result to [`MOST_ANSWER`] and removes the server's own secrets from it.
     fn reply(&self, answer: daemon_mcp::ToolResult) -> ToolReply {
         let answer = answer.bounded(MOST_ANSWER);
         ToolReply {
@@ -186,40 +188,41 @@ impl RunServers {
         }
     }
 
-    /// Begins every server at once; one that cannot be used offers nothing, and the run goes on.
+    /// Starts all servers at once. A server that cannot be used offers no tools, and the run continues without it.
     async fn links(&self) -> &[Link] {
         let begin = async {
             let begun = self.granted.iter().map(|server| async {
                 tokio::select! {
                     biased;
+                    // Without this branch, a run that ends while its servers start would wait for the start timeout.
                     () = self.closed.cancelled() => Link::none(server, "the run is over".to_owned()),
                     link = Link::begin(server, &self.terms, &self.redactor) => link,
                 }
             });
             let links = futures_util::future::join_all(begun).await;
             for event in links.iter().flat_map(|link| link.notes.iter()) {
-                self.tell(event.clone()).await;
+                self.record(event.clone()).await;
             }
             links
         };
         self.links.get_or_init(|| begin).await
     }
 
-    /// Tells the record; one that is not read any more hears nothing.
-    async fn tell(&self, event: RunEvent) {
+    /// Sends an event to the record of the run, unless the run has ended.
+    async fn record(&self, event: RunEvent) {
         tokio::select! {
             // The receiver is gone once the run has ended.
-            told = self.told.send(event) => drop(told),
+            sent = self.events.send(event) => drop(sent),
             () = self.closed.cancelled() => {}
         }
     }
 
-    /// Closes every server, and waits until what was started is gone. Nothing is begun any more.
+    /// Closes every server and waits for the end of its processes. No server is started after this.
     pub(super) async fn close(&self) {
         self.closed.cancel();
         self.calls.close();
-        // A call that is not given up in time is ended when its client is dropped.
-        let waited = tokio::time::timeout(self.terms.patience.leave, self.calls.wait()).await;
+        // A call that does not return in time ends when its client is dropped.
+        let waited = tokio::time::timeout(self.terms.timeouts.close, self.calls.wait()).await;
         if waited.is_err() {
             tracing::warn!(
                 run = self.terms.run,

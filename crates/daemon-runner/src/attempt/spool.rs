@@ -1,4 +1,4 @@
-//! The file that a run's processes append proposals to.
+//! The spool of a run: the file to which its processes append proposals.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read as _, Seek as _, Write as _};
@@ -11,10 +11,10 @@ use rustix::fs::OFlags;
 
 use crate::random;
 
-/// How many lines of a spool are read.
+/// The most lines of a spool that are read.
 const MAX_LINES: usize = 200;
 
-/// The spool of a run, open since before its processes began: what they put in its place is never followed.
+/// The spool of a run, opened before its processes start: a link that they put in its place is never followed.
 #[derive(Debug)]
 pub(super) struct Spool {
     file: File,
@@ -22,11 +22,12 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    /// Opens the spool of a run that has not begun.
+    /// Opens the spool of a run that has not started.
     ///
     /// # Errors
-    /// If it is not there, or is no file.
+    /// The file does not exist, or is not a regular file.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
+        // Without `NONBLOCK`, opening a FIFO would wait for a writer.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let flags = i32::try_from(flags.bits()).expect("the flags of open are an int");
         let file = OpenOptions::new()
@@ -42,9 +43,9 @@ impl Spool {
         })
     }
 
-    /// Hands over every whole line that is not too long, and returns what could not be read.
+    /// Passes every complete line of valid length to `take`, and returns the problems of the others.
     ///
-    /// The file is written again without the secrets that `redactor` knows, and without what was not read.
+    /// The file is replaced by one with the accepted lines only, without the secrets that `redactor` knows.
     pub(super) fn read(self, redactor: &Redactor, mut take: impl FnMut(&str)) -> Vec<String> {
         let mut problems = Vec::new();
         if self.file.metadata().is_ok_and(|meta| meta.len() == 0) {
@@ -65,6 +66,7 @@ impl Spool {
     ) -> io::Result<()> {
         self.file.rewind()?;
         let mut lines = BufReader::new(&self.file);
+        // A new file is renamed over the spool, so that a crash leaves the old content or the redacted one.
         let clean_path = self.path.with_file_name(format!(".{}.tmp", random::hex(8)));
         let clean = OpenOptions::new()
             .write(true)
@@ -101,7 +103,7 @@ impl Spool {
     }
 }
 
-/// What a spool holds next.
+/// The result of reading one line.
 enum Line {
     Whole(Vec<u8>),
     TooLong,
@@ -136,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads a spool that a run left so, and returns what it proposed, what could not be read, and what stays.
+    /// Reads a spool with this content, and returns the proposals, the problems and the file afterwards.
     fn read(content: &[u8]) -> (Vec<String>, Vec<String>, String) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("outputs.jsonl");

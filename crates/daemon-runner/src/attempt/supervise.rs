@@ -1,30 +1,30 @@
-//! The run of an attempt, under its lease.
+//! Carrying out the run of an attempt while the attempt holds its lease.
 
 use std::sync::Arc;
 
 use daemon_engine::Activation;
-use daemon_provider::{McpUse, Outcome, RunEvent, StopReason};
+use daemon_provider::{McpUse, Outcome, ProviderError, Run, RunEvent, RunRequest, StopReason};
 use daemon_store::StoreError;
 use tokio::sync::{mpsc, watch};
 
 use super::AttemptRefusal;
 use super::grants::RunGrants;
 use super::place::Prepared;
-use super::servers::{Patience, Recorder, RunServers, Terms};
+use super::servers::{Recorder, RunServers, ServerTimeouts, Terms};
 use super::spool::Spool;
 use crate::defect::guarded;
 use crate::run_context::RunContext;
-use crate::runs::{Course, Following, Record, TurnEnd};
+use crate::runs::{Following, Record, RunInputs, TurnEnd};
 use crate::servers::Servers;
 use crate::settings::{RunSettings, usual_environment};
 use crate::tool_access::RunTools;
 
-/// How a run ended, without its secrets, and its record.
+/// The end of a run and its record, both without secrets.
 pub(super) struct Supervised {
     pub(super) outcome: Outcome,
     pub(super) text: String,
     pub(super) record: Record,
-    /// The proposals that its processes left.
+    /// The proposals that its processes wrote; `None` if the file could not be opened before the start.
     pub(super) spool: Option<Spool>,
     pub(super) tokens: Option<u64>,
     pub(super) cost_usd: Option<f64>,
@@ -41,120 +41,187 @@ pub(super) async fn run(
     grants: Arc<RunGrants>,
     stopped: &mut watch::Receiver<Option<StopReason>>,
 ) -> Result<Supervised, AttemptRefusal> {
-    // Taken back when the run is over: whoever still holds the token can do nothing more.
-    let settings = run_context.host.settings();
-    let mut host_tools = host_tools(&settings, prepared, &grants);
-    let known = settings.servers.clone();
-    let granted = known.of(&prepared.servers);
-    let secrets = granted.iter().flat_map(|server| server.secrets.clone());
-    let token = host_tools.as_ref().map(|tools| tools.secret().to_owned());
-    let secrets = secrets.chain(token);
-    let begun = super::folder::begin(run_context, activation, prepared, secrets.collect());
-    let mut record = begun.map_err(|error| {
-        AttemptRefusal::retryable(format!("the run folder: {}", crate::error::chain(&error)))
-    })?;
-    let spool = Spool::open(&record.spool());
-    let mut request = prepared.request(&record, Arc::clone(&grants));
-    match &mut host_tools {
-        None => record_unreachable(prepared, &mut record),
-        Some(host_tools) => {
-            if let Err(error) = host_tools.mount(&mut request, &record.private()) {
-                record.discard();
-                return Err(AttemptRefusal::retryable(format!(
-                    "the tools of the run: {error}"
-                )));
-            }
-        }
-    }
-    let servers = grants.serve(RunServers::new(terms(
-        run_context,
-        prepared,
-        known,
-        record.id(),
-    )));
-    let mut beside = servers.hearing();
+    let mut run = begin(run_context, activation, prepared, &grants)?;
+    // A crash between the folder and the start leaves a folder without a process, which the next start ends as an orphan.
     crate::failpoint::hit("R3");
-    let started = prepared.provider.start(request).await;
+    let started = prepared.provider.start(run.request).await;
     crate::failpoint::hit("R4");
-    let stored = run_context
-        .store
-        .start_run(
-            &activation.id,
-            activation.run_lease,
-            record.row(),
-            run_context.now(),
-        )
-        .await;
-    if let Err(error) = stored {
-        // Dropping what was started ends it; its folder says so.
-        drop(started);
-        servers.close().await;
-        let lost = Outcome::Stopped(StopReason::LostLease);
-        record.end(&lost, "", &run_context.lifetime.stop).await;
-        return Err(match error {
-            StoreError::LeaseLost => AttemptRefusal::final_("the lease was lost"),
-            other => AttemptRefusal::retryable(crate::error::chain(&other)),
-        });
+    if let Err(refusal) = store_start(run_context, activation, &run.record).await {
+        abandon(run_context, started, &grants, run.record).await;
+        return Err(refusal);
     }
     let mut following = Following::default();
-    // Nobody can send a message to an attempt.
+    // An attempt takes no messages: the sender is dropped at once.
     let (_, mut messages) = mpsc::channel(1);
     let verdict = |line: &str| grants.take(line);
-    let course = Course {
+    let inputs = RunInputs {
         limits: &prepared.limits,
         verdict: &verdict,
         stopped,
         messages: &mut messages,
-        beside: &mut beside,
+        host_events: &mut run.host_events,
     };
-    let to_its_end = async {
-        crate::failpoint::hit("R5");
-        match started {
-            Ok(run) => {
-                let followed = following.follow(run, &mut record, course);
-                match &mut host_tools {
-                    None => followed.await,
-                    Some(tools) => tokio::select! {
-                        ended = followed => ended,
-                        () = tools.serve() => unreachable!("it does not end"),
-                    },
-                }
-            }
-            Err(error) => TurnEnd::lost(&error),
-        }
-    };
+    let to_its_end = follow(
+        started,
+        &mut following,
+        &mut run.record,
+        inputs,
+        run.host_tools.as_mut(),
+    );
     let ended = guarded(to_its_end).await.unwrap_or_else(|defect| {
         tracing::error!(activation = %activation.id, %defect, "a run panicked");
         TurnEnd::broken(&defect)
     });
-    // What happened before the end is recorded before it, also of a run that never began.
-    while let Ok(event) = beside.try_recv() {
-        record.event(&event);
+    // Events that the host sent before the end are recorded before it, even if the run never started.
+    while let Ok(event) = run.host_events.try_recv() {
+        run.record.event(&event);
     }
-    // Nothing that was started for the run is there when it is told to be over.
-    servers.close().await;
-    record
+    // The servers end before the run is recorded as ended, so that nothing of it runs after its end.
+    grants.close_servers().await;
+    run.record
         .end(&ended.outcome, &ended.text, &run_context.lifetime.stop)
         .await;
-    let saved = run_context
-        .store
-        .put_run(record.row(), Some(activation.run_lease))
-        .await;
-    if let Err(error) = saved {
-        tracing::warn!(activation = %activation.id, %error, "the index of runs could not be written");
-    }
-    let (outcome, text) = record.told(&ended.outcome, &ended.text);
+    store_end(run_context, activation, &run.record).await;
+    // The end of the attempt is stored and shown, so that it gets the redacted strings, too.
+    let (outcome, text) = run.record.redacted(&ended.outcome, &ended.text);
     Ok(Supervised {
         outcome,
         text,
         tokens: following.tokens,
         cost_usd: following.cost_usd,
-        record,
-        spool: spool.ok(),
+        record: run.record,
+        spool: run.spool.ok(),
     })
 }
 
-/// Opens the access to the tools of the run, if its provider passes MCP servers to a program and a host listens.
+/// A run with its folder, and everything that it starts with.
+struct UnstartedRun {
+    record: Record,
+    spool: std::io::Result<Spool>,
+    request: RunRequest,
+    /// The access of the run's program to the host's tools; dropped with the run, so that its token is worthless then.
+    host_tools: Option<Box<dyn RunTools>>,
+    host_events: mpsc::Receiver<RunEvent>,
+}
+
+/// Makes the folder of the run, its access to the host's tools, its servers and its request.
+fn begin(
+    run_context: &Arc<RunContext>,
+    activation: &Activation,
+    prepared: &Prepared,
+    grants: &Arc<RunGrants>,
+) -> Result<UnstartedRun, AttemptRefusal> {
+    let settings = run_context.host.settings();
+    let mut host_tools = host_tools(&settings, prepared, grants);
+    let token = host_tools.as_ref().map(|tools| tools.secret().to_owned());
+    let known = settings.servers.clone();
+    let granted = known.of(&prepared.servers);
+    let secrets = granted.into_iter().flat_map(|server| server.secrets);
+    // The redactor must know every secret before the first file of the run is written.
+    let secrets = secrets.chain(token).collect();
+    let begun = super::folder::begin(run_context, activation, prepared, secrets);
+    let mut record = begun.map_err(|error| {
+        AttemptRefusal::retryable(format!("the run folder: {}", crate::error::chain(&error)))
+    })?;
+    // Opened before any process of the run exists that could replace the file.
+    let spool = Spool::open(&record.spool());
+    let request = match request(prepared, grants, host_tools.as_mut(), &mut record) {
+        Ok(request) => request,
+        Err(error) => {
+            record.discard();
+            let reason = format!("the tools of the run: {error}");
+            return Err(AttemptRefusal::retryable(reason));
+        }
+    };
+    let terms = terms(run_context, prepared, known, record.id());
+    let servers = grants.serve(RunServers::new(terms));
+    Ok(UnstartedRun {
+        host_events: servers.take_events(),
+        record,
+        spool,
+        request,
+        host_tools,
+    })
+}
+
+/// Makes the request of the run, with the host's tools if its program can use them.
+fn request(
+    prepared: &Prepared,
+    grants: &Arc<RunGrants>,
+    host_tools: Option<&mut Box<dyn RunTools>>,
+    record: &mut Record,
+) -> std::io::Result<RunRequest> {
+    let mut request = prepared.request(record, Arc::clone(grants));
+    match host_tools {
+        None => record_unreachable(prepared, record),
+        Some(host_tools) => host_tools.mount(&mut request, &record.private())?,
+    }
+    Ok(request)
+}
+
+/// Stores the row of a run that has started, if the attempt still has its lease.
+async fn store_start(
+    run_context: &RunContext,
+    activation: &Activation,
+    record: &Record,
+) -> Result<(), AttemptRefusal> {
+    let (lease, row) = (activation.run_lease, record.row());
+    let stored = run_context
+        .store
+        .start_run(&activation.id, lease, row, run_context.now());
+    stored.await.map_err(|error| match error {
+        StoreError::LeaseLost => AttemptRefusal::final_("the lease was lost"),
+        other => AttemptRefusal::retryable(crate::error::chain(&other)),
+    })
+}
+
+/// Ends a run whose attempt lost its lease while it started.
+async fn abandon(
+    run_context: &RunContext,
+    started: Result<Box<dyn Run>, ProviderError>,
+    grants: &RunGrants,
+    mut record: Record,
+) {
+    // Dropping the run ends its processes.
+    drop(started);
+    grants.close_servers().await;
+    let lost = Outcome::Stopped(StopReason::LostLease);
+    record.end(&lost, "", &run_context.lifetime.stop).await;
+}
+
+/// Stores the row of a run that has ended. The folder is the record, so that a failure is only logged.
+async fn store_end(run_context: &RunContext, activation: &Activation, record: &Record) {
+    let lease = Some(activation.run_lease);
+    if let Err(error) = run_context.store.put_run(record.row(), lease).await {
+        tracing::warn!(activation = %activation.id, %error, "the index of runs could not be written");
+    }
+}
+
+/// Follows a started run to its end, and serves the host's tools to its program meanwhile.
+async fn follow(
+    started: Result<Box<dyn Run>, ProviderError>,
+    following: &mut Following,
+    record: &mut Record,
+    inputs: RunInputs<'_>,
+    host_tools: Option<&mut Box<dyn RunTools>>,
+) -> TurnEnd {
+    crate::failpoint::hit("R5");
+    let run = match started {
+        Ok(run) => run,
+        Err(error) => return TurnEnd::lost(&error),
+    };
+    let followed = following.follow(run, record, inputs);
+    match host_tools {
+        None => followed.await,
+        Some(tools) => tokio::select! {
+            ended = followed => ended,
+            // The tools are served in the task of the run, so that they end with it and need no owner of their own.
+            () = tools.serve() => unreachable!("it does not end"),
+        },
+    }
+}
+
+/// Opens the host's tool access of the run. `None` if its provider starts no program that uses it, or no host listens.
 fn host_tools(
     settings: &RunSettings,
     prepared: &Prepared,
@@ -162,7 +229,7 @@ fn host_tools(
 ) -> Option<Box<dyn RunTools>> {
     match prepared.provider.mcp() {
         McpUse::ByProgram => {}
-        // It reads state and writes outputs by files; only granted servers need the access.
+        // Such a program reads state and writes outputs by files; only granted servers need the access.
         McpUse::ByFile if !prepared.servers.is_empty() => {}
         McpUse::ByFile | McpUse::ByProvider | McpUse::Nobody => return None,
     }
@@ -173,7 +240,7 @@ fn host_tools(
         .open(grants, prepared.sandbox.level)
 }
 
-/// Records that a program gets no granted tools where no host listens for it.
+/// Records that a program does not get its granted tools because no host listens.
 fn record_unreachable(prepared: &Prepared, record: &mut Record) {
     let is_program = match prepared.provider.mcp() {
         McpUse::ByFile | McpUse::ByProgram => true,
@@ -189,7 +256,7 @@ fn record_unreachable(prepared: &Prepared, record: &mut Record) {
     }
 }
 
-/// Says how the run's servers are begun, and who records that it uses them.
+/// Returns the settings of the run's servers.
 fn terms(run_context: &RunContext, prepared: &Prepared, servers: Servers, run: String) -> Terms {
     Terms {
         servers,
@@ -202,6 +269,6 @@ fn terms(run_context: &RunContext, prepared: &Prepared, servers: Servers, run: S
             McpUse::ByFile => Recorder::Host,
             McpUse::ByProvider | McpUse::ByProgram | McpUse::Nobody => Recorder::Provider,
         },
-        patience: Patience::default(),
+        timeouts: ServerTimeouts::default(),
     }
 }

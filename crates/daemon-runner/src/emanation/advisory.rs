@@ -1,4 +1,4 @@
-//! A word to a caller that repeats itself.
+//! The advisory for a caller that repeats a call.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,13 +6,13 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// How far back calls count.
+/// The time for which a call counts.
 const WINDOW: SignedDuration = SignedDuration::from_mins(10);
-/// The first repetition that is told.
-const TOLD_FROM: usize = 4;
-/// The most calls that are remembered of one kind.
+/// The number of equal calls from which the advisory is returned.
+const ADVISED_FROM: usize = 4;
+/// The most times that are kept for one call.
 const REMEMBERED: usize = 100;
-/// The most kinds of calls that are remembered.
+/// The number of different calls above which old ones are removed.
 const KINDS: usize = 10_000;
 
 /// The calls of the last minutes.
@@ -22,7 +22,7 @@ pub(super) struct Repetitions {
 }
 
 impl Repetitions {
-    /// Notes a call; returns the advisory if it is one too many. Nothing is ever blocked.
+    /// Notes a call, and returns the advisory if it was repeated too often. No call is refused for that.
     pub(super) fn note(
         &mut self,
         parent: &str,
@@ -30,6 +30,7 @@ impl Repetitions {
         now: Timestamp,
     ) -> Option<Value> {
         let is_recent = |at: &Timestamp| now.duration_since(*at) < WINDOW;
+        // Removing on every call would scan the whole map; the map grows by at most one call at a time.
         if self.seen.len() >= KINDS {
             self.seen
                 .retain(|_, times| times.back().is_some_and(is_recent));
@@ -42,8 +43,8 @@ impl Repetitions {
         }
         let n = times.len();
         let severity = match n {
-            0..TOLD_FROM => return None,
-            TOLD_FROM => "caution",
+            0..ADVISED_FROM => return None,
+            ADVISED_FROM => "caution",
             5..10 => "warning",
             _ => "strong_warning",
         };
@@ -58,13 +59,13 @@ impl Repetitions {
             "blocked": false,
             "advisory_only": true,
             "message": format!(
-                "the same `{action}` came {n} times within 10 minutes; the end of a run is announced, so that nobody has to ask"
+                "the same `{action}` came {n} times within 10 minutes; the end of a run is announced, so that no caller has to ask"
             ),
         }))
     }
 }
 
-/// Names a call by who makes it and what it says, whatever the order of its members; a null says nothing.
+/// Hashes the caller and the call. Calls that differ only in the order of members or in nulls have the same key.
 fn key(parent: &str, call: &Map<String, Value>) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(parent.as_bytes());
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fourth_identical_call_within_ten_minutes_is_told_and_later_ones_louder() {
+    fn the_fourth_equal_call_within_ten_minutes_gets_an_advisory_and_later_ones_a_stronger_one() {
         let start: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
         let call = |text: &str| -> Map<String, Value> { serde_json::from_str(text).unwrap() };
         let one = call(r#"{"action":"check","id":"em-1","last":5}"#);
@@ -105,9 +106,9 @@ mod tests {
         let mut severities = Vec::new();
         for n in 0..10 {
             let now = start + SignedDuration::from_secs(n);
-            let told = seen.note("cli:1", if n % 2 == 0 { &one } else { &same }, now);
-            let severity = |told: &Value| told["severity"].as_str().map(str::to_owned);
-            severities.push(told.as_ref().and_then(severity).unwrap_or_default());
+            let advisory = seen.note("cli:1", if n % 2 == 0 { &one } else { &same }, now);
+            let severity = |advisory: &Value| advisory["severity"].as_str().map(str::to_owned);
+            severities.push(advisory.as_ref().and_then(severity).unwrap_or_default());
         }
         let expected = [
             "",

@@ -7,11 +7,11 @@ use daemon_run_folder::{Document, Folder, Reading, StopReason};
 use serde_json::{Map, Value};
 
 use super::call::{Ask, Caller, Emanate, Rank, Task};
-use super::fault::{self, deaf};
+use super::fault::{self, no_message};
 use super::find::{self, unreadable};
 use super::live::Sent;
 use super::plan::{self, Plan};
-use super::running::{Begun, session};
+use super::running::{StartedRun, session};
 use super::tools::{Tools, ToolsFrom};
 use crate::error::{OpError, OpErrorKind};
 use crate::run_context::RunContext;
@@ -20,7 +20,7 @@ use crate::runs::{Question, Receipt, Record};
 /// Sends a message to a run.
 ///
 /// # Errors
-/// There is no such run, or it takes no messages.
+/// The run does not exist, or takes no messages.
 pub(super) async fn ask(
     run_context: &Arc<RunContext>,
     caller: &Caller,
@@ -39,9 +39,10 @@ pub(super) async fn ask(
         configured.provider.follow_ups()
     });
     match follow_ups {
-        FollowUps::None => return Err(deaf("not supported")),
+        FollowUps::None => return Err(no_message("not supported")),
+        // An active run may still report its session; a run that ended without one can never reply.
         FollowUps::Resumes if session(&document).is_none() => {
-            return Err(deaf(if document.state.is_terminal() {
+            return Err(no_message(if document.state.is_terminal() {
                 "not supported"
             } else {
                 "still initializing"
@@ -53,16 +54,16 @@ pub(super) async fn ask(
         run_context.emanations.send(folder.id(), &ask.message),
         follow_ups,
     ) {
-        // Accepted once it is on the disk: whatever becomes of the host, its end is recorded and told.
+        // Confirmed only after it is durable: then its reply is recorded and published even if the host dies.
         (Sent::Handed(receipt), _) => match (receipt.await, follow_ups) {
             (Ok(Receipt::Recorded), _) => Ok(sent(&ask.id, wait(&document))),
-            (Err(_), FollowUps::Joins) => Err(deaf("not running")),
+            (Err(_), FollowUps::Joins) => Err(no_message("not running")),
             (Ok(Receipt::Lost) | Err(_), _) => Err(unwritten(&folder)),
         },
         (Sent::Busy, _) => Ok(busy(&ask.id)),
-        (Sent::Reclaimed, _) => Err(deaf("reclaimed")),
+        (Sent::Reclaimed, _) => Err(no_message("reclaimed")),
         (Sent::RunIsGone, FollowUps::Resumes) => resume(run_context, folder, ask).await,
-        (Sent::RunIsGone, _) => Err(deaf("not running")),
+        (Sent::RunIsGone, _) => Err(no_message("not running")),
     }
 }
 
@@ -70,12 +71,12 @@ pub(super) async fn ask(
 fn refuse_reclaimed(document: &Document) -> Result<(), OpError> {
     let error = document.error.as_ref();
     if error.is_some_and(|error| error.is_stop(StopReason::Reclaim)) {
-        return Err(deaf("reclaimed"));
+        return Err(no_message("reclaimed"));
     }
     Ok(())
 }
 
-/// Says that a message could not be stored.
+/// Makes the error for a message that could not be stored.
 fn unwritten(folder: &Folder) -> OpError {
     let message = format!("the message to {} could not be written", folder.id());
     OpError::new(OpErrorKind::Broken, "folder", message)
@@ -105,7 +106,7 @@ pub(super) fn refuse_activation(document: &Document) -> Result<(), OpError> {
     }
 }
 
-/// Begins to answer a message to a run that has ended, maybe under an earlier host.
+/// Starts to answer a message to a run that has ended, possibly under an earlier host.
 async fn resume(
     run_context: &Arc<RunContext>,
     folder: Folder,
@@ -119,27 +120,28 @@ async fn resume(
         rank: Rank::Parent,
     };
     let plan = plan_of(run_context, &caller, &document)?;
-    let Some((line, turn)) =
+    let Some((channels, turn)) =
         run_context
             .emanations
             .begin_answer(id, &caller.parent, document.state)
     else {
         return Ok(busy(&ask.id));
     };
-    // A folder that another process writes is busy.
+    // The lock fails while another process writes the folder.
     let clock = Arc::clone(&run_context.clock);
     let Ok(mut record) = Record::adopt(folder, plan.redactor(), clock) else {
         run_context.emanations.forget(id);
         return Ok(busy(&ask.id));
     };
+    // Stored before the provider starts: otherwise a run could act on a message that no record shows.
     let n = accept(&mut record).inspect_err(|_| run_context.emanations.forget(id))?;
     let text = ask.message.clone();
     let question = Question { n, text, turn };
-    let mut begun = Begun {
+    let mut begun = StartedRun {
         id,
         plan,
         record,
-        line,
+        channels,
     };
     let run_context = Arc::clone(run_context);
     let tasks = run_context.emanations.tasks.clone();
@@ -156,18 +158,18 @@ async fn resume(
 
 /// Stores a message to an ended run, and returns its number.
 ///
-/// The record holds the folder's lock, so that what it says of the run is final: a reclaim that was under way when the run was
-/// looked up is seen here. One that comes later stops the answer.
+/// The record holds the folder's lock, so that its state is final: a reclaim that had begun when `ask` read the document is
+/// seen here. A later one stops the answer.
 fn accept(record: &mut Record) -> Result<u32, OpError> {
     refuse_reclaimed(record.document())?;
     if !record.has_ended() {
-        return Err(deaf("not running"));
+        return Err(no_message("not running"));
     }
     let n = record.asked();
     n.ok_or_else(|| unwritten(record.folder()))
 }
 
-/// Plans the answer as the run itself was, under the policy as it is.
+/// Plans the answer with the parameters of the run, under the current policy.
 fn plan_of(
     run_context: &RunContext,
     caller: &Caller,
@@ -183,7 +185,7 @@ fn plan_of(
     let mut faults = Vec::new();
     let common = plan::common(run_context, caller, &emanate, &mut faults);
     fault::refuse(&faults)?;
-    let common = common.ok_or_else(|| deaf("not supported"))?;
+    let common = common.ok_or_else(|| no_message("not supported"))?;
     let cwd = document.call_parameters.get("cwd").and_then(Value::as_str);
     Ok(Plan {
         common,
@@ -203,7 +205,7 @@ fn plan_of(
     })
 }
 
-/// What a message waits for.
+/// Whether a message has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wait {
     Nothing,

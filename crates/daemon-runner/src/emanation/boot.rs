@@ -1,4 +1,4 @@
-//! What an earlier host left: runs without an owner, and ends that were not told.
+//! Recovery of one-off runs after a crash: runs without an owner, and ends that were not published.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,37 +9,38 @@ use daemon_run_folder::{Document, Folder, Notice, Owner, Reading, RunError, RunS
 use daemon_store::{Query, RunRow, StoreError};
 use jiff::Timestamp;
 
-use super::notice::{News, is_silent, of_mark};
-use super::publish::Desk;
+use super::notice::{NewNotice, is_silent, of_mark};
+use super::publish::NoticeWriter;
 use crate::run_context::RunContext;
 use crate::runs::{Record, end_processes};
 
-/// Something that was not told yet, with its number if it has one.
-struct Untold {
+/// A notice that was not published, with its sequence number if it has one.
+struct Unpublished {
     seq: Option<u64>,
     at: Timestamp,
     folder: Folder,
     notice: Notice,
 }
 
-/// Ends what runs without an owner, then publishes what was left unpublished, before anything else is.
-pub(super) async fn finish(run_context: &Arc<RunContext>, desk: &mut Desk) {
+/// Ends runs without an owner, then publishes the notices of earlier hosts. No other notice is published before that.
+pub(super) async fn finish(run_context: &Arc<RunContext>, notices: &mut NoticeWriter) {
     let runs = run_context.paths.runs.clone();
-    let (written, now) = (desk.written(), run_context.now());
-    let found = tokio::task::spawn_blocking(move || survey(&runs, written, now)).await;
-    let (last, mut untold) = match found {
+    let (written, now) = (notices.written(), run_context.now());
+    let found = tokio::task::spawn_blocking(move || scan(&runs, written, now)).await;
+    let (last, mut unpublished) = match found {
         Ok(found) => found,
         Err(error) => {
-            tracing::error!(%error, "looking at the run folders panicked");
+            tracing::error!(%error, "reading the run folders panicked");
             return;
         }
     };
-    desk.note_seq(last);
-    // Those that have a number are told under it, before others get the next ones.
-    untold.sort_by_key(|one| (one.seq.is_none(), one.seq, one.at));
-    for one in untold {
-        repeat(run_context, desk, one).await;
+    notices.note_seq(last);
+    // A notice with a number keeps it. It is published before others get higher numbers, because clients read in order.
+    unpublished.sort_by_key(|one| (one.seq.is_none(), one.seq, one.at));
+    for one in unpublished {
+        repeat(run_context, notices, one).await;
     }
+    // A failure is only logged: no run of this host depends on these rows, and the next start tries again.
     if let Err(error) = end_lost(run_context).await {
         let error = crate::error::chain(&error);
         tracing::warn!(
@@ -49,7 +50,7 @@ pub(super) async fn finish(run_context: &Arc<RunContext>, desk: &mut Desk) {
     }
 }
 
-/// Ends dispatched runs in the index whose folders were deleted before a host died: nothing else tells of their end.
+/// Ends runs in the store whose folders were deleted before a host died: their end is recorded only in the row.
 async fn end_lost(run_context: &RunContext) -> Result<(), StoreError> {
     let runs = run_context.paths.runs.clone();
     let mut query = Query {
@@ -77,12 +78,12 @@ async fn end_lost(run_context: &RunContext) -> Result<(), StoreError> {
     }
 }
 
-/// Looks at every folder: ends orphans, and returns the last number and what was not told; `written` is the last number that
-/// was written.
-fn survey(runs: &Path, written: u64, now: Timestamp) -> (u64, Vec<Untold>) {
+/// Reads every folder, ends orphans, and returns the highest sequence number and the unpublished notices. `written` is the last
+/// number in `system.json`.
+fn scan(runs: &Path, written: u64, now: Timestamp) -> (u64, Vec<Unpublished>) {
     let folders = Folder::list(runs).unwrap_or_default();
-    let (mut last, mut untold) = (0, Vec::new());
-    // Their ends are told in the order in which they began.
+    let (mut last, mut unpublished) = (0, Vec::new());
+    // Oldest first, so that notices without a number get theirs in the order of the starts.
     for folder in folders.into_iter().rev() {
         let Ok(Reading::Known(document)) = folder.read() else {
             continue;
@@ -111,7 +112,7 @@ fn survey(runs: &Path, written: u64, now: Timestamp) -> (u64, Vec<Untold>) {
                 continue;
             }
             let folder = folder.clone();
-            untold.push(Untold {
+            unpublished.push(Unpublished {
                 seq,
                 at,
                 folder,
@@ -119,10 +120,10 @@ fn survey(runs: &Path, written: u64, now: Timestamp) -> (u64, Vec<Untold>) {
             });
         }
     }
-    (last, untold)
+    (last, unpublished)
 }
 
-/// Lists what is published of a run that nobody works on.
+/// Lists the notices of a run that has ended.
 fn owed(document: &Document) -> Vec<(Notice, Timestamp)> {
     if document.activation.is_some() || !document.state.is_terminal() {
         return Vec::new();
@@ -139,7 +140,7 @@ fn owed(document: &Document) -> Vec<(Notice, Timestamp)> {
     std::iter::once((Notice::End, end)).chain(replies).collect()
 }
 
-/// Reports whether the process that owns a run is this one, or another that lives.
+/// Returns whether the owner of a run is alive, which may be this process.
 fn is_mine_or_alive(document: &Document) -> bool {
     let Some(owner) = Owner::of(document) else {
         return false;
@@ -151,7 +152,7 @@ fn is_mine_or_alive(document: &Document) -> bool {
     boot_id().is_ok_and(|boot| boot == owner.boot_id) && process.is_alive()
 }
 
-/// Ends what runs of a run that nobody owns, and records its end and that of its messages.
+/// Ends the processes of a run without an owner, and records the end of the run and of its messages.
 fn bring_to_end(
     folder: &Folder,
     document: Document,
@@ -166,6 +167,7 @@ fn bring_to_end(
         pid: child.pid,
         start: child.start,
     });
+    // The processes end before the record: a run that is recorded as ended must not change anything later.
     end_processes(child, &folder.id().to_string())?;
     let open: Vec<u32> = document
         .followups
@@ -179,26 +181,32 @@ fn bring_to_end(
         writer.finish_orphaned(now)?;
     }
     for n in open {
+        // The message is not delivered again: its run has died, or its session has lost the unfinished work.
         writer.ask_ended(n, Err(RunError::orphaned()), now)?;
     }
     Ok(writer.document().clone())
 }
 
-/// Takes the steps of a publication that were not taken.
-async fn repeat(run_context: &Arc<RunContext>, desk: &mut Desk, untold: Untold) {
-    let Untold { folder, notice, .. } = untold;
+/// Completes the publication of a notice.
+async fn repeat(
+    run_context: &Arc<RunContext>,
+    notices: &mut NoticeWriter,
+    unpublished: Unpublished,
+) {
+    let Unpublished { folder, notice, .. } = unpublished;
     let Ok(Reading::Known(document)) = folder.read() else {
         return;
     };
-    let news = match notice {
-        Notice::End => Some(News::end(&document, &folder)),
+    let new_notice = match notice {
+        Notice::End => Some(NewNotice::end(&document, &folder)),
         Notice::Reply(n) => {
-            // An answer that was deleted meanwhile is announced without its beginning.
+            // The reply file may have been deleted; the notice is then published without a preview.
             let answer = std::fs::read_to_string(folder.reply(n)).unwrap_or_default();
-            News::reply(&document, &folder, n, &answer)
+            NewNotice::reply(&document, &folder, n, &answer)
         }
     };
-    let Some(seq) = news.and_then(|news| desk.publish(&folder, notice, &news)) else {
+    let Some(seq) = new_notice.and_then(|new_notice| notices.publish(&folder, notice, &new_notice))
+    else {
         return;
     };
     if notice != Notice::End {

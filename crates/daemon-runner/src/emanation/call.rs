@@ -1,4 +1,4 @@
-//! The call object of the `daemon` tool, read and bounded.
+//! The call object of the `daemon` tool, validated and limited.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 use super::fault::CallFault;
 use super::fields::Fields;
 
-/// The turns of a run where nothing else is asked, and the most.
+/// The default number of turns, and the highest.
 const TURNS: (u64, u64) = (100, 1_000);
-/// The shortest time of a run, and the longest, which is also the usual one.
+/// The shortest timeout in seconds, and the longest, which is also the default.
 const TIMEOUT: (f64, f64) = (5.0, 3_600.0);
-/// The longest task.
+/// The longest task, in bytes.
 const TASK_BYTES: usize = 256 * 1024;
 
-/// What is called.
+/// A valid call, by action.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum DaemonCall {
     /// Dispatch runs.
@@ -34,13 +34,13 @@ pub(crate) enum DaemonCall {
 /// Runs to dispatch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Emanate {
-    /// The provider, as the caller spells it.
+    /// The provider, as the caller spells it; `None` is that of the policy.
     pub(crate) backend: Option<String>,
-    /// How many turns each may take.
+    /// The limit on model turns of each run.
     pub(crate) max_turns: u32,
-    /// How long each may take.
+    /// The time limit of each run.
     pub(crate) timeout: Duration,
-    /// Each run's own part.
+    /// One entry for each run.
     pub(crate) tasks: Vec<Task>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Task {
     pub(crate) backend_options: Map<String, Value>,
 }
 
-/// What restricts a list.
+/// The filters of a listing.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct List {
     pub(crate) contains: Option<String>,
@@ -75,12 +75,12 @@ pub(crate) enum History {
     Left,
 }
 
-/// Which run is shown, and how much of its log.
+/// The run to show, and the length of its log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CheckCall {
     pub(crate) id: String,
     pub(crate) last: usize,
-    /// The longest text of an event; `None` is without end.
+    /// The longest string of an event, in characters; `None` is unlimited.
     pub(crate) truncate: Option<usize>,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Ask {
     pub(crate) message: String,
 }
 
-/// Which runs are stopped.
+/// The runs to stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
     One(String),
@@ -99,26 +99,26 @@ pub(crate) enum Which {
     OfCaller,
 }
 
-/// Who calls, and from where.
+/// The caller, and its working directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Caller {
-    /// The address that runs are counted by.
+    /// The address of the parent, to which the runs belong.
     pub(crate) parent: String,
-    /// The directory that is meant where a task names none.
+    /// The directory of tasks that name none.
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) rank: Rank,
 }
 
-/// Whose runs a caller may end.
+/// The runs that a caller may end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rank {
-    /// Its own.
+    /// Only its own runs.
     Parent,
-    /// Any: it is who owns the host.
+    /// Every run, because the caller is the user that owns the host.
     Owner,
 }
 
-/// Takes out who calls; `own` is the address of a caller that names none.
+/// Removes the caller's members from a call; `own` is the address of a caller that names none.
 pub(crate) fn caller(
     map: &mut Map<String, Value>,
     own: &str,
@@ -155,13 +155,13 @@ fn is_address(text: &str) -> bool {
     name.is_some_and(|name| (1..=128).contains(&name.len()) && !name.chars().any(char::is_control))
 }
 
-/// Reports whether a text tells one connection of a client from the others.
+/// Returns whether a string identifies a connection of a client: 8 lower-case hexadecimal digits.
 fn is_connection(text: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     text.len() == 8 && text.bytes().all(is_digit)
 }
 
-/// Reads what is called. What is wrong goes to `faults`; `None` where not even the action is known.
+/// Validates a call and adds its problems to `faults`. `None` if the action is unknown.
 pub(crate) fn read(
     map: Map<String, Value>,
     caller: &Caller,
@@ -276,7 +276,7 @@ fn list(fields: &mut Fields<'_>) -> List {
     }
 }
 
-/// Reads the state of the runs that are wanted; one that no run is ever in would list nothing, without a word.
+/// Reads the state to filter by. An unknown state is a fault, because it would silently list nothing.
 fn status(fields: &mut Fields<'_>) -> Option<String> {
     let status = fields.text("status")?;
     let states = RunState::ALL.map(RunState::as_str);
@@ -286,7 +286,7 @@ fn status(fields: &mut Fields<'_>) -> Option<String> {
     Some(status)
 }
 
-/// Reads how many are wanted: at least 1, at most 1,000.
+/// Reads the number of entries or events, from 1 to 1,000.
 fn last(fields: &mut Fields<'_>, usual: usize) -> usize {
     let asked = fields.number("last");
     if asked == Some(0) {

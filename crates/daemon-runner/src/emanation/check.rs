@@ -8,13 +8,13 @@ use super::find::{Found, unreadable};
 use crate::error::OpError;
 use crate::runs::{HostPresence, RecordedRun, details, filled, heartbeat_age, list_entry};
 
-/// What ends a text that was cut.
+/// The suffix of a shortened string, as the event log itself writes it.
 const CUT: &str = "...[truncated]";
 
-/// Makes the reply; nothing is changed.
+/// Makes the reply and changes nothing.
 ///
 /// # Errors
-/// The folder cannot be read.
+/// The folder could not be read.
 pub(super) fn reply(
     found: &Found,
     check: &CheckCall,
@@ -67,7 +67,7 @@ fn shorter(value: Value, truncate: Option<usize>) -> Value {
     }
 }
 
-/// Cuts a text to so many characters, and says so as the log itself does where there is room for it.
+/// Shortens a string to `most` characters, with the suffix if it fits into them.
 fn shortened(text: String, most: usize) -> String {
     if text.chars().count() <= most {
         return text;

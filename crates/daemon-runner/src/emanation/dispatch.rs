@@ -1,4 +1,4 @@
-//! `emanate`: a batch is checked whole, its folders are made, then its runs begin.
+//! `emanate`: a batch is validated as a whole, its folders are created, then its runs start.
 
 use std::sync::Arc;
 
@@ -8,22 +8,23 @@ use serde_json::{Map, Value, json};
 use super::call::{Caller, Emanate};
 use super::fault::{self, CallFault};
 use super::plan::{self, Plan};
-use super::running::{Begun, index};
+use super::running::{StartedRun, index};
 use crate::error::{OpError, OpErrorKind, chain};
 use crate::random;
 use crate::run_context::RunContext;
 use crate::runs::{Record, bound, filled, owner};
 
-/// Dispatches a batch; `faults` are those that reading it found.
+/// Dispatches a batch; `faults` are the ones that its validation has found so far.
 ///
 /// # Errors
-/// Every fault is named, and nothing was made; or a folder could not be, and none is left.
+/// The batch has faults, or a folder could not be created. No run starts and no folder stays then.
 pub(super) async fn emanate(
     run_context: &Arc<RunContext>,
     caller: &Caller,
     emanate: Emanate,
     mut faults: Vec<CallFault>,
 ) -> Result<Map<String, Value>, OpError> {
+    // Held from the count of running runs until the new ones are counted.
     let _turn = run_context.emanations.dispatching.lock().await;
     let plans = plans(run_context, caller, emanate, &mut faults);
     fault::refuse(&faults)?;
@@ -44,6 +45,7 @@ pub(super) async fn emanate(
         .map(|one| one.id.handle().to_string())
         .collect();
     for one in begun {
+        // Before the task starts, so that its own row cannot be replaced by this older one.
         index(run_context, &one.record).await;
         let (run_context, id) = (Arc::clone(run_context), one.id);
         let tasks = run_context.emanations.tasks.clone();
@@ -52,6 +54,7 @@ pub(super) async fn emanate(
                 crate::defect::guarded(Box::pin(one.run(Arc::clone(&run_context)))).await
             {
                 tracing::error!(run = %id, %defect, "a run panicked outside of its provider");
+                // Its slot would stay taken. The folder is ended as an orphan by the next start.
                 run_context.emanations.forget(id);
             }
         });
@@ -74,7 +77,7 @@ pub(super) async fn emanate(
     }
 }
 
-/// Checks the tasks of a batch, and whether there is room for them.
+/// Validates the tasks of a batch, and the limit on running ones.
 fn plans(
     run_context: &RunContext,
     caller: &Caller,
@@ -95,9 +98,9 @@ fn plans(
     let common = plan::common(run_context, caller, &emanate, faults);
     let tasks = tasks.into_iter().enumerate();
     let Some(common) = common else {
-        // What is wrong with the tasks under any provider is named all the same.
+        // Faults that do not depend on the provider are reported together with its absence.
         for (index, task) in tasks {
-            plan::judge(index, &task, faults);
+            plan::check_task(index, &task, faults);
         }
         return Vec::new();
     };
@@ -106,17 +109,18 @@ fn plans(
         .collect()
 }
 
-/// Makes all folders of a batch, or none.
+/// Creates all folders of a batch, or none.
 fn begin(
     run_context: &Arc<RunContext>,
     group: GroupId,
     plans: Vec<Plan>,
-) -> Result<Vec<Begun>, OpError> {
-    let mut begun: Vec<Begun> = Vec::with_capacity(plans.len());
+) -> Result<Vec<StartedRun>, OpError> {
+    let mut begun: Vec<StartedRun> = Vec::with_capacity(plans.len());
     for plan in plans {
         match begin_one(run_context, group, plan) {
             Ok(one) => begun.push(one),
             Err(reason) => {
+                // The reply names a whole batch, so that no part of one may start.
                 for one in begun {
                     run_context.emanations.forget(one.id);
                     one.record.discard();
@@ -129,7 +133,11 @@ fn begin(
     Ok(begun)
 }
 
-fn begin_one(run_context: &Arc<RunContext>, group: GroupId, plan: Plan) -> Result<Begun, String> {
+fn begin_one(
+    run_context: &Arc<RunContext>,
+    group: GroupId,
+    plan: Plan,
+) -> Result<StartedRun, String> {
     let now = run_context.now();
     let common = &plan.common;
     let handle = Handle(run_context.handles.next(&common.parent));
@@ -158,18 +166,18 @@ fn begin_one(run_context: &Arc<RunContext>, group: GroupId, plan: Plan) -> Resul
     let clock = Arc::clone(&run_context.clock);
     let record = Record::open(reserved, start, plan.redactor(), None, clock)
         .map_err(|error| chain(&error))?;
-    let line = run_context
+    let channels = run_context
         .emanations
         .begin(id, &common.parent, &group.to_string());
-    Ok(Begun {
+    Ok(StartedRun {
         id,
         plan,
         record,
-        line,
+        channels,
     })
 }
 
-/// Writes seconds without a fraction where there is none.
+/// Returns seconds as JSON: an integer if they have no fraction.
 fn seconds(time: std::time::Duration) -> Value {
     if time.subsec_nanos() == 0 {
         json!(time.as_secs())

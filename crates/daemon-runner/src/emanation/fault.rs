@@ -2,7 +2,7 @@
 
 use crate::error::{OpError, OpErrorKind};
 
-/// One thing that is wrong with a call.
+/// One problem of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CallFault {
     kind: FaultKind,
@@ -10,7 +10,7 @@ pub(crate) struct CallFault {
     help: Option<String>,
 }
 
-/// What kind of fault it is; the first kind of a batch names the whole.
+/// The kind of a problem. The lowest kind of a batch determines the error code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FaultKind {
     Argument,
@@ -19,17 +19,17 @@ enum FaultKind {
 }
 
 impl CallFault {
-    /// An argument makes no sense.
+    /// Makes the fault of an invalid argument.
     pub(crate) fn argument(message: impl Into<String>) -> Self {
         Self::of(FaultKind::Argument, message)
     }
 
-    /// Policy says no.
+    /// Makes the fault of a call that the policy forbids.
     pub(crate) fn policy(message: impl Into<String>) -> Self {
         Self::of(FaultKind::Policy, message)
     }
 
-    /// There is no room.
+    /// Makes the fault of a call beyond the limit on runs.
     pub(crate) fn full(message: impl Into<String>) -> Self {
         Self::of(FaultKind::Full, message)
     }
@@ -49,10 +49,10 @@ impl CallFault {
     }
 }
 
-/// Refuses a call for everything that is wrong with it; does nothing where there is nothing.
+/// Refuses a call if it has faults.
 ///
 /// # Errors
-/// Names every fault.
+/// One error with the messages of all faults.
 pub(crate) fn refuse(faults: &[CallFault]) -> Result<(), OpError> {
     let Some(worst) = faults.iter().map(|fault| fault.kind).min() else {
         return Ok(());
@@ -70,7 +70,7 @@ pub(crate) fn refuse(faults: &[CallFault]) -> Result<(), OpError> {
     })
 }
 
-/// Says that an id names no run.
+/// Makes the error for an id that is not the id of a run.
 pub(crate) fn unknown(id: &str) -> OpError {
     let shown: String = id.chars().take(80).collect();
     OpError::new(
@@ -78,10 +78,10 @@ pub(crate) fn unknown(id: &str) -> OpError {
         "unknown-emanation",
         format!("Unknown emanation: {shown}"),
     )
-    .with_help("`daemon-run emanate list` tells the ids")
+    .with_help("`daemon-run emanate list` prints the ids")
 }
 
-/// Says that an id names several runs.
+/// Makes the error for a handle of several runs.
 pub(crate) fn ambiguous(id: &str, n: usize) -> OpError {
     OpError::new(
         OpErrorKind::NotFound,
@@ -90,7 +90,7 @@ pub(crate) fn ambiguous(id: &str, n: usize) -> OpError {
     )
 }
 
-/// Says that a run is another's.
+/// Makes the error for a run of another parent.
 pub(crate) fn belongs(run: &str, parent: &str) -> OpError {
     let message = format!("{run} belongs to {parent}");
     OpError::new(OpErrorKind::Forbidden, "not-yours", message).with_help(
@@ -98,17 +98,17 @@ pub(crate) fn belongs(run: &str, parent: &str) -> OpError {
     )
 }
 
-/// Says that a run takes no message, in one of the contract's words.
-pub(crate) fn deaf(words: &'static str) -> OpError {
+/// Makes the error for a run that takes no message. `words` is one of the contract's reasons.
+pub(crate) fn no_message(words: &'static str) -> OpError {
     let kind = match words {
         "still initializing" | "not running" => OpErrorKind::Conflict,
         _ => OpErrorKind::Unsupported,
     };
     let help = match words {
-        "still initializing" => "ask again when the run has told its session",
+        "still initializing" => "ask again when the run has reported its session",
         "reclaimed" => "dispatch another run: a reclaimed one is not resumed",
         "not running" => "dispatch another run: this one keeps no conversation",
-        _ => "dispatch another run: this one has no session that could go on",
+        _ => "dispatch another run: this one has no session to resume",
     };
     OpError::new(kind, words.replace(' ', "-"), words).with_help(help)
 }

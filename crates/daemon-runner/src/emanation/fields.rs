@@ -1,4 +1,4 @@
-//! The members of a call's objects, taken out one by one; what is wrong with them is collected.
+//! Removing the members of a call's objects one by one, and collecting the faults.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::fault::CallFault;
 
-/// The members of one object. A null is a member that is not there.
+/// The members of one object that were not read yet. A null counts as absent.
 pub(super) struct Fields<'f> {
     at: String,
     map: Map<String, Value>,
@@ -22,7 +22,7 @@ impl<'f> Fields<'f> {
         }
     }
 
-    /// Reads a task of a batch; what is no object has no members.
+    /// Returns the members of a task; a value that is not an object has none.
     pub(super) fn of_task(&mut self, index: usize, value: Value) -> Fields<'_> {
         let map = match value {
             Value::Object(map) => map,
@@ -31,17 +31,17 @@ impl<'f> Fields<'f> {
         Fields::new(&format!("tasks[{index}]"), map, self.faults)
     }
 
-    /// Names the object, empty for the call itself.
+    /// Returns the name of the object in messages; empty for the call itself.
     pub(super) fn at(&self) -> &str {
         &self.at
     }
 
-    /// Returns the members that were not taken.
+    /// Returns the members that were not read.
     pub(super) fn rest(self) -> Map<String, Value> {
         self.map
     }
 
-    /// Refuses the members that were not taken.
+    /// Adds a fault for each member that was not read.
     pub(super) fn finish(&mut self) {
         let left: Vec<String> = std::mem::take(&mut self.map)
             .into_iter()
@@ -52,17 +52,17 @@ impl<'f> Fields<'f> {
         }
     }
 
-    /// Adds a fault.
+    /// Adds a fault with this message.
     pub(super) fn fault(&mut self, message: impl Into<String>) {
         self.faults.push(CallFault::argument(message));
     }
 
-    /// Takes a member.
+    /// Removes a member.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
         self.map.remove(name).filter(|value| !value.is_null())
     }
 
-    /// Takes a text.
+    /// Removes a string.
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
         match self.take(name)? {
             Value::String(text) => Some(text),
@@ -70,7 +70,7 @@ impl<'f> Fields<'f> {
         }
     }
 
-    /// Takes a text that must be there and say something.
+    /// Removes a required string, which must not be blank.
     pub(super) fn required(&mut self, name: &str) -> String {
         let text = self.text(name).filter(|text| !text.trim().is_empty());
         text.unwrap_or_else(|| {
@@ -80,7 +80,7 @@ impl<'f> Fields<'f> {
         })
     }
 
-    /// Takes an absolute path.
+    /// Removes an absolute path.
     pub(super) fn path(&mut self, name: &str) -> Option<PathBuf> {
         let path = PathBuf::from(self.text(name)?);
         if path.is_absolute() {
@@ -91,7 +91,7 @@ impl<'f> Fields<'f> {
         None
     }
 
-    /// Takes a whole number that is not negative.
+    /// Removes an integer that is not negative.
     pub(super) fn number(&mut self, name: &str) -> Option<u64> {
         let value = self.take(name)?;
         if value.is_u64() {
@@ -102,7 +102,7 @@ impl<'f> Fields<'f> {
         None
     }
 
-    /// Takes a list of texts.
+    /// Removes a list of strings.
     pub(super) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
         let values = self.values(name)?.into_iter();
         let texts: Option<Vec<String>> = values
@@ -117,7 +117,7 @@ impl<'f> Fields<'f> {
         }
     }
 
-    /// Takes a list.
+    /// Removes a list.
     pub(super) fn values(&mut self, name: &str) -> Option<Vec<Value>> {
         match self.take(name)? {
             Value::Array(values) => Some(values),
@@ -125,7 +125,7 @@ impl<'f> Fields<'f> {
         }
     }
 
-    /// Takes an object.
+    /// Removes an object.
     pub(super) fn object(&mut self, name: &str) -> Option<Map<String, Value>> {
         match self.take(name)? {
             Value::Object(map) => Some(map),

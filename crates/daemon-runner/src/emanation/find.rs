@@ -1,4 +1,4 @@
-//! Which run an id means.
+//! Finding the run of an id.
 
 use std::path::{Path, PathBuf};
 
@@ -7,21 +7,21 @@ use daemon_run_folder::{Folder, Handle, Reading, RunId};
 use super::fault;
 use crate::error::{OpError, OpErrorKind, chain};
 
-/// The run that an id means.
+/// The run of an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) folder: Folder,
     pub(super) source: Source,
-    /// The folders of other runs of that name.
+    /// The folders of older runs of the parent with the same handle.
     pub(super) others: Vec<PathBuf>,
 }
 
-/// Where a run was found.
+/// The place where a run was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// Among the runs under way.
+    /// The runs of this host that have not ended.
     Live,
-    /// On disk.
+    /// The run folders.
     History,
 }
 
@@ -35,10 +35,10 @@ impl Source {
 }
 
 impl Found {
-    /// Refuses a name that several runs have had.
+    /// Returns the folder if only one run has the handle.
     ///
     /// # Errors
-    /// Says how many.
+    /// Several runs have it: stopping or asking the newest one could be a mistake.
     pub(super) fn unambiguous(self, id: &str) -> Result<Folder, OpError> {
         if self.others.is_empty() {
             return Ok(self.folder);
@@ -47,11 +47,11 @@ impl Found {
     }
 }
 
-/// Finds a run below a directory: any by its full id, one of `parent`'s by its handle; `live` tells the run under way of that
-/// name, or whether this one is.
+/// Finds a run in a directory: any run by its full id, or a run of `parent` by its handle. `live` returns the running run of a
+/// name.
 ///
 /// # Errors
-/// There is none, or the directory cannot be read.
+/// No run has the id, or the directory could not be read.
 pub(super) fn find(
     runs: &Path,
     id: &str,
@@ -74,6 +74,7 @@ pub(super) fn find(
     let Ok(handle) = id.parse::<Handle>() else {
         return Err(fault::unknown(id));
     };
+    // A handle is reused after a restart of the host. The running run is the one that the caller means.
     if let Some(run) = live(Name::Handle(handle)) {
         let folder = Folder::new(runs, run);
         return Ok(Found {
@@ -95,7 +96,7 @@ pub(super) fn find(
     })
 }
 
-/// Reports whether a parent dispatched a run; of a folder that does not say who did, nobody is.
+/// Returns whether a parent dispatched a run. A folder without a readable parent belongs to no parent.
 fn is_of(folder: &Folder, parent: &str) -> bool {
     match folder.read() {
         Ok(Reading::Known(document)) => document.parent_addr == parent,
@@ -104,16 +105,16 @@ fn is_of(folder: &Folder, parent: &str) -> bool {
     }
 }
 
-/// What is asked about runs under way.
+/// The name of a run that has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Name {
-    /// This one.
+    /// The full id.
     Run(RunId),
-    /// The caller's one of this name.
+    /// The handle, among the caller's runs.
     Handle(Handle),
 }
 
-/// Says that folders cannot be read.
+/// Makes the error for run folders that could not be read.
 pub(super) fn unreadable(error: &dyn std::error::Error) -> OpError {
     OpError::new(OpErrorKind::Broken, "folder", chain(error))
 }

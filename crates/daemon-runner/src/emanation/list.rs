@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 use super::call::{History, List};
 use crate::runs::{EntryText, ListedRun};
 
-/// How many runs there are and may be.
+/// The number of running runs, and the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
-    /// How many run; `None` where the entries tell.
+    /// The number of running runs; `None` to count the entries.
     pub(crate) running: Option<usize>,
     pub(crate) most: u32,
 }
@@ -43,7 +43,7 @@ pub(crate) fn reply(read: &[ListedRun], list: &List, room: Room) -> Map<String, 
     reply
 }
 
-/// Reports whether a run is asked for; `contains` is the wanted text in lower case.
+/// Returns whether an entry passes the filters; `contains` is in lower case.
 fn matches(shown: &EntryText, list: &List, contains: Option<&str>) -> bool {
     let is = |value: Option<&str>, wanted: &Option<String>| {
         wanted.as_deref().is_none_or(|wanted| value == Some(wanted))

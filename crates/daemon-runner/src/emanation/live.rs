@@ -1,4 +1,4 @@
-//! The runs under way, and what reaches them.
+//! The runs that have not ended, and the channels to them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -15,13 +15,13 @@ use super::find::Name;
 use super::publish::Publisher;
 use crate::runs::{Receipt, RunIndex, RunMessage};
 
-/// What a host knows of the runs that it was asked for.
+/// The state of a host's one-off runs.
 #[derive(Debug, Default)]
 pub struct Emanations {
     memory: Mutex<Memory>,
-    /// Held while a batch is checked and begun, so that two batches cannot take one slot.
+    /// Held while a batch is validated and started, so that two batches cannot take one slot.
     pub(super) dispatching: tokio::sync::Mutex<()>,
-    /// What earlier lists read; none before the first.
+    /// The index of ended runs; `None` before the first listing.
     pub(super) known: tokio::sync::Mutex<Option<RunIndex>>,
     pub(super) tasks: TaskTracker,
     pub(super) publisher: Publisher,
@@ -29,37 +29,37 @@ pub struct Emanations {
 
 #[derive(Debug, Default)]
 struct Memory {
-    live: BTreeMap<RunId, Live>,
+    live: BTreeMap<RunId, LiveRun>,
     repetitions: Repetitions,
 }
 
-/// One run under way, or one whose message is being answered.
+/// A run that has not ended, or whose message is being answered.
 #[derive(Debug)]
-struct Live {
+struct LiveRun {
     parent: String,
     group: Option<String>,
     stop: watch::Sender<Option<StopReason>>,
     messages: mpsc::Sender<RunMessage>,
-    /// Held by the message that the run was sent, until that is answered.
+    /// Held by a message until its reply is recorded.
     turn: Arc<Semaphore>,
     ended: watch::Sender<Option<RunState>>,
 }
 
-/// Where a run hears of the outside.
+/// The receivers of a run for stops and messages.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct RunChannels {
     pub(super) stopped: watch::Receiver<Option<StopReason>>,
     pub(super) messages: mpsc::Receiver<RunMessage>,
 }
 
-/// What became of a message.
+/// The result of sending a message.
 #[derive(Debug)]
 pub(super) enum Sent {
-    /// The run has it; the receipt says whether it is on the disk, and is dropped where the run takes none.
+    /// The run has the message. The receipt reports whether it was stored; it is dropped if the run takes none.
     Handed(oneshot::Receiver<Receipt>),
-    /// Nothing runs for it; the message can be answered by itself.
+    /// The run has ended. A provider that resumes sessions can still answer.
     RunIsGone,
-    /// Another one is pending.
+    /// Another message has no reply yet.
     Busy,
     /// The run is being reclaimed.
     Reclaimed,
@@ -67,14 +67,14 @@ pub(super) enum Sent {
 
 /// A run that is being stopped.
 pub(super) struct Stopping {
-    /// Tells the state it ended in; closes once nothing runs for it.
+    /// Contains the final state once the run has ended; closed when no process of it is left.
     pub(super) ended: watch::Receiver<Option<RunState>>,
     /// Whether it had ended before, so that only the answer to a message is stopped.
     pub(super) had_ended: bool,
 }
 
 impl Emanations {
-    /// Returns where everything that is published can be heard.
+    /// Returns the channel of published events.
     pub fn events(&self) -> broadcast::Sender<Arc<Value>> {
         self.publisher.events()
     }
@@ -88,59 +88,60 @@ impl Emanations {
             .count()
     }
 
-    /// Notes a run that begins.
-    pub(super) fn begin(&self, id: RunId, parent: &str, group: &str) -> Line {
-        let (live, line) = Live::new(parent, Some(group.to_owned()));
+    /// Adds a run that starts.
+    pub(super) fn begin(&self, id: RunId, parent: &str, group: &str) -> RunChannels {
+        let (live, channels) = LiveRun::new(parent, Some(group.to_owned()));
         self.memory().live.insert(id, live);
-        line
+        channels
     }
 
-    /// Notes that a message to an ended run is answered, and returns its turn; `None` while another one is.
+    /// Adds an ended run whose message is being answered, and returns the turn; `None` if another message is being answered.
     pub(super) fn begin_answer(
         &self,
         id: RunId,
         parent: &str,
         state: RunState,
-    ) -> Option<(Line, OwnedSemaphorePermit)> {
+    ) -> Option<(RunChannels, OwnedSemaphorePermit)> {
         let mut memory = self.memory();
         if memory.live.contains_key(&id) {
             return None;
         }
-        let (live, line) = Live::new(parent, None);
+        let (live, channels) = LiveRun::new(parent, None);
         let turn = Arc::clone(&live.turn).try_acquire_owned().ok()?;
         live.ended.send_replace(Some(state));
         memory.live.insert(id, live);
-        Some((line, turn))
+        Some((channels, turn))
     }
 
-    /// Notes the end of a run; messages can still be answered.
+    /// Records the end of a run. Messages that wait can still be answered.
     pub(super) fn note_end(&self, id: RunId, state: RunState) {
         if let Some(live) = self.memory().live.get(&id) {
             live.ended.send_replace(Some(state));
         }
     }
 
-    /// Returns the message that was sent last; forgets the run where there is none, so that none is sent to it any more.
-    pub(super) fn next_message(&self, id: RunId, line: &mut Line) -> Option<RunMessage> {
+    /// Returns a message that waits. Without one, the run is removed under the same lock, so that no message is sent to it later.
+    pub(super) fn next_message(&self, id: RunId, channels: &mut RunChannels) -> Option<RunMessage> {
         let mut memory = self.memory();
-        let message = line.messages.try_recv().ok();
+        let message = channels.messages.try_recv().ok();
         if message.is_none() {
             memory.live.remove(&id);
         }
         message
     }
 
-    /// Forgets a run.
+    /// Removes a run.
     pub(super) fn forget(&self, id: RunId) {
         self.memory().live.remove(&id);
     }
 
-    /// Sends a message to a run, or to what answers the one before.
+    /// Sends a message to a run, or to the task that answers its messages.
     pub(super) fn send(&self, id: RunId, text: &str) -> Sent {
         let memory = self.memory();
         let Some(live) = memory.live.get(&id) else {
             return Sent::RunIsGone;
         };
+        // The reclaim may take seconds. A message in this time would be answered by a run that was given up.
         if *live.stop.borrow() == Some(StopReason::Reclaim) {
             return Sent::Reclaimed;
         }
@@ -153,14 +154,14 @@ impl Emanations {
             turn,
             receipt,
         };
-        // Who has the turn is the only one to send.
+        // The channel has room for one message, and only the holder of the turn sends. It is full only if the run is ending.
         match live.messages.try_send(message) {
             Ok(()) => Sent::Handed(received),
             Err(_) => Sent::Busy,
         }
     }
 
-    /// Finds a run that has not ended.
+    /// Returns the id of a run that has not ended.
     pub(super) fn find(&self, parent: &str, name: Name) -> Option<RunId> {
         let memory = self.memory();
         let mut running = memory.live.iter().filter(|(_, live)| live.is_running());
@@ -171,19 +172,19 @@ impl Emanations {
         found.map(|(id, _)| *id)
     }
 
-    /// Returns the parent of a run under way, or of one whose message is being answered.
+    /// Returns the parent of a run that has not ended or whose message is being answered.
     pub(super) fn parent(&self, id: RunId) -> Option<String> {
         self.memory().live.get(&id).map(|live| live.parent.clone())
     }
 
-    /// Reports whether a run of a parent has not ended.
+    /// Returns whether a parent has a run that has not ended.
     pub(super) fn has_running(&self, parent: &str) -> bool {
         let memory = self.memory();
         let mut live = memory.live.values();
         live.any(|live| live.parent == parent && live.is_running())
     }
 
-    /// Lists the runs of a parent, answers to messages included.
+    /// Lists the runs of a parent, including ended ones whose message is being answered.
     pub(super) fn of_parent(&self, parent: &str) -> Vec<RunId> {
         self.those(|live| live.parent == parent)
     }
@@ -193,13 +194,13 @@ impl Emanations {
         self.those(|live| live.group.as_deref() == Some(group))
     }
 
-    fn those(&self, wanted: impl Fn(&Live) -> bool) -> Vec<RunId> {
+    fn those(&self, wanted: impl Fn(&LiveRun) -> bool) -> Vec<RunId> {
         let memory = self.memory();
         let live = memory.live.iter().filter(|(_, live)| wanted(live));
         live.map(|(id, _)| *id).collect()
     }
 
-    /// Tells a run to stop; the first reason counts.
+    /// Stops a run. The first reason counts.
     pub(super) fn stop(&self, id: RunId, why: StopReason) -> Option<Stopping> {
         let memory = self.memory();
         let live = memory.live.get(&id)?;
@@ -210,14 +211,14 @@ impl Emanations {
         })
     }
 
-    /// Tells every run to stop.
+    /// Stops every run.
     pub fn stop_all(&self, why: StopReason) {
         for live in self.memory().live.values() {
             live.stop(why);
         }
     }
 
-    /// Notes a call; returns an advisory where its caller repeats itself.
+    /// Notes a call, and returns an advisory if its caller repeats it.
     pub(super) fn note_call(
         &self,
         parent: &str,
@@ -232,10 +233,10 @@ impl Emanations {
     }
 }
 
-impl Live {
-    fn new(parent: &str, group: Option<String>) -> (Self, Line) {
+impl LiveRun {
+    fn new(parent: &str, group: Option<String>) -> (Self, RunChannels) {
         let (stop, stopped) = watch::channel(None);
-        let (messages, heard) = mpsc::channel(1);
+        let (messages, received) = mpsc::channel(1);
         let live = Self {
             parent: parent.to_owned(),
             group,
@@ -244,11 +245,11 @@ impl Live {
             turn: Arc::new(Semaphore::new(1)),
             ended: watch::channel(None).0,
         };
-        let line = Line {
+        let channels = RunChannels {
             stopped,
-            messages: heard,
+            messages: received,
         };
-        (live, line)
+        (live, channels)
     }
 
     fn is_running(&self) -> bool {

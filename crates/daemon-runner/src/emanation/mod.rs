@@ -1,7 +1,7 @@
 //! Emanations: runs that a caller dispatches, lists, checks, asks and reclaims, and the notices of their ends.
 //!
-//! Each file holds one thing: the call as it is read (`call`, `fields`, `options`, `tools`), what a run is given (`plan`,
-//! `prompt`), its course (`dispatch`, `running`, `live`), the replies about it
+//! The files: the call and its validation (`call`, `fields`, `options`, `tools`), the input of a run (`plan`, `prompt`), its
+//! execution (`dispatch`, `running`, `live`), the replies about it
 //! (`list`, `check`), its notices (`notice`, `publish`), and recovery after a crash of the host (`boot`).
 
 mod advisory;

@@ -1,4 +1,4 @@
-//! What is told of a run's end and of its replies, and the window of the newest.
+//! Notices of the end of a run and of its replies, and the window of the newest ones.
 
 use std::collections::VecDeque;
 
@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 
 use crate::runs::{cut, second, state_word};
 
-/// How many events the window holds.
+/// The number of events in the window.
 const NEWEST: usize = 20;
-/// The longest line of a body.
+/// The longest line of a body, in characters.
 const LINE_CHARS: usize = 500;
 
-/// Something to tell, without its number yet.
+/// A notice without its sequence number.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct News {
+pub(super) struct NewNotice {
     run_id: String,
     group_id: Option<String>,
     parent: String,
@@ -27,20 +27,20 @@ pub(super) struct News {
     key: String,
 }
 
-impl News {
+impl NewNotice {
     /// Builds the notice of a run's end.
     pub(super) fn end(document: &Document, folder: &Folder) -> Self {
-        let told = Told {
+        let text = NoticeText {
             status: document.state.as_str(),
             result_path: document.result_path.as_deref(),
             error: document.error.as_ref(),
             preview: document.result_preview.as_deref(),
         };
         let at = document.finished_at.unwrap_or(document.started_at);
-        Self::new(document, folder, &told, at, "terminal", None)
+        Self::new(document, folder, &text, at, "terminal", None)
     }
 
-    /// Builds the notice of a follow-up, with the beginning of the answer; returns `None` if the run has no such message.
+    /// Builds the notice of a follow-up, with the beginning of the reply; returns `None` if the run has no such message.
     pub(super) fn reply(
         document: &Document,
         folder: &Folder,
@@ -49,7 +49,7 @@ impl News {
     ) -> Option<Self> {
         let reply = document.followups.iter().find(|reply| reply.n == n)?;
         let preview = (reply.state == RunState::Done).then(|| cut(answer, 200));
-        let told = Told {
+        let text = NoticeText {
             status: match reply.state {
                 RunState::Done => "follow-up completed",
                 _ => "follow-up failed",
@@ -59,13 +59,13 @@ impl News {
             preview: preview.as_deref(),
         };
         let at = reply.finished_at.unwrap_or(reply.started_at);
-        Some(Self::new(document, folder, &told, at, "followup", Some(n)))
+        Some(Self::new(document, folder, &text, at, "followup", Some(n)))
     }
 
     fn new(
         document: &Document,
         folder: &Folder,
-        told: &Told<'_>,
+        text: &NoticeText<'_>,
         at: Timestamp,
         kind: &str,
         n: Option<u32>,
@@ -74,18 +74,18 @@ impl News {
         let suffix = n.map(|n| format!(":{n}")).unwrap_or_default();
         Self {
             key: format!("daemon-{kind}:{run_id}{suffix}"),
-            body: body(document, folder, told),
+            body: body(document, folder, text),
             group_id: document.group_id.clone(),
             parent: document.parent_addr.clone(),
-            status: told.status.to_owned(),
+            status: text.status.to_owned(),
             is_reported: document.reported,
-            result_path: told.result_path.map(str::to_owned),
+            result_path: text.result_path.map(str::to_owned),
             at,
             run_id,
         }
     }
 
-    /// Writes the event under its number.
+    /// Returns the event with its sequence number.
     pub(super) fn event(&self, seq: u64) -> Value {
         let mut event = json!({
             "seq": seq,
@@ -114,31 +114,31 @@ pub(super) fn is_silent(reply: &Followup) -> bool {
     error.is_some_and(|error| error.is_stop(StopReason::Reclaim))
 }
 
-/// What there is to tell.
-struct Told<'t> {
+/// The parts of a notice that differ between an end and a reply.
+struct NoticeText<'t> {
     status: &'t str,
     result_path: Option<&'t str>,
     error: Option<&'t RunError>,
     preview: Option<&'t str>,
 }
 
-fn body(document: &Document, folder: &Folder, told: &Told<'_>) -> String {
+fn body(document: &Document, folder: &Folder, text: &NoticeText<'_>) -> String {
     let run = &document.run_id;
     let mut lines = vec![
         format!(
             "Daemon {run} {}.",
-            state_word(told.status, document.reported)
+            state_word(text.status, document.reported)
         ),
         format!("Inspect with daemon(action=\"check\", id=\"{run}\")."),
         format!("Task: {}", one_line(&document.task)),
         format!("Run directory: {}", folder.path().display()),
     ];
-    lines.extend(told.result_path.map(|path| format!("Result file: {path}")));
+    lines.extend(text.result_path.map(|path| format!("Result file: {path}")));
     lines.extend(
-        told.error
+        text.error
             .map(|error| format!("Error: {}: {}", error.kind, one_line(&error.message))),
     );
-    if let Some(preview) = told.preview {
+    if let Some(preview) = text.preview {
         lines.push("Preview:".to_owned());
         lines.push(preview.to_owned());
     }
@@ -157,7 +157,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Reads the window of `system.json`; what cannot be read is empty.
+    /// Reads the window from `system.json`; a file that cannot be parsed has no events.
     pub(super) fn read(text: &[u8]) -> Self {
         let file: Value = serde_json::from_slice(text).unwrap_or_default();
         let events = file.pointer("/data/events").and_then(Value::as_array);
@@ -167,18 +167,20 @@ impl Window {
         }
     }
 
-    /// Returns the number of the newest event, 0 without one.
+    /// Returns the number of the newest event, or 0.
     pub(super) fn last(&self) -> u64 {
         self.events.back().map_or(0, seq)
     }
 
-    /// Adds an event; reports whether the window changed. What is in it, or has left it, is not added again.
+    /// Adds an event and returns whether the window changed. An event that is in the window, or is older than a full window, is
+    /// not added.
     pub(super) fn add(&mut self, event: Value) -> bool {
         let key = &event["idempotency_key"];
         let is_known = self
             .events
             .iter()
             .any(|known| known["idempotency_key"] == *key);
+        // An event before the window was in it earlier; adding it would move a newer one out.
         let is_past = self.events.len() >= NEWEST
             && self
                 .events
@@ -197,7 +199,7 @@ impl Window {
         true
     }
 
-    /// Writes `system.json`.
+    /// Returns the content of `system.json`.
     pub(super) fn file(&self, now: Timestamp) -> Value {
         let is_done = |event: &Value| {
             matches!(
@@ -241,7 +243,7 @@ fn seq(event: &Value) -> u64 {
     event.get("seq").and_then(Value::as_u64).unwrap_or(0)
 }
 
-/// Reads the number of an event as a mark holds it, and the event.
+/// Reads an event from the content of a mark, with its number.
 pub(super) fn of_mark(content: &[u8]) -> Option<(u64, Value)> {
     let event: Map<String, Value> = serde_json::from_slice(content).ok()?;
     let event = Value::Object(event);

@@ -1,11 +1,12 @@
-//! `backend_options`: what a caller adds to the command line of a provider's program.
+//! `backend_options`: options that a caller adds to the command line of a provider's program.
 
 use daemon_provider::Options;
 use serde_json::{Map, Value};
 
 use super::fault::CallFault;
 
-/// Parts of names that touch permission, sandbox, configuration, session or directory in one program or another.
+/// Parts of option names that change permissions, sandbox, configuration, session or directory in any of the programs. A name
+/// that contains one is refused.
 const RESERVED: [&str; 30] = [
     "allow",
     "approv",
@@ -39,7 +40,7 @@ const RESERVED: [&str; 30] = [
     "yolo",
 ];
 
-/// Writes options as arguments; `at` names the task.
+/// Returns the options as arguments; `at` names the task in faults.
 pub(super) fn arguments(
     at: &str,
     options: &Map<String, Value>,
@@ -82,18 +83,18 @@ fn flag(name: &str) -> String {
     format!("--{}", name.replace('_', "-"))
 }
 
-/// Reports whether a provider sets an option itself, or nobody but the host may.
+/// Returns whether an option is set by the provider itself, or may only be set by the host.
 fn is_reserved(name: &str, taken: Options) -> bool {
     let flag = flag(name).to_ascii_lowercase();
     let own = match taken {
         Options::Taken { reserved } => reserved.iter().any(|own| own.eq_ignore_ascii_case(&flag)),
         Options::Ignored => false,
     };
-    // One letter is a short flag to some parsers, whatever stands before it.
+    // Some parsers accept a single letter as a short flag even after two dashes.
     own || name.len() == 1 || RESERVED.iter().any(|part| flag.contains(part))
 }
 
-/// Appends an option; reports whether its value is of a kind that can be written.
+/// Appends an option and returns `true`; returns `false` if its value has no form as an argument.
 fn append(arguments: &mut Vec<String>, flag: &str, value: &Value) -> bool {
     let scalar = |value: &Value| match value {
         Value::String(text) => Some(format!("{flag}={text}")),
@@ -111,7 +112,7 @@ fn append(arguments: &mut Vec<String>, flag: &str, value: &Value) -> bool {
             }
         }
         value => match scalar(value) {
-            // A NUL cannot stand in an argument.
+            // `execve` ends an argument at a NUL.
             Some(written) if !written.contains('\0') => arguments.push(written),
             _ => return false,
         },
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_widens_or_moves_a_run_is_refused() {
+    fn options_that_widen_or_move_a_run_are_refused() {
         for name in [
             "model",
             "dangerously-skip-permissions",

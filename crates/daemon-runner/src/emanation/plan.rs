@@ -1,4 +1,4 @@
-//! A batch that was checked whole: what each run is given.
+//! The plans of a validated batch: the input of each run.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::call::{Caller, Emanate, Task};
 use super::fault::CallFault;
 use super::options;
-use super::prompt::{self, Parts};
+use super::prompt::{self, PromptParts};
 use super::tools::{self, Toolbox, Tools};
 use crate::budget::{BudgetOnly, DailyBudget, RunBudget};
 use crate::policy::ReachedSandbox;
@@ -24,11 +24,11 @@ use crate::runs::{Record, environment_secrets, filled};
 use crate::secrets::HostSecrets;
 use daemon_provider::Permissions;
 
-/// What the runs of a batch have in common.
+/// The settings that the runs of a batch share.
 #[derive(Clone)]
 pub(super) struct Common {
     pub(super) parent: String,
-    /// The provider's own spelling.
+    /// The provider's canonical name.
     pub(super) backend: String,
     pub(super) provider: Arc<dyn Provider>,
     /// The names of the providers whose runs get a shell as a tool; a preset may select another provider than the call.
@@ -37,19 +37,19 @@ pub(super) struct Common {
     pub(super) permissions: Permissions,
     pub(super) sandbox: ReachedSandbox,
     pub(super) environment: BTreeMap<OsString, OsString>,
-    /// The home's presets, and where they lie.
+    /// The presets of the home.
     pub(super) presets: BTreeMap<String, Arc<dyn Provider>>,
     pub(super) presets_in: PathBuf,
     /// The API of the task's preset.
     pub(super) preset_api: Option<String>,
     pub(super) budget: Arc<DailyBudget>,
-    /// What the host itself holds and nothing may tell.
+    /// The secrets of the host itself.
     pub(super) secrets: HostSecrets,
-    /// What model calls of the whole host may cost in a day.
+    /// The limit on the cost of the host's model calls within a day; `None` is unlimited.
     pub(super) day: Option<MicroUsd>,
 }
 
-/// One run that may begin.
+/// A validated run.
 pub(super) struct Plan {
     pub(super) common: Common,
     pub(super) task: Task,
@@ -59,7 +59,7 @@ pub(super) struct Plan {
     pub(super) mcp: Vec<McpRegistration>,
 }
 
-/// Returns a provider's own spelling.
+/// Returns the canonical name of a provider for a spelling that the `daemon` tool accepts.
 pub(super) fn canonical(backend: &str) -> &str {
     match backend {
         "lingtai" => "llm",
@@ -68,7 +68,7 @@ pub(super) fn canonical(backend: &str) -> &str {
     }
 }
 
-/// Resolves what the runs of a batch have in common; `None` without a provider, which is a fault.
+/// Resolves the shared settings of a batch. `None` if the provider is unknown, which is a fault.
 pub(super) fn common(
     run_context: &RunContext,
     caller: &Caller,
@@ -115,7 +115,7 @@ pub(super) fn common(
     })
 }
 
-/// Checks one task and makes its plan; what is wrong goes to `faults`.
+/// Validates a task and makes its plan; problems are added to `faults`.
 pub(super) fn plan(
     common: &Common,
     index: usize,
@@ -128,8 +128,8 @@ pub(super) fn plan(
     let toolbox = toolbox(common);
     let tools = tools::choose(&at, task.tools.as_deref(), &toolbox, faults);
     let options = options::arguments(&at, &task.backend_options, taken, faults);
-    let (skills, mcp) = brought(&at, &task, faults);
-    let prompt = prompt::prompt(&Parts {
+    let (skills, mcp) = task_inputs(&at, &task, faults);
+    let prompt = prompt::prompt(&PromptParts {
         task: &task.task,
         system_prompt: task.system_prompt.as_deref(),
         tools: &tools,
@@ -147,16 +147,16 @@ pub(super) fn plan(
     }
 }
 
-/// Checks of one task what no provider has a say in.
-pub(super) fn judge(index: usize, task: &Task, faults: &mut Vec<CallFault>) {
+/// Validates the parts of a task that do not depend on the provider.
+pub(super) fn check_task(index: usize, task: &Task, faults: &mut Vec<CallFault>) {
     let at = format!("tasks[{index}]");
     tools::choose(&at, task.tools.as_deref(), &Toolbox::Own, faults);
     options::arguments(&at, &task.backend_options, Options::Ignored, faults);
-    brought(&at, task, faults);
+    task_inputs(&at, task, faults);
 }
 
-/// Finds what a task brings along: a place, skills, servers.
-fn brought(
+/// Reads the inputs of a task: its directory, skills and MCP servers.
+fn task_inputs(
     at: &str,
     task: &Task,
     faults: &mut Vec<CallFault>,
@@ -170,8 +170,9 @@ fn brought(
     (skills, mcp)
 }
 
-/// Takes the provider of the preset that a task names, and its tools where the task names none; a program has no presets.
+/// Uses the provider of the task's preset, and the preset's tools if the task names none. A program has no presets.
 fn with_preset(at: &str, common: &Common, task: &mut Task, faults: &mut Vec<CallFault>) -> Common {
+    // A preset changes the provider of its own task only.
     let mut common = common.clone();
     if common.provider.follow_ups() != FollowUps::Joins {
         task.preset = None;
@@ -194,7 +195,7 @@ fn with_preset(at: &str, common: &Common, task: &mut Task, faults: &mut Vec<Call
     common
 }
 
-/// Returns inputs, or none and what is wrong with them.
+/// Returns inputs; problems are added to `faults`, and the inputs are empty then.
 fn found<T>(
     at: &str,
     read: Result<Vec<T>, Vec<inputs::Fault>>,
@@ -207,7 +208,7 @@ fn found<T>(
     })
 }
 
-/// Returns where the tools of a run come from.
+/// Returns the source of a run's tools.
 fn toolbox(common: &Common) -> Toolbox {
     match (common.provider.options(), common.provider.follow_ups()) {
         (Options::Taken { .. }, _) => match common.provider.mcp() {
@@ -226,7 +227,7 @@ fn toolbox(common: &Common) -> Toolbox {
 }
 
 impl Plan {
-    /// Returns what knows the secrets of the run.
+    /// Returns the redactor of the run's secrets.
     pub(super) fn redactor(&self) -> Redactor {
         let registered = self.mcp.iter().flat_map(McpRegistration::secrets);
         let options = self.task.backend_options.iter();
@@ -238,7 +239,7 @@ impl Plan {
         self.common.secrets.and(of_run)
     }
 
-    /// Returns what the run was called with.
+    /// Returns the parameters of the call, as the document records them.
     pub(super) fn call_parameters(&self) -> Map<String, Value> {
         let task = &self.task;
         let given = |value: Value| match &value {
@@ -261,7 +262,7 @@ impl Plan {
         always.into_iter().chain(more).collect()
     }
 
-    /// Returns the options that the provider's program is given; without a program there are none.
+    /// Returns the options of the provider's program; empty if the provider has none.
     pub(super) fn backend_options(&self) -> Map<String, Value> {
         match self.common.provider.options() {
             Options::Taken { .. } => self.task.backend_options.clone(),
@@ -305,7 +306,7 @@ impl Common {
         cwd: Option<&Path>,
         tools: &Tools,
     ) -> RunRequest {
-        // Without a directory of its caller's it works in its own.
+        // Without a directory of the caller, the run works in its own empty and private one.
         let cwd: PathBuf = cwd.map_or_else(|| record.home(), Path::to_owned);
         let mut environment = self.environment.clone();
         environment

@@ -1,33 +1,33 @@
-//! What a dispatched run is told.
+//! The prompt of a dispatched run.
 
 use std::path::Path;
 
 use super::tools::{Tools, ToolsFrom};
 
-/// What every dispatched run is told first.
-const CONTRACT: &str = "You carry out one task for whoever sent you, alone and once.
+/// The first part of every prompt.
+const CONTRACT: &str = "You carry out one task for the caller that dispatched you, on your own and once.
 
-- Work in the directory you were started in, and nowhere else unless the task names the place.
-- Nobody answers questions while you work. Where something is unclear, choose the most cautious reading and say which.
-- Finish everything before you end: start nothing in the background and wait for nothing that outlives you.
+- Work only in the directory you were started in, unless the task names another place.
+- You cannot ask questions while you work. If something is unclear, choose the most cautious reading and report which one.
+- Finish everything before you end: start nothing in the background, and wait for nothing that outlives your run.
 - End with the answer. Your last message is your whole report: what you did, what you found, and what is left.
 ";
 
-/// The parts of a prompt.
-pub(super) struct Parts<'p> {
+/// The other parts of a prompt.
+pub(super) struct PromptParts<'p> {
     pub(super) task: &'p str,
     pub(super) system_prompt: Option<&'p str>,
     pub(super) tools: &'p Tools,
-    /// The directory; `None` is the run's own.
+    /// The working directory; `None` is the run's own.
     pub(super) cwd: Option<&'p Path>,
-    /// The chosen skills, as YAML; empty for none.
+    /// The chosen skills as YAML, or empty.
     pub(super) skills: &'p str,
-    /// The registered MCP servers, as YAML without secrets; empty for none.
+    /// The registered MCP servers as YAML without secrets, or empty.
     pub(super) mcp: &'p str,
 }
 
-/// Writes the prompt. The task comes last, as it was given.
-pub(super) fn prompt(parts: &Parts<'_>) -> Vec<u8> {
+/// Returns the prompt. The task comes last and verbatim: the document's task is read back from there.
+pub(super) fn prompt(parts: &PromptParts<'_>) -> Vec<u8> {
     let mut text = CONTRACT.to_owned();
     let mut add = |section: &str| {
         text.push('\n');
@@ -89,7 +89,7 @@ mod tests {
             given: vec!["file".to_owned()],
             from: ToolsFrom::Host,
         };
-        let text = String::from_utf8(prompt(&Parts {
+        let text = String::from_utf8(prompt(&PromptParts {
             task: "-- start with dashes\n",
             system_prompt: Some("You review documents."),
             tools: &tools,

@@ -1,4 +1,4 @@
-//! The one publisher: each end and each reply is told once, in the order of its number.
+//! The publisher: each end and each reply is published once, in the order of sequence numbers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use serde_json::Value;
 use tokio::sync::{Mutex, broadcast, mpsc, oneshot};
 
 use super::boot;
-use super::notice::{News, Window, of_mark};
+use super::notice::{NewNotice, Window, of_mark};
 use crate::files::write_atomic;
 use crate::run_context::RunContext;
 
-/// How many publications may wait; whoever has one more waits itself.
+/// The number of waiting publications; further senders wait.
 const QUEUE: usize = 256;
-/// How many events a client may be behind; one that is further asks by number.
+/// The number of events that a client may be behind; one that misses more requests them by number.
 const BEHIND: usize = 256;
 
-/// Where publications wait.
+/// The queue of publications.
 #[derive(Debug)]
 pub(crate) struct Publisher {
     queue: mpsc::Sender<Publication>,
@@ -25,12 +25,12 @@ pub(crate) struct Publisher {
     events: broadcast::Sender<Arc<Value>>,
 }
 
-/// One thing to publish.
+/// A notice to publish, and where its number is sent.
 #[derive(Debug)]
 pub(super) struct Publication {
     pub(super) folder: Folder,
     pub(super) notice: Notice,
-    pub(super) news: News,
+    pub(super) new_notice: NewNotice,
     pub(super) published: oneshot::Sender<u64>,
 }
 
@@ -46,33 +46,39 @@ impl Default for Publisher {
 }
 
 impl Publisher {
-    /// Returns where everything that is published can be heard.
+    /// Returns the channel of published events.
     pub(super) fn events(&self) -> broadcast::Sender<Arc<Value>> {
         self.events.clone()
     }
 
-    /// Publishes something, and returns its number; `None` where it could not be published, which the next start repeats.
-    pub(super) async fn publish(&self, folder: Folder, notice: Notice, news: News) -> Option<u64> {
-        let (published, told) = oneshot::channel();
+    /// Publishes a notice and returns its number. `None` if that failed; the next start repeats it.
+    pub(super) async fn publish(
+        &self,
+        folder: Folder,
+        notice: Notice,
+        new_notice: NewNotice,
+    ) -> Option<u64> {
+        let (published, seq) = oneshot::channel();
         let publication = Publication {
             folder,
             notice,
-            news,
+            new_notice,
             published,
         };
         self.queue.send(publication).await.ok()?;
-        told.await.ok()
+        seq.await.ok()
     }
 }
 
-/// Publishes until everything has finished: first what an earlier host left half done.
+/// Publishes until the host has drained, beginning with the notices of earlier hosts.
 pub async fn run(run_context: Arc<RunContext>) {
     let publisher = &run_context.emanations.publisher;
     let mut waiting = publisher.waiting.lock().await;
-    let mut desk = Desk::open(&run_context);
-    boot::finish(&run_context, &mut desk).await;
+    let mut notices = NoticeWriter::open(&run_context);
+    boot::finish(&run_context, &mut notices).await;
     loop {
         let publication = tokio::select! {
+            // A publication is preferred to the end of the host, so that the queue is empty when this returns.
             biased;
             Some(publication) = waiting.recv() => publication,
             () = run_context.lifetime.finished.cancelled() => return,
@@ -80,24 +86,24 @@ pub async fn run(run_context: Arc<RunContext>) {
         let Publication {
             folder,
             notice,
-            news,
+            new_notice,
             published,
         } = publication;
-        if let Some(seq) = desk.publish(&folder, notice, &news) {
-            // Whoever asked may be gone with its run.
+        if let Some(seq) = notices.publish(&folder, notice, &new_notice) {
+            // The task of the run may have ended.
             published.send(seq).unwrap_or_default();
         }
     }
 }
 
-/// The newest events, and where they are written.
-pub(super) struct Desk {
+/// Numbers notices and writes `system.json`.
+pub(super) struct NoticeWriter {
     run_context: Arc<RunContext>,
     window: Window,
     last: u64,
 }
 
-impl Desk {
+impl NoticeWriter {
     fn open(run_context: &Arc<RunContext>) -> Self {
         let file = file(&run_context.paths.notices);
         let window = Window::read(&std::fs::read(file).unwrap_or_default());
@@ -113,19 +119,26 @@ impl Desk {
         self.window.last()
     }
 
-    /// Notes a number that was given before.
+    /// Continues after a number that an earlier host gave.
     pub(super) fn note_seq(&mut self, seq: u64) {
         self.last = self.last.max(seq);
     }
 
-    /// Marks, writes and tells one event; each step that was done before is left as it is.
-    pub(super) fn publish(&mut self, folder: &Folder, notice: Notice, news: &News) -> Option<u64> {
-        let event = news.event(self.last + 1);
+    /// Marks, writes and sends one event. Steps that an earlier host completed are not repeated.
+    pub(super) fn publish(
+        &mut self,
+        folder: &Folder,
+        notice: Notice,
+        new_notice: &NewNotice,
+    ) -> Option<u64> {
+        let event = new_notice.event(self.last + 1);
+        // The mark contains the event with its number and precedes `system.json`: a start after a crash repeats the event under
+        // the same number.
         let (seq, event) = match folder.mark(notice, event.to_string().as_bytes()) {
             Ok(Marked::First) => (self.last + 1, event),
-            // A mark that cannot be read was not made by a host; what it hides stays untold.
+            // A mark that cannot be parsed was not written by a host. Publishing could repeat a notice, so it is skipped.
             Ok(Marked::Before(content)) => of_mark(&content)?,
-            // A folder that was deleted holds no mark; then the window alone keeps it to one time.
+            // A deleted folder has no mark. The window alone prevents a repetition then.
             Err(_) if matches!(folder.path().try_exists(), Ok(false)) => (self.last + 1, event),
             Err(error) => {
                 let error = crate::error::chain(&error);
@@ -144,14 +157,14 @@ impl Desk {
                 tracing::error!(error, "the notices could not be written");
                 return None;
             }
-            // Without a client there is nobody to tell.
-            let told = self
+            // Sending fails if no client is connected, which is not an error.
+            let sent = self
                 .run_context
                 .emanations
                 .publisher
                 .events
                 .send(Arc::new(event));
-            tracing::debug!(seq, clients = told.unwrap_or(0), "published");
+            tracing::debug!(seq, clients = sent.unwrap_or(0), "published");
         }
         crate::failpoint::hit("E2");
         Some(seq)

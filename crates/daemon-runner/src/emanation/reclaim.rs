@@ -1,4 +1,4 @@
-//! `reclaim`: runs are stopped, and the reply comes when they are dead.
+//! `reclaim`: stops runs, and replies when their processes are dead.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,14 +16,14 @@ use crate::error::OpError;
 use crate::run_context::RunContext;
 use crate::runs::filled;
 
-/// How long deaths are waited for.
-const PATIENCE: Duration = Duration::from_secs(8);
+/// The time that runs have to end before the reply counts them as pending.
+const STOP_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// How a run that was to be stopped ended.
+/// The result of stopping a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum StopResult {
     Cancelled,
-    /// It ended by itself, before or meanwhile.
+    /// It ended by itself before the stop took effect.
     Natural,
     /// It has not ended yet.
     Pending,
@@ -32,34 +32,36 @@ enum Fate {
 /// Stops runs.
 ///
 /// # Errors
-/// There is no such run, or it belongs to an activation.
+/// The run does not exist, belongs to another parent, or is an attempt at an activation.
 pub(super) async fn reclaim(
     run_context: &Arc<RunContext>,
     caller: &Caller,
     which: &Which,
 ) -> Result<Map<String, Value>, OpError> {
     let runs = targets(run_context, caller, which)?;
-    let deadline = tokio::time::Instant::now() + PATIENCE;
+    // All runs are asked to stop at once, so that one deadline is enough.
+    let deadline = tokio::time::Instant::now() + STOP_TIMEOUT;
     let stopping: Vec<Option<Stopping>> = runs
         .iter()
         .map(|id| run_context.emanations.stop(*id, StopReason::Reclaim))
         .collect();
-    let mut fates = Vec::with_capacity(stopping.len());
+    let mut results = Vec::with_capacity(stopping.len());
     for one in stopping {
-        fates.push(match one {
-            Some(stopping) => fate(stopping, deadline).await,
-            None => Fate::Natural,
+        results.push(match one {
+            Some(stopping) => stop_result(stopping, deadline).await,
+            None => StopResult::Natural,
         });
     }
+    // Short names start again only now: a reclaim of one run among several must not give two live runs one name.
     if !run_context.emanations.has_running(&caller.parent) {
         run_context.handles.reset(&caller.parent);
     }
-    let count = |wanted| fates.iter().filter(|fate| **fate == wanted).count();
+    let count = |wanted| results.iter().filter(|result| **result == wanted).count();
     Ok(filled([
         ("status", json!("reclaimed")),
-        ("cancelled", json!(count(Fate::Cancelled))),
-        ("natural_terminal", json!(count(Fate::Natural))),
-        ("pending", json!(count(Fate::Pending))),
+        ("cancelled", json!(count(StopResult::Cancelled))),
+        ("natural_terminal", json!(count(StopResult::Natural))),
+        ("pending", json!(count(StopResult::Pending))),
     ]))
 }
 
@@ -98,7 +100,7 @@ fn refuse_others(
     caller: &Caller,
     folder: &Folder,
 ) -> Result<(), OpError> {
-    // What is known of a live run does not need its folder.
+    // The parent of a live run is in memory, which also works if its folder was deleted.
     let parent = match run_context.emanations.parent(folder.id()) {
         Some(parent) => parent,
         None => {
@@ -115,24 +117,24 @@ fn refuse_others(
     }
 }
 
-/// Waits until a run is dead.
-async fn fate(stopping: Stopping, deadline: tokio::time::Instant) -> Fate {
+/// Waits for the end of a stopped run.
+async fn stop_result(stopping: Stopping, deadline: tokio::time::Instant) -> StopResult {
     let Stopping {
         mut ended,
         had_ended,
     } = stopping;
     if had_ended {
-        // What is stopped is the answer to a message; the run is forgotten when that is dead.
+        // Only the answer to a message is stopped. The channel closes when its process is dead.
         let gone = async { while ended.changed().await.is_ok() {} };
         return match tokio::time::timeout_at(deadline, gone).await {
-            Ok(()) => Fate::Natural,
-            Err(_) => Fate::Pending,
+            Ok(()) => StopResult::Natural,
+            Err(_) => StopResult::Pending,
         };
     }
     let state = tokio::time::timeout_at(deadline, ended.wait_for(Option::is_some)).await;
     match state {
-        Err(_) => Fate::Pending,
-        Ok(Ok(state)) if *state == Some(RunState::Cancelled) => Fate::Cancelled,
-        Ok(_) => Fate::Natural,
+        Err(_) => StopResult::Pending,
+        Ok(Ok(state)) if *state == Some(RunState::Cancelled) => StopResult::Cancelled,
+        Ok(_) => StopResult::Natural,
     }
 }

@@ -1,4 +1,4 @@
-//! One dispatched run from its start to its last reply.
+//! A dispatched run, from its start to its last reply.
 
 use std::sync::Arc;
 
@@ -7,26 +7,26 @@ use daemon_run_folder::{Document, Failure, FailureKind, Notice, RunError, RunId,
 
 use tokio::sync::mpsc;
 
-use super::live::Line;
-use super::notice::{News, is_silent};
+use super::live::RunChannels;
+use super::notice::{NewNotice, is_silent};
 use super::plan::Plan;
 use crate::defect::guarded;
 use crate::run_context::RunContext;
-use crate::runs::{Arrival, Course, Following, Question, Record, TurnEnd, Written};
+use crate::runs::{Arrival, Following, Question, Record, RunInputs, TurnEnd, Written};
 
-/// A run whose folder is written and whose provider has not been started.
-pub(super) struct Begun {
+/// A run whose folder is written and whose provider has not started.
+pub(super) struct StartedRun {
     pub(super) id: RunId,
     pub(super) plan: Plan,
     pub(super) record: Record,
-    pub(super) line: Line,
+    pub(super) channels: RunChannels,
 }
 
-impl Begun {
-    /// Executes the run, tells its end, and answers the message that waited for it.
+impl StartedRun {
+    /// Executes the run, publishes its end, and answers the message that waited for it.
     pub(super) async fn run(mut self, run_context: Arc<RunContext>) {
         let Some((following, text)) = self.first_turn(&run_context).await else {
-            // Its end is not on the disk: the next start takes it back, and tells it.
+            // Its end is not durable. The next start records it as an orphan and publishes that.
             run_context.emanations.forget(self.id);
             return;
         };
@@ -34,14 +34,14 @@ impl Begun {
             .emanations
             .note_end(self.id, self.record.document().state);
         index(&run_context, &self.record).await;
-        self.tell_end(&run_context).await;
+        self.publish_end(&run_context).await;
         for (question, _) in &following.joined {
-            tell_reply(&run_context, &self.record, question.n, &text).await;
+            publish_reply(&run_context, &self.record, question.n, &text).await;
         }
         self.answer_all(&run_context, following.waiting).await;
     }
 
-    /// Answers a message, and those that come meanwhile.
+    /// Answers a message, and those that arrive meanwhile.
     pub(super) async fn answer_all(
         &mut self,
         run_context: &Arc<RunContext>,
@@ -52,10 +52,13 @@ impl Begun {
             if let Some(question) = question.take() {
                 self.answer(run_context, question).await;
             }
-            let Some(message) = run_context.emanations.next_message(self.id, &mut self.line) else {
+            let Some(message) = run_context
+                .emanations
+                .next_message(self.id, &mut self.channels)
+            else {
                 break;
             };
-            // Dropped by a provider whose conversations end with their runs, which says that it is not taken.
+            // A provider whose conversations end with their runs cannot answer. Dropping the message refuses it.
             if self.plan.common.provider.follow_ups() == FollowUps::Resumes {
                 question = message.record(&mut self.record);
             }
@@ -63,12 +66,13 @@ impl Begun {
         index(run_context, &self.record).await;
     }
 
-    /// Follows the first turn to its end, and returns what it was told and its text; `None` where an end could not be recorded.
+    /// Follows the first turn to its end, and returns its messages and its text. `None` if the end could not be recorded.
     async fn first_turn(&mut self, run_context: &RunContext) -> Option<(Following, String)> {
         let request = self.plan.request(&self.record);
         let mut following = Following::default();
         crate::failpoint::hit("E0");
         let ended = self.turn(request, &mut following).await;
+        // The end is published, and its slot is free, only after it is durable.
         let is_recorded = self
             .record
             .end(&ended.outcome, &ended.text, &run_context.lifetime.stop);
@@ -92,7 +96,7 @@ impl Begun {
                 .record
                 .replied(question.n, end, &run_context.lifetime.stop)
                 .await;
-            // The next start records and announces what is left; the end of the run is announced as it is.
+            // The next start records and publishes the remaining replies.
             if written == Written::Stopped {
                 break;
             }
@@ -104,27 +108,27 @@ impl Begun {
         Some((following, ended.text))
     }
 
-    /// Starts the provider and follows what it does to its end.
+    /// Starts the provider and follows the turn to its end.
     async fn turn(
         &mut self,
         request: daemon_provider::RunRequest,
         following: &mut Following,
     ) -> TurnEnd {
         let verdict = |_: &str| Verdict::Refused("a dispatched run has no outbox".to_owned());
-        // Whoever dispatches a run gives it its servers: the host speaks to none for it.
-        let (_, mut beside) = mpsc::channel(1);
-        let course = Course {
+        // The host connects to no servers for a dispatched run; its caller registers them with the program.
+        let (_, mut host_events) = mpsc::channel(1);
+        let inputs = RunInputs {
             limits: &self.plan.common.limits,
             verdict: &verdict,
-            stopped: &mut self.line.stopped,
-            messages: &mut self.line.messages,
-            beside: &mut beside,
+            stopped: &mut self.channels.stopped,
+            messages: &mut self.channels.messages,
+            host_events: &mut host_events,
         };
         let provider = Arc::clone(&self.plan.common.provider);
         let record = &mut self.record;
         let to_its_end = async {
             match provider.start(request).await {
-                Ok(run) => following.follow(run, record, course).await,
+                Ok(run) => following.follow(run, record, inputs).await,
                 Err(error) => TurnEnd::lost(&error),
             }
         };
@@ -134,22 +138,22 @@ impl Begun {
         })
     }
 
-    /// Publishes the end, and notes that it was.
-    async fn tell_end(&mut self, run_context: &RunContext) {
+    /// Publishes the end, and records its number.
+    async fn publish_end(&mut self, run_context: &RunContext) {
         let folder = self.record.folder().clone();
-        let news = News::end(self.record.document(), &folder);
+        let new_notice = NewNotice::end(self.record.document(), &folder);
         let publisher = &run_context.emanations.publisher;
-        if let Some(seq) = publisher.publish(folder, Notice::End, news).await {
+        if let Some(seq) = publisher.publish(folder, Notice::End, new_notice).await {
             self.record.published(seq);
             crate::failpoint::hit("E3");
             index(run_context, &self.record).await;
         }
     }
 
-    /// Answers one message by going on with the session.
+    /// Answers one message by resuming the session.
     async fn answer(&mut self, run_context: &RunContext, question: Question) {
         let Question { n, mut text, turn } = question;
-        let stopped = *self.line.stopped.borrow();
+        let stopped = *self.channels.stopped.borrow();
         let outcome = match (stopped, session(self.record.document())) {
             (Some(why), _) => Outcome::Stopped(why),
             (None, None) => Outcome::Failed(unanswered()),
@@ -168,17 +172,17 @@ impl Begun {
             .record
             .replied(n, end, &run_context.lifetime.stop)
             .await;
-        // The next message may come from then on that the reply can be read.
+        // The next message is accepted only after this reply is readable.
         drop(turn);
-        // What is not recorded is told by the next start.
+        // The next start publishes a reply that is not recorded.
         if written != Written::Stopped {
-            tell_reply(run_context, &self.record, n, &text).await;
+            publish_reply(run_context, &self.record, n, &text).await;
         }
     }
 }
 
-/// Publishes what became of a message; `text` is the answer where there is one.
-async fn tell_reply(run_context: &RunContext, record: &Record, n: u32, text: &str) {
+/// Publishes the end of a message; `text` is the reply, if there is one.
+async fn publish_reply(run_context: &RunContext, record: &Record, n: u32, text: &str) {
     let folder = record.folder().clone();
     let reply = record
         .document()
@@ -187,21 +191,23 @@ async fn tell_reply(run_context: &RunContext, record: &Record, n: u32, text: &st
         .find(|reply| reply.n == n);
     let is_silent = reply.is_none_or(is_silent);
     let text = record.redactor().text(text);
-    let news = News::reply(record.document(), &folder, n, &text);
-    if let Some(news) = news.filter(|_| !is_silent) {
+    let new_notice = NewNotice::reply(record.document(), &folder, n, &text);
+    if let Some(new_notice) = new_notice.filter(|_| !is_silent) {
         let publisher = &run_context.emanations.publisher;
-        publisher.publish(folder, Notice::Reply(n), news).await;
+        publisher
+            .publish(folder, Notice::Reply(n), new_notice)
+            .await;
     }
 }
 
-/// Writes a run into the index; one that cannot be written is read from its folder instead.
+/// Stores the row of a run. A failure is only logged: listings read the folder then.
 pub(super) async fn index(run_context: &RunContext, record: &Record) {
     if let Err(error) = run_context.store.put_run(record.row(), None).await {
         tracing::warn!(run = record.id(), %error, "the index of runs could not be written");
     }
 }
 
-/// Returns the session by which a provider's program goes on.
+/// Returns the session that the provider's program can resume.
 pub(super) fn session(document: &Document) -> Option<SessionId> {
     [
         &document.claude_session_id,
@@ -214,7 +220,7 @@ pub(super) fn session(document: &Document) -> Option<SessionId> {
     .find_map(|session| session.parse().ok())
 }
 
-/// Says that a run ended and left a message without an answer.
+/// Makes the failure of a message that the run did not answer.
 fn unanswered() -> Failure {
     Failure::new(FailureKind::Protocol, "the run ended before it answered")
 }

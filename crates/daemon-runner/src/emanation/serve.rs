@@ -1,4 +1,4 @@
-//! The five actions, with a host and without one.
+//! The five actions of the `daemon` tool, with a host and without one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::error::{OpError, OpErrorKind};
 use crate::run_context::RunContext;
 use crate::runs::{CachedEntry, HostPresence, RunIndex, entries, index};
 
-/// The most rows of one page of the index.
+/// The rows of one page of the store.
 const PAGE: u32 = 500;
 
-/// Answers a call with the reply object of the `daemon` tool.
+/// Executes a call of the `daemon` tool and returns its reply object.
 ///
 /// # Errors
-/// Says in the contract's words why it was not done.
+/// The call is invalid, or the action failed; the code and the message are those of the contract.
 pub async fn answer(
     run_context: &Arc<RunContext>,
     mut map: Map<String, Value>,
@@ -32,6 +32,7 @@ pub async fn answer(
     let own = format!("cli:{}", rustix::process::geteuid().as_raw());
     let caller = call::caller(&mut map, &own, &mut faults);
     let now = run_context.now();
+    // Before the call is validated, because a repeated invalid call is a repetition, too.
     let advisory = run_context.emanations.note_call(&caller.parent, &map, now);
     let read = call::read(map, &caller, &mut faults);
     let mut reply = match read {
@@ -65,7 +66,7 @@ pub async fn answer(
 /// `runs` is the directory of run folders, `most` the configured `limits.emanations`.
 ///
 /// # Errors
-/// The call makes no sense, names no run, or needs a host.
+/// The call is invalid, its run does not exist, or the action needs a host.
 pub fn offline(
     runs: &Path,
     most: u32,
@@ -105,7 +106,7 @@ async fn listed(
     list: List,
     now: Timestamp,
 ) -> Result<Map<String, Value>, OpError> {
-    // One list at a time reads what none has read before.
+    // The lock is held for the whole listing, so that of several listings only the first reads new folders.
     let mut known = run_context.emanations.known.lock().await;
     let cached = match known.take() {
         Some(cached) => cached,
@@ -126,7 +127,7 @@ async fn listed(
     Ok(reply)
 }
 
-/// Reads what the store remembers of every run.
+/// Reads the entries of all rows of the store.
 async fn stored(run_context: &RunContext) -> Result<RunIndex, OpError> {
     let runs = run_context.paths.runs.clone();
     let mut index = RunIndex::new();
@@ -169,12 +170,13 @@ async fn blocking<T: Send + 'static>(
         .map_err(|error| OpError::new(OpErrorKind::Internal, "internal", error.to_string()))?
 }
 
-/// Waits for the stop, then lets runs go on for the drain, then ends them.
+/// Waits for the stop of the host, gives runs the drain time to end, and stops the others.
 pub async fn drain(run_context: Arc<RunContext>) {
     run_context.lifetime.stop.cancelled().await;
     let tasks = &run_context.emanations.tasks;
     tasks.close();
     let drain = run_context.host.settings().bounds.drain;
+    // The last five seconds are for the processes to die of their signals.
     let gentle = drain.saturating_sub(Duration::from_secs(5));
     if tokio::time::timeout(gentle, tasks.wait()).await.is_ok() {
         return;
@@ -182,6 +184,6 @@ pub async fn drain(run_context: Arc<RunContext>) {
     run_context.emanations.stop_all(StopReason::AgentStop);
     let last = tokio::time::timeout(Duration::from_secs(10), tasks.wait()).await;
     if last.is_err() {
-        tracing::warn!("runs did not end in time; the next start takes them back");
+        tracing::warn!("runs did not end in time; the next start ends them as orphans");
     }
 }

@@ -1,48 +1,48 @@
-//! The groups of tools that a run asks for.
+//! The tool groups that a run requests.
 
 use super::fault::CallFault;
 
-/// The tool that no run has: a run dispatches no others.
+/// The tool that no run gets, because runs do not dispatch runs.
 const RECURSION: &str = "daemon";
-/// Every group that exists somewhere.
+/// All groups of the contract.
 const GROUPS: [&str; 7] = ["file", "script", "state", "output", "mcp", "email", "bash"];
-/// Mail to other agents: the group that no host without agents serves, whatever a program brings.
+/// Mail to other agents. No host without agents serves it, and programs have no such tool.
 const EMAIL: &str = "email";
-/// The groups of a run that asks for none.
+/// The groups of a run that requests none.
 const USUAL: [&str; 2] = ["file", EMAIL];
 
 /// The tools of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tools {
-    /// What was asked for.
+    /// The requested groups, served or not.
     pub(super) asked: Vec<String>,
-    /// What it gets.
+    /// The groups that the run gets.
     pub(super) given: Vec<String>,
-    /// Who brings them.
+    /// The component that serves the groups.
     pub(super) from: ToolsFrom,
 }
 
-/// Who brings the tools of a run.
+/// The component that serves the tools of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ToolsFrom {
     /// The host serves those that are given.
     Host,
-    /// The provider's program has its own, whatever was asked for.
+    /// The provider's program, with its own tools, independent of the request.
     Program,
 }
 
-/// Where tools come from.
+/// The tools of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Toolbox {
-    /// The provider is an agent with tools of its own, which have names that nobody here knows.
+    /// The provider is an agent with its own tools, whose names the host does not know.
     Own,
-    /// The provider's program brings its own; a name that nobody knows is a mistake.
+    /// The provider's program has its own tools; a requested group must be one of the contract.
     Program,
-    /// These groups are served.
+    /// The provider serves these groups.
     Served(Vec<&'static str>),
 }
 
-/// Chooses the tools of a run; `at` names its task.
+/// Selects the tools of a run; `at` names its task in faults.
 pub(super) fn choose(
     at: &str,
     asked: Option<&[String]>,
@@ -85,10 +85,10 @@ pub(super) fn choose(
     }
 }
 
-/// Keeps what is there; the run is told of the rest.
+/// Returns the groups that are served. The prompt names the others.
 fn served(asked: &[String], is_served: impl Fn(&String) -> bool) -> Vec<String> {
-    let is_there = |name: &&String| is_served(name) && *name != EMAIL;
-    asked.iter().filter(is_there).cloned().collect()
+    let is_available = |name: &&String| is_served(name) && *name != EMAIL;
+    asked.iter().filter(is_available).cloned().collect()
 }
 
 #[cfg(test)]
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_served_is_refused_where_it_is_asked_for_and_dropped_where_it_is_usual() {
+    fn a_requested_group_that_is_not_served_is_refused_and_a_default_one_is_dropped() {
         let served = Toolbox::Served(vec!["file", "mcp"]);
         let check = |asked: Option<&[&str]>, toolbox: &Toolbox| {
             let asked: Option<Vec<String>> =
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(check(Some(&["web"]), &Toolbox::Program).1.len(), 1);
         assert_eq!(check(Some(&["bash", "web"]), &Toolbox::Own).1, []);
         for toolbox in [Toolbox::Own, Toolbox::Program] {
-            // A program brings its own tools, but nobody's agents.
+            // A program has its own tools, but no other agents.
             for asked in [None, Some(["file", "email"].as_slice())] {
                 let found = check(asked, &toolbox);
                 assert_eq!(found, ("file".to_owned(), Vec::new()));

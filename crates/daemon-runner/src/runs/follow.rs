@@ -1,4 +1,4 @@
-//! Following a run: its events are recorded as they come, its limits are kept, a stop is passed on.
+//! Following a run: its events are recorded in order, its limits are enforced, and stops and messages are passed on.
 
 use std::time::Duration;
 
@@ -9,62 +9,62 @@ use tokio::time::Instant;
 use super::Record;
 use crate::defect::Defect;
 
-/// How long a stopped run may take to tell its end.
-const LAST_WORDS: Duration = Duration::from_secs(20);
-/// How long a run may take to end once it has told its outcome; longer than providers wait for their processes.
-const LEAVE: Duration = Duration::from_secs(60);
+/// The time that a stopped run has to report its end.
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+/// The time that a run has to end after it has reported its outcome. It is longer than the time that providers give their
+/// processes, so that a provider can end them first.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests;
 
-/// What bounds a run, and what reaches it.
-pub(crate) struct Course<'a> {
-    /// How much it may take.
+/// The limits of a run, and the channels that reach it.
+pub(crate) struct RunInputs<'a> {
     pub(crate) limits: &'a Limits,
-    /// Judges what it proposes.
+    /// Validates an output that the run proposes as an event.
     pub(crate) verdict: &'a (dyn Fn(&str) -> Verdict + Send + Sync),
-    /// Tells it to stop.
+    /// Contains the reason once the run is to stop.
     pub(crate) stopped: &'a mut watch::Receiver<Option<StopReason>>,
-    /// Messages to it.
+    /// The messages to the run; closed for an attempt.
     pub(crate) messages: &'a mut mpsc::Receiver<RunMessage>,
-    /// What happens to it beside what it tells itself.
-    pub(crate) beside: &'a mut mpsc::Receiver<RunEvent>,
+    /// Events that the host adds to the run, such as calls of its tools.
+    pub(crate) host_events: &'a mut mpsc::Receiver<RunEvent>,
 }
 
 /// A message to a run.
 #[derive(Debug)]
 pub(crate) struct RunMessage {
     pub(crate) text: String,
-    /// Held until it is answered: a run has one message at a time.
+    /// Held until the reply is recorded, because a run has one message at a time.
     pub(crate) turn: OwnedSemaphorePermit,
-    /// Answered once the message is on the disk; dropped where the run takes none.
+    /// Receives a value after the message is stored; dropped if the run takes no messages.
     pub(crate) receipt: oneshot::Sender<Receipt>,
 }
 
-/// What became of a message that a run takes.
+/// Whether a message that a run takes was stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Receipt {
-    /// It is on the disk.
+    /// The message is durable.
     Recorded,
-    /// It could not be written.
+    /// The message could not be written.
     Lost,
 }
 
-/// A message that is on the disk and has no answer yet.
+/// A stored message without a reply.
 #[derive(Debug)]
 pub(crate) struct Question {
-    /// Its number.
+    /// The number of the message within the run, from 1.
     pub(crate) n: u32,
     pub(crate) text: String,
     pub(crate) turn: OwnedSemaphorePermit,
 }
 
 impl RunMessage {
-    /// Writes the message down, then accepts it; `None` where it could not be written.
+    /// Stores the message, then confirms it to the sender. `None` if it could not be written.
     pub(crate) fn record(self, record: &mut Record) -> Option<Question> {
         let n = record.asked();
         let receipt = n.map_or(Receipt::Lost, |_| Receipt::Recorded);
-        // Whoever sent it may be gone.
+        // The sender may have disconnected.
         self.receipt.send(receipt).unwrap_or(());
         Some(Question {
             n: n?,
@@ -77,20 +77,20 @@ impl RunMessage {
 /// Whether a message that was stored reached the conversation it was to join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// It did.
+    /// The run has the message.
     Joined,
-    /// The run did not take it.
+    /// The run ended first, or refused the message.
     Missed,
 }
 
-/// How a run ended.
+/// The end of one turn: the outcome and the final text.
 pub(crate) struct TurnEnd {
     pub(crate) outcome: Outcome,
     pub(crate) text: String,
 }
 
 impl TurnEnd {
-    /// Tells of a panic.
+    /// Makes the end of a turn that panicked.
     pub(crate) fn broken(defect: &Defect) -> Self {
         let failure = daemon_provider::Failure {
             kind: daemon_provider::FailureKind::Provider,
@@ -120,7 +120,7 @@ impl TurnEnd {
         }
     }
 
-    /// Tells of a run that ended without a word.
+    /// Makes the end of a turn whose provider reported no outcome.
     fn silent() -> Self {
         let failure = daemon_provider::Failure::new(
             daemon_provider::FailureKind::Protocol,
@@ -132,7 +132,7 @@ impl TurnEnd {
         }
     }
 
-    /// Tells of a run that could not be started, or was lost.
+    /// Makes the end of a turn that could not be started, or whose provider failed.
     pub(crate) fn lost(error: &ProviderError) -> Self {
         let kind = match error.kind {
             daemon_provider::ProviderErrorKind::Spawn => daemon_provider::FailureKind::Spawn,
@@ -151,17 +151,17 @@ impl TurnEnd {
     }
 }
 
-/// When a run has taken too long, and when it is looked after next.
+/// The deadlines of a run.
 struct Deadlines<'a> {
     limits: &'a Limits,
     wall: Instant,
-    /// When it last said something.
+    /// The time of the last event.
     quiet: Instant,
-    /// When it was first seen to have told its outcome, after which neither counts.
+    /// The time at which the run reported its outcome; after it, the wall and idle limits do not apply.
     settled: Option<Instant>,
-    /// When it is given up, once it was told to stop.
+    /// The time at which the run is dropped, after it was asked to stop.
     given_up: Option<Instant>,
-    /// How long until it is to be shown that it is looked after.
+    /// The time until the next heartbeat.
     beat: Duration,
 }
 
@@ -178,98 +178,103 @@ impl<'a> Deadlines<'a> {
         }
     }
 
-    /// Notes whether the run has told its outcome; one that works on after a result has told none.
+    /// Notes whether the run has reported its outcome. A run that continues after a result has none again.
     fn settle(&mut self, has_outcome: bool) {
         self.settled = has_outcome.then(|| self.settled.unwrap_or_else(Instant::now));
     }
 
-    /// Returns the next deadline, and what passing it means.
+    /// Returns the next deadline, and the reason to stop when it passes.
     fn deadline(&self) -> (Instant, StopReason) {
         let idle = self.limits.idle.map(|idle| self.quiet + idle);
         match (self.given_up, self.settled, idle) {
             (Some(at), _, _) => (at, StopReason::Grace),
-            (None, Some(since), _) => (since + LEAVE, StopReason::Grace),
+            (None, Some(since), _) => (since + EXIT_TIMEOUT, StopReason::Grace),
             (None, None, Some(idle)) if idle < self.wall => (idle, StopReason::Idle),
             (None, None, _) => (self.wall, StopReason::Timeout),
         }
     }
 
-    /// Returns why a run is stopped that is to be for this reason: whatever it is, but a reclaim, the outcome it told stands.
+    /// Returns the reason with which a run is stopped for `why`. After it has reported its outcome, only a reclaim changes it.
     fn reason(&self, why: StopReason) -> StopReason {
         match why {
             StopReason::Reclaim => why,
+            // The work is finished and paid for. A deadline that expires while the process exits says nothing about it.
             _ if self.settled.is_some() => StopReason::Grace,
             _ => why,
         }
     }
 }
 
-/// What is to be done next about a run.
-enum Step {
-    /// It told something, or nothing more comes.
+/// The next thing that happens to a followed run.
+enum FollowStep {
+    /// The run yielded an event, ended, or failed.
     Event(Result<Option<RunEvent>, ProviderError>),
-    /// It is to be told to stop.
+    /// The host stops the run.
     Stop(StopReason),
     /// A deadline has passed.
     Late(StopReason),
-    /// Something happened beside it.
-    Beside(RunEvent),
-    /// It is sent a message.
+    /// The host adds an event.
+    HostEvent(RunEvent),
+    /// A caller sends a message.
     Message(RunMessage),
-    /// It is to be shown that it is looked after.
+    /// A heartbeat is due.
     Beat,
 }
 
-/// Waits for what is to be done next. A run that was told to stop is told nothing more.
-async fn step(run: &mut dyn Run, course: &mut Course<'_>, deadlines: &Deadlines<'_>) -> Step {
+/// Waits for the next step. A run that was asked to stop receives no more messages and no second stop.
+async fn step(
+    run: &mut dyn Run,
+    inputs: &mut RunInputs<'_>,
+    deadlines: &Deadlines<'_>,
+) -> FollowStep {
     let (deadline, why) = deadlines.deadline();
     let is_open = deadlines.given_up.is_none();
     tokio::select! {
-        event = run.next() => Step::Event(event),
-        why = reason(course.stopped), if is_open => Step::Stop(why),
-        () = tokio::time::sleep_until(deadline) => Step::Late(why),
-        event = next(course.beside) => Step::Beside(event),
-        message = next(course.messages), if is_open => Step::Message(message),
-        () = tokio::time::sleep(deadlines.beat) => Step::Beat,
+        event = run.next() => FollowStep::Event(event),
+        why = reason(inputs.stopped), if is_open => FollowStep::Stop(why),
+        () = tokio::time::sleep_until(deadline) => FollowStep::Late(why),
+        event = next(inputs.host_events) => FollowStep::HostEvent(event),
+        message = next(inputs.messages), if is_open => FollowStep::Message(message),
+        () = tokio::time::sleep(deadlines.beat) => FollowStep::Beat,
     }
 }
 
-/// What a run used while it was followed, and what it was told.
+/// The usage of a followed run, and the messages that it received.
 #[derive(Debug, Default)]
 pub(crate) struct Following {
     pub(crate) tokens: Option<u64>,
     pub(crate) cost_usd: Option<f64>,
-    /// The messages that joined its conversation, or were to.
+    /// The messages for its conversation, each with whether it arrived.
     pub(crate) joined: Vec<(Question, Arrival)>,
-    /// The message that waits for its end.
+    /// The message that is answered after the run, by resuming its session.
     pub(crate) waiting: Option<Question>,
 }
 
 impl Following {
-    /// Follows a run to its end: records what it says, keeps its limits, passes on what it is told.
+    /// Follows a run to its end: records its events, enforces its limits, and passes on stops and messages.
     pub(crate) async fn follow(
         &mut self,
         mut run: Box<dyn Run>,
         record: &mut Record,
-        mut course: Course<'_>,
+        mut inputs: RunInputs<'_>,
     ) -> TurnEnd {
-        let mut deadlines = Deadlines::new(course.limits);
+        let mut deadlines = Deadlines::new(inputs.limits);
         let mut stopping = None;
         let mut ended = None;
         loop {
             deadlines.beat = record.next_beat();
-            let step = step(&mut *run, &mut course, &deadlines).await;
+            let step = step(&mut *run, &mut inputs, &deadlines).await;
             let was_settled = deadlines.settled.is_some();
             deadlines.settle(run.has_outcome());
             let why = match step {
-                Step::Event(event) => {
+                FollowStep::Event(event) => {
                     deadlines.quiet = Instant::now();
                     match event {
                         Ok(Some(event)) => {
                             if let RunEvent::Stopping { why, .. } = &event {
                                 stopping = Some(first(stopping, *why));
                             }
-                            ended = self.happened(event, record, &course).or(ended);
+                            ended = self.happened(event, record, &inputs).or(ended);
                         }
                         Ok(None) => break,
                         Err(error) => {
@@ -279,24 +284,24 @@ impl Following {
                     }
                     continue;
                 }
-                Step::Beside(event) => {
+                FollowStep::HostEvent(event) => {
                     deadlines.quiet = Instant::now();
                     record.event(&event);
                     continue;
                 }
-                Step::Message(message) => {
+                FollowStep::Message(message) => {
                     self.take(&mut *run, record, message).await;
                     continue;
                 }
-                Step::Beat => {
+                FollowStep::Beat => {
                     record.beat();
                     continue;
                 }
-                // It does not even tell its end: dropping it ends what it runs.
-                Step::Late(_) if deadlines.given_up.is_some() => break,
-                // The deadline was that of another phase: it told its outcome meanwhile, or went on after one.
-                Step::Late(_) if deadlines.settled.is_some() != was_settled => continue,
-                Step::Late(why) | Step::Stop(why) => deadlines.reason(why),
+                // The run did not report its end in time. Dropping it ends its processes.
+                FollowStep::Late(_) if deadlines.given_up.is_some() => break,
+                // The outcome was reported, or withdrawn, while the deadline of the other phase passed.
+                FollowStep::Late(_) if deadlines.settled.is_some() != was_settled => continue,
+                FollowStep::Late(why) | FollowStep::Stop(why) => deadlines.reason(why),
             };
             stopping = Some(first(stopping, why));
             deadlines.given_up = Some(stop(&mut *run, record, why).await);
@@ -304,12 +309,12 @@ impl Following {
         ended.unwrap_or_else(TurnEnd::silent).after(stopping)
     }
 
-    /// Records an event, and returns the end that it tells.
+    /// Records an event, and returns the end if the event is one.
     fn happened(
         &mut self,
         event: RunEvent,
         record: &mut Record,
-        course: &Course<'_>,
+        inputs: &RunInputs<'_>,
     ) -> Option<TurnEnd> {
         crate::failpoint::hit("R6");
         if matches!(event, RunEvent::Exited(_)) {
@@ -325,7 +330,7 @@ impl Following {
                 None
             }
             RunEvent::Proposed(value) => {
-                let verdict = (course.verdict)(&value.to_string());
+                let verdict = (inputs.verdict)(&value.to_string());
                 record.proposed(&value, &verdict);
                 None
             }
@@ -334,17 +339,18 @@ impl Following {
         }
     }
 
-    /// Takes a message: it is stored, then it joins the conversation or waits for the end of the run.
+    /// Stores a message. It then joins the conversation, or waits for the end of the run.
     async fn take(&mut self, run: &mut dyn Run, record: &mut Record, message: RunMessage) {
         match run.would_take() {
             Asked::Joined => {
+                // Stored first. Nothing can happen in between, because this task also drives the run.
                 if let Some(question) = message.record(record) {
                     let arrival = join(run, record, &question).await;
                     self.joined.push((question, arrival));
                 }
             }
             Asked::Resume(_) => self.waiting = message.record(record),
-            // Dropping it says that it is not taken.
+            // Dropping the message closes its receipt, which refuses it.
             Asked::Unsupported => {}
         }
     }
@@ -359,31 +365,32 @@ impl Following {
     }
 }
 
-/// Returns the reason that holds of two, as the folder stores it: the first, unless that keeps the outcome.
+/// Returns the effective one of two reasons, by the rule of the folder: the first, unless it keeps the outcome.
 fn first(stored: Option<StopReason>, why: StopReason) -> StopReason {
     stored
         .filter(|stored| !stored.keeps_outcome())
         .unwrap_or(why)
 }
 
-/// Hands a stored message to a run.
+/// Sends a stored message to a run.
 async fn join(run: &mut dyn Run, record: &Record, question: &Question) -> Arrival {
     let why = match run.ask(&question.text).await {
         Ok(Asked::Joined) => return Arrival::Joined,
-        Ok(Asked::Resume(_) | Asked::Unsupported) => "the run took it no more".to_owned(),
+        Ok(Asked::Resume(_) | Asked::Unsupported) => "the run takes no more messages".to_owned(),
         Err(error) => crate::error::chain(&error),
     };
     tracing::warn!(run = record.id(), why, "a message did not reach its run");
     Arrival::Missed
 }
 
-/// Tells a run to stop, and returns when it will be given up.
+/// Asks a run to stop, and returns the time at which it is dropped.
 async fn stop(run: &mut dyn Run, record: &mut Record, why: StopReason) -> Instant {
+    // The reason is durable before the first signal: a host that dies in between leaves it for the next start.
     record.stopping(why, None);
     if let Err(error) = run.cancel(why).await {
-        tracing::warn!(%error, "a run could not be told to stop");
+        tracing::warn!(%error, "a run could not be asked to stop");
     }
-    Instant::now() + LAST_WORDS
+    Instant::now() + STOP_TIMEOUT
 }
 
 /// Waits for a reason to stop.
@@ -395,12 +402,12 @@ async fn reason(stopped: &mut watch::Receiver<Option<StopReason>>) -> StopReason
         .and_then(|reason| *reason);
     match reason {
         Some(reason) => reason,
-        // The sender is gone only when the host forgot the run, which it does after the run ended.
+        // The sender is dropped only after the run has ended.
         None => std::future::pending().await,
     }
 }
 
-/// Waits for what comes through a channel; for ever, once nothing can come any more.
+/// Receives the next value of a channel; waits forever if the channel is closed, so that `select!` ignores it.
 async fn next<T>(channel: &mut mpsc::Receiver<T>) -> T {
     match channel.recv().await {
         Some(next) => next,

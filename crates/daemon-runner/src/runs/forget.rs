@@ -1,4 +1,4 @@
-//! Forgetting runs that ended long ago, where the configuration says so.
+//! Removing runs that ended before the retention time of the configuration.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use crate::run_context::RunContext;
 
 /// Removes the folders of runs that ended before an instant, with their rows.
 ///
-/// The row goes first: a crash in between leaves a folder, which the next round removes. What has a writer stays, and so does
-/// a run whose end was not told yet and one that a later release wrote.
+/// The row goes first: a crash in between leaves a folder, which the next round removes. A run stays if it has a writer, if its
+/// end was not published, or if a later release wrote it.
 ///
 /// # Errors
 /// The store could not be written.
@@ -46,7 +46,7 @@ pub async fn forget(run_context: &RunContext, before: Timestamp) -> Result<(), S
     Ok(())
 }
 
-/// Lists folders that may go, and clears away what a crash left of others.
+/// Lists the folders to remove, and removes the remains of folders whose removal a crash interrupted.
 fn old(runs: &Path, before: Timestamp) -> Vec<Folder> {
     if let Err(error) = Folder::remove_leavings(runs) {
         let error = chain(&error);
@@ -64,14 +64,15 @@ fn old(runs: &Path, before: Timestamp) -> Vec<Folder> {
 fn is_over(folder: &Folder, before: Timestamp) -> bool {
     match folder.read() {
         Ok(Reading::Known(document)) => has_ended(&document, before),
-        // Its writer is gone, or the lock would keep it; the last sign of life is all that tells its age.
+        // `Folder::remove` refuses a folder with a writer. Without a document, only the heartbeat shows the age.
         Ok(Reading::Broken(_)) => folder.last_heartbeat().is_none_or(|last| last < before),
         Ok(Reading::Newer(_)) | Err(_) => false,
     }
 }
 
 fn has_ended(document: &Document, before: Timestamp) -> bool {
-    let is_told = document.activation.is_some() || document.terminal_notified;
+    // Ends of attempts are not published.
+    let is_published = document.activation.is_some() || document.terminal_notified;
     let is_answered = document
         .followups
         .iter()
@@ -81,7 +82,10 @@ fn has_ended(document: &Document, before: Timestamp) -> bool {
         .iter()
         .filter_map(|reply| reply.finished_at);
     let last = replies.chain(document.finished_at).max();
-    document.state.is_terminal() && is_told && is_answered && last.is_some_and(|last| last < before)
+    document.state.is_terminal()
+        && is_published
+        && is_answered
+        && last.is_some_and(|last| last < before)
 }
 
 #[cfg(test)]

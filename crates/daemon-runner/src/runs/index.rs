@@ -93,6 +93,7 @@ pub(crate) fn entries(
         }
         read
     });
+    // The threads finish in any order; the folders are listed newest first.
     read.sort_unstable_by_key(|(at, _)| *at);
     Ok(read.into_iter().flat_map(|(_, runs)| runs).collect())
 }

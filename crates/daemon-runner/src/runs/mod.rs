@@ -21,7 +21,7 @@ pub use recorded::{RecordedRun, heartbeat_age};
 pub(crate) use entry::entry;
 pub(crate) use entry::{cut, details, filled};
 pub(crate) use find::folder_of;
-pub(crate) use follow::{Arrival, Course, Following, Question, Receipt, RunMessage, TurnEnd};
+pub(crate) use follow::{Arrival, Following, Question, Receipt, RunInputs, RunMessage, TurnEnd};
 pub(crate) use index::{
     CachedEntry, EntryText, HostPresence, ListedRun, RunIndex, entries, index, list_entry,
 };

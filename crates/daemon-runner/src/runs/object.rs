@@ -92,6 +92,7 @@ impl RunObject {
                 .max(0.0),
         };
         let link = document.activation.as_ref();
+        // A run has one or the other: model calls by the provider, or the usage that its program reports.
         let total = |ours: u64, theirs: u64| if ours > 0 { ours } else { theirs };
         Self {
             id: document.run_id.clone(),

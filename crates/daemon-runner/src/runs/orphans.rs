@@ -1,4 +1,4 @@
-//! Ending what a dead host left running.
+//! Ending runs whose host died.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::folder_of;
 use crate::error::chain;
 
-/// Ends the processes that a dead host left of a run, and logs how many were ended and how many could not be.
+/// Ends the processes of a run whose host died, and logs the number of ended ones and of survivors.
 ///
 /// # Errors
 /// The table of processes could not be read.
@@ -32,7 +32,7 @@ pub(crate) fn end_processes(child: Option<ProcessId>, run: &str) -> std::io::Res
     Ok(())
 }
 
-/// Ends the process tree that a dead host left of a run, and records its end.
+/// Ends the processes of a run whose host died, and records the end of the run.
 pub async fn end_orphan(runs: &Path, row: &RunRow, now: Timestamp) {
     let (runs, id) = (runs.to_owned(), row.id.clone());
     let ended = tokio::task::spawn_blocking(move || {
@@ -43,6 +43,7 @@ pub async fn end_orphan(runs: &Path, row: &RunRow, now: Timestamp) {
             Ok(Reading::Known(document)) => Some(document),
             Ok(Reading::Newer(_) | Reading::Broken(_)) | Err(_) => None,
         };
+        // The recorded child is checked by its start time. Descendants are found by their marker, also without a document.
         let child = document
             .as_ref()
             .and_then(|document| document.child)

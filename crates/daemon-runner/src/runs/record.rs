@@ -1,4 +1,4 @@
-//! The record of one run: the folder's one writer, fed with the events that the run yields.
+//! The record of one run: its redacted events go to the one writer of its folder.
 
 mod ending;
 mod words;
@@ -10,18 +10,18 @@ use std::time::Duration;
 use daemon_process::{ProcessId, boot_id};
 use daemon_provider::redact::{Redactor, Sequence};
 use daemon_provider::{
-    Limits, MicroUsd, Outcome, OutputStream, Provider, Role, RunEvent, StopReason, Verdict,
+    Limits, MicroUsd, Outcome, OutputStream, Provider, RunEvent, StopReason, Verdict,
 };
 use daemon_run_folder::{
-    Budget, Child, Document, Dropped, Folder, FolderError, Owner, Reserved, SandboxRecord, Speaker,
-    Start, Truncation, Writer,
+    Budget, Child, Document, Dropped, Folder, FolderError, Owner, Reserved, SandboxRecord, Start,
+    Truncation, Writer,
 };
 use daemon_store::RunRow;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 pub(crate) use self::ending::Written;
-use self::words::tokens;
+use self::words::{speaker, tokens};
 use super::recorded::RecordedRun;
 use super::{redaction, row};
 use crate::clock::Clock;
@@ -35,7 +35,7 @@ pub(crate) enum RecordError {
     /// The folder could not be written.
     #[error("the folder could not be written")]
     Folder(#[from] FolderError),
-    /// The system does not tell who this process is.
+    /// The boot id or the start time of this process could not be read.
     #[error("this process could not be identified")]
     Owner(#[source] std::io::Error),
     /// A file of the context could not be written.
@@ -46,7 +46,7 @@ pub(crate) enum RecordError {
     Support(#[source] daemon_repo::GitError),
 }
 
-/// The attempt at an activation that a run is.
+/// The attempt that a run carries out.
 #[derive(Debug)]
 pub(crate) struct Attempt {
     pub(crate) activation: daemon_event::ActivationId,
@@ -54,7 +54,7 @@ pub(crate) struct Attempt {
     pub(crate) number: u32,
 }
 
-/// Returns this process, as folders name the owner of a run.
+/// Returns this process as the owner of a run.
 pub(crate) fn owner() -> Result<Owner, RecordError> {
     let me = ProcessId::current().map_err(RecordError::Owner)?;
     Ok(Owner {
@@ -64,7 +64,7 @@ pub(crate) fn owner() -> Result<Owner, RecordError> {
     })
 }
 
-/// Writes into a start who executes the run and what it may take.
+/// Sets the provider, the permissions and the limits of a start. Limits that the provider does not enforce are not recorded.
 pub(crate) fn bound(
     start: &mut Start,
     provider: &dyn Provider,
@@ -77,6 +77,7 @@ pub(crate) fn bound(
     if let Some(model) = provider.model() {
         model.clone_into(&mut start.model);
     }
+    // A reader takes a number for a bound, so that limits that the provider does not enforce are not recorded.
     let limits = provider.enforced(limits);
     start.is_reported = provider.is_reporting();
     start.max_turns = limits.max_turns;
@@ -98,18 +99,18 @@ pub(crate) struct Record {
     writer: Writer,
     clock: Arc<dyn Clock>,
     redactor: Redactor,
-    /// Takes secrets out of standard output and standard error, across their pieces.
+    /// Redact standard output and standard error; a secret can begin in one line and end in the next.
     outputs: [Sequence; 2],
     attempt: Option<Attempt>,
     provider: String,
     started: Timestamp,
     finished: Option<Timestamp>,
-    /// What the calls of a model cost that the provider made itself.
+    /// The cost of the model calls that the provider made itself.
     spent: Option<MicroUsd>,
 }
 
 impl Record {
-    /// Writes the start files of a run into its folder, without the secrets that `redactor` knows, as all that follows.
+    /// Starts the record of a run. Everything in it is written without the secrets that `redactor` knows.
     pub(crate) fn open(
         reserved: Reserved,
         start: Start,
@@ -132,7 +133,7 @@ impl Record {
         })
     }
 
-    /// Takes over the folder of a run that nobody writes any more.
+    /// Takes over the folder of a run that no process is writing.
     pub(crate) fn adopt(
         folder: Folder,
         redactor: Redactor,
@@ -153,13 +154,13 @@ impl Record {
         })
     }
 
-    /// Writes down under which number the end was published.
+    /// Records the sequence number under which the end was published.
     pub(crate) fn published(&mut self, seq: u64) {
         let written = self.writer.published(seq, self.clock.now());
         self.report(written);
     }
 
-    /// Removes the folder of a run that must not start.
+    /// Removes the folder of a run that did not start.
     pub(crate) fn discard(self) {
         if let Err(error) = self.writer.discard() {
             let error = crate::error::chain(&error);
@@ -187,7 +188,7 @@ impl Record {
         self.writer.folder().context()
     }
 
-    /// Returns the directory for what holds secrets, which goes when the run ends.
+    /// Returns the directory for files with secrets, which is removed when the run ends.
     pub(crate) fn private(&self) -> PathBuf {
         self.writer.folder().private()
     }
@@ -197,13 +198,13 @@ impl Record {
         self.writer.folder().outputs()
     }
 
-    /// Writes one event of the run down.
+    /// Records one event of the run.
     pub(crate) fn event(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Stopping { why, detail } => {
                 return self.stopping(*why, detail.as_deref());
             }
-            // The process that answers a message has an end of its own; the run's stays.
+            // This is the end of a process that answered a message. The end of the run is already recorded.
             RunEvent::Terminal { .. } if self.has_ended() => return,
             RunEvent::ModelCall { usage, .. } => {
                 if let Some(cost) = usage.cost {
@@ -213,6 +214,7 @@ impl Record {
             }
             _ => {}
         }
+        // The writer of the folder does not redact, because only the host knows the secrets.
         let Some(event) = self.without_secrets(event) else {
             return;
         };
@@ -220,11 +222,14 @@ impl Record {
         self.report(written);
     }
 
-    /// Returns an event without secrets; `None` for one that cannot be without.
+    /// Returns an event without secrets; `None` for a session id that contains one, which could not be resumed if it were cut.
     fn without_secrets(&mut self, event: &RunEvent) -> Option<RunEvent> {
         match event {
             RunEvent::Session(id) if self.redactor.finds_in(id.as_str()) => {
-                tracing::warn!(run = self.id(), "a program told a secret as its session");
+                tracing::warn!(
+                    run = self.id(),
+                    "a program reported a secret as its session"
+                );
                 None
             }
             RunEvent::Output {
@@ -263,13 +268,7 @@ impl Record {
             }
             RunEvent::Exited(exit) => writer.exited(*exit, now),
             RunEvent::Message { role, kind, text } => {
-                let speaker = match (role, kind.as_str()) {
-                    (Role::Assistant, _) => Speaker::Assistant,
-                    (Role::User, "tool_results") => Speaker::ToolResults,
-                    (Role::User, "followup") => Speaker::Followup,
-                    (Role::User, _) => Speaker::Task,
-                };
-                writer.message(speaker, text, now)
+                writer.message(speaker(*role, kind), text, now)
             }
             RunEvent::Session(id) => writer.session(id.as_str(), now),
             RunEvent::Output {
@@ -312,7 +311,7 @@ impl Record {
         }
     }
 
-    /// Writes down what validators said of a proposal.
+    /// Records a proposal that was refused.
     pub(crate) fn proposed(&mut self, proposal: &Value, verdict: &Verdict) {
         if let Verdict::Refused(reason) = verdict {
             let verb = proposal
@@ -326,23 +325,23 @@ impl Record {
         }
     }
 
-    /// Reports whether the run has ended.
+    /// Returns whether the end of the run is recorded.
     pub(crate) fn has_ended(&self) -> bool {
         self.writer.document().state.is_terminal()
     }
 
-    /// Returns what the folder tells of the run.
+    /// Returns the document of the run, with changes that are not written yet.
     pub(crate) fn document(&self) -> &Document {
         self.writer.document()
     }
 
-    /// Returns what takes the secrets of the run out of texts.
+    /// Returns the redactor of the run's secrets.
     pub(crate) fn redactor(&self) -> &Redactor {
         &self.redactor
     }
 
-    /// Returns an outcome and a text without the secrets of the run.
-    pub(crate) fn told(&self, outcome: &Outcome, text: &str) -> (Outcome, String) {
+    /// Returns an outcome and a final text without the secrets of the run.
+    pub(crate) fn redacted(&self, outcome: &Outcome, text: &str) -> (Outcome, String) {
         let outcome = redaction::outcome(&self.redactor, outcome);
         (outcome, self.redactor.text(text).into_owned())
     }
@@ -352,7 +351,7 @@ impl Record {
         self.writer.folder()
     }
 
-    /// Stores why the run is stopped, before anything is signalled.
+    /// Stores the reason of a stop. Call it before the first signal. After the end of the run it does nothing.
     pub(crate) fn stopping(&mut self, why: StopReason, detail: Option<&str>) {
         if self.has_ended() {
             return;
@@ -364,7 +363,7 @@ impl Record {
         self.report(stored);
     }
 
-    /// Writes down that the run is sent a message, and returns the message's number; `None` where it is not on the disk.
+    /// Stores that a message was sent, and returns its number; `None` if it could not be written.
     pub(crate) fn asked(&mut self) -> Option<u32> {
         let asked = self.writer.ask_started(self.clock.now());
         asked.map_err(|error| self.report(Err(error))).ok()
@@ -375,13 +374,13 @@ impl Record {
         self.writer.next_tick(self.clock.now())
     }
 
-    /// Shows that the run is looked after, and writes what is not on the disk yet.
+    /// Updates the heartbeat, and writes changes that are not on disk yet.
     pub(crate) fn beat(&mut self) {
         let written = self.writer.tick(self.clock.now());
         self.report(written);
     }
 
-    /// Returns the row of the index as it is.
+    /// Returns the current row of the run for the store.
     pub(crate) fn row(&self) -> RunRow {
         let document = self.writer.document();
         let run = RecordedRun::new(self.writer.folder(), document.clone());
@@ -400,7 +399,7 @@ impl Record {
         }
     }
 
-    /// A folder that cannot be written is no reason to stop a run.
+    /// Logs a failed write. A run continues on a full disk: its end is written again until it is durable.
     fn report(&self, written: Result<(), FolderError>) {
         if let Err(error) = written {
             tracing::warn!(
@@ -412,7 +411,7 @@ impl Record {
     }
 }
 
-/// Takes the secrets out of what a run starts with; the hash stays that of the bytes that are sent.
+/// Removes the secrets from the start of a run. The hash stays the one of the bytes that the provider receives.
 fn without_secrets(start: Start, redactor: &Redactor) -> Start {
     let clean = |text: &str| redactor.text(text).into_owned();
     let clean_map = |map: Map<String, Value>| match redactor.json(&Value::Object(map)) {

@@ -1,4 +1,4 @@
-//! One run as its folder records it, whatever the version of its document.
+//! One run as its folder records it, in a document of any version.
 
 use daemon_run_folder::{Document, Folder, Reading, RunState};
 use jiff::{SignedDuration, Timestamp};

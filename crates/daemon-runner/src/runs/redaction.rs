@@ -1,4 +1,4 @@
-//! What is recorded of a run holds no secret that the host knows of.
+//! Removing the secrets that the host knows from the events of a run.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -6,10 +6,10 @@ use std::ffi::OsString;
 use daemon_provider::redact::{Redactor, is_secret_name};
 use daemon_provider::{Failure, Outcome, RunEvent};
 
-/// The shortest value that looks drawn by chance.
+/// The shortest value that counts as random, in bytes.
 const RANDOM_LENGTH: usize = 16;
 
-/// Returns the values of an environment that stand under the name of a secret, or look like one.
+/// Returns the values of an environment that have the name of a secret or look like one.
 pub(crate) fn environment_secrets(
     environment: &BTreeMap<OsString, OsString>,
 ) -> impl Iterator<Item = String> + '_ {
@@ -21,7 +21,7 @@ pub(crate) fn environment_secrets(
         .map(|(_, value)| value.to_owned())
 }
 
-/// Reports whether a value could be a token: one long word of letters and digits that is no path or address.
+/// Returns whether a value could be a token: one long word of letters and digits without a slash.
 fn looks_random(value: &str) -> bool {
     let has = |kind: fn(&char) -> bool| value.chars().any(|c| kind(&c));
     value.len() >= RANDOM_LENGTH
@@ -30,7 +30,7 @@ fn looks_random(value: &str) -> bool {
         && value.chars().all(|c| c.is_ascii_graphic() && c != '/')
 }
 
-/// Takes the secrets out of an event.
+/// Returns an event without secrets.
 pub(super) fn event(redactor: &Redactor, event: &RunEvent) -> RunEvent {
     let clean = |text: &String| redactor.text(text).into_owned();
     match event {
@@ -78,12 +78,12 @@ pub(super) fn event(redactor: &Redactor, event: &RunEvent) -> RunEvent {
             model: clean(model),
             endpoint: clean(endpoint),
         },
-        // Identities and numbers; what a program puts out comes in pieces, and proposals are judged elsewhere.
+        // Identities and numbers contain no secrets. `Record` redacts output, whose lines belong together, and proposals.
         other => other.clone(),
     }
 }
 
-/// Takes the secrets out of an outcome.
+/// Returns an outcome without secrets.
 pub(super) fn outcome(redactor: &Redactor, outcome: &Outcome) -> Outcome {
     match outcome {
         Outcome::Failed(failure) => Outcome::Failed(Failure {

@@ -36,6 +36,7 @@ pub(super) fn json(run: &RecordedRun, cost_usd: Option<f64>, now: Timestamp) -> 
             cost_usd: object.cost_usd.or(cost_usd),
             ..object
         },
+        // Taken when the document is written. A later change of the file gives another stamp, and the entry is read again.
         stamp: Stamp::of(run.folder()),
         entry: entry(run, now),
     };

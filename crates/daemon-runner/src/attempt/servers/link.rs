@@ -1,4 +1,4 @@
-//! The host's connection to one server of one run, and the tools that the run gets of it.
+//! The host's connection to one server of a run, and the tools of this server that the run gets.
 
 use std::collections::BTreeMap;
 use std::fs::DirBuilder;
@@ -18,31 +18,31 @@ use crate::error::chain;
 use crate::servers::GrantedServer;
 use daemon_provider::Permissions;
 
-/// The most tools of one server.
+/// The most tools of one server; each adds its schema to every request to the model.
 const MOST_TOOLS: usize = 128;
-/// The longest name that every model API takes.
+/// The longest tool name that every model API accepts.
 const MAX_NAME: usize = 64;
-/// How much of a description a model is told, in characters.
+/// The characters of a description that a model receives.
 const MOST_DESCRIPTION: usize = 4_000;
-/// The largest schema that a model is told, in bytes.
+/// The largest schema that a model receives, in bytes.
 const MOST_SCHEMA: usize = 32 << 10;
-/// How many names one note tells.
+/// The most tool names in one note.
 const MOST_NAMED: usize = 20;
 
 /// One server of a run.
 pub(super) struct Link {
     pub(super) name: String,
-    /// What the run is offered.
+    /// The tools that the run may use, with the server's name as a prefix.
     pub(super) tools: Vec<GrantedTool>,
-    /// What is to be recorded of its beginning.
+    /// Events about the start of the server, for the record of the run.
     pub(super) notes: Vec<RunEvent>,
     own_names: BTreeMap<String, String>,
-    /// Why it cannot be used, or the client until it is closed.
+    /// The client until the server is closed; otherwise why it cannot be used.
     client: Mutex<Result<Arc<ToolClient>, String>>,
 }
 
 impl Link {
-    /// Begins a server and reads its tools.
+    /// Starts a server and lists its tools.
     pub(super) async fn begin(server: &GrantedServer, terms: &Terms, redactor: &Redactor) -> Self {
         match connect(server, terms).await {
             Ok(client) => Self::of(server, client, terms.permissions, redactor),
@@ -59,7 +59,7 @@ impl Link {
         }
     }
 
-    /// Stands for a server that cannot be used.
+    /// Makes the link of a server that cannot be used.
     pub(super) fn none(server: &GrantedServer, problem: String) -> Self {
         let name = server.registration.name.clone();
         let problem = format!("the server `{name}` cannot be used: {problem}");
@@ -127,7 +127,7 @@ impl Link {
         }
     }
 
-    /// Returns the client, or why there is none.
+    /// Returns the client, or why the server cannot be used.
     pub(super) fn client(&self) -> Result<Arc<ToolClient>, String> {
         self.held().clone()
     }
@@ -137,7 +137,7 @@ impl Link {
         self.own_names.get(name).map(String::as_str)
     }
 
-    /// Ends the connection, and waits until a child behind it is gone.
+    /// Closes the connection and waits for the end of the server's process.
     pub(super) async fn close(&self) {
         let closed = Err(format!("the server `{}` is closed", self.name));
         let client = std::mem::replace(&mut *self.held(), closed);
@@ -151,14 +151,14 @@ impl Link {
     }
 }
 
-/// What a run is offered of a server's tools, and what is kept from it.
+/// The tools of a server, divided by whether the run may use them.
 #[derive(Debug, Default, PartialEq)]
 struct Offer {
     tools: Vec<GrantedTool>,
     own_names: BTreeMap<String, String>,
-    /// Tools that may change something, where the run may only read.
+    /// Tools that are not marked as read-only, if the run may only read.
     changing: Vec<String>,
-    /// Tools that no model could be told of.
+    /// Tools with names that model APIs reject, and those above [`MOST_TOOLS`].
     unusable: Vec<String>,
 }
 
@@ -175,17 +175,20 @@ fn offer(
     }
     for tool in tools {
         let name = format!("{server}__{}", tool.name);
+        // A call names its tool only by its name, so that of two tools with one name neither is offered.
         let is_usable = name.len() <= MAX_NAME
             && tool
                 .name
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
             && !tool.name.is_empty()
+            // A tool name goes to the model unredacted, so that one with a secret is not offered.
             && redactor.text(&name) == name
             && counts.get(tool.name.as_str()) == Some(&1)
             && acc.tools.len() < MOST_TOOLS;
         if !is_usable {
             acc.unusable.push(shown(&tool.name));
+        // An unmarked tool may change something. The mark is only a claim of the server, which the documentation says.
         } else if permissions == Permissions::Read && tool.effect != Effect::Reads {
             acc.changing.push(shown(&tool.name));
         } else {
@@ -209,7 +212,7 @@ fn shown(name: &str) -> String {
     name.chars().take(MAX_NAME).collect()
 }
 
-/// Returns the schema of a tool; one that is too large leaves the arguments to the server.
+/// Returns the schema of a tool. One that is too large is replaced by any object; the server checks the arguments anyway.
 fn schema(tool: &ToolDescription, redactor: &Redactor) -> Map<String, Value> {
     let schema = redactor.json(&Value::Object(tool.input_schema.clone()));
     let any = json!({"type": "object"});
@@ -221,14 +224,14 @@ fn schema(tool: &ToolDescription, redactor: &Redactor) -> Map<String, Value> {
 }
 
 async fn connect(server: &GrantedServer, terms: &Terms) -> Result<ToolClient, String> {
-    let patience = terms.patience;
+    let timeouts = terms.timeouts;
     let connected = match &server.registration.server {
         McpServer::Http { url, headers } => {
             let endpoint = Endpoint {
                 url: url.clone(),
                 headers: headers.clone(),
             };
-            ToolClient::connect(&endpoint, patience.begin).await
+            ToolClient::connect(&endpoint, timeouts.begin).await
         }
         McpServer::Stdio { command, args, env } => {
             let program = Program {
@@ -240,18 +243,19 @@ async fn connect(server: &GrantedServer, terms: &Terms) -> Result<ToolClient, St
                 .servers
                 .supervisor
                 .as_ref()
-                .ok_or("nobody starts programs here")?;
+                .ok_or("this host starts no programs")?;
             let launch = launch(&server.registration.name, &program, terms)?;
-            ToolClient::start(supervisor, launch, patience.begin).await
+            ToolClient::start(supervisor, launch, timeouts.begin).await
         }
     };
     let client = connected.map_err(|error| chain(&error))?;
-    Ok(client.with_timeout(patience.call))
+    Ok(client.with_timeout(timeouts.call))
 }
 
-/// Says how a server is started: in a directory of its own, which no run and no repository reaches.
+/// Returns how a server is started: in a directory of its own, which is outside of every run and repository.
 fn launch(name: &str, program: &Program, terms: &Terms) -> Result<Launch, String> {
     let directory = terms.directory.join(name);
+    // A checkout could configure the server, so that it never starts there.
     let made = DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -276,7 +280,7 @@ fn launch(name: &str, program: &Program, terms: &Terms) -> Result<Launch, String
         .iter()
         .map(std::path::PathBuf::as_path)
         .collect();
-    // A marker of its own: its end is not the end of what else the run has started.
+    // With a marker of its own, the end of the server does not end the other processes of the run.
     let marker = format!("{}/mcp-{name}", terms.run);
     program
         .launch(&base, marker, &untrusted)

@@ -1,4 +1,4 @@
-//! Granted servers that are shell scripts: those that answer, and every way not to.
+//! Granted servers that are shell scripts: results, and every way to fail.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, json};
 
 use super::*;
 
-/// Answers as a server whose tools tell its secret, change something, die, flood or never answer.
+/// A server whose tools return its secret, change something, exit, print 100 MB or never return.
 const SCRIPT: &str = r#"
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -71,9 +71,9 @@ impl Bench {
             environment: vec![("PATH".into(), search)],
             directory: self.home.path().join("mcp"),
             recorder: Recorder::Host,
-            patience: Patience {
+            timeouts: ServerTimeouts {
                 call: Duration::from_secs(3),
-                ..Patience::default()
+                ..ServerTimeouts::default()
             },
         })
     }
@@ -94,8 +94,8 @@ fn names(tools: &[GrantedTool]) -> Vec<&str> {
     tools.iter().map(|tool| tool.name.as_str()).collect()
 }
 
-fn drain(hearing: &mut mpsc::Receiver<RunEvent>) -> Vec<RunEvent> {
-    std::iter::from_fn(|| hearing.try_recv().ok()).collect()
+fn drain(events: &mut mpsc::Receiver<RunEvent>) -> Vec<RunEvent> {
+    std::iter::from_fn(|| events.try_recv().ok()).collect()
 }
 
 #[tokio::test]
@@ -114,8 +114,8 @@ async fn a_run_gets_the_tools_of_its_servers_and_never_what_they_are_given() {
             structured: Some(json!({"token": "<redacted>"})),
         }
     );
-    let mut hearing = servers.hearing();
-    let heard = drain(&mut hearing);
+    let mut events = servers.take_events();
+    let heard = drain(&mut events);
     let detail = "tools that are not marked as reading, under the capability `read`: 4 not offered: die, flood, wait, long";
     let denied = |name: &str| RunEvent::Denied {
         name: name.to_owned(),
@@ -167,10 +167,10 @@ async fn a_server_that_is_absent_dies_floods_or_is_slow_is_an_answer_and_the_oth
     let servers = bench.grant(&scripts, Permissions::Propose);
     let tools = servers.tools().await;
     assert_eq!(tools.len(), 15);
-    let mut hearing = servers.hearing();
+    let mut events = servers.take_events();
     let begun = "the server `gone` cannot be used: the handshake failed: token <redacted> refused";
     assert!(
-        matches!(drain(&mut hearing).as_slice(), [RunEvent::Limit { name, detail }]
+        matches!(drain(&mut events).as_slice(), [RunEvent::Limit { name, detail }]
             if name == "mcp.gone" && detail.starts_with(begun))
     );
     for (tool, problem) in [
@@ -212,9 +212,9 @@ async fn closing_gives_up_calls_and_begins_nothing_any_more() {
     let calling = std::sync::Arc::clone(&servers);
     let mut calls = tokio::task::JoinSet::new();
     calls.spawn(async move { calling.call("waits__wait", Map::new()).await });
-    let mut hearing = servers.hearing();
+    let mut events = servers.take_events();
     assert!(matches!(
-        hearing.recv().await,
+        events.recv().await,
         Some(RunEvent::ToolStart { .. })
     ));
     servers.close().await;

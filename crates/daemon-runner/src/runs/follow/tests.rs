@@ -9,11 +9,11 @@ use tokio::sync::Semaphore;
 use super::*;
 use crate::clock::tests::TestClock;
 
-/// A run that takes messages, and keeps them.
+/// A run that keeps the messages that it receives.
 #[derive(Debug, Default)]
 struct Talk {
-    heard: Vec<String>,
-    is_deaf: bool,
+    received: Vec<String>,
+    refuses: bool,
 }
 
 #[async_trait]
@@ -27,10 +27,10 @@ impl Run for Talk {
     }
 
     async fn ask(&mut self, message: &str) -> Result<Asked, ProviderError> {
-        if self.is_deaf {
+        if self.refuses {
             return Ok(Asked::Unsupported);
         }
-        self.heard.push(message.to_owned());
+        self.received.push(message.to_owned());
         Ok(Asked::Joined)
     }
 
@@ -82,13 +82,13 @@ async fn a_message_that_cannot_be_stored_does_not_join_the_conversation() {
     let (lost, receipt) = message("first");
     following.take(&mut run, &mut record, lost).await;
     assert_eq!(receipt.await, Ok(Receipt::Lost));
-    assert_eq!((run.heard.len(), following.joined.len()), (0, 0));
+    assert_eq!((run.received.len(), following.joined.len()), (0, 0));
     std::fs::remove_dir(&path).unwrap();
     let (stored, receipt) = message("and now?");
     following.take(&mut run, &mut record, stored).await;
     assert_eq!(receipt.await, Ok(Receipt::Recorded));
     assert_eq!(
-        (run.heard, following.joined.len()),
+        (run.received, following.joined.len()),
         (vec!["and now?".to_owned()], 1)
     );
 }
@@ -98,7 +98,7 @@ async fn a_stored_message_that_its_run_does_not_take_is_kept_as_missed() {
     let home = tempfile::tempdir().unwrap();
     let mut record = record(&home);
     let mut run = Talk {
-        is_deaf: true,
+        refuses: true,
         ..Talk::default()
     };
     let mut following = Following::default();
@@ -133,16 +133,16 @@ impl Run for Mute {
 async fn follow_stopped(run: impl Run + 'static, record: &mut Record, why: StopReason) -> TurnEnd {
     let (_stop, mut stopped) = watch::channel(Some(why));
     let (_, mut messages) = mpsc::channel(1);
-    let (_, mut beside) = mpsc::channel(1);
-    let course = Course {
+    let (_, mut host_events) = mpsc::channel(1);
+    let inputs = RunInputs {
         limits: &Limits::default(),
         verdict: &|_: &str| Verdict::Accepted,
         stopped: &mut stopped,
         messages: &mut messages,
-        beside: &mut beside,
+        host_events: &mut host_events,
     };
     let mut following = Following::default();
-    following.follow(Box::new(run), record, course).await
+    following.follow(Box::new(run), record, inputs).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -206,16 +206,16 @@ async fn the_outcome_of_a_run_agrees_with_the_stop_reason_in_its_folder() {
         let mut following = Following::default();
         let (_stop, mut stopped) = watch::channel(None);
         let (_, mut messages) = mpsc::channel(1);
-        let (_, mut beside) = mpsc::channel(1);
-        let course = Course {
+        let (_, mut host_events) = mpsc::channel(1);
+        let inputs = RunInputs {
             limits: &Limits::default(),
             verdict: &|_: &str| Verdict::Accepted,
             stopped: &mut stopped,
             messages: &mut messages,
-            beside: &mut beside,
+            host_events: &mut host_events,
         };
         let run = Box::new(OverBudget(events));
-        let ended = following.follow(run, &mut record, course).await;
+        let ended = following.follow(run, &mut record, inputs).await;
         assert_eq!(ended.outcome, expected);
         let token = tokio_util::sync::CancellationToken::new();
         record.end(&ended.outcome, "", &token).await;

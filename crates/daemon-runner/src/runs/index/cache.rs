@@ -135,6 +135,7 @@ impl CachedEntry {
             text: text.into(),
             filters: place.filters,
         };
+        // The entry contains absolute paths, which are wrong after a move of the home.
         let is_here = Path::new(&*place.path) == Folder::new(runs, id).path();
         let cached = Self {
             stamp: row.stamp,

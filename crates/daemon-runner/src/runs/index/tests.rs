@@ -41,24 +41,24 @@ const STATES: [&str; 5] = ["running", "done", "failed", "cancelled", "timeout"];
 /// How many runs there may be.
 const N_RUNS: u8 = 6;
 
-/// What becomes of one folder between two lists.
+/// A change of one folder between two listings.
 #[derive(Clone, Debug)]
 enum Change {
     /// Its host writes it and a row of the store.
     Recorded(Fields),
-    /// Somebody else puts another document in place.
+    /// Another process replaces the document.
     Replaced(Fields),
-    /// Somebody else writes into the document.
+    /// Another process writes into the document.
     Overwritten(Fields),
     Removed,
     Spoilt(&'static str),
     DocumentRemoved,
     Newer(Fields),
-    /// A log of its own tells how it ended.
+    /// Its log contains an end.
     Logged(&'static str),
     /// The store loses its row.
     RowLost,
-    /// The host starts again, and knows what the store knows.
+    /// The host starts again, with the entries of the store.
     Restarted,
 }
 
@@ -122,7 +122,7 @@ fn wanted() -> impl Strategy<Value = List> {
 struct Home {
     directory: tempfile::TempDir,
     rows: std::collections::BTreeMap<String, String>,
-    /// Makes every document's length one of its own, whatever the clock of the file system.
+    /// Makes the length of every document unique, so that stamps differ even within one step of the file system's clock.
     n_written: usize,
 }
 
@@ -221,9 +221,9 @@ impl Home {
 }
 
 fn replace(path: &Path, text: &str) {
-    let beside = path.with_extension("tmp");
-    fs::write(&beside, text).unwrap();
-    fs::rename(beside, path).unwrap();
+    let temporary = path.with_extension("tmp");
+    fs::write(&temporary, text).unwrap();
+    fs::rename(temporary, path).unwrap();
 }
 
 /// A time at which everything written before is long ago.
@@ -246,7 +246,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn the_index_answers_as_a_scan_does_whatever_became_of_the_folders(
+    fn the_index_lists_the_same_entries_as_a_scan_after_any_changes(
         rounds in prop::collection::vec(
             (prop::collection::vec((0..N_RUNS, change()), 0..6), wanted()), 1..8),
     ) {
@@ -283,7 +283,7 @@ fn a_document_that_is_unchanged_is_not_read_again() {
     let mut home = Home::new();
     let mut index = RunIndex::new();
     home.change(0, &Change::Recorded(done("as the store says")), &mut index);
-    // Nothing but the row tells this task, so that whoever shows it has not read the folder.
+    // Only the row contains this task, so that a listing that shows it has not read the folder.
     for row in home.rows.values_mut() {
         *row = row.replace("as the store says", "remembered");
     }
@@ -357,7 +357,7 @@ fn more_folders_than_one_thread_takes_are_listed_newest_first() {
 }
 
 #[test]
-fn what_is_told_of_a_spoilt_document_whose_folder_is_held_is_not_remembered() {
+fn the_entry_of_a_broken_document_in_a_locked_folder_is_not_cached() {
     let mut home = Home::new();
     let mut index = RunIndex::new();
     home.change(0, &Change::Spoilt("{"), &mut index);

@@ -1,4 +1,4 @@
-//! The end of a run, written down however long that takes.
+//! Recording the end of a run, with retries until it is durable.
 
 use std::time::Duration;
 
@@ -9,27 +9,27 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Record, redaction};
 
-/// How long an end that could not be written waits for the second try.
+/// The delay before the second try.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
-/// How long it waits at most between two tries.
+/// The longest delay between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// What became of an end that was to be written.
+/// The result of writing an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Written {
-    /// It is in the folder.
+    /// The end is durable in the folder.
     Recorded,
-    /// The folder was deleted: it is in [`Record::document`] alone.
+    /// The folder was deleted. Only [`Record::document`] contains the end.
     FolderIsGone,
     /// The host stopped before it could be written; the next start records an end.
     Stopped,
 }
 
 impl Record {
-    /// Writes the end, again and again until it is on the disk: the run has not ended before.
+    /// Writes the end of a run, with retries until it is durable.
     ///
-    /// Returns whether it was written before `stop`; the next start takes back what was not. The end of a run whose folder was
-    /// deleted has no place to be written to.
+    /// Returns `false` if `stop` came first: the next start ends the run as an orphan. The end of a run whose folder was
+    /// deleted counts as written.
     pub(crate) async fn end(
         &mut self,
         outcome: &Outcome,
@@ -49,7 +49,7 @@ impl Record {
         written != Written::Stopped
     }
 
-    /// Writes what became of a message, again and again until it is on the disk: it was accepted, so that its end is not lost.
+    /// Writes the reply to a message, or its failure, with retries until it is durable: the sender was promised one.
     pub(crate) async fn replied(
         &mut self,
         n: u32,
@@ -70,7 +70,7 @@ impl Record {
         written
     }
 
-    /// Tries to write something until it succeeds, the folder is gone or the host stops.
+    /// Retries a write until it succeeds, the folder is deleted or the host stops.
     async fn persist<E: std::error::Error>(
         &mut self,
         what: &str,
@@ -79,12 +79,13 @@ impl Record {
     ) -> Written {
         let mut pause = FIRST_PAUSE;
         loop {
+            // Each try has its own time: the end is recorded with the time at which it became durable.
             let now = self.clock.now();
             let Err(error) = write(self, now) else {
                 return Written::Recorded;
             };
             let run = self.id();
-            // Nothing brings a folder back that was deleted under a live run.
+            // A folder that was deleted under a live run does not come back. Retrying would keep the run forever.
             if matches!(self.folder().path().try_exists(), Ok(false)) {
                 tracing::error!(run, "the folder of a run was deleted; {what} is not in it");
                 return Written::FolderIsGone;
@@ -106,7 +107,7 @@ impl Record {
         now: Timestamp,
     ) -> Result<(), FinishError> {
         if let Outcome::Stopped(why) = outcome {
-            // Where the stop came before there was anything to signal, its reason is not stored yet.
+            // If the stop came before the first signal was possible, its reason is not stored yet.
             self.writer.stopping(*why, None, now)?;
         }
         self.writer.provider_ended(outcome, text, now)?;
