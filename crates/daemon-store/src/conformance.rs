@@ -57,6 +57,7 @@ impl Case {
 /// Where a store departs from the contract.
 pub async fn all<S: Store>(mut make: impl FnMut(&'static str) -> S) {
     for case in CASES {
+        // A fresh store for each case: a row left by another one would make a failure depend on the order of the cases.
         case.run(&make(case.name)).await;
     }
 }
@@ -66,6 +67,8 @@ macro_rules! cases {
         /// Every case.
         pub const CASES: &[Case] = &[$($(Case {
             name: stringify!($name),
+            // |A table and no `#[test]` functions, since test attributes are not exported: each store's own crate runs the
+            // cases.
             run: |store| Box::pin($module::$name(store)),
         },)+)+];
     };

@@ -23,6 +23,7 @@ pub const HISTORY: usize = 10;
 pub fn still_counts(identity: &Identity, stored_at: Timestamp, received_at: Timestamp) -> bool {
     identity
         .within
+        // After a step of the clock back the difference is negative, which counts as within: the event is not new.
         .is_none_or(|within| received_at.duration_since(stored_at) <= within)
 }
 
@@ -72,6 +73,7 @@ pub fn registered(
                 None => {
                     row.gate = Conduct::NEW.gate;
                     row.failures = Conduct::NEW.failures;
+                    // The event that added the daemon is stored already, and must not wake it.
                     row.since_seq = newest_seq;
                     row.registered_at = registration.now;
                 }
@@ -91,6 +93,7 @@ pub fn registered(
         .collect();
     for keys in [&mut change.added, &mut change.modified] {
         keys.sort();
+        // Two files with one id give the key twice.
         keys.dedup();
     }
     rows.sort_by(|a, b| (&a.key, &a.path).cmp(&(&b.key, &b.path)));
@@ -127,6 +130,7 @@ pub enum CoverageStep<'a> {
 /// Returns the effect on a daemon's coverage; `row` is its registered row, if it still has one.
 pub fn coverage_step<'a>(open: Option<&Coverage>, row: Option<&'a DaemonRow>) -> CoverageStep<'a> {
     let schedule = row
+        // The schedule of an invalid file may be well formed, but nothing of the file counts.
         .filter(|row| row.validity == Validity::Valid)
         .and_then(|row| row.schedule.as_ref());
     match (open, schedule) {
@@ -193,6 +197,7 @@ pub fn unrecorded_ticks(
     }
     match calendar.recurrence() {
         Some(schedule) => unrecorded(row, &schedule, recorded.iter().copied()),
+        // The expression or the zone is no longer valid, so that the instants of the rest are not known.
         None => Vec::new(),
     }
 }
@@ -229,6 +234,7 @@ pub fn trigger_among(
     let newest = rows.iter().rfind(wakes)?.scheduled_at;
     let trigger = Trigger {
         key: TriggerKey::Tick(newest),
+        // The details describe the tick that was recorded before, not this one.
         occasion: None,
         ..new.trigger
     };
@@ -334,6 +340,7 @@ pub fn retraction(
         outcome: tick.outcome,
     };
     let (kept, gone) = if tick.first > now || tick.scheduled_at <= now {
+        // Wholly on one side of `now`: the calendar is not needed, and may no longer be valid.
         retracted(row, &Never, now)
     } else {
         retracted(row, &calendar?.recurrence()?, now)

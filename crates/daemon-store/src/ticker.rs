@@ -141,12 +141,15 @@ impl Ticker {
         };
         let mut zones: BTreeMap<String, Option<Zone>> = BTreeMap::new();
         for coverage in coverages {
+            // A cursor slightly ahead is drift between the clocks of two hosts; more than that is a step back while no host
+            // ran.
             if coverage.cursor.duration_since(now) > MAX_DRIFT {
                 loaded.cursors = Cursors::Ahead;
             }
             let text = &coverage.schedule;
             let zone = zones
                 .entry(text.zone.clone())
+                // Thousands of coverages share a few zones, and each zone is tabulated when it is made.
                 .or_insert_with(|| self.zones.zone(&text.zone));
             match (text.expression.parse::<CronExpr>(), zone) {
                 (Ok(expr), Some(zone)) => {
@@ -254,6 +257,7 @@ impl Overdue {
             #[cfg(feature = "internal-testing")]
             let row = &self.jittered(*row, waking.as_ref(), &mut rows);
             let trigger = waking.map(|waking| self.trigger(waking, row.scheduled_at, missed, now));
+            // Each commit moves the cursor only to its own tick, so that a crash between two commits loses no tick.
             let to = if is_last { self.to } else { row.scheduled_at };
             commits.push(self.commit(from, to, std::mem::take(&mut rows), now));
             if let Some(commit) = commits.last_mut() {
@@ -275,6 +279,7 @@ impl Overdue {
             }
         }
         if let Some(first) = commits.first_mut() {
+            // Only the first, or a later commit would cancel the activation that an earlier one made.
             first.cancels = plan.cancels_running;
         }
         commits
@@ -334,6 +339,7 @@ impl Overdue {
                 recorded_at: now,
             },
             activation_id: waking.activation_id,
+            // Jitter delays the start only. `scheduled_at` identifies the tick, and two hosts must compute the same.
             not_before: now + waking.jitter,
             joining: Joining::Separate,
             link: None,

@@ -19,6 +19,7 @@ pub(super) async fn a_trigger_makes_one_activation(store: &dyn Store) {
         ..woken("a", 1, at(1))
     };
     enqueue(store, new.clone()).await;
+    // The whole row, because a column that a store forgets to write is lost at the next start.
     assert_eq!(
         read(store, &activation_id(1)).await,
         Activation {
@@ -53,6 +54,7 @@ pub(super) async fn the_same_trigger_names_the_same_activation(store: &dyn Store
         ..asked("a", 1, at(1))
     };
     enqueue(store, again(1)).await;
+    // A sender repeats a request whose answer it did not receive; the repetition has to name the first activation.
     let known = Admission::Duplicate(activation_id(1));
     assert_eq!(store.enqueue(again(2)).await.expect("admits"), known);
     let key = again(1).trigger.key;
@@ -79,6 +81,7 @@ pub(super) async fn the_same_trigger_names_the_same_activation(store: &dyn Store
         "and after its end"
     );
     assert_eq!(read(store, &activation_id(1)).await.triggers.len(), 1);
+    // The key is unique for a daemon: one event may wake several.
     let elsewhere = NewTrigger {
         daemon: daemon("b"),
         ..again(5)
@@ -93,6 +96,7 @@ pub(super) async fn triggers_of_one_subject_join_what_is_pending(store: &dyn Sto
     };
     enqueue(store, about(1, "x")).await;
     enqueue(store, about(2, "y")).await;
+    // Coalescing: many events about one pull request need one run, which sees all of them.
     assert_eq!(
         store.enqueue(about(3, "x")).await.expect("admits"),
         Admission::Joined(activation_id(1))
@@ -105,6 +109,8 @@ pub(super) async fn triggers_of_one_subject_join_what_is_pending(store: &dyn Sto
         },
     )
     .await;
+    // Without a subject means "about the same nothing", so that these join too. A store that compares with SQL's `=` misses
+    // it, because NULL equals nothing.
     enqueue(store, asked("a", 5, at(1))).await;
     assert_eq!(
         store.enqueue(asked("a", 6, at(1))).await.expect("admits"),
@@ -139,6 +145,7 @@ pub(super) async fn a_leased_activation_is_not_joined(store: &dyn Store) {
     };
     enqueue(store, about(1)).await;
     claimed(store, at(2)).await;
+    // The run has its context already, so that a trigger that joined it would never be seen.
     enqueue(store, about(2)).await;
     assert_eq!(
         store.enqueue(about(3)).await.expect("admits"),
@@ -153,6 +160,7 @@ pub(super) async fn a_leased_activation_is_not_joined(store: &dyn Store) {
 
 pub(super) async fn a_separate_trigger_joins_nothing(store: &dyn Store) {
     enqueue(store, asked("a", 1, at(1))).await;
+    // The policy `buffer_all` asks for one activation per tick.
     let separate = NewTrigger {
         joining: Joining::Separate,
         ..asked("a", 2, at(1))
@@ -202,6 +210,7 @@ pub(super) async fn a_full_queue_refuses_and_records(store: &dyn Store) {
         [full.clone(), full, Admission::Enqueued(activation_id(2000))]
     );
     let stored = store.event(&event_id(1)).await.expect("reads");
+    // Recorded as refused: nothing that woke a daemon may disappear without a trace.
     let refused = EventTrigger {
         daemon: daemon("a"),
         conditions: vec![0],
@@ -210,6 +219,7 @@ pub(super) async fn a_full_queue_refuses_and_records(store: &dyn Store) {
     assert_eq!(stored.expect("is there").triggers, [refused]);
     let activation = claimed(store, at(2)).await;
     assert_eq!(activation.daemon, daemon("a"));
+    // A refusal must not use up the unique key, or the trigger could never be tried again.
     let again = NewTrigger {
         activation_id: activation_id(3000),
         ..woken("a", 1, at(3))
@@ -237,6 +247,7 @@ fn linked(root: &ActivationId, n: u64, depth: u32, seconds: i64) -> NewTrigger {
 async fn full_root(store: &dyn Store) -> ActivationId {
     registered(store, &["a", "b"]).await;
     let root = enqueue(store, woken("a", 1, at(1))).await;
+    // The root counts too, so that one less is linked to it.
     for n in 2..=MAX_PER_ROOT {
         enqueue(store, linked(&root, n, 3, 2)).await;
     }
@@ -257,6 +268,7 @@ pub(super) async fn a_chain_ends_as_a_cancelled_activation(store: &dyn Store) {
             .enqueue(linked(&root, 11, 1, 3))
             .await
             .expect("admits"),
+        // Only the first end of a root is announced: a loop would otherwise write a warning for each of its rounds.
         ended(11, ChainEnd::Root, Notice::Due)
     );
     assert_eq!(
@@ -274,6 +286,7 @@ pub(super) async fn a_chain_ends_as_a_cancelled_activation(store: &dyn Store) {
         Admission::Duplicate(activation_id(12)),
         "the trigger of an ended chain is known"
     );
+    // An ended chain is a row, so that a person can see what was stopped and retry it.
     let stopped = read(store, &activation_id(12)).await;
     assert_eq!(
         (
@@ -301,6 +314,7 @@ pub(super) async fn a_chain_is_shortened_forgotten_and_begun_again(store: &dyn S
         .enqueue(linked(&root, 12, 4, 4))
         .await
         .expect("admits");
+    // With the shortest of its chains the depth is the distance to a root, and every path still ends.
     let joins = NewTrigger {
         subject: subject("github:o/r#2"),
         ..linked(&root, 13, 1, 5)
@@ -318,6 +332,7 @@ pub(super) async fn a_chain_is_shortened_forgotten_and_begun_again(store: &dyn S
         shortest,
         "the shortest of its chains counts"
     );
+    // The count of a root is a rate: an activation an hour later is not a loop.
     let later = at(3) + ROOT_PERIOD;
     let after_the_period = NewTrigger {
         trigger: daemon_engine::Trigger {

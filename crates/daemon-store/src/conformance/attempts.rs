@@ -50,6 +50,7 @@ fn is_lost<T: std::fmt::Debug>(result: &Result<T, StoreError>) -> bool {
 
 /// Checks that nothing can be written under a lease.
 pub(super) async fn check_fenced(store: &dyn Store, stale: &Activation) {
+    // Every kind of write is tried. A host that was stopped for a minute continues with any of them.
     let before = read(store, &stale.id).await;
     let (id, lease) = (&stale.id, stale.run_lease);
     let row = run("late", stale, at(50));
@@ -57,6 +58,7 @@ pub(super) async fn check_fenced(store: &dyn Store, stale: &Activation) {
     assert!(is_lost(&started), "{started:?}");
     let put = store.put_run(row, Some(lease)).await;
     assert!(is_lost(&put), "{put:?}");
+    // A renewal reports the loss instead of failing: one call renews the leases of many runs.
     let renewed = store.renew(vec![(id.clone(), lease)], at(999)).await;
     assert_eq!(renewed.expect("renews"), std::slice::from_ref(id));
     let mut late = done(at(50));
@@ -66,6 +68,7 @@ pub(super) async fn check_fenced(store: &dyn Store, stale: &Activation) {
     }];
     let ended = store.end_attempt(id, lease, late).await;
     assert!(is_lost(&ended), "{ended:?}");
+    // Nothing of the refused calls may be left: the attempt that holds the lease works with these rows.
     assert_eq!(read(store, id).await, before);
     assert_eq!(store.run("late").await.expect("reads"), None);
     let outputs = store.outputs_of(id).await.expect("reads");
@@ -74,6 +77,7 @@ pub(super) async fn check_fenced(store: &dyn Store, stale: &Activation) {
 
 pub(super) async fn every_write_needs_the_lease(store: &dyn Store) {
     let first = begun(store).await;
+    // A lease of the future is as wrong as one of the past.
     let stranger = Activation {
         run_lease: RunLease(2),
         ..first.clone()
@@ -86,6 +90,7 @@ pub(super) async fn every_write_needs_the_lease(store: &dyn Store) {
     check_fenced(store, &first).await;
     end(store, &second, done(at(3601))).await;
     check_fenced(store, &second).await;
+    // A run of an activation cannot be stored like a one-off run, which has no lease.
     let unleased = store.put_run(run("r", &second, at(3602)), None).await;
     assert!(is_lost(&unleased), "{unleased:?}");
     let unknown = store
@@ -134,6 +139,7 @@ pub(super) async fn a_retryable_failure_waits_and_is_tried_again(store: &dyn Sto
         }
     );
     assert_eq!(store.claim(&claim(at(19))).await.expect("claims"), None);
+    // The lease number rises with each claim, also where the attempts are not counted: it is the fence.
     let again = claimed(store, at(20)).await;
     assert_eq!((again.attempts, again.run_lease), (2, RunLease(2)));
 }
@@ -146,6 +152,7 @@ pub(super) async fn attempts_run_out(store: &dyn Store) {
         let ended = end(store, &activation, crashed(now)).await.activation;
         if attempt < 5 {
             assert_eq!(ended.state, ActivationState::Pending);
+            // An hour is longer than the longest backoff of 30 minutes.
             activation = claimed(store, now + SignedDuration::from_hours(1)).await;
         } else {
             assert_eq!(
@@ -168,6 +175,7 @@ pub(super) async fn a_stopping_host_gives_the_attempt_back(store: &dyn Store) {
         (ended.state, ended.attempts, ended.not_before),
         (ActivationState::Pending, 0, at(5))
     );
+    // Not counted, since five restarts of a host must not make an activation dead. The lease rises all the same.
     let again = claimed(store, at(5)).await;
     assert_eq!((again.attempts, again.run_lease), (1, RunLease(2)));
 }
@@ -191,6 +199,7 @@ pub(super) async fn what_is_missing_waits_uncounted_until_it_is_there(store: &dy
     assert_eq!(waiting.not_before, at(6));
     let ids = [activation_id(99), activation.id.clone()];
     assert_eq!(unfinished_among(store, &ids).await, ids[1..]);
+    // The commit may have been fetched; waiting for the rest of the backoff would only lose time.
     store.hasten(&ids, at(5)).await.expect("hastens");
     // Given up, it counts for no gate, however often.
     for _ in 0..=TRIP_AFTER {
@@ -220,6 +229,7 @@ pub(super) async fn usage_adds_up_over_attempts(store: &dyn Store) {
         summary: None,
         ..done(at(3601))
     };
+    // Each attempt was paid for, also one that failed. A missing count must not erase the known one.
     let ended = end(store, &second, untold).await.activation;
     assert_eq!(
         (ended.tokens, ended.cost_usd, ended.summary.as_deref()),
@@ -241,6 +251,7 @@ pub(super) async fn five_failures_trip_the_gate(store: &dyn Store) {
     assert_eq!(conduct(store).await, (Gate::Open, 4));
     assert_eq!(fail_one(store, "a", 5, at(1)).await, Gate::Tripped);
     assert_eq!(conduct(store).await, (Gate::Tripped, 5));
+    // Triggers are still recorded while a gate is tripped; only claims stop.
     enqueue(store, woken("a", 6, at(2))).await;
     assert_eq!(store.claim(&claim(at(3))).await.expect("claims"), None);
 }
@@ -252,6 +263,7 @@ pub(super) async fn success_forgets_failures(store: &dyn Store) {
     }
     enqueue(store, woken("a", 5, at(1))).await;
     let cancelled = claimed(store, at(1)).await;
+    // A person who stops a run says nothing about whether the daemon works.
     let stopped = AttemptOutcome::Cancelled {
         reason: "a person".to_owned(),
     };
@@ -277,6 +289,7 @@ pub(super) async fn a_new_revision_or_a_person_opens_a_tripped_gate(store: &dyn 
         (Gate::Tripped, 5),
         "the same revision opens nothing"
     );
+    // An edit is taken for a repair. The same text again is not one, or each restart would open the gate.
     let edited = DaemonRow {
         rev: "rev-2".to_owned(),
         ..row("a")
@@ -314,6 +327,8 @@ pub(super) async fn what_waits_too_long_expires(store: &dyn Store) {
         ActivationState::Pending
     );
     store
+        // The age counts from `not_before`: an activation that a person revived after two days would otherwise expire in the
+        // next sweep.
         .retry(&activation_id(1), at(day))
         .await
         .expect("revives");
@@ -342,6 +357,7 @@ pub(super) async fn a_cancelled_attempt_writes_nothing(store: &dyn Store) {
         ),
         (ActivationState::Cancelled, Some("a person"), None)
     );
+    // The process may not be dead yet, but its run must not be listed as running under a cancelled activation.
     let stopped = store.run("r-1").await.expect("reads").expect("is there");
     assert_eq!(
         (stopped.state.as_str(), stopped.finished_at),
@@ -390,6 +406,7 @@ pub(super) async fn only_what_ended_badly_is_retried(store: &dyn Store) {
         ),
         (ActivationState::Pending, 0, at(5), None)
     );
+    // A retry keeps the lease number rising, so that an attempt from before the retry stays fenced off.
     let again = claimed(store, at(5)).await;
     assert_eq!(
         (again.id.clone(), again.run_lease),

@@ -56,6 +56,7 @@ pub(super) async fn a_clock_step_divides_a_range_that_lies_across_it(store: &dyn
         ]
     );
     assert_eq!(cursor(store).await, at(270));
+    // A crash between the retraction and the reload repeats the call, which must then find nothing left.
     assert_eq!(store.retract(at(270)).await.expect("retracts"), 0);
     record(store, vec![commit("a", 1, 270, 300)]).await;
     let again = stored(
@@ -69,6 +70,7 @@ pub(super) async fn a_clock_step_divides_a_range_that_lies_across_it(store: &dyn
         again,
         "what is retracted may be recorded again"
     );
+    // A commit that was planned before the step still has the old cursor and must not move the stored one forward again.
     let late = TickCommit {
         from: at(600),
         ..commit("a", 2, 0, 660)
@@ -91,6 +93,8 @@ pub(super) async fn a_range_is_recorded_around_what_has_its_row(store: &dyn Stor
     };
     record(store, vec![ahead]).await;
     store.retract(at(150)).await.expect("retracts");
+    // The tick at 300 made an activation before the step, so it keeps its row, and the range around it is recorded in
+    // pieces.
     let overdue = TickCommit {
         rows: vec![
             minutes(180, 360, TickOutcome::Coalesced),
@@ -119,6 +123,7 @@ pub(super) async fn a_range_whose_activation_was_claimed_ends_in_a_tick_of_its_o
     scheduled_daemons(store, &["a"]).await;
     record(store, vec![commit("a", 1, 0, 60)]).await;
     claimed(store, at(70)).await;
+    // The plan was made before the transaction; in between the activation that the ticks were to join was claimed.
     let meant_to_join = TickCommit {
         rows: vec![minutes(120, 240, TickOutcome::Coalesced)],
         ..commit("a", 2, 60, 240)
@@ -148,6 +153,7 @@ pub(super) async fn an_edit_or_removal_supersedes_what_is_unrecorded(store: &dyn
     .await;
     record(store, vec![commit("a", 1, 0, 60)]).await;
     edited(store, &[("a", "*/5 * * * *"), ("c", "* * * * *")], at(250)).await;
+    // Every tick needs an outcome, also those between the last round and the edit.
     let rows = listed(store).await;
     let superseded = |id, first| {
         let row = minutes(first, 240, TickOutcome::Superseded);
@@ -183,6 +189,8 @@ pub(super) async fn a_later_tick_may_cancel_what_runs(store: &dyn Store) {
     record(store, vec![commit("a", 1, 0, 60)]).await;
     let ticking = claimed(store, at(61)).await;
     enqueue(store, woken("a", 9, at(62))).await;
+    // Schedule and watch never suppress each other, so that a tick with `cancel_other` leaves an activation of an event
+    // alone.
     let watching = store
         .claim_one(
             &activation_id(9),
@@ -234,6 +242,7 @@ pub(super) async fn a_fired_tick_has_its_row_and_keeps_the_one_it_has(store: &dy
         store.enqueue(new).await.expect("enqueues")
     };
     assert_eq!(fire(1, 300).await, Admission::Enqueued(activation_id(1)));
+    // A person's request for a tick and the schedule's own round share one key, in either order.
     assert_eq!(fire(2, 300).await, Admission::Duplicate(activation_id(1)));
     assert_eq!(fire(3, 120).await, Admission::Enqueued(activation_id(3)));
     assert_eq!(fire(4, 120).await, Admission::Duplicate(activation_id(3)));
@@ -290,6 +299,7 @@ pub(super) async fn what_a_tick_tells_is_kept(store: &dyn Store) {
 
 pub(super) async fn every_unfinished_tick_is_counted(store: &dyn Store) {
     scheduled_daemons(store, &["a"]).await;
+    // `buffer_all` limits by this count; a query that found only the newest would let the queue grow.
     let separate = |n: u64, from: i64| {
         let mut commit = commit("a", n, from, from + 60);
         commit.trigger = commit.trigger.map(|new| NewTrigger {
@@ -317,6 +327,7 @@ pub(super) async fn a_clock_step_back_holds_nothing_up(store: &dyn Store) {
         .await
         .expect("starts");
     record(store, vec![commit("a", 1, 0, 86_400)]).await;
+    // Pending times, rates and leases of the future would otherwise wait a day for the clock to come back.
     store.retract(at(600)).await.expect("retracts");
     let rates = Rates {
         host: Some(1),

@@ -41,6 +41,7 @@ pub(super) async fn a_claim_leases_and_fences(store: &dyn Store) {
         super::scene::read(store, &activation_id(1)).await,
         activation
     );
+    // The same request again finds nothing: a lost answer leaves a lease that expires, not a second run.
     assert_eq!(next(store, &claim(at(2))).await, None);
 }
 
@@ -52,6 +53,7 @@ pub(super) async fn persons_come_first_then_daemons_in_turn(store: &dyn Store) {
     enqueue(store, woken("b", 4, at(2))).await;
     enqueue(store, woken("b", 5, at(2))).await;
     enqueue(store, woken("c", 6, at(3))).await;
+    // A person waits for the answer, events do not. Turns keep a busy daemon from starving the others.
     enqueue(store, asked("c", 7, at(4))).await;
     let mut order = Vec::new();
     for second in 10..17 {
@@ -69,6 +71,7 @@ pub(super) async fn persons_come_first_then_daemons_in_turn(store: &dyn Store) {
 
 pub(super) async fn a_daemon_gets_its_oldest_first(store: &dyn Store) {
     registered(store, &["a"]).await;
+    // In the order of arrival and not of ids: ids of one instant are random.
     for n in [3, 1, 2] {
         enqueue(store, woken("a", n, at(1))).await;
     }
@@ -101,6 +104,7 @@ pub(super) async fn slots_limit_claims(store: &dyn Store) {
         "the daemon's only slot is taken"
     );
     assert_eq!(next(store, &request).await, None, "the host's are");
+    // The limits are arguments of each claim, because a reload of the configuration changes them.
     let wider = ClaimRequest {
         host_slots: 4,
         daemon_slots: 2,
@@ -129,6 +133,7 @@ pub(super) async fn one_subject_runs_one_at_a_time(store: &dyn Store) {
     let first = claimed(store, at(4)).await;
     enqueue(store, about("a", 2)).await;
     enqueue(store, woken("a", 3, at(1))).await;
+    // The slot is one of daemon and subject: two runs of one daemon about one pull request would both change it.
     enqueue(store, about("b", 4)).await;
     assert_eq!(
         next(store, &request).await,
@@ -151,7 +156,9 @@ pub(super) async fn one_subject_runs_one_at_a_time(store: &dyn Store) {
 pub(super) async fn gates_and_validity_stop_claims(store: &dyn Store) {
     registered(store, &["a"]).await;
     enqueue(store, woken("a", 1, at(1))).await;
+    // A trigger may come before the registration of its daemon; it waits without being claimed.
     enqueue(store, woken("stranger", 2, at(1))).await;
+    // The host's gate and the daemon's are independent; opening one must not release what the other holds.
     for gate in [Gate::Held, Gate::Tripped] {
         store.set_gate(&daemon("a"), gate).await.expect("sets");
         assert_eq!(next(store, &claim(at(2))).await, None, "{gate:?}");
@@ -197,6 +204,7 @@ pub(super) async fn nothing_is_claimed_before_its_time(store: &dyn Store) {
     let next_at = async |seconds| store.next_claim_at(at(seconds)).await.expect("reads");
     assert_eq!(next(store, &claim(at(29))).await, None);
     assert_eq!(next_at(29).await, Some(at(30)));
+    // Strictly later than now: the instant itself is claimable, and a timer for it would fire without pause.
     assert_eq!(next_at(30).await, Some(at(60)));
     assert_eq!(next_at(60).await, None);
     assert_eq!(next(store, &claim(at(30))).await, Some(activation_id(2)));
@@ -220,6 +228,7 @@ pub(super) async fn one_activation_is_claimed_by_id(store: &dyn Store) {
     assert_eq!(one(2, &claim(at(0))).await, None, "before its time");
     assert_eq!(one(2, &claim(at(2))).await, Some(activation_id(2)));
     assert_eq!(one(2, &claim(at(2))).await, None, "leased");
+    // A person who names an activation takes a slot like any claim, and so cannot exceed the limits.
     assert_eq!(one(1, &claim(at(2))).await, None, "no slot of the daemon");
     store
         .set_gate(&daemon("b"), Gate::Held)
@@ -231,6 +240,7 @@ pub(super) async fn one_activation_is_claimed_by_id(store: &dyn Store) {
 pub(super) async fn a_claim_takes_the_registered_revision(store: &dyn Store) {
     registered(store, &["a"]).await;
     enqueue(store, woken("a", 1, at(1))).await;
+    // The run works by the text of now: the daemon file was edited while the activation waited.
     let edited = DaemonRow {
         rev: "rev-2".to_owned(),
         ..row("a")
@@ -288,6 +298,7 @@ pub(super) async fn the_rate_of_a_subject_holds_events_about_it_back(store: &dyn
         daemon_slots: 9,
         ..request
     };
+    // Asked by id as well, because the two queries of a store could differ.
     let by_id = store.claim_one(&activation_id(3), &request).await;
     assert_eq!(by_id.expect("claims"), None);
     assert_eq!(next(store, &request).await, Some(activation_id(4)));
@@ -312,6 +323,7 @@ pub(super) async fn rates_and_spending_hold_claims_back(store: &dyn Store) {
         .start_run(&begun.id, begun.run_lease, run, at(11))
         .await
         .expect("starts");
+    // The day's budget counts what ended; what runs is limited by reservations of model calls.
     let end = daemon_engine::AttemptEnd {
         cost_usd: Some(2.0),
         ..done(at(12))

@@ -33,6 +33,7 @@ pub(super) async fn concurrent_senders_store_each_event_once(store: &dyn Store) 
     let rows = store.events(&first(500)).await.expect("lists").rows;
     let seqs: Vec<u64> = rows.iter().map(|row| row.seq).collect();
     let expected: Vec<u64> = (1..=EVENTS).rev().collect();
+    // A daemon begins after a number, and readers page by it. A gap that was filled later would hide its event from both.
     assert_eq!(seqs, expected, "no gaps");
     let told: u64 = rows.iter().map(|row| row.duplicates).sum();
     assert_eq!(told, EVENTS * (SENDERS - 1));
@@ -49,6 +50,7 @@ pub(super) async fn concurrent_claims_never_share_an_activation(store: &dyn Stor
         day_usd: None,
         ..claim(at(2))
     };
+    // Two claims that read the same row before either writes are the race that a transaction has to exclude.
     let claims = (0..8)
         .map(|_| -> std::pin::Pin<Box<dyn Future<Output = _> + Send>> {
             Box::pin(async { store.claim(&request).await.expect("claims") })

@@ -13,6 +13,7 @@ use crate::traits::Store;
 
 pub(super) async fn an_earlier_epoch_is_reclaimed(store: &dyn Store) {
     let activation = running(store).await;
+    // The own epoch is alive, so that a sweep must not take back what this host runs.
     assert_eq!(store.reclaimable(HOST, at(4)).await.expect("reads"), []);
     let running = read(store, &activation.id).await;
     let next_epoch = HostEpoch(2);
@@ -40,6 +41,7 @@ pub(super) async fn an_earlier_epoch_is_reclaimed(store: &dyn Store) {
             ..running
         }
     );
+    // Whether the run finished its work before the crash is not known; `failed` would be a guess.
     let abandoned = store.run("r-1").await.expect("reads").expect("is there");
     assert_eq!(
         (abandoned.state.as_str(), abandoned.finished_at),
@@ -54,6 +56,7 @@ pub(super) async fn an_earlier_epoch_is_reclaimed(store: &dyn Store) {
 
 pub(super) async fn an_expired_lease_is_reclaimed(store: &dyn Store) {
     let activation = begun(store).await;
+    // Up to the last second the holder may still write.
     assert_eq!(store.reclaim(HOST, at(61)).await.expect("reclaims"), []);
     let reclaimed = store.reclaim(HOST, at(62)).await.expect("reclaims");
     assert_eq!(reclaimed.len(), 1);
@@ -68,6 +71,7 @@ async fn restart(store: &dyn Store, end: HostEnd, second: i64) -> Vec<Reclaimed>
 
 /// Leases the next activation to the newest host and starts its run.
 async fn begun_again(store: &dyn Store, second: i64) -> Activation {
+    // A lease of an older epoch would be taken back at once.
     let owner = store.epoch().await.expect("reads");
     let request = ClaimRequest {
         owner,
@@ -117,6 +121,7 @@ pub(super) async fn three_faults_of_the_host_are_poison_and_trip_nothing(store: 
         (blame, 3, Some("poison: 3 host crashes while it ran"))
     );
     assert_eq!(dead.finished_at, Some(at(11)));
+    // A crash of the host may have another cause, so that it does not count against the daemon.
     assert_eq!(conduct(store).await, (Gate::Open, 0));
     let revived = store.retry(&dead.id, at(12)).await.expect("it revives");
     assert_eq!(revived.blame, Blame::default());
@@ -155,6 +160,8 @@ pub(super) async fn one_suspect_runs_at_a_time(store: &dyn Store) {
     begun_again(store, 2).await;
     restart(store, HostEnd::Aborted, 3).await;
     enqueue(store, woken("c", 3, at(3))).await;
+    // Both were present in the crash. Started together again, both would be present in the next one, and neither could be
+    // cleared.
     let first = begun_again(store, 4).await;
     let innocent = begun_again(store, 5).await;
     assert!(first.blame.is_suspect() && !innocent.blame.is_suspect());

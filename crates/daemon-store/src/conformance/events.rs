@@ -54,6 +54,7 @@ pub(super) async fn an_event_is_stored_as_it_came(store: &dyn Store) {
     });
     given.action = None;
     given.time = at(-5);
+    // Bytes that are no text: the signature covers the body as received, and so must the stored one.
     given.payload = vec![0, 159, 146, 150, b'\n'].into();
     let accepted = accept(
         store,
@@ -103,6 +104,7 @@ pub(super) async fn a_second_delivery_is_a_duplicate_by_any_identity(store: &dyn
         [new(4)]
     );
     assert_eq!(row_of(store, &event_id(1)).await.duplicates, 2);
+    // Duplicates take no number, so that numbers have no gaps.
     assert_eq!(row_of(store, &event_id(4)).await.seq, 2);
     assert_eq!(store.event(&event_id(2)).await.expect("reads"), None);
 }
@@ -113,11 +115,13 @@ pub(super) async fn a_duplicate_stores_none_of_its_identities(store: &dyn Store)
         identities: vec![forever("id:2"), forever("body:x")],
         ..new_event(2, "")
     };
+    // An attacker who replays a body under chosen delivery ids would otherwise block those ids for real deliveries.
     assert_eq!(accept(store, vec![again]).await, [duplicate_of(1)]);
     assert_eq!(accept(store, vec![new_event(3, "id:2")]).await, [new(3)]);
 }
 
 pub(super) async fn two_of_one_call_may_be_duplicates(store: &dyn Store) {
+    // One transaction stores a batch; a store that looks for duplicates before it inserts any misses these.
     let accepted = accept(
         store,
         vec![
@@ -141,6 +145,7 @@ pub(super) async fn an_identity_counts_only_within_its_time(store: &dyn Store) {
     };
     assert_eq!(accept(store, vec![moved(1, 0)]).await, [new(1)]);
     assert_eq!(accept(store, vec![moved(2, 3600)]).await, [duplicate_of(1)]);
+    // A branch may make the same move again, after a force push back.
     assert_eq!(accept(store, vec![moved(3, 3601)]).await, [new(3)]);
     assert_eq!(
         accept(store, vec![moved(4, 7000)]).await,
@@ -170,6 +175,7 @@ pub(super) async fn moves_and_cursors_are_stored_together(store: &dyn Store) {
         .await
         .expect("accepts");
     assert_eq!(accepted, []);
+    // A crash between the two would lose the move, or report it again.
     let moved = vec![
         cursor("refs/heads/main", Some("bb"), 1),
         cursor("refs/tags/v1", None, 1),
@@ -229,6 +235,8 @@ pub(super) async fn unmatched_events_come_oldest_first(store: &dyn Store) {
         [(3, event_id(1)), (4, event_id(4))]
     );
     assert_eq!(
+        // The second page starts after a number, because events that wait for their repository stay at the front of the
+        // queue.
         ids(store.unmatched(3, 10).await.expect("reads")),
         [(4, event_id(4))]
     );
@@ -249,6 +257,7 @@ pub(super) async fn an_event_is_matched_once(store: &dyn Store) {
             })
             .collect(),
     };
+    // A matcher that crashed after its commit, or a second host, commits the same event again.
     let admissions = store
         .commit_matches(vec![wakes(1, &[("a", 11), ("b", 12)])], at(5))
         .await
@@ -301,6 +310,7 @@ pub(super) async fn matches_of_an_unknown_event_write_nothing(store: &dyn Store)
         matches!(&error, StoreError::NotFound { what: "event", id } if *id == event_id(9).to_string()),
         "{error:?}"
     );
+    // Half of a batch would leave events marked as matched without their activations.
     assert_eq!(store.unmatched(0, 5).await.expect("reads").len(), 1);
     assert_eq!(store.activations(&first(10)).await.expect("lists").rows, []);
 }

@@ -110,6 +110,7 @@ pub(super) async fn a_failed_try_waits_for_its_time_and_a_final_one_for_nothing(
     };
     assert_eq!(counts, count(1, 0));
 
+    // A 404 is the same in a day; asking again would use up the limit of the API.
     let tried = failed(1, &waits, FactErrorKind::Final, at(6));
     let over = tried.fact.clone();
     assert_eq!(over.state, FactState::GaveUp);
@@ -148,6 +149,7 @@ pub(super) async fn a_found_fact_wakes_once_and_is_stored_with_the_event(store: 
     );
     assert_eq!(stored.triggers.len(), 1);
 
+    // The host may die after the commit and fetch the fact again; the second answer must not wake.
     let again = store
         .settle_fact(found(1, &fact, wakes(12), &[]), at(10))
         .await;
@@ -186,6 +188,8 @@ pub(super) async fn a_found_fact_keeps_what_a_report_said_meanwhile(store: &dyn 
     report.event.facts.set_text(Field::Title, "as reported");
     store.accept(vec![report]).await.expect("accepts");
     let fact = WantedFact::new(Need::ChangedFiles, at(1));
+    // Fetching took time, in which a webhook reported the same event: writing back the facts as they were read would drop
+    // its report.
     let tried = found(1, &fact, Vec::new(), &[]);
     let admitted = store.settle_fact(tried, at(9)).await;
     assert_eq!(admitted.expect("settles"), []);
@@ -198,6 +202,7 @@ pub(super) async fn a_found_fact_keeps_what_a_report_said_meanwhile(store: &dyn 
 pub(super) async fn only_a_wanted_fact_is_settled(store: &dyn Store) {
     wanting(store, 1, &[Need::PullRequests]).await;
     let fact = WantedFact::new(Need::ChangedFiles, at(1));
+    // An event that never wanted the fact, and one that does not exist.
     for n in [1, 7] {
         let refused = store
             .settle_fact(found(n, &fact, Vec::new(), &[]), at(9))
@@ -212,6 +217,7 @@ pub(super) async fn only_a_wanted_fact_is_settled(store: &dyn Store) {
 
 pub(super) async fn payloads_are_kept_while_a_fact_is_wanted(store: &dyn Store) {
     wanting(store, 1, &[Need::PullRequests]).await;
+    // The fact will match the event again, which reads its payload.
     store.retain(at(50), at(50), at(50)).await.expect("forgets");
     let kept = row(store, 1).await;
     assert_eq!(

@@ -12,6 +12,7 @@ use crate::traits::Store;
 
 pub(super) async fn the_epoch_rises(store: &dyn Store) {
     assert_eq!(store.epoch().await.expect("reads"), HostEpoch(0));
+    // An epoch is never used twice, also after an orderly stop: leases of an older one belong to a host that has ended.
     for epoch in 1..=3 {
         let begun = store.begin_epoch(HostEnd::Stopped, at(0)).await;
         let begun = begun.expect("begins");
@@ -31,6 +32,7 @@ pub(super) async fn starts_after_crashes_are_counted(store: &dyn Store) {
     for (end, second) in ends {
         store.begin_epoch(end, at(second)).await.expect("begins");
     }
+    // Only crashes count, since a host that is restarted often is not in a crash loop.
     for (since, expected) in [(-1, 3), (0, 3), (1, 2), (3, 1), (4, 0)] {
         let n = store.starts_after_crashes(at(since)).await;
         assert_eq!(n.expect("counts"), expected, "since {since}");
@@ -109,6 +111,7 @@ async fn stored_for_a_while(store: &dyn Store) {
         ])
         .await
         .expect("accepts");
+    // Event 11 stays unmatched, and its payload is still needed.
     let matched = [10, 20].map(|n| Matched {
         n_later: 0,
         event: event_id(n),
@@ -154,6 +157,7 @@ pub(super) async fn old_payloads_and_identities_are_forgotten(store: &dyn Store)
         "it is still to be matched"
     );
     assert_eq!(payload(20).await, b"{\"n\":20}");
+    // A replay of a signed body can come under any id, so that bodies are remembered longer than ids.
     let again = async |n, key: &str| {
         let accepted = store.accept(vec![keyed(n, &[key])]).await.expect("accepts");
         accepted[0].freshness
@@ -171,6 +175,7 @@ pub(super) async fn old_payloads_and_identities_are_forgotten(store: &dyn Store)
 }
 
 pub(super) async fn a_probe_answers(store: &dyn Store) {
+    // The probe writes, since a full disk still answers reads; it must leave no row.
     store.probe().await.expect("answers");
     store
         .accept(vec![new_event(1, "id:1")])

@@ -54,6 +54,7 @@ pub(super) async fn rows_that_arrive_between_pages_do_not_shift_them(store: &dyn
     }
     let (numbers, next) = page(store, &first(2)).await;
     assert_eq!(numbers, [4, 3]);
+    // With an offset instead of a cursor, the new row would push one row of the first page onto the second.
     enqueue(store, woken("a", 5, at(2))).await;
     let query = Query {
         after: next,
@@ -127,6 +128,7 @@ fn activation_queries() -> [(Query, &'static [u64]); 8] {
         until: Some(at(99)),
         ..all()
     };
+    // A store that builds a LIKE pattern from the id would match everything.
     let wildcard = Query {
         daemon: Some("%".to_owned()),
         ..all()
@@ -191,6 +193,7 @@ async fn events_filter(store: &dyn Store) {
         ..first(5)
     };
     assert_eq!(listed(since).await, [event_id(8)]);
+    // GitHub treats the case of repository names as equal.
     let any_case = Query {
         repo: Some("O/R".parse().expect("a valid name")),
         ..first(5)
@@ -215,6 +218,7 @@ pub(super) async fn a_listed_event_has_no_payload_and_no_facts(store: &dyn Store
     let whole = store.event(&event_id(7)).await.expect("reads");
     let whole = whole.expect("it is stored");
     assert_eq!(whole.event.payload, event(7, at(7)).payload);
+    // A page of 500 events could otherwise hold 500 bodies of 25 MiB.
     let mut listed = whole.clone();
     listed.event.payload = [].into();
     listed.event.facts = Facts::default();
@@ -304,6 +308,7 @@ pub(super) async fn a_forged_cursor_is_refused(store: &dyn Store) {
         ..first(1)
     };
     assert_eq!(page(store, &after(&next)).await.0, [1]);
+    // Cursors come back from clients. One that parses loosely could page through another listing or reach into SQL.
     let forged = [
         String::new(),
         "0".to_owned(),
@@ -324,6 +329,7 @@ pub(super) async fn a_forged_cursor_is_refused(store: &dyn Store) {
 }
 
 pub(super) async fn a_limit_out_of_range_is_refused(store: &dyn Store) {
+    // Refused instead of clamped: a client that asked for 1,000 would take 500 rows for all.
     for limit in [0, 501, u32::MAX] {
         let given = limit.to_string();
         let query = first(limit);
@@ -342,6 +348,7 @@ pub(super) async fn an_unknown_state_is_refused(store: &dyn Store) {
         state: Some("asleep".to_owned()),
         ..first(5)
     };
+    // A misspelt state would otherwise list nothing and look like an empty queue.
     assert!(is_refused(&store.events(&query).await, "asleep"));
     assert!(is_refused(&store.ticks(&query).await, "asleep"));
     assert!(is_refused(&store.activations(&query).await, "asleep"));

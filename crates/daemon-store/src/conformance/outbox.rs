@@ -78,6 +78,7 @@ pub(super) async fn an_attempt_with_outputs_delivers(store: &dyn Store) {
     registered(store, &["a"]).await;
     enqueue(store, woken("a", 1, at(1))).await;
     let activation = claimed(store, at(2)).await;
+    // A refusal is a row like any other output, so that a person sees what the run proposed.
     let refused = NewOutput {
         state: OutputState::Refused,
         error: Some("a protected branch".to_owned()),
@@ -108,6 +109,7 @@ pub(super) async fn an_attempt_with_outputs_delivers(store: &dyn Store) {
 
 pub(super) async fn only_a_good_end_keeps_outputs(store: &dyn Store) {
     registered(store, &["a"]).await;
+    // A failed attempt is repeated and would propose its outputs again.
     for (n, outcome) in [crashed(at(3)).outcome, failed(at(3)).outcome]
         .into_iter()
         .chain([AttemptOutcome::Cancelled {
@@ -136,6 +138,7 @@ pub(super) async fn an_output_is_sent_from_planned_only(store: &dyn Store) {
     store.begin_send(&key).await.expect("begins");
     let sending = &store.outputs_of(&activation.id).await.expect("reads")[0];
     assert_eq!((sending.state, sending.attempts), (OutputState::Sending, 1));
+    // Two senders, or one that lost the answer to its first call: only one of them may reach the surface.
     let again = store.begin_send(&key).await;
     assert!(is_conflict(&again, "sending"), "{again:?}");
     settle(store, &key, confirmed("r-1", at(4))).await;
@@ -196,6 +199,7 @@ pub(super) async fn the_last_settled_output_ends_the_activation(store: &dyn Stor
         (ActivationState::Succeeded, Some(at(31)))
     );
     let state = store.state(&daemon("a"), at(40)).await.expect("reads");
+    // Only confirmed outputs count towards the limits of a day.
     assert_eq!(state.outputs_today, 2);
 }
 
@@ -222,6 +226,7 @@ pub(super) async fn an_output_that_gave_up_fails_the_activation(store: &dyn Stor
             Some("an output could not be delivered")
         )
     );
+    // It counts for the gate: five activations in a row whose outputs no surface accepts need a person.
     let rows = store.daemons().await.expect("reads");
     assert_eq!((rows[0].gate, rows[0].failures), (Gate::Open, 1));
 }
@@ -242,6 +247,7 @@ pub(super) async fn what_was_being_sent_is_ambiguous_after_a_restart(store: &dyn
     );
     let due = store.due_outputs(at(10), 10).await.expect("reads");
     assert_eq!(due.len(), 2);
+    // The request may have reached the surface before the crash, so a look-up has to come before another send.
     let not_sent = store.begin_send(&key(&activation, 0)).await;
     assert!(is_conflict(&not_sent, "ambiguous"), "{not_sent:?}");
     let absent = Settlement {
@@ -301,6 +307,8 @@ pub(super) async fn an_output_is_found_where_it_is_or_may_be(store: &dyn Store) 
         .begin_send(&key(&activation, 0))
         .await
         .expect("begins");
+    // Between the send and its confirmation a webhook about the output can arrive. It has to be recognised as the daemon's
+    // own, or it would wake the daemon again.
     assert_eq!(found("git", target()).await, [0], "it may be there");
     assert_eq!(found("git", revision()).await, [0]);
     assert_eq!(found("git", remote()).await, none);
@@ -332,6 +340,7 @@ pub(super) async fn a_cancelled_activation_sends_nothing_more(store: &dyn Store)
         states(store, &activation.id).await,
         [OutputState::Sending, OutputState::Refused]
     );
+    // The surface refused the send that was under way when the activation was cancelled; it must not be tried again.
     let again = Settlement {
         not_before: Some(at(7)),
         ..settled(OutputState::Planned, "502", at(6))
@@ -364,6 +373,7 @@ pub(super) async fn a_retry_repeats_no_delivered_output(store: &dyn Store) {
     )
     .await;
     store.retry(&activation.id, at(6)).await.expect("revives");
+    // The second attempt proposes the same keys. What was confirmed stays, and only what gave up is replaced.
     let again = claimed(store, at(7)).await;
     let proposed = AttemptEnd {
         outputs: vec![planned(&again.id, 0), planned(&again.id, 1)],
@@ -390,6 +400,7 @@ pub(super) async fn a_retry_repeats_no_delivered_output(store: &dyn Store) {
 
 pub(super) async fn a_clock_step_back_delays_no_output(store: &dyn Store) {
     let activation = delivering(store, 1, &[0]).await;
+    // The time of the next try was computed by a clock that was a day ahead.
     let later = Settlement {
         not_before: Some(at(90_000)),
         ..settled(OutputState::Planned, "502", at(86_400))

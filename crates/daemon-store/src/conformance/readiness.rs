@@ -51,6 +51,7 @@ pub(super) async fn claims_follow_the_rule_of_the_engine(store: &dyn Store) {
             met.extend(rows.check_claims(store, &request, &mut dice).await);
         }
     }
+    // A generator that reaches no full host would let a store ignore that limit.
     let missed = OBSTACLES.into_iter().filter(|one| !met.contains(one));
     assert_eq!(missed.collect::<Vec<_>>(), [], "no activation met these");
 }
@@ -97,6 +98,7 @@ impl Rows {
             .filter(|one| one.state == ActivationState::Pending);
         let due = pending.map(|one| one.not_before);
         let began = self.activations.iter().filter_map(|one| one.started_at);
+        // Errors of one instant (`<` for `<=`) show only exactly at a limit, which random times never hit.
         let limits: Vec<Timestamp> = due.chain(began.map(|at| at + RATE_PERIOD)).collect();
         match dice.of(&limits) {
             Some(now) if dice.below(3) == 0 => ClaimRequest {
@@ -160,6 +162,7 @@ impl Rows {
             assert_eq!(claimed, None, "{obstacle:?}: {activation:?}, {request:?}");
             met.push(obstacle);
         }
+        // Either by id or by turn, not both: a claim changes what is ready.
         let one = dice.of(&ready).filter(|_| dice.below(2) == 0);
         match one {
             Some(one) => {

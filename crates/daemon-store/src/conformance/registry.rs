@@ -50,6 +50,7 @@ pub(super) async fn a_new_daemon_begins_after_the_newest_event(store: &dyn Store
         registered_at: at(5),
         ..row("new")
     };
+    // A daemon must not wake on the push that added it, nor on any event from before it existed.
     assert_eq!(daemons(store).await, [new, row("old")]);
     assert_eq!(
         of_repo(store, &row("old").key.repo).await,
@@ -67,6 +68,7 @@ pub(super) async fn a_new_daemon_begins_after_what_was_received_by_then(store: &
     };
     let events = vec![event(1, 1), event(2, 5), event(3, 6)];
     store.accept(events).await.expect("accepts");
+    // The first reading of a repository may take minutes; events that were received meanwhile wait for its daemons.
     let since = |instant| Registration {
         since: Some(instant),
         ..registration(vec![row("new")], at(9))
@@ -94,6 +96,7 @@ pub(super) async fn a_registration_keeps_gate_failures_and_age(store: &dyn Store
         .accept(vec![new_event(1, "id:1")])
         .await
         .expect("accepts");
+    // The given row has other values on purpose: a commit must not open a gate or hide failures.
     let edited = |id: &str| DaemonRow {
         rev: "rev-2".to_owned(),
         purpose: "does more".to_owned(),
@@ -129,6 +132,7 @@ pub(super) async fn a_daemon_that_is_gone_is_remembered(store: &dyn Store) {
     assert_eq!(once().await, []);
     register(store, vec![row("stays"), row("goes")], 0).await;
     register(store, vec![row("stays")], 1).await;
+    // A policy for a removed daemon is only warned of, one for a daemon that never existed is refused.
     assert_eq!(once().await, keys(&["goes", "stays"]));
     assert_eq!(daemons(store).await.len(), 1);
 }
@@ -136,6 +140,7 @@ pub(super) async fn a_daemon_that_is_gone_is_remembered(store: &dyn Store) {
 pub(super) async fn removal_and_invalidity_cancel_what_waits(store: &dyn Store) {
     registered(store, &["gone", "bad", "fine"]).await;
     enqueue(store, woken("gone", 1, at(1))).await;
+    // It runs with the text that it started with, and its end has to be stored though the daemon no longer exists.
     let running = claimed(store, at(1)).await;
     for (n, id) in [(2, "gone"), (3, "bad"), (4, "fine")] {
         enqueue(store, woken(id, n, at(2))).await;
@@ -191,6 +196,7 @@ pub(super) async fn two_files_of_one_id_are_both_invalid(store: &dyn Store) {
         ..row
     };
     assert_eq!(daemons(store).await, [invalid(row("a")), invalid(twin)]);
+    // Removing one of the two repairs the other, which keeps its path.
     register(store, vec![row("a")], 1).await;
     assert_eq!(daemons(store).await, [row("a")]);
 }
@@ -220,6 +226,7 @@ pub(super) async fn one_repository_never_touches_another(store: &dyn Store) {
     enqueue(store, woken("a", 1, at(1))).await;
     assert_eq!(daemons(store).await, [other, row("a")]);
     let change = store
+        // An unreadable or emptied repository must not cancel work of its neighbours.
         .register(elsewhere(Vec::new(), at(2)))
         .await
         .expect("registers");
@@ -252,6 +259,7 @@ pub(super) async fn coverages_follow_schedules(store: &dyn Store) {
     register(store, vec![scheduled("b", "0 9 * * *"), row("a")], 0).await;
     assert_eq!(open(store).await, [coverage("b", 1, "0 9 * * *", 0)]);
 
+    // A new coverage has no catch-up, so that a change of the prose must not start one.
     let edited = DaemonRow {
         rev: "rev-2".to_owned(),
         ..scheduled("b", "0 9 * * *")
@@ -296,6 +304,7 @@ pub(super) async fn a_coverage_ends_with_its_schedule(store: &dyn Store) {
         "adding again begins another"
     );
 
+    // The same expression in another zone fires at other instants.
     let zoned = DaemonRow {
         schedule: Some(ScheduleText {
             expression: "0 8 * * *".to_owned(),
@@ -310,6 +319,7 @@ pub(super) async fn a_coverage_ends_with_its_schedule(store: &dyn Store) {
 
 pub(super) async fn a_gate_is_set_only_for_a_registered_daemon(store: &dyn Store) {
     registered(store, &["a"]).await;
+    // A misspelt id must not look like a daemon that was held.
     let error = store
         .set_gate(&daemon("b"), Gate::Held)
         .await

@@ -30,6 +30,7 @@ const MERGED: (Source, &str) = (Source::Git, "merge");
 const CLOSED: (Source, &str) = (Source::Github, "pull_request");
 
 pub(super) async fn one_happening_is_one_event_in_either_order(store: &dyn Store) {
+    // git and the webhook race each other; which is first must not decide what wakes.
     for (first, second, n) in [(MERGED, CLOSED, 10), (CLOSED, MERGED, 20)] {
         let happened = format!("merge:o/r:{n}");
         let given = [
@@ -91,6 +92,7 @@ pub(super) async fn a_move_that_is_made_again_later_is_one_event_again(store: &d
         }
         new
     };
+    // Keys of moves expire after an hour, so that the second move is an event of its own, with both of its reports.
     let moves = vec![
         moved(1, Source::Github, 0),
         moved(2, Source::Git, 4000),
@@ -126,6 +128,7 @@ pub(super) async fn what_would_be_a_duplicate_is_known(store: &dyn Store) {
     );
     assert_eq!(known(report_of(4, CLOSED, "merge:o/r:4")).await, None);
     let row = row_of(store, &event_id(1)).await;
+    // `fire` asks this before it refuses a request, and asking must not change the row.
     assert_eq!((row.duplicates, row.later_reports), (0, Vec::new()));
 }
 
@@ -139,6 +142,7 @@ pub(super) async fn the_branch_of_a_pull_request_outlives_payloads(store: &dyn S
         new.event.facts.set_text(Field::Head, head);
         new
     };
+    // The head of a fork is never a daemon's, although its branch may have the name of one.
     let mut of_a_fork = about(5, "pull_request", "github:o/r#8", "other");
     of_a_fork
         .event
@@ -176,6 +180,7 @@ pub(super) async fn the_branch_of_a_pull_request_outlives_payloads(store: &dyn S
 }
 
 pub(super) async fn a_report_names_the_branch_of_a_pull_request(store: &dyn Store) {
+    // The branch must be kept from a later report as well: git knows no pull request.
     let mut closed = report_of(2, CLOSED, "merge:o/r:1");
     closed.event.subject = Some("github:o/r#7".parse().expect("a subject"));
     closed.event.facts.set_text(Field::Head, "topic");

@@ -33,6 +33,7 @@ pub(super) async fn a_run_begins_once_and_is_updated(store: &dyn Store) {
         .put_run(ended.clone(), Some(activation.run_lease))
         .await
         .expect("stores");
+    // A one-off run has no activation, so that no lease protects its row.
     let alone = RunRow {
         id: "em-1".to_owned(),
         activation: None,
@@ -80,6 +81,7 @@ pub(super) async fn only_a_run_that_ended_is_forgotten(store: &dyn Store) {
         ..running.clone()
     };
     store.put_run(ended.clone(), None).await.expect("stores");
+    // A run that still works keeps its row, in which its end is stored.
     for id in ["r-1", "em-1", "em-2"] {
         store.forget_run(id).await.expect("forgets");
     }

@@ -36,6 +36,7 @@ pub(super) async fn state_is_kept_with_the_end_of_an_attempt(store: &dyn Store) 
     end(store, &activation, changed).await;
     enqueue(store, woken("a", 2, at(4))).await;
     let second = claimed(store, at(4)).await;
+    // State of a failed attempt is dropped: the next attempt would take its work for done.
     let lost = AttemptEnd {
         state: vec![set("n", "99")],
         ..failed(at(5))
@@ -81,6 +82,7 @@ pub(super) async fn state_that_does_not_fit_writes_nothing(store: &dyn Store) {
     assert_eq!(read(store, &activation.id).await, activation);
     assert_eq!(state(store, at(4)).await, DaemonState::default());
     assert_eq!(store.outputs_of(&activation.id).await.expect("reads"), []);
+    // The lease is still held, so that the run can be ended without its state.
     end(store, &activation, done(at(4))).await;
 }
 
@@ -92,6 +94,7 @@ pub(super) async fn history_shows_the_newest_ends(store: &dyn Store) {
         let activation = claimed(store, hour(n)).await;
         let outcome = if n % 2 == 0 { done } else { failed };
         end(store, &activation, outcome(hour(n))).await;
+        // Six of the twelve fail, and five in a row would trip the gate.
         if n % 5 == 0 {
             store
                 .set_gate(&daemon("a"), Gate::Open)

@@ -106,6 +106,7 @@ pub(super) async fn a_tick_is_committed_once(store: &dyn Store) {
     scheduled_daemons(store, &["a"]).await;
     record(store, vec![commit("a", 1, 0, 60)]).await;
     assert_eq!(
+        // A second host, or this one after a lost answer: the cursor is the compare-and-set that decides.
         record(store, vec![commit("a", 2, 0, 60)]).await,
         [TickResult::Elsewhere {
             cursor: Some(at(60))
@@ -130,6 +131,7 @@ pub(super) async fn an_ended_coverage_takes_no_ticks(store: &dyn Store) {
         .await
         .expect("registers");
     assert_eq!(record(store, vec![commit("a", 1, 0, 60)]).await, [GONE]);
+    // The commit was planned before the edit; recording it would mix two expressions in one coverage.
     let second = TickCommit {
         coverage: 2,
         ..commit("a", 1, 30, 60)
@@ -186,6 +188,7 @@ pub(super) async fn ticks_name_what_they_gave_way_to(store: &dyn Store) {
     let enqueued = commit("a", 1, 0, 300);
     assert_eq!(record(store, vec![enqueued]).await, [made(1)]);
     claimed(store, at(310)).await;
+    // Planned while the activation was pending, committed after its claim: joining it would lose the tick.
     let meant_to_join = TickCommit {
         rows: vec![tick(at(360), TickOutcome::Coalesced)],
         ..commit("a", 3, 300, 360)
@@ -235,6 +238,7 @@ pub(super) async fn a_refused_tick_says_so(store: &dyn Store) {
             at(60)
         )]
     );
+    // The cursor moves, or the refused tick would be tried in every round.
     assert_eq!(cursor(store).await, at(60));
 }
 
@@ -249,6 +253,7 @@ pub(super) async fn unfinished_ticks_are_told_apart_from_events(store: &dyn Stor
         assert_eq!(of_b, TickActivations::default(), "it never ticked");
         of_a
     };
+    // Overlap compares ticks with ticks. Counting the event would let a webhook suppress a schedule.
     enqueue(store, woken("a", 1, at(1))).await;
     claimed(store, at(1)).await;
     enqueue(store, woken("a", 2, at(1))).await;
@@ -335,6 +340,7 @@ pub(super) async fn a_clock_step_back_retracts_what_made_nothing(store: &dyn Sto
         "the tick that made an activation makes no second one"
     );
     assert_eq!(outcomes().await.len(), 3, "and keeps its row");
+    // The clock shows these minutes a second time, and each needs an outcome again.
     let again = quiet("a", 120, 240, vec![range]);
     record(store, vec![again]).await;
     assert_eq!(
@@ -353,6 +359,7 @@ pub(super) async fn a_clock_step_back_retracts_what_made_nothing(store: &dyn Sto
 
 pub(super) async fn one_stale_commit_does_not_hinder_others(store: &dyn Store) {
     scheduled_daemons(store, &["a", "b"]).await;
+    // A batch holds up to 500 daemons; failing all for one stale cursor would make the others late.
     let results = record(
         store,
         vec![

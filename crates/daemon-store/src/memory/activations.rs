@@ -20,6 +20,7 @@ use crate::rows::{ClaimRequest, Ended, Rates, Reclaimed, RunRow};
 impl Model {
     /// Leases the next ready activation; see [`Activations::claim`](crate::Activations::claim).
     pub fn claim(&mut self, request: &ClaimRequest) -> Option<Activation> {
+        // A scan with the engine's own rule, where a durable store uses indexes: the twin is what those are compared with.
         let place = self
             .unfinished
             .iter()
@@ -132,6 +133,8 @@ impl Model {
             self.runs.insert(*place, run);
             return;
         }
+        // Not the number of runs: forgotten ones leave gaps, and a place that is used again would change the order of
+        // listings.
         let place = self.runs.last_key_value().map_or(0, |(last, _)| last + 1);
         self.run_places.insert(run.id.clone(), place);
         let of = run.activation.as_ref();
@@ -195,6 +198,7 @@ impl Model {
         let place = self.held(id, lease)?;
         let daemon = self.activations[place].daemon.clone();
         if end.keeps_results() {
+            // First, because it is the only step that can fail, and then nothing may have been written.
             apply(self.values.entry(daemon.clone()).or_default(), &end.state)?;
             for new in &end.outputs {
                 let output = Output::new(new.clone(), &self.activations[place], end.at);
@@ -232,6 +236,7 @@ impl Model {
 
     fn propose(&mut self, output: Output) {
         match self.outputs.iter_mut().find(|row| row.key == output.key) {
+            // What is, or may be, on the surface keeps its row: a replaced one would be sent a second time.
             Some(row) if row.gives_way() => *row = output,
             Some(_) => {}
             None => self.outputs.push(output),
@@ -266,6 +271,7 @@ impl Model {
             let taken = reclaim(activation, departure, now);
             let is_poison = taken.is_poison();
             self.activations[place].take_back(taken, now);
+            // Crashes of the host are no failures of the daemon, so that poison does not count for its gate.
             let activation = if is_poison {
                 self.note_end(place);
                 self.activations[place].clone()

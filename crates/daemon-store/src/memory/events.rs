@@ -19,6 +19,7 @@ impl Model {
 
     fn accept_one(&mut self, new: NewEvent) -> Accepted {
         let received_at = new.event.received_at;
+        // Before the look for a report: the repeated delivery of a report is a duplicate and no further report.
         if let Some(place) = self.first_of(&new) {
             let first = &mut self.events[place];
             first.duplicates += 1;
@@ -157,6 +158,7 @@ impl Model {
         matched: Vec<Matched>,
         now: Timestamp,
     ) -> Result<Vec<Admission>, StoreError> {
+        // All events are found before the first is changed, so that an unknown one leaves nothing written.
         let places = matched
             .iter()
             .map(|one| {
@@ -169,6 +171,7 @@ impl Model {
         let mut admissions = Vec::new();
         for (one, place) in matched.into_iter().zip(places) {
             let stored = &mut self.events[place];
+            // A report that came after the event was read brought facts which it was not matched with.
             if stored.matching == Matching::Done || stored.later_reports.len() != one.n_later {
                 continue;
             }

@@ -341,6 +341,7 @@ impl Model {
         let leased = |row: &&Activation| row.state.is_leased();
         let n_leased = self.unfinished().filter(leased).count();
         let alone = |run: &&RunRow| run.activation.is_none() && run.finished_at.is_none();
+        // A run of an older host that was never ended was under way in an earlier crash, not in this one.
         let recent = |run: &&RunRow| began.is_none_or(|began| run.started_at >= began);
         let n_alone = self.runs.values().filter(alone).filter(recent).count();
         let crash = HostCrash {
@@ -391,6 +392,7 @@ impl Model {
             }
         }
         self.identities.retain(|key, identity| {
+            // A replay of a signed body can come under any id, so that bodies are remembered as long as ticks.
             let kept_since = if key.starts_with("body:") { ticks } else { ids };
             identity.at >= kept_since
         });

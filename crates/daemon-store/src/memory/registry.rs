@@ -35,6 +35,7 @@ impl Model {
     }
 
     fn follow_coverages(&mut self, registration: &Registration) {
+        // Both lists: a removed daemon has only an open coverage, a new one only a row.
         let mut keys: Vec<DaemonKey> = self
             .open_coverages
             .keys()
@@ -90,6 +91,7 @@ impl Model {
             {
                 continue;
             }
+            // Two files with one id are both invalid, and either row gives the reason.
             let row = self
                 .valid_row(&activation.daemon)
                 .or_else(|| self.rows_of(&activation.daemon).next());

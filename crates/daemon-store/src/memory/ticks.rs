@@ -66,6 +66,7 @@ impl Model {
         coverage.cursor = commit.to;
         let coverage = coverage.clone();
         let mut rows = self.unrecorded(&coverage, &commit.rows);
+        // Read before the cancellation: a skipped or cancelling tick names the activation that was running.
         let unfinished = self.tick_activations_of(&commit.daemon);
         if commit.cancels == Cancels::Running {
             self.cancel_leased(&unfinished.running, commit.now);
