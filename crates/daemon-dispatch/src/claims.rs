@@ -40,6 +40,8 @@ impl Claims {
 
     /// Reports whether something is executed, or may be once a claim that is under way is answered.
     pub(crate) fn is_executing(&self) -> bool {
+        // A claim under way may lease an activation after the stop was asked for; its run would be abandoned without being
+        // counted.
         self.n_executed > 0 || self.turn.deadline().is_none()
     }
 
@@ -63,6 +65,8 @@ impl Claims {
                 self.waits_for_disk = true;
                 disk.read(effects);
             }
+            // One claim at a time, until the store has nothing or the slots are full: a claim in advance would hold a lease
+            // that no run uses.
             Some(DiskSpace::Enough) if self.n_executed < settings.limits.host_slots => {
                 effects.push(HostEffect::Claim(settings.claim_request(now.wall)));
             }
@@ -84,6 +88,7 @@ impl Claims {
 
     pub(crate) fn ended(&mut self) {
         self.n_executed = self.n_executed.saturating_sub(1);
+        // The slot is free now; without the nudge it would stay empty for up to 15 seconds.
         self.turn.nudge();
     }
 
@@ -93,6 +98,7 @@ impl Claims {
 
     pub(crate) fn failed(&mut self, now: Now) {
         self.waits_for_disk = false;
+        // A claim that failed may have been stored. Its lease is renewed by no run and expires, and the sweep takes it back.
         self.turn.rest_until(now.after(AFTER_FAILURE));
     }
 }

@@ -73,6 +73,7 @@ impl SpaceWatch {
     ) -> bool {
         self.newest = Some((space, now.since_boot));
         self.turn.rest_until(now.after(DISK_LOOK));
+        // The reserve is given up at once when room is short: it is there so that ends of runs can still be stored.
         effects.push(HostEffect::Reserve(match space {
             DiskSpace::Enough => Reserve::SetAside,
             _ => Reserve::GiveUp,

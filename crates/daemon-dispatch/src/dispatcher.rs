@@ -93,6 +93,7 @@ impl Dispatcher {
             }
             HostEvent::Renewed { lost } => self.leases.renewed(lost, now, effects),
             HostEvent::Matched(batch) => {
+                // Only if something was admitted: most events wake no daemon, and each nudge costs a query.
                 if batch.n_admitted > 0 {
                     self.claims.turn.nudge();
                 }
@@ -117,6 +118,7 @@ impl Dispatcher {
             HostEvent::Expired => self.sweeps.expired(&self.settings, now, effects),
             HostEvent::Forgotten => self.sweeps.rest(now),
             HostEvent::StoreFailed(concern) => self.fail(concern, now),
+            // A store that failed to sync refuses every write from then on; only a new process can open it again.
             HostEvent::StoreBroken(concern) => {
                 effects.push(HostEffect::GiveUp);
                 self.fail(concern, now);
@@ -129,6 +131,7 @@ impl Dispatcher {
     }
 
     fn begin(&mut self, concerns: Vec<Concern>, now: Now) {
+        // The first concerns start before the repositories are read, the rest after.
         self.active.extend(concerns);
         // What was due meanwhile is due a whole period after the start.
         self.leases.rest(now);

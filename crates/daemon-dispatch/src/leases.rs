@@ -63,6 +63,7 @@ impl Leases {
         now: Now,
         effects: &mut Vec<HostEffect>,
     ) {
+        // A slow answer may name a lease that ended meanwhile, and its activation may run again under a new one.
         for id in lost {
             let held = self.held.get(&id);
             if held.is_some() && held == self.asked.get(&id) {

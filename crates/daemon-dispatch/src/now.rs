@@ -22,6 +22,7 @@ impl Now {
     /// Returns the deadline for an instant of the wall clock, `longest` from now at the latest.
     pub(crate) fn until(self, at: Option<Timestamp>, longest: Duration) -> Duration {
         let wait = at.map_or(longest, |at| {
+            // Bounded, since a step of the wall clock changes when the instant comes, and no event reports that here.
             let left = at.duration_since(self.wall).max(SignedDuration::ZERO);
             left.unsigned_abs().min(longest)
         });

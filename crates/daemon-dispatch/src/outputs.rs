@@ -70,6 +70,7 @@ impl OutputQueue {
             match step(output.state) {
                 Step::Rest => {}
                 Step::LookUp | Step::Send if !surfaces.contains(&output.surface) => {
+                    // Refused at once: no retry could deliver it, and its activation would keep a slot for a day.
                     let missing = format!("no surface `{}` is configured", output.surface);
                     let refused = Err(SurfaceError::new(SurfaceErrorKind::Refused, missing));
                     let settlement = after_send(&output, refused, now.wall, 0);
@@ -167,6 +168,7 @@ impl OutputQueue {
             Stage::LookingUp(_) => None,
             Stage::Settling(key, settlement) => Some((key, settlement)),
         };
+        // The states that were read may be stale now; they are read again after the rest.
         self.due.clear();
         self.turn.rest_until(now.after(AFTER_FAILURE));
     }

@@ -26,6 +26,7 @@ pub(crate) enum StopProgress {
 impl StopProgress {
     pub(crate) fn begin(&mut self, drain: Duration, now: Now) {
         if *self == Self::No {
+            // The time for stopping is part of the drain, so that both together end when the configuration says.
             *self = Self::Draining(now.after(drain.saturating_sub(FOR_STOPPING)));
         }
     }

@@ -72,6 +72,7 @@ impl Turn {
 
     /// Makes it due at once.
     pub(crate) fn again(&mut self) {
+        // Zero is past on a clock that counts from the boot, so that no reading of the clock is needed.
         self.rests_until = Some(Duration::ZERO);
     }
 

@@ -69,6 +69,7 @@ impl ActivationState {
 
     /// Reports whether the state ends the activation until a person revives it.
     pub fn is_final(self) -> bool {
+        // `Delivering` is not final: its outputs are part of the work, and it keeps its slot until they are settled.
         matches!(
             self,
             Self::Succeeded | Self::Failed | Self::Dead | Self::Cancelled
@@ -166,6 +167,7 @@ pub struct Activation {
     /// Tokens of all attempts that reported any.
     pub tokens: Option<u64>,
     /// Cost in US dollars of all attempts that reported any.
+    // A sum of estimates for people and for the day's limit. What may be spent is counted in whole millionths elsewhere.
     pub cost_usd: Option<f64>,
     /// The beginning of the newest result, which later contexts show as history.
     pub summary: Option<String>,

@@ -110,6 +110,7 @@ impl QueueLimit {
 ///
 /// The caller holds the transaction in which `standing` was read and writes the decision in it.
 pub fn admit(new: &NewTrigger, standing: &Standing) -> Admission {
+    // First: a repetition must be answered by its activation also when the queue is full or the chain has ended since.
     if let Some(known) = &standing.known {
         return Admission::Duplicate(known.clone());
     }
@@ -117,6 +118,7 @@ pub fn admit(new: &NewTrigger, standing: &Standing) -> Admission {
         (Some(waiting), Joining::Coalesce) => return Admission::Joined(waiting.clone()),
         (None, Joining::Coalesce) | (_, Joining::Separate) => {}
     }
+    // After joining: a trigger that joins a pending activation starts nothing, so that it prolongs no chain.
     if let Some(end) = new
         .link
         .as_ref()
@@ -128,6 +130,7 @@ pub fn admit(new: &NewTrigger, standing: &Standing) -> Admission {
         };
         return Admission::Ended(new.activation_id.clone(), end, notice);
     }
+    // The narrower limit first, so that the reason names the daemon that floods the queue.
     if standing.pending_of_daemon >= MAX_PENDING_PER_DAEMON {
         Admission::Refused(QueueLimit::Daemon)
     } else if standing.pending_in_all >= MAX_PENDING {

@@ -67,6 +67,7 @@ impl Missing {
 
     /// Parses the reason of a pending activation; `None` if it waits for something else.
     pub fn of_reason(reason: &str) -> Option<Self> {
+        // The reason is the only column that says what a pending activation waits for; a column of its own would repeat it.
         let (word, _) = reason.split_once(':')?;
         [Self::Commit, Self::Repository]
             .into_iter()
@@ -213,6 +214,7 @@ pub fn reclaim(activation: &Activation, departure: Departure, now: Timestamp) ->
         not_before: None,
         counts: Counting::Counted,
     };
+    // Before the number of attempts: an activation that crashes its host must not get the attempts that are left.
     let next = if let Some(n) = blame.poison() {
         dead(format!("poison: {n} host crashes while it ran"))
     } else if departure == Departure::LeaseOver && activation.attempts >= MAX_ATTEMPTS {
@@ -230,11 +232,13 @@ pub fn reclaim(activation: &Activation, departure: Departure, now: Timestamp) ->
 
 /// Returns the wait before attempt `n + 1`: full jitter over 10 s × 3ⁿ⁻¹, at most 30 minutes.
 pub fn backoff(n: u32, jitter: u32) -> SignedDuration {
+    // From `n` = 6 on the cap decides, so that a larger exponent changes nothing.
     let factor = 3_i64.saturating_pow(n.saturating_sub(1).min(20));
     let ceiling = BACKOFF_FIRST
         .as_millis()
         .saturating_mul(i128::from(factor))
         .min(BACKOFF_CAP.as_millis());
+    // Full jitter: many runs that failed together, as when an API is down, would otherwise all return at once.
     let millis = ceiling * i128::from(jitter) / i128::from(u32::MAX);
     SignedDuration::from_millis(i64::try_from(millis).expect("30 minutes fit"))
 }

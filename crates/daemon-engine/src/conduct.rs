@@ -31,6 +31,7 @@ impl Conduct {
             },
             ActivationState::Failed | ActivationState::Dead => {
                 let failures = self.failures.saturating_add(1);
+                // Only an open gate trips. A person who holds a daemon must not find it tripped, which an edit would open.
                 let trips = failures >= TRIP_AFTER && self.gate == Gate::Open;
                 Self {
                     gate: if trips { Gate::Tripped } else { self.gate },
@@ -59,6 +60,7 @@ impl Conduct {
     pub fn after_edit(self) -> Self {
         match self.gate {
             Gate::Tripped => Self::NEW,
+            // A held gate is a person's decision, which no commit may undo.
             Gate::Open | Gate::Held => self,
         }
     }

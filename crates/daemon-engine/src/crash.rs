@@ -108,6 +108,7 @@ impl Departure {
             present: 0,
         };
         Ok(match owner {
+            // The host is alive, so that it lost only this attempt: a long pause or a store that did not answer.
             Some(owner) if owner >= epoch => Self::LeaseOver,
             Some(owner) => Self::HostEnded(ended(owner)?.unwrap_or(unknown)),
             None => Self::HostEnded(unknown),
@@ -132,6 +133,8 @@ impl Blame {
             return self;
         }
         Self {
+            // With a single run the crash has no other suspect, so that these are counted for ever, and the others only in a
+            // row.
             alone: self.alone + u32::from(crash.present == 1),
             in_row: self.in_row + 1,
         }

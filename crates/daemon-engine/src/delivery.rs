@@ -63,6 +63,7 @@ pub fn after_look_up(
             let last = output.error.as_deref().unwrap_or_default();
             gave_up(format!("{last}; tried for 24 hours"), now)
         }
+        // Due at once: the look-up has just shown that a send cannot repeat anything.
         Ok(Found::Absent) => Settlement {
             state: OutputState::Planned,
             remote: None,
@@ -136,6 +137,7 @@ fn gave_up(error: String, now: Timestamp) -> Settlement {
 }
 
 fn is_overdue(output: &Output, now: Timestamp) -> bool {
+    // From the creation and not from the first failure, so that a surface that fails in turns cannot prolong it.
     now.duration_since(output.created_at) >= OUTPUT_EXPIRY
 }
 

@@ -138,6 +138,7 @@ impl Patience {
             Self::Until(at) => at,
             Self::For(span) => now.checked_add(span).unwrap_or(Timestamp::MAX),
         };
+        // A service that names a far instant, by mistake or by another clock, must not mute the facts of a whole day.
         end.clamp(now, now + MAX_PATIENCE)
     }
 }
@@ -235,6 +236,8 @@ impl WantedFact {
             FactErrorKind::Retryable => Some(self.next_try(now)),
             FactErrorKind::Limited(patience) => Some(self.next_try(now).max(patience.end(now))),
         };
+        // A service's own delay may end after the expiry; the fact is given up now instead of after a try that comes too
+        // late.
         match next.filter(|next| *next <= self.asked_at + FACT_EXPIRY) {
             Some(next) => Self {
                 not_before: next,

@@ -28,6 +28,8 @@ impl OutputKey {
             );
             hash.update(part);
         }
+        // 26 characters of base32 hold 130 bits, so that 17 bytes are needed. The alphabet fits into branch names and
+        // comments.
         Self(base32(&hash.finalize()[..17])[..26].into())
     }
 

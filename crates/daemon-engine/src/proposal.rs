@@ -85,9 +85,11 @@ impl Proposal {
     /// # Errors
     /// The reason. Nothing of a refused line is used.
     pub fn parse(line: &str) -> Result<Self, ProposalError> {
+        // Before parsing, which takes several times the memory of the line.
         if line.len() > MAX_PROPOSAL_BYTES {
             return Err(ProposalError::Long { found: line.len() });
         }
+        // Unknown fields are accepted: verbs have fields that this version does not read.
         let wire: Wire = serde_json::from_str(line).map_err(|error| ProposalError::Malformed {
             reason: error.to_string(),
         })?;

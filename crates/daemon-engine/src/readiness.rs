@@ -143,8 +143,9 @@ where
     if around.daemon_gate != Some(Gate::Open) {
         return Some(Obstacle::DaemonHeld);
     }
-    suspect(activation, around)
-        .or_else(|| busy(activation, around, request))
+    around
+        .suspect(activation)
+        .or_else(|| around.busy(activation, request))
         .or_else(|| {
             let all = around.all.clone();
             is_over_rate(activation, all, request.rates, request.now).then_some(Obstacle::OverRate)
@@ -152,44 +153,40 @@ where
         .or_else(|| over_budget(around.all.clone(), request))
 }
 
-fn busy<'a, U, A>(
-    activation: &Activation,
-    around: &ClaimState<U, A>,
-    request: &ClaimRequest,
-) -> Option<Obstacle>
+impl<'a, U, A> ClaimState<U, A>
 where
     U: Iterator<Item = &'a Activation> + Clone,
 {
-    let (mut of_host, mut of_daemon, mut of_subject) = (0_u32, 0_u32, 0_u32);
-    let occupying = around
-        .unfinished
-        .clone()
-        .filter(|other| other.state.occupies_slot());
-    for other in occupying {
-        of_host += 1;
-        of_daemon += u32::from(activation.is_of_same_daemon(other));
-        of_subject += u32::from(activation.is_about_same(other));
+    fn busy(&self, activation: &Activation, request: &ClaimRequest) -> Option<Obstacle> {
+        let (mut of_host, mut of_daemon, mut of_subject) = (0_u32, 0_u32, 0_u32);
+        let occupying = self
+            .unfinished
+            .clone()
+            .filter(|other| other.state.occupies_slot());
+        for other in occupying {
+            of_host += 1;
+            of_daemon += u32::from(activation.is_of_same_daemon(other));
+            of_subject += u32::from(activation.is_about_same(other));
+        }
+        if of_host >= request.host_slots {
+            Some(Obstacle::HostBusy)
+        } else if of_daemon >= request.daemon_slots {
+            Some(Obstacle::DaemonBusy)
+        } else if of_subject > 0 {
+            Some(Obstacle::SubjectBusy)
+        } else {
+            None
+        }
     }
-    if of_host >= request.host_slots {
-        Some(Obstacle::HostBusy)
-    } else if of_daemon >= request.daemon_slots {
-        Some(Obstacle::DaemonBusy)
-    } else if of_subject > 0 {
-        Some(Obstacle::SubjectBusy)
-    } else {
-        None
-    }
-}
 
-fn suspect<'a, U, A>(activation: &Activation, around: &ClaimState<U, A>) -> Option<Obstacle>
-where
-    U: Iterator<Item = &'a Activation> + Clone,
-{
-    let is_leased_suspect =
-        |other: &Activation| other.state.is_leased() && other.blame.is_suspect();
-    let has_to_wait =
-        activation.blame.is_suspect() && around.unfinished.clone().any(is_leased_suspect);
-    has_to_wait.then_some(Obstacle::Suspect)
+    fn suspect(&self, activation: &Activation) -> Option<Obstacle> {
+        // Only what is leased: a suspect that delivers has ended its run, and cannot crash the host any more.
+        let is_leased_suspect =
+            |other: &Activation| other.state.is_leased() && other.blame.is_suspect();
+        let has_to_wait =
+            activation.blame.is_suspect() && self.unfinished.clone().any(is_leased_suspect);
+        has_to_wait.then_some(Obstacle::Suspect)
+    }
 }
 
 /// Reports whether rates alone keep an activation from beginning at `now`; `all` holds at least what began within
@@ -222,6 +219,7 @@ fn over_budget<'a>(
     request: &ClaimRequest,
 ) -> Option<Obstacle> {
     let limit = request.day_usd?;
+    // Starts in the future count, unlike for rates: after a step of the clock a budget errs on the side of spending less.
     let since = request.now - DAY;
     let today = all.filter(|other| other.started_at.is_some_and(|at| at > since));
     let spent: f64 = today.filter_map(|other| other.cost_usd).sum();

@@ -121,6 +121,7 @@ impl Activation {
     pub fn finish(&mut self, end: &AttemptEnd, next: Next) {
         self.tokens = sum(self.tokens, end.tokens, u64::saturating_add);
         self.cost_usd = sum(self.cost_usd, end.cost_usd, |a, b| a + b);
+        // A later attempt without a result keeps the text of an earlier one, which contexts show as history.
         if end.summary.is_some() {
             self.summary.clone_from(&end.summary);
         }
@@ -208,6 +209,7 @@ impl Activation {
             if !output.is_settled() {
                 return DeliveryEnd::Open;
             }
+            // No return here: an output that is not settled keeps the activation open.
             if output == OutputState::GaveUp {
                 end = ActivationState::Failed;
             }

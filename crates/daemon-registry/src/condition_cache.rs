@@ -13,12 +13,14 @@ const PRUNE_FROM: usize = 64;
 /// Lines repeat from repository to repository, and an interpretation with its compiled patterns takes kilobytes.
 #[derive(Debug, Default)]
 pub(crate) struct ConditionCache {
+    // Weak, so that a line whose last daemon was removed is freed.
     known: Mutex<HashMap<Box<str>, Weak<Interpretation>>>,
 }
 
 impl ConditionCache {
     /// Returns the interpretation of a line that another daemon holds, or interprets the line.
     pub(crate) fn get(&self, line: &str) -> Arc<Interpretation> {
+        // Held while a line is interpreted: two daemons with a new line would otherwise interpret it twice.
         let mut known = self.known.lock().expect("no holder panics");
         if let Some(interpretation) = known.get(line).and_then(Weak::upgrade) {
             return interpretation;

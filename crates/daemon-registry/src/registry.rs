@@ -112,6 +112,8 @@ impl Registry {
         let key = daemon.row.key.clone();
         if daemon.is_valid() {
             for ((source, kind), needs) in daemon.needs_by_kind() {
+                // Events of Linear, Slack and Sentry name no repository, so that a daemon of any repository may need their
+                // facts.
                 let repo = match source {
                     Source::Github | Source::Git => key.repo.folded(),
                     Source::Linear | Source::Slack | Source::Sentry => String::new(),

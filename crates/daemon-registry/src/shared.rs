@@ -39,6 +39,7 @@ impl SharedRegistry {
     /// Compiles a row, or reuses the compiled daemon if its revision and schedule are unchanged.
     pub fn renew(&self, known: &Registry, row: DaemonRow) -> Registered {
         match known.find_key(&row.key) {
+            // The zone is part of the schedule's text and can change by configuration while the revision stays.
             Some(old) if old.row.rev == row.rev && old.row.schedule == row.schedule => Registered {
                 row: DaemonRow {
                     definition: String::new(),
@@ -69,6 +70,8 @@ impl SharedRegistry {
         let mut next = Registry::clone(&self.get());
         // Held until the snapshot is replaced: a match between the two would name daemons that the snapshot does not have.
         let mut index = self.index.write().expect("no holder panics");
+        // An edit of the prose is the most frequent change; the index, whose patterns are expensive to compile, keeps its
+        // entries then.
         let unchanged: BTreeSet<DaemonKey> = daemons
             .iter()
             .filter(|new| {
@@ -104,6 +107,7 @@ impl SharedRegistry {
     /// Records the new gate of a daemon; does nothing if it is not registered.
     pub fn set_gate(&self, key: &DaemonKey, gate: Gate) {
         let mut current = self.current.write().expect("no holder panics");
+        // Copies the registry only if a reader still holds a snapshot of it.
         let next = Arc::make_mut(&mut current);
         if let Some(daemon) = next.daemons.get_mut(key) {
             Arc::make_mut(daemon).row.gate = gate;
