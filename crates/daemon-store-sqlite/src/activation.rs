@@ -163,6 +163,7 @@ pub(crate) fn insert(tx: &Connection, lane: Lane, new: &Activation) -> Outcome<i
         root(new),
         new.chain.depth,
     ])?;
+    // Numbers order queues and listings. Ids cannot, because those of one millisecond are random.
     Ok(tx.last_insert_rowid())
 }
 
@@ -203,5 +204,6 @@ pub(crate) fn update(tx: &Connection, changed: &Numbered) -> Outcome<()> {
 /// Returns the stored root: `None` for an activation that is its own root.
 fn root(activation: &Activation) -> Option<&str> {
     let root = &activation.chain.root;
+    // NULL for most rows keeps the partial index `activation_of_root` small.
     (*root != activation.id).then(|| root.as_str())
 }

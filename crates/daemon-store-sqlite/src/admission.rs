@@ -39,12 +39,15 @@ pub(crate) fn triggered(
 /// Admits a trigger of any kind.
 pub(crate) fn admit_trigger(tx: &Connection, new: NewTrigger) -> Outcome<Admission> {
     let lane = lane::of(tx, &new.daemon)?;
+    // Also if nothing is admitted: a daemon's place in the turns begins with its first trigger, as in the twin.
     lane::first_turn(tx, lane)?;
     let joinable = joinable(tx, lane, &new)?;
     let standing = Standing {
         known: known(tx, lane, &new.trigger.key)?,
         joinable: joinable.as_ref().map(|waiting| waiting.1.clone()),
         pending_of_daemon: pending_of(tx, lane)?,
+        // From the table that SQL triggers keep: counting 100,000 rows for each trigger would make intake slower as the
+        // queue grows.
         pending_in_all: hosting::tally(tx, "activation", ActivationState::Pending.as_str())?,
         ..of_root(tx, &new)?
     };
@@ -82,6 +85,7 @@ fn known(tx: &Connection, lane: Lane, key: &TriggerKey) -> Outcome<Option<Activa
 }
 
 fn joinable(tx: &Connection, lane: Lane, new: &NewTrigger) -> Outcome<Option<(i64, ActivationId)>> {
+    // `IS` and not `=`: no subject equals no subject here, and in SQL NULL equals nothing.
     let found: Option<(i64, String)> = tx
         .prepare_cached(
             "SELECT number, id FROM activation WHERE lane = ?1 AND subject IS ?2 AND state = 'pending' \
@@ -111,6 +115,7 @@ fn of_root(tx: &Connection, new: &NewTrigger) -> Outcome<Standing> {
     };
     let (of_root, ended_of_root): (i64, i64) = tx
         .prepare_cached(
+            // Two parts, so that each of them uses its own index.
             "SELECT count(*) FILTER (WHERE state <> 'cancelled'), \
              count(*) FILTER (WHERE state = 'cancelled' AND started_at IS NULL) FROM ( \
                SELECT state, started_at FROM activation WHERE root = ?1 AND created_at > ?2 UNION ALL \

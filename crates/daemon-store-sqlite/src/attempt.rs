@@ -39,6 +39,7 @@ pub(crate) fn renew(
     leases: Vec<(ActivationId, RunLease)>,
     until: Timestamp,
 ) -> Outcome<Vec<ActivationId>> {
+    // One UPDATE that checks the lease itself: a host renews all its leases every ten seconds and needs none of the rows.
     let mut extend = tx.prepare_cached(
         "UPDATE activation SET lease_until = ?3 WHERE id = ?1 AND run_lease = ?2 AND state IN ('claimed', 'running')",
     )?;
@@ -60,6 +61,8 @@ pub(crate) fn end_attempt(
 ) -> Outcome<Ended> {
     let mut held = activation::held(tx, id, lease)?;
     if end.keeps_results() {
+        // First, because only a change of state can be refused. The savepoint would take the outputs back, the twin has
+        // none.
         memory::change(tx, held.lane, &end.state)?;
         for new in &end.outputs {
             output::propose(
@@ -106,6 +109,7 @@ pub(crate) fn ended(tx: &Connection, ended: Numbered) -> Outcome<Ended> {
         None => Gate::Open,
         Some(before) => {
             let conduct: Conduct = before.after(activation.state);
+            // Most ends change nothing, and an update would also recompute whether the lane is ready.
             if conduct != before {
                 registry::set_conduct(tx, &activation.daemon, ended.lane, conduct)?;
             }
@@ -115,6 +119,8 @@ pub(crate) fn ended(tx: &Connection, ended: Numbered) -> Outcome<Ended> {
     Ok(Ended { activation, gate })
 }
 
+// The condition names `delivering` and excludes it again: SQLite uses the partial index `activation_busy` only for its own
+// words.
 const LEASED: &str = "a.state IN ('claimed', 'running', 'delivering') AND a.state <> 'delivering' \
      AND (a.owner IS NULL OR a.owner < :epoch OR a.lease_until IS NULL OR a.lease_until <= :now) ORDER BY a.number";
 
@@ -163,6 +169,7 @@ pub(crate) fn reclaimable(
 
 pub(crate) fn expire(tx: &Connection, now: Timestamp) -> Outcome<u64> {
     let ready_since = micros(now - PENDING_EXPIRY);
+    // The query selects by the index of waiting times, and the engine decides, so that the rule of expiry has one home.
     let waiting = activation::select(
         tx,
         "a.state = 'pending' AND a.not_before <= :since",

@@ -53,6 +53,7 @@ pub(crate) fn claim(tx: &Connection, request: &ClaimRequest) -> Outcome<Option<A
     for (persons, lanes) in [
         (
             1,
+            // The words of the partial indexes `lane_persons` and `lane_pending`, which are ordered by `turn`.
             "SELECT id, busy FROM lane WHERE ready = 1 AND persons > 0 AND busy < ?1 ORDER BY turn",
         ),
         (
@@ -68,6 +69,7 @@ pub(crate) fn claim(tx: &Connection, request: &ClaimRequest) -> Outcome<Option<A
                 continue;
             }
             if let Some(number) = oldest_ready(tx, lane, [persons, busy], suspects, request)? {
+                // The lease changes `lane`, which the open cursor still reads.
                 drop(rows);
                 drop(in_turn);
                 return lease(tx, number, request).map(Some);
@@ -133,6 +135,7 @@ fn host_may_start(tx: &Connection, request: &ClaimRequest) -> Outcome<bool> {
     if !is_within_host_rate(tx, request.rates, request.now)? {
         return Ok(false);
     }
+    // Last, since it adds up a day of rows; the checks before it read single rows or an index.
     if let Some(limit) = request.day_usd {
         let spent: f64 = tx
             .prepare_cached("SELECT total(cost_usd) FROM activation WHERE started_at > ?1")?
@@ -251,6 +254,7 @@ fn oldest_ready(
     if !is_time {
         return Ok(None);
     }
+    // With no activation of the lane at work (`busy` = 0) no subject can be, which saves the inner query in the usual case.
     let found = tx
         .prepare_cached(
             concat!(
@@ -296,6 +300,7 @@ fn lease(tx: &Connection, number: i64, request: &ClaimRequest) -> Outcome<Activa
 }
 
 pub(crate) fn next_claim_at(conn: &Connection, now: Timestamp) -> Outcome<Option<Timestamp>> {
+    // Only the time counts here. Gates and slots change by events, which wake the dispatcher.
     let earliest: Option<i64> = conn
         .prepare_cached(
             "SELECT min(not_before) FROM activation WHERE state = 'pending' AND not_before > ?1",

@@ -11,11 +11,13 @@ use crate::failure::{Outcome, damaged};
 
 /// Returns the stored form of an instant.
 pub(crate) fn micros(at: Timestamp) -> i64 {
+    // Integers compare and index as instants do; text would depend on its format.
     at.as_microsecond()
 }
 
 /// Returns the stored form of a count.
 pub(crate) fn integer(n: u64) -> i64 {
+    // SQLite stores signed integers only; no count here comes near the limit.
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 

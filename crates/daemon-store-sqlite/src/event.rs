@@ -23,6 +23,7 @@ macro_rules! own_columns {
 pub(crate) const OWN_COLUMNS: &str = own_columns!();
 
 /// The columns that [`read_event`] reads.
+// 262144 is `payload::WHOLE`: a longer body is read in pieces by its own row, and not copied into the result here.
 pub(crate) const COLUMNS: &str = concat!(
     own_columns!(),
     ", p.facts, iif(length(p.body) <= 262144, p.body, NULL) AS body, length(p.body) AS n_body"
@@ -41,6 +42,7 @@ pub(crate) fn accept_moves(
     cursors: Vec<RefCursor>,
     events: Vec<NewEvent>,
 ) -> Outcome<Vec<Accepted>> {
+    // Cursors first or events first makes no difference: both are in one savepoint, so that no crash parts them.
     let mut put = tx.prepare_cached("INSERT OR REPLACE INTO ref_cursor VALUES (?1, ?2, ?3, ?4)")?;
     for cursor in cursors {
         put.execute(params![
@@ -115,6 +117,7 @@ fn insert(tx: &Connection, new: &NewEvent) -> Outcome<i64> {
         event.actor.as_ref().map(|actor| actor.name.as_str()),
         event.actor.as_ref().map(|actor| actor_word(actor.kind)),
         event.repo.as_ref().map(RepoName::as_str),
+        // Folded once when stored, so that listings by repository find any spelling with an index.
         event.repo.as_ref().map(RepoName::folded),
         micros(event.time),
         micros(event.received_at),
@@ -160,6 +163,7 @@ pub(crate) fn unmatched(conn: &Connection, after: u64, limit: u32) -> Outcome<Ve
 /// Reads events until their payloads together are large; at least one if there is any.
 pub(crate) fn read_some(conn: &Connection, mut rows: Rows<'_>) -> Outcome<Vec<EventRow>> {
     let (mut events, mut n_bytes) = (Vec::new(), 0);
+    // Bounded by bytes as well as by number: each event can have a body of 25 MiB.
     while n_bytes < payload::READ_BYTES
         && let Some(row) = rows.next()?
     {
@@ -177,6 +181,8 @@ pub(crate) fn commit_matches(
     now: Timestamp,
 ) -> Outcome<Vec<Admission>> {
     let mut mark = tx.prepare_cached(
+        // Checks and marks in one statement: a report that arrived after the event was read changes the count, and the event
+        // stays due.
         "UPDATE event SET due = 0 WHERE id = ?1 AND due = 1 \
          AND (SELECT count(*) FROM report AS r WHERE r.seq = event.seq) = ?2 RETURNING seq",
     )?;
@@ -299,6 +305,7 @@ fn triggers(conn: &Connection, key: &TriggerKey) -> Outcome<Vec<EventTrigger>> {
 /// Deletes identities and ticks that were stored before given instants.
 pub(crate) fn forget(tx: &Connection, ids: Timestamp, ticks: Timestamp) -> Outcome<()> {
     tx.execute(
+        // GLOB and not LIKE, which ignores case.
         "DELETE FROM identity WHERE stored_at < iif(key GLOB 'body:*', ?2, ?1)",
         [micros(ids), micros(ticks)],
     )?;

@@ -27,6 +27,7 @@ pub(crate) fn begin_epoch(
         [],
         |row| row.get(0),
     )?;
+    // Before the new epoch is stored: which activations were leased still describes the host that ended.
     clear_absent(tx, previous)?;
     tx.execute("UPDATE host SET epoch = epoch + 1", [])?;
     tx.execute(
@@ -116,6 +117,7 @@ pub(crate) fn probe(tx: &Connection) -> Outcome<()> {
 
 /// Returns how many rows of a kind are in a state.
 pub(crate) fn tally(conn: &Connection, kind: &str, state: &str) -> Outcome<u64> {
+    // A state that no row ever had has no row here.
     let n: Option<i64> = conn
         .prepare_cached("SELECT n FROM tally WHERE kind = ?1 AND state = ?2")?
         .query_row([kind, state], |row| row.get(0))

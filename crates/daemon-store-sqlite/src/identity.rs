@@ -30,6 +30,7 @@ pub(crate) fn put<'a>(
     keys: impl Iterator<Item = &'a Identity>,
     (seq, at): (i64, Timestamp),
 ) -> Outcome<()> {
+    // Replaced, not ignored: a key whose time has passed names the newer event from here on.
     let mut put = tx.prepare_cached("INSERT OR REPLACE INTO identity VALUES (?1, ?2, ?3)")?;
     for key in keys {
         put.execute(params![key.key, seq, micros(at)])?;

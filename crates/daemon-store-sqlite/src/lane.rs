@@ -65,6 +65,7 @@ pub(crate) fn first_turn(tx: &Connection, lane: Lane) -> Outcome<()> {
     }
 }
 
+// Stored as a column, so that a claim reads one row per daemon and joins nothing.
 const READY: &str = "EXISTS (SELECT 1 FROM daemon AS d WHERE d.repo = lane.repo AND d.daemon = lane.daemon \
                      AND d.valid = 1 AND d.gate = 'open')";
 

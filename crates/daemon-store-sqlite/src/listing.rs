@@ -48,6 +48,7 @@ pub(crate) fn events(conn: &Connection, query: &Query) -> Outcome<Page<EventRow>
         "SELECT {} FROM event AS e WHERE {} ORDER BY e.seq DESC LIMIT {}",
         event::OWN_COLUMNS,
         asked.condition(),
+        // One row more than the page shows whether another page follows, without counting.
         bounds.limit + 1
     );
     let rows = asked.rows(conn, &sql, |row| {
@@ -136,6 +137,8 @@ impl Table {
         let mut asked = Asked::default();
         if let Some(before) = bounds.before {
             asked.and(
+                // A row value instead of an offset: SQLite seeks to it in the index, and rows that arrive meanwhile shift
+                // nothing.
                 &format!("({alias}.{instant}, {alias}.number) < (?, ?)"),
                 before.micros,
             );
@@ -175,6 +178,7 @@ struct Asked {
 
 impl Asked {
     fn and(&mut self, condition: &str, value: impl ToSql + 'static) {
+        // Values are bound and never part of the text: a query comes from a client.
         self.conditions.push(condition.to_owned());
         self.values.push(Box::new(value));
     }

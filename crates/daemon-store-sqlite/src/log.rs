@@ -79,6 +79,7 @@ fn merge_by(conn: &Connection, checkpoint: &str, mark: &mut Mark) -> Outcome<boo
 /// Returns `false` if the disk had no room although [`space::can_merge`] found some, as with a quota.
 fn try_merge(conn: &Connection, checkpoint: &str, mark: &Mark) -> Outcome<bool> {
     mark.merging();
+    // The order is the mechanism: 0 goes to the file with the merge, and 1 is the first commit of the new log.
     let is_begun = unless_full(conn.execute("UPDATE host SET merged = 0", []))?;
     let is_merged = is_begun && unless_full(conn.query_row(checkpoint, [], |_| Ok(())))?;
     let is_noted = unless_full(conn.execute("UPDATE host SET merged = 1", []))?;
@@ -153,6 +154,8 @@ impl LogState {
     /// Reports whether frames after a wrong one can only be damage: without a power failure since the last commit, all
     /// writes are in the file in their order.
     fn is_sure(&self, damage: &Damage) -> bool {
+        // After a power failure the pages of the last transaction may be there in any order, so that a single commit proves
+        // nothing.
         damage.tail == Tail::More || self.is_same_boot()
     }
 

@@ -20,6 +20,7 @@ pub(crate) fn change(tx: &Connection, lane: Lane, changes: &[StateChange]) -> Ou
     }
     let mut next = values(tx, lane)?;
     apply(&mut next, changes).map_err(StoreError::from)?;
+    // Only the changed keys are written: a daemon may keep 500.
     let mut put = tx.prepare_cached("INSERT OR REPLACE INTO memory VALUES (?1, ?2, ?3)")?;
     let mut remove = tx.prepare_cached("DELETE FROM memory WHERE lane = ?1 AND key = ?2")?;
     for change in changes {

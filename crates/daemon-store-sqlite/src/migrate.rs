@@ -38,6 +38,7 @@ pub(crate) fn migrate(conn: &mut Connection) -> Outcome<()> {
 fn apply(conn: &mut Connection, version: usize, sql: &str) -> Outcome<()> {
     let tx = conn.transaction()?;
     tx.execute_batch(sql)?;
+    // In the same transaction as the tables, so that a kill leaves the old version or the new one.
     tx.pragma_update(None, "application_id", APPLICATION_ID)?;
     tx.pragma_update(
         None,
@@ -54,6 +55,7 @@ pub(crate) fn check_owner(conn: &Connection) -> Outcome<usize> {
     let owner: i64 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let n_tables: i64 =
         conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    // Another program's file can have tables and no `application_id`, so that all three have to be empty.
     let is_blank = n_tables == 0 && owner == 0 && version == 0;
     if owner != APPLICATION_ID && !is_blank {
         return Err(refused(

@@ -39,6 +39,7 @@ pub(crate) fn open(path: &Path) -> Result<Database, StoreError> {
         }
         Ok(_) => {}
     }
+    // Before SQLite opens the file: opening it already recovers the log and hides what is missing.
     let found = LogState::read(path).map_err(|error| unreachable(path, error))?;
     if let Some(loss) = found.loss() {
         let context = format!("`{}`: {loss}", path.display());
@@ -143,6 +144,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
     new.push(".new");
     let new = PathBuf::from(new);
     let file_error = |error| unreachable(path, error);
+    // A kill during an earlier creation can leave these; nothing in them was ever acknowledged.
     for leftover in [new.clone(), log::path_of(&new), journal_of(&new)] {
         match fs::remove_file(&leftover) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(file_error(error)),
@@ -160,6 +162,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
         Ok(())
     })()
     .map_err(|failure| failure.into_error(&context))?;
+    // Synced before the rename, and the directory after it, or a power failure could leave the name on an empty file.
     File::open(&new)
         .and_then(|file| file.sync_all())
         .and_then(|()| fs::rename(&new, path))

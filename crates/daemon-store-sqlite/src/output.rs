@@ -67,6 +67,7 @@ fn get(conn: &Connection, key: &OutputKey) -> Outcome<Output> {
 
 /// Stores an output of an attempt, unless the same output is stored and does not give way.
 pub(crate) fn propose(tx: &Connection, owner: &Numbered, new: &Output) -> Outcome<()> {
+    // Read first and not left to ON CONFLICT, since the engine decides which states give way.
     if find(tx, &new.key)?.is_some_and(|known| !known.gives_way()) {
         return Ok(());
     }
@@ -154,6 +155,7 @@ pub(crate) fn step_back(tx: &Connection, now: Timestamp) -> Outcome<()> {
 pub(crate) fn due(conn: &Connection, now: Timestamp, limit: u32) -> Outcome<Vec<Output>> {
     select(
         conn,
+        // Not `sending`: it may be on its way at this moment, and becomes `ambiguous` with the next epoch.
         "o.state IN ('planned', 'ambiguous') AND o.not_before <= :now ORDER BY o.number LIMIT :limit",
         &[(":now", &micros(now)), (":limit", &limit)],
     )

@@ -77,6 +77,7 @@ pub(crate) fn of_row(
             Err(error) => Err(rusqlite::Error::from(error).into()),
         };
     }
+    // Allocated once as what is returned: a `Vec` would be copied into the `Arc`.
     let mut payload: Arc<[u8]> = std::iter::repeat_n(0, n_bytes).collect();
     let bytes = Arc::get_mut(&mut payload).expect("it has no other owner yet");
     let blob = conn.blob_open(MAIN_DB, table, "body", number, true)?;
@@ -120,6 +121,7 @@ pub(crate) fn forget(tx: &Connection, before: Timestamp, behind: i64) -> Outcome
     )?;
     let mut rows = find.query(params![behind, micros(before)])?;
     let (mut forgotten, mut n_bytes) = (Vec::new(), 0);
+    // Bounded, because intake waits while this transaction holds the writer.
     while forgotten.len() < FORGOTTEN
         && n_bytes < FORGOTTEN_BYTES
         && let Some(row) = rows.next()?

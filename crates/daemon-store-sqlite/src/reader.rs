@@ -39,6 +39,7 @@ impl Readers {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
     {
+        // Taken before the blocking thread: reads that wait must not occupy all threads of the pool.
         let _place = self
             .places
             .acquire()
@@ -77,6 +78,7 @@ impl Readers {
 
 /// Runs all statements of a read in one transaction, so that they see one state of the store.
 fn snapshot<T>(conn: &Connection, read: impl FnOnce(&Connection) -> Outcome<T>) -> Outcome<T> {
+    // Without it each statement would see a later commit, and a page could name triggers of an event that it does not have.
     let transaction = conn.unchecked_transaction()?;
     let value = read(&transaction)?;
     transaction.finish()?;

@@ -20,6 +20,7 @@ pub(crate) fn register(tx: &Connection, registration: Registration) -> Outcome<R
     let stored = daemons_of(tx, repo)?;
     let newest = newest_seq(tx, registration.since)?;
     let (rows, change) = registered(&stored, &registration, newest);
+    // The whole repository is replaced: paths move, and two files may exchange their ids in one commit.
     tx.prepare_cached("DELETE FROM daemon WHERE repo = ?1")?
         .execute([repo.as_str()])?;
     for row in &rows {
@@ -36,6 +37,7 @@ pub(crate) fn register(tx: &Connection, registration: Registration) -> Outcome<R
 fn newest_seq(tx: &Connection, until: Option<Timestamp>) -> Outcome<u64> {
     let newest: Option<i64> = tx
         .prepare_cached(
+            // Backwards by number, since the first fitting row ends the search near the end of the table.
             "SELECT seq FROM event WHERE ?1 IS NULL OR received_at <= ?1 ORDER BY seq DESC LIMIT 1",
         )?
         .query_row([until.map(micros)], |row| row.get(0))

@@ -100,6 +100,7 @@ fn survey_of(mut file: impl Read, page_size: usize) -> io::Result<Survey> {
             }
         } else {
             let wrong_at = *wrong_at.get_or_insert(start);
+            // A log is overwritten from its beginning, so that frames of the log before it follow the end of this one.
             let is_of_this_log = survey.salts.is_none_or(|salts| salts == read.salts);
             if is_of_this_log && before.is_some_and(is_behind) {
                 survey.damage = Damage::with(survey.damage, wrong_at, read.is_commit);

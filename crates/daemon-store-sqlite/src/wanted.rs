@@ -13,6 +13,7 @@ use crate::{admission, payload};
 
 /// Stores the needs of an event, except for those that are stored.
 pub(crate) fn want(tx: &Connection, seq: i64, needs: &[Need], now: Timestamp) -> Outcome<()> {
+    // A fact that was given up is not wanted again by another condition; its answer would be the same.
     let mut put = tx.prepare_cached(
         "INSERT INTO wanted (seq, need, state, tries, asked_at, not_before) VALUES (?1, ?2, ?3, 0, ?4, ?4) \
          ON CONFLICT DO NOTHING",

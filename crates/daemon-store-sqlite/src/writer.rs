@@ -85,6 +85,7 @@ impl Writer {
             context: format!("{context}: the writer has ended"),
             source: None,
         };
+        // A full queue makes the sender wait here, which slows intake down instead of filling the memory.
         if queue.send(queued).await.is_err() {
             return Err(gone());
         }
@@ -280,6 +281,7 @@ impl WriterThread {
     }
 
     fn try_commit(&mut self, batch: &mut Vec<Box<dyn Operation>>) -> Result<(), Trouble> {
+        // Immediate: a lock that another process holds fails here, before any operation has run.
         self.statement("BEGIN IMMEDIATE")?;
         if let Some(first) = batch.first_mut()
             && first.scope() == TransactionScope::Own
