@@ -1,7 +1,7 @@
 //! Activations and outputs as state machines: admission, readiness, attempts, retries, the outbox.
 //!
-//! Everything here is a pure function of rows that a store read inside a transaction, and of `now`; the store writes the
-//! result in the same transaction. So all stores agree on the meaning of a claim, an end or a crash.
+//! Every function is pure: it takes rows that a store read inside a transaction, and `now`. The store writes the result in the
+//! same transaction. So all stores agree on the meaning of a claim, an end or a crash.
 //!
 //! ```
 //! use daemon_engine::{OutputState, Step, step};
@@ -11,11 +11,12 @@
 //! assert_eq!(step(OutputState::Confirmed), Step::Rest);
 //! ```
 //!
-//! An activation from its trigger to its claim:
+//! An activation from its trigger to the end of an attempt:
 //!
 //! ```
 //! use daemon_engine::{
-//!     Activation, ClaimRequest, ClaimState, Gate, HostEpoch, Joining, NewTrigger, Obstacle, Rates, Trigger, obstacle,
+//!     Activation, ActivationState, AttemptEnd, AttemptOutcome, ClaimRequest, ClaimState, Gate, HostEpoch, Joining, NewTrigger,
+//!     Obstacle, Rates, Trigger, backoff, end_attempt, obstacle,
 //! };
 //! use daemon_event::{ActivationId, DaemonKey, TriggerKey};
 //! use jiff::{SignedDuration, Timestamp};
@@ -54,6 +55,14 @@
 //! };
 //! assert_eq!(obstacle(&pending, &with_gate(Gate::Open), &request), None);
 //! assert_eq!(obstacle(&pending, &with_gate(Gate::Held), &request), Some(Obstacle::DaemonHeld));
+//!
+//! // The claim leases it to an attempt. The attempt fails, and the activation waits for a retry.
+//! let mut leased = pending.clone();
+//! leased.lease(request.owner, request.lease_until, "rev-1");
+//! let reason = "the provider timed out".to_owned();
+//! let end = AttemptEnd::new(AttemptOutcome::Retryable { reason }, now, u32::MAX);
+//! let next = end_attempt(&leased, &end, 0);
+//! assert_eq!((next.state, next.not_before), (ActivationState::Pending, Some(now + backoff(1, u32::MAX))));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -70,7 +79,15 @@
 //! `daemon-surface`).
 //!
 //! # Guarantees
-//! No function reads a clock or draws a random number. A daemon and a trigger key name at most one activation.
+//! - No function reads a clock or draws a random number: the same rows and the same `now` give the same result.
+//! - A daemon and a trigger key name at most one activation.
+//! - A lease number only rises, so that a write under an older one is recognised.
+//! - An output that may be on its surface is looked up before it is sent again.
+//! - Every chain of daemons that wake each other ends.
+//!
+//! # Features and versions
+//! The crate has no features. [`jiff::Timestamp`] and the types of `daemon-event` and `daemon-schedule` are part of its public
+//! API. The minimum supported Rust version is the `rust-version` of its manifest.
 
 mod activation;
 mod admit;

@@ -59,6 +59,11 @@
 //! - A call of a tool that is not in the table does not reach the table.
 //! - Redirects are not followed, so the headers of an endpoint are sent to no other host.
 //! - `Debug` output of an [`Endpoint`] or a [`Program`] contains no secrets.
+//!
+//! # Features and versions
+//!
+//! The crate has no features. It needs a `tokio` runtime with time and I/O. The minimum supported Rust version is the
+//! `rust-version` of its manifest.
 
 mod bounds;
 mod client;

@@ -37,8 +37,8 @@
 //! for an agent, its permissions and its login; it inherits nothing. The program is never taken from the worktree. It is a
 //! supervised child, and its processes do not outlive the run. Memory use does not grow with the output.
 //!
-//! # Features and minimum Rust version
-//! The crate has no features. It runs on Linux, and needs the Rust version of the workspace.
+//! # Features and versions
+//! The crate has no features and runs on Linux. The minimum supported Rust version is the `rust-version` of its manifest.
 
 mod agent;
 mod bounded;

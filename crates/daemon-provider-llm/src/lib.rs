@@ -44,8 +44,8 @@
 //! link, or in `.git`; none changes `.agents` or workflows. Arguments are checked against the tool's schema before it runs.
 //! If the run has a budget, the cost of each call is reserved before it is made. A reply counts only if its stream was complete.
 //!
-//! # Features and minimum Rust version
-//! The crate has no features. It runs on Linux, and needs the Rust version of the workspace.
+//! # Features and versions
+//! The crate has no features and runs on Linux. The minimum supported Rust version is the `rust-version` of its manifest.
 
 mod config;
 mod model;

@@ -18,6 +18,61 @@
 //! # }).unwrap();
 //! ```
 //!
+//! A provider of your own implements two traits. This one needs no process, so its run has a single event:
+//!
+//! ```
+//! use async_trait::async_trait;
+//! use daemon_provider::{Asked, Outcome, Provider, ProviderError, Run, RunEvent, RunId, RunRequest, StopReason};
+//!
+//! struct WordCount;
+//!
+//! struct Counted(Option<RunEvent>);
+//!
+//! #[async_trait]
+//! impl Provider for WordCount {
+//!     fn name(&self) -> &str {
+//!         "word-count"
+//!     }
+//!
+//!     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {
+//!         let words = String::from_utf8_lossy(&request.prompt).split_whitespace().count();
+//!         let end = RunEvent::terminal(Outcome::Done, format!("{words} words"));
+//!         Ok(Box::new(Counted(Some(end))))
+//!     }
+//! }
+//!
+//! #[async_trait]
+//! impl Run for Counted {
+//!     async fn next(&mut self) -> Result<Option<RunEvent>, ProviderError> {
+//!         Ok(self.0.take())
+//!     }
+//!
+//!     fn would_take(&self) -> Asked {
+//!         Asked::Unsupported
+//!     }
+//!
+//!     async fn cancel(&mut self, why: StopReason) -> Result<(), ProviderError> {
+//!         // A reason to stop takes precedence over an outcome that was not returned yet.
+//!         if let Some(end) = &mut self.0 {
+//!             *end = RunEvent::terminal(Outcome::Stopped(why), "");
+//!         }
+//!         Ok(())
+//!     }
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! let mut request = RunRequest::new("em-1-20260102-030405-0a1b2c".parse::<RunId>()?, "/tmp".into());
+//! request.prompt = b"Count these words.".to_vec();
+//! let mut run = WordCount.start(request.clone()).await?;
+//! assert_eq!(run.next().await?, Some(RunEvent::terminal(Outcome::Done, "3 words")));
+//!
+//! let mut stopped = WordCount.start(request).await?;
+//! stopped.cancel(StopReason::Timeout).await?;
+//! assert_eq!(stopped.next().await?, Some(RunEvent::terminal(Outcome::Stopped(StopReason::Timeout), "")));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
 //! # Main types
 //! - [`Provider`] and [`Run`] are the traits to implement for another way to execute runs. The `conformance` module, behind the
 //!   feature `internal-testing`, is a test suite that every provider must pass.
@@ -39,6 +94,10 @@
 //! - [`Run::next`] is cancel-safe: dropping its future loses no event. After the terminal event it always returns `None`.
 //! - [`Run::cancel`] keeps the first reason that it receives.
 //! - A [`ProviderError`] from [`Provider::start`] means that nothing runs and nothing must be cleaned up.
+//!
+//! # Features and versions
+//! `internal-testing`, off by default, adds the `conformance` module. The traits are declared with `async-trait`, because they
+//! are used as `dyn`. The minimum supported Rust version is the `rust-version` of the manifest.
 
 mod child;
 mod error;

@@ -46,6 +46,10 @@
 //! - A run has one end: the first that was durable. Later calls of [`Writer::finish`] fail.
 //! - A stop reason is durable before [`Writer::stopping`] returns, and takes precedence over the provider's outcome.
 //! - Unknown keys of `daemon.json` are kept, and a document of a later version is never rewritten.
+//!
+//! # Features and versions
+//! The crate has no features. It locks files and syncs directories as Unix systems do. The minimum supported Rust version is
+//! the `rust-version` of its manifest.
 
 mod disk;
 mod document;

@@ -42,6 +42,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A store of your own proves itself by the conformance suite, each case on an empty store:
+//!
+//! ```
+//! # #[cfg(all(feature = "conformance", feature = "memory"))] {
+//! use daemon_store::conformance::CASES;
+//! use daemon_store::memory::MemoryStore;
+//!
+//! # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+//! # runtime.block_on(async {
+//! let duplicates = CASES.iter().filter(|case| case.name.contains("duplicate"));
+//! for case in duplicates {
+//!     case.run(&MemoryStore::new()).await;
+//! }
+//! # });
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Main types
 //! - [`Store`] is the sum of the traits: [`Events`], [`WantedFacts`], [`Registry`], [`Ticks`], [`Activations`], [`Outbox`]
 //!   and [`Hosting`].
@@ -49,10 +67,13 @@
 //! - [`decide`] contains the decisions that stores share in addition to those of `daemon-engine`.
 //! - [`StoreError`] distinguishes a lost lease and a conflict from failures of the disk.
 //!
-//! # Features
-//! Both are off by default and meant for dev-dependencies.
+//! # Features and versions
+//! Both features are off by default and meant for dev-dependencies.
 //! - `memory`: `memory::MemoryStore`, a store without a disk, with which tests compare other stores.
 //! - `conformance`: the module `conformance`, with the cases that every store must pass.
+//!
+//! [`jiff::Timestamp`] and the types of `daemon-engine`, `daemon-event` and `daemon-schedule` are part of the public API. The
+//! minimum supported Rust version is the `rust-version` of the manifest.
 //!
 //! # What this crate does not do
 //! It writes to no disk (see `daemon-store-sqlite`) and matches no conditions (see `daemon-watch`). It computes calendars
@@ -61,6 +82,7 @@
 //! # Guarantees
 //! - No store decides by itself the effect of a claim, an end, a crash or a tick: all of them call the same functions, and
 //!   the suite compares the queries that repeat a rule with its function.
+//! - A write under a lease that is no longer held fails with [`StoreError::LeaseLost`] and changes nothing.
 //! - Instants are stored to the microsecond. No method reads a clock.
 
 #[cfg(feature = "internal-testing")]
