@@ -12,22 +12,34 @@ use crate::{MicroUsd, ToolStatus};
 ///
 /// The host implements them and fences them by the attempt: every write of a stale attempt is refused. A provider that calls a
 /// model offers these methods as tools. A child process reaches them only through its spool and its output lines.
+///
+/// Each method refuses by default, so that an implementation names exactly what it grants.
 #[async_trait]
 pub trait Grants: fmt::Debug + Send + Sync {
     /// Reads one value of the daemon's state, with the run's own changes applied.
-    async fn state_get(&self, key: &str) -> Result<Option<Value>, GrantError>;
+    async fn state_get(&self, _key: &str) -> Result<Option<Value>, GrantError> {
+        Err(GrantError::none())
+    }
 
     /// Sets one value of the daemon's state. It is kept only if the run ends as `done`.
-    async fn state_set(&self, key: &str, value: Value) -> Result<(), GrantError>;
+    async fn state_set(&self, _key: &str, _value: Value) -> Result<(), GrantError> {
+        Err(GrantError::none())
+    }
 
     /// Proposes one output and returns the verdict of the validators.
-    async fn propose(&self, output: Value) -> Result<Verdict, GrantError>;
+    async fn propose(&self, _output: Value) -> Result<Verdict, GrantError> {
+        Err(GrantError::none())
+    }
 
     /// Reserves money before a step that costs it, so that concurrent runs cannot exceed the budget together.
-    async fn reserve(&self, cost: MicroUsd) -> Result<Reservation, GrantError>;
+    async fn reserve(&self, _cost: MicroUsd) -> Result<Reservation, GrantError> {
+        Err(GrantError::none())
+    }
 
     /// Replaces a reservation by the actual cost of the step.
-    async fn settle(&self, reservation: Reservation, cost: MicroUsd) -> Result<(), GrantError>;
+    async fn settle(&self, _reservation: Reservation, _cost: MicroUsd) -> Result<(), GrantError> {
+        Err(GrantError::none())
+    }
 
     /// Returns the granted tools of servers that the host is connected to.
     async fn tools(&self) -> Vec<GrantedTool> {
@@ -117,37 +129,16 @@ pub enum GrantError {
     },
 }
 
+impl GrantError {
+    fn none() -> Self {
+        Self::Refused {
+            reason: "this run has no grants".to_owned(),
+        }
+    }
+}
+
 /// Refuses every operation, for runs that need none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoGrants;
 
-impl NoGrants {
-    fn refusal<T>() -> Result<T, GrantError> {
-        Err(GrantError::Refused {
-            reason: "this run has no grants".to_owned(),
-        })
-    }
-}
-
-#[async_trait]
-impl Grants for NoGrants {
-    async fn state_get(&self, _: &str) -> Result<Option<Value>, GrantError> {
-        Self::refusal()
-    }
-
-    async fn state_set(&self, _: &str, _: Value) -> Result<(), GrantError> {
-        Self::refusal()
-    }
-
-    async fn propose(&self, _: Value) -> Result<Verdict, GrantError> {
-        Self::refusal()
-    }
-
-    async fn reserve(&self, _: MicroUsd) -> Result<Reservation, GrantError> {
-        Self::refusal()
-    }
-
-    async fn settle(&self, _: Reservation, _: MicroUsd) -> Result<(), GrantError> {
-        Self::refusal()
-    }
-}
+impl Grants for NoGrants {}

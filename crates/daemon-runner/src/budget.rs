@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use daemon_provider::{GrantError, Grants, MicroUsd, NoGrants, Reservation, Verdict};
+use daemon_provider::{GrantError, Grants, MicroUsd, Reservation};
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 
 use crate::clock::Clock;
 
@@ -150,18 +149,6 @@ pub(crate) struct BudgetOnly(pub(crate) RunBudget);
 
 #[async_trait]
 impl Grants for BudgetOnly {
-    async fn state_get(&self, key: &str) -> Result<Option<Value>, GrantError> {
-        NoGrants.state_get(key).await
-    }
-
-    async fn state_set(&self, key: &str, value: Value) -> Result<(), GrantError> {
-        NoGrants.state_set(key, value).await
-    }
-
-    async fn propose(&self, output: Value) -> Result<Verdict, GrantError> {
-        NoGrants.propose(output).await
-    }
-
     async fn reserve(&self, cost: MicroUsd) -> Result<Reservation, GrantError> {
         self.0.reserve(cost)
     }

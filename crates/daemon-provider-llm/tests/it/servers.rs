@@ -5,8 +5,8 @@ use std::fs;
 use async_trait::async_trait;
 use daemon_fakes::{Message, Reply};
 use daemon_provider::{
-    GrantError, GrantedTool, Grants, MicroUsd, NoGrants, Outcome, Provider as _, ProviderErrorKind,
-    Reservation, StopReason, ToolReply, ToolStatus, Verdict, inputs,
+    GrantedTool, Grants, Outcome, Provider as _, ProviderErrorKind, StopReason, ToolReply,
+    ToolStatus, inputs,
 };
 use daemon_provider_llm::LlmProvider;
 use serde_json::{Map, Value, json};
@@ -130,26 +130,6 @@ struct Granting;
 
 #[async_trait]
 impl Grants for Granting {
-    async fn state_get(&self, key: &str) -> Result<Option<Value>, GrantError> {
-        NoGrants.state_get(key).await
-    }
-
-    async fn state_set(&self, key: &str, value: Value) -> Result<(), GrantError> {
-        NoGrants.state_set(key, value).await
-    }
-
-    async fn propose(&self, output: Value) -> Result<Verdict, GrantError> {
-        NoGrants.propose(output).await
-    }
-
-    async fn reserve(&self, cost: MicroUsd) -> Result<Reservation, GrantError> {
-        NoGrants.reserve(cost).await
-    }
-
-    async fn settle(&self, reservation: Reservation, cost: MicroUsd) -> Result<(), GrantError> {
-        NoGrants.settle(reservation, cost).await
-    }
-
     async fn tools(&self) -> Vec<GrantedTool> {
         let tool = |name: &str, schema: Value| GrantedTool {
             name: name.to_owned(),
