@@ -82,7 +82,7 @@
 //! - No function reads a clock or draws a random number: the same rows and the same `now` give the same result.
 //! - A daemon and a trigger key name at most one activation.
 //! - A lease number only rises, so that a write under an older one is recognised.
-//! - An output that may be on its surface is looked up before it is sent again.
+//! - A look-up precedes the next send of an output that may be on its surface.
 //! - Every chain of daemons that wake each other ends.
 //!
 //! # Features and versions
