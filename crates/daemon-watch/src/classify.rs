@@ -12,6 +12,7 @@ pub(crate) fn classify(reader: &Reader<'_>, reason: Unresolved) -> Status {
         .units
         .iter()
         .any(|unit| unit.sense.is_some_and(|sense| sense.is_foreign));
+    // Another service decides the status alone: the line is unmapped even if it describes a state.
     if foreign {
         return Status::Unmapped;
     }
@@ -21,6 +22,7 @@ pub(crate) fn classify(reader: &Reader<'_>, reason: Unresolved) -> Status {
         return Status::Unmapped;
     }
     let is_state = STATE_WORDS.iter().any(|word| has_word(word));
+    // `the docs look outdated after a release` names an event, but it asks for a judgement about a state.
     if reason == Unresolved::Unknown && !is_state {
         return Status::Unmapped;
     }

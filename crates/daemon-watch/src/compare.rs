@@ -19,6 +19,7 @@ pub(crate) enum Folding {
 impl Folding {
     pub(crate) fn of(field: Field) -> Self {
         match field {
+            // git distinguishes `Main` from `main`, so ignoring case would match another branch.
             Field::Base
             | Field::Head
             | Field::Branch
@@ -29,12 +30,14 @@ impl Folding {
             | Field::CommentPath
             | Field::RemovedFiles
             | Field::After => Self::None,
+            // The sender `dependabot[bot]` is written `dependabot` or `@dependabot` by authors.
             Field::Author
             | Field::ParentAuthor
             | Field::Actor
             | Field::Assignee
             | Field::Assignees
             | Field::Reviewer => Self::Login,
+            // Linear spells `In Progress` and GitHub `changes_requested`; authors write either with blanks or hyphens.
             Field::State
             | Field::StateType
             | Field::StateReason
@@ -51,6 +54,7 @@ impl Folding {
             | Field::Reaction
             | Field::AuthorAssociation
             | Field::ParentAuthorAssociation => Self::Words,
+            // `bug fix` and `bugfix` are two labels, so only case is ignored for the rest.
             _ => Self::Case,
         }
     }
@@ -94,6 +98,7 @@ pub(crate) fn contains_folded(text: &str, wanted: &str) -> bool {
     if wanted.is_empty() {
         return true;
     }
+    // `str::to_lowercase` would allocate for every comment that is compared.
     let lower = |text: &str| -> bool {
         let mut left = Folding::Case.chars(text);
         Folding::Case.chars(wanted).all(|c| left.next() == Some(c))
@@ -109,6 +114,7 @@ pub(crate) fn is_command_in(command: &str, text: &str) -> bool {
             rest.next()
                 .is_some_and(|got| got.to_lowercase().eq(c.to_lowercase()))
         });
+        // Without the boundary `/merge` would match `/merged`.
         begins
             && !rest
                 .next()
@@ -126,6 +132,7 @@ pub(crate) fn glob_set<'a>(globs: impl Iterator<Item = &'a str>, folding: Foldin
             .literal_separator(true)
             .case_insensitive(folding != Folding::None)
             .build()
+            // `[` alone is no glob. It is matched literally, so the condition can still wake for a file of that name.
             .or_else(|_not_a_glob| GlobBuilder::new(&globset::escape(glob)).build());
         if let Ok(built) = built {
             set.add(built);
@@ -138,6 +145,7 @@ pub(crate) fn glob_set<'a>(globs: impl Iterator<Item = &'a str>, folding: Foldin
 pub(crate) const LONGEST_GLOB: usize = 512;
 
 pub(crate) fn path_pattern(glob: &str) -> String {
+    // Longer patterns compile to large automata, and one line can contain many of them.
     if glob.len() > LONGEST_GLOB {
         return globset::escape(glob);
     }
@@ -147,6 +155,7 @@ pub(crate) fn path_pattern(glob: &str) -> String {
         .trim_start_matches('/');
     let mut pattern = String::new();
     let bare = glob.trim_end_matches('/');
+    // `*.md` means Markdown files in any folder, as in `.gitignore`.
     if !bare.contains('/') && !bare.contains("**") && !glob.ends_with('/') {
         pattern.push_str("**/");
     }

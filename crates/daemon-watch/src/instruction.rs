@@ -99,20 +99,24 @@ const OBJECTS: [&str; 18] = [
 
 /// Finds an instruction inside a condition; quoted words are data.
 pub(crate) fn instruction(condition: &str) -> Option<Span> {
+    // `when a comment says "please, close it"` quotes a user and contains no instruction.
     let text = unquoted(condition);
     let orders = ORDERS.iter().filter_map(|order| text.find(order));
     let sequels = SEQUELS.iter().flat_map(|sequel| {
         let found = text.match_indices(sequel);
         found.filter_map(|(at, sequel)| {
             let first = words(&text[at + sequel.len()..]).next()?;
+            // `opened and then closed` is a sequence of events: `closed` is not an imperative.
             IMPERATIVES.contains(&first).then_some(at)
         })
     });
     let imperatives = text.match_indices([',', ';', '.']).filter_map(|(at, _)| {
         let mut words = words(&text[at..]).skip_while(|word| matches!(*word, "and" | "also"));
         let (first, second) = (words.next()?, words.next()?);
+        // `when a comment, review or check is created` is a list of nouns, some of which are imperatives too.
         (IMPERATIVES.contains(&first) && OBJECTS.contains(&second)).then_some(at)
     });
+    // Everything after the first instruction belongs to it.
     let at = orders.chain(sequels).chain(imperatives).min()?;
     let is_before = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '.');
     let rest = text[at..].trim_start_matches(is_before);
@@ -142,6 +146,7 @@ fn unquoted(condition: &str) -> String {
             _ => {}
         }
         if is_inside || closing.is_some() {
+            // One byte for each byte: spans of this copy have to be spans of the author's line.
             (0..c.len_utf8()).for_each(|_| acc.push('_'));
         } else {
             acc.push(c.to_ascii_lowercase());

@@ -63,6 +63,7 @@ pub fn interpret(condition: &str) -> Interpretation {
         return unread(condition);
     }
     let meaning = read(condition, &words);
+    // Only a line without any event is read by its beginning: elsewhere the words left over are known already.
     match meaning.status {
         Status::Vague | Status::Unmapped => prefix::read(condition, &words).unwrap_or(meaning),
         Status::Mapped | Status::Partial | Status::TimeBased => meaning,
@@ -78,12 +79,14 @@ pub(crate) fn read(condition: &str, words: &[Token]) -> Interpretation {
     if let Some(time) = times.schedule() {
         return time_based(condition, time);
     }
+    // The strict grammar goes first because it accounts for every word; its readings need no comparison with others.
     if let Some((found, corrections)) = sentence::read(condition, words) {
         return finish(condition, words, Vec::new(), found, corrections, None);
     }
     let mut reader = Reader::new(condition, words);
     let drafts = reader.drafts();
     let duration = times.has_duration();
+    // `a PR has been open for three days` contains `open`, but no event reports the end of the three days.
     if duration && times.lasts_for() && drafts.len() == 1 && !is_foreign(&drafts) {
         return time_based(condition, TimeKind::Elapsed);
     }
@@ -104,9 +107,11 @@ pub(crate) fn read(condition: &str, words: &[Token]) -> Interpretation {
             if found.clauses.is_empty() && (n_failed == 1 || failure == Unresolved::Unknown) {
                 reason = failure;
             }
+            // A clause that failed may have taken words already; all of them are part of the remainder.
             reader.release(draft.range.clone());
         }
     }
+    // A duration without an event is elapsed time, even if the words for the state are unknown.
     if found.clauses.is_empty() && duration {
         return time_based(condition, TimeKind::Elapsed);
     }
@@ -118,6 +123,7 @@ pub(crate) fn read(condition: &str, words: &[Token]) -> Interpretation {
     }
     let remainder = remainder(&reader);
     if (found.clauses.is_empty() || !remainder.is_empty())
+        // A line about another service must not become a condition by leaving its name over.
         && !is_foreign(&drafts)
         && let Some((around, left)) = sentence::read_around(condition, words)
         && is_better(&around, &left, &found, &remainder)
@@ -265,6 +271,7 @@ fn finish(
         }
         Some(_) | None => remainder,
     };
+    // Words of weight are searched in every line: a reader that skipped one has still lost a part of the meaning.
     let heavy = weight::passed_over(words);
     let remainder = heavy.into_iter().fold(remainder, with_span);
     let (status, suggestion) = match unresolved {
@@ -295,6 +302,7 @@ fn finish(
         status,
         clauses,
         filters,
+        // Nothing of a line without an event was used, so all of it is the remainder.
         remainder: if status.can_wake() {
             remainder
         } else {

@@ -68,6 +68,7 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(build);
 fn build() -> Lexicon {
     let mut senses: HashMap<String, Sense> = HashMap::new();
     let mut sense = |phrase: &str, change: &mut dyn FnMut(&mut Sense)| {
+        // `PR's` is two tokens, so a phrase with `'s` needs the same two words.
         let phrase = phrase.replace("'s", " 's");
         change(senses.entry(phrase.trim().to_owned()).or_default());
     };
@@ -113,6 +114,7 @@ fn build() -> Lexicon {
     }
     for bot in listed(names::KNOWN_BOTS) {
         sense(bot, &mut |sense| sense.is_bot = true);
+        // GitHub's sender is `dependabot[bot]`, the word of an author `dependabot`.
         sense(&format!("{bot}[bot]"), &mut |sense| sense.is_bot = true);
     }
     for service in listed(names::FOREIGN) {
@@ -135,6 +137,7 @@ fn build() -> Lexicon {
         });
     }
     for found in phrases.values_mut() {
+        // The first match has to be the longest: `pull request review` before `pull request`.
         found.sort_by(|a, b| {
             b.words
                 .len()
@@ -169,6 +172,7 @@ pub(crate) fn longest(words: &[&str]) -> Option<(&'static Sense, usize)> {
     if !first.contains('-') {
         return None;
     }
+    // `pull-request` and `merge-queue` are listed with blanks.
     let spaced = first.replace('-', " ");
     exact(&spaced).map(|sense| (sense, 1))
 }

@@ -12,6 +12,7 @@ impl Interpretation {
     ///
     /// `false` proves nothing: relations that take more than comparing filters are not found.
     pub fn means_the_same_as(&self, other: &Self) -> bool {
+        // A remainder may narrow a condition, so only `mapped` lines can be compared.
         self.status == Status::Mapped
             && other.status == Status::Mapped
             && self.is_covered_by(other)
@@ -22,6 +23,7 @@ impl Interpretation {
     pub fn contradiction(&self) -> Option<[Span; 2]> {
         let mut first = None;
         for clause in &self.clauses {
+            // One alternative that can be met is enough to wake, so each of them needs a contradiction.
             let parts = self.clause_contradiction(clause)?;
             first.get_or_insert(parts);
         }
@@ -31,6 +33,7 @@ impl Interpretation {
     fn is_covered_by(&self, other: &Self) -> bool {
         self.meanings().all(|(event, tests)| {
             other.meanings().any(|(their_event, their_tests)| {
+                // A raw event name without an action includes every action of the kind.
                 let is_wider = their_event.action.is_none() || event.action == their_event.action;
                 let follows = |theirs: &&Test| tests.iter().any(|test| test.implies(theirs));
                 (event.source, event.kind) == (their_event.source, their_event.kind)
@@ -68,6 +71,7 @@ impl Interpretation {
                 }
             }
         }
+        // The event itself excludes some filters: a pull request that is opened is not merged.
         let against_events = filters().find(|filter| {
             clause.events.iter().all(|event| {
                 let mut facts = facts_of(event);
@@ -122,6 +126,7 @@ impl Test {
             (Op::IsNot, Op::IsNot) | (Op::Lacks, Op::Lacks) | (Op::BeginsNot, Op::BeginsNot) => {
                 is_within(&this, b, a)
             }
+            // A list of labels may contain `bug` and `docs` at once: only a single value excludes the others.
             (Op::Is, Op::IsNot) => this.is_single() && !shares(&this, a, b),
             (Op::Is, Op::Matches) => a.iter().all(|value| other.is_glob_match(value)),
             (Op::Is, Op::MatchesNot) => {
@@ -136,6 +141,7 @@ impl Test {
             }
             (Op::None, Op::None) | (Op::MatchesNot, Op::MatchesNot) => globs_are_within(b, a),
             (Op::Present, Op::Present) | (Op::Absent, Op::Absent) => true,
+            // A filter with a non-empty value passes only for a field that is set.
             (
                 Op::Is | Op::Matches | Op::Contains | Op::Begins | Op::Command | Op::Any | Op::Only,
                 Op::Present,
@@ -159,6 +165,7 @@ impl Test {
 
     /// Whether this filter adds only labels that the other one excludes.
     fn adds_what_is_missing(&self, other: &Self) -> bool {
+        // The labels of the payload include the added one, so `labels is_not bug` fails when `bug` is added.
         (self.field(), self.op()) == (Field::LabelAdded, Op::Is)
             && (other.field(), other.op()) == (Field::Labels, Op::IsNot)
             && is_within(self, self.values(), other.values())
@@ -204,6 +211,7 @@ impl Test {
             Op::Absent => Op::Present,
             Op::Command => Op::CommandNot,
             Op::CommandNot => Op::Command,
+            // Not (every path matches) needs a filter on the paths that do not match, for which there is no operator.
             Op::Only => return None,
         };
         Some(Self::new(self.field(), op, self.values().to_vec()))
@@ -230,6 +238,7 @@ fn shares(test: &Test, some: &[String], others: &[String]) -> bool {
 
 /// Whether paths of some globs are paths of the others: more globs let more in, more of those after `!` less.
 fn globs_are_within(some: &[String], others: &[String]) -> bool {
+    // A glob after `!` removes paths from the comparison, so each of them makes the filter narrower.
     let is_out = |glob: &&String| glob.starts_with('!');
     let has = |globs: &[String], glob: &String| {
         globs

@@ -89,10 +89,12 @@ impl Scanner<'_> {
 
     /// Returns where the quoted text ends, if a quotation begins here.
     fn quoted(&mut self, open: char) -> Option<usize> {
+        // Searched again at each mark, a line full of unclosed quotes would take quadratic time.
         if self.unclosed.contains(&open) {
             return None;
         }
         let closers: &[char] = match open {
+            // `„…“` and `”…”` are closed by a mark that opens other quotations, so each of a family closes all.
             '"' | '“' | '”' | '„' => &['"', '”', '“'],
             '`' => &['`'],
             '\'' | '‘' | '’' | '‚' => &['\'', '’', '‘'],
@@ -120,6 +122,7 @@ impl Scanner<'_> {
         let mut end = rest.len();
         for (at, c) in rest.char_indices() {
             match c {
+                // `{ts,tsx}` is one glob: a comma inside braces does not end it.
                 '{' | '[' => depth += 1,
                 '}' | ']' => depth = depth.saturating_sub(1),
                 _ => {}
@@ -152,6 +155,7 @@ impl Scanner<'_> {
         };
         if let Some(name) = word.strip_prefix('#').filter(|name| !name.is_empty()) {
             let is_number = name.bytes().all(|b| b.is_ascii_digit());
+            // `#41` is an issue or a pull request, `#incidents` a channel.
             let kind = if is_number {
                 TokenKind::Reference
             } else {
@@ -168,11 +172,13 @@ impl Scanner<'_> {
             self.tokens.push(Token {
                 kind: TokenKind::Word,
                 span: at,
+                // `it's` is `it is`; after other words `'s` is a possessive: `the PR's author`.
                 text: if is_pronoun(name) { "is" } else { "'s" }.to_owned(),
             });
         } else if word.starts_with('@')
             && word.len() > 1
             && !word.starts_with("@-")
+            // `an @mention of the bot` is a word for an event and names no user.
             && !word.eq_ignore_ascii_case("@mention")
             && !word.eq_ignore_ascii_case("@mentions")
         {
@@ -190,6 +196,7 @@ impl Scanner<'_> {
             });
         } else if word.bytes().all(|b| b.is_ascii_digit()) {
             self.tokens.push(owned(TokenKind::Number));
+        // `isn't` becomes `is` and `not`, so that negation has one spelling for all rules.
         } else if let Some(stem) = negated(word) {
             self.tokens.push(Token {
                 kind: TokenKind::Word,
@@ -222,6 +229,7 @@ impl Scanner<'_> {
             return false;
         }
         let parts: Vec<&str> = word.split('/').collect();
+        // After `named` a slash is part of a name, even between two words of events.
         let names_something = self.tokens.last().is_some_and(|token| {
             matches!(
                 token.text.as_str(),

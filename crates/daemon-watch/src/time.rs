@@ -37,6 +37,7 @@ const ADVERBS: &[(&str, Option<&str>)] = &[
     ("daily", Some("0 9 * * *")),
     ("nightly", Some("0 0 * * *")),
     ("weekly", Some("0 9 * * 1")),
+    // No five-field expression means every second week.
     ("biweekly", None),
     ("fortnightly", None),
     ("monthly", Some("0 9 1 * *")),
@@ -81,6 +82,7 @@ pub(crate) fn expression(line: &str) -> Option<String> {
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b"*/,-#?".contains(&b))
     };
+    // Five numbers alone are no schedule, so one field has to be `*`.
     let is_schedule = fields.len() == 5
         && fields.iter().all(is_field)
         && fields.iter().any(|field| field.contains('*'));
@@ -98,6 +100,7 @@ impl<'t> Words<'t> {
             .iter()
             .filter(|token| token.kind != TokenKind::Mark)
             .map(|token| {
+                // Quoted units are data: `labeled "weekly"` is no schedule.
                 if token.kind == TokenKind::Quoted {
                     "\u{0}"
                 } else {
@@ -182,6 +185,7 @@ impl<'t> Words<'t> {
             }
             let is_every =
                 EVERY.contains(&word) || matches!(word, "per" | "a" | "an") && self.counts(at);
+            // `every second approval` counts, and `second` is no unit of time there.
             if is_every && self.every(at + 1) && self.at(at + 1) != "second" {
                 return Some(TimeKind::Schedule(self.cron(at + 1)));
             }
@@ -260,6 +264,7 @@ impl<'t> Words<'t> {
             ) {
                 next += 1;
             }
+            // `for three days` is a duration, `for three reviewers` is not.
             is_count(self.at(next)) && (next + 1..next + 4).any(|at| is_plain_unit(self.at(at)))
         };
         let span = (0..n_words).find(|at| {
@@ -307,6 +312,7 @@ impl<'t> Words<'t> {
                     || whole && (is_plain_unit(self.at(at + 2)) || is_plain_unit(self.at(at + 3)))
                     || is_count(self.at(at + 1)) && is_plain_unit(self.at(at + 2)));
             let lead = at.checked_sub(1).map_or("", |before| self.at(before));
+            // `3 days` may be part of a title, so a duration needs a word before or after it.
             let is_behind = LASTING.contains(&lead) || lead.is_empty();
             let is_before = matches!(
                 self.at(at + 2),
@@ -370,6 +376,7 @@ impl<'t> Words<'t> {
     fn every(&self, from: usize) -> bool {
         let next = self.at(from);
         let far = self.at(from + 1);
+        // `every time a PR is opened` is an event.
         if matches!(next, "time") {
             return false;
         }
@@ -385,6 +392,7 @@ impl<'t> Words<'t> {
     fn cron(&self, from: usize) -> Option<String> {
         if let Some(count) = number(self.at(from)) {
             return match singular(self.at(from + 1)) {
+                // A step beyond the range of the field would fire at every start of the range.
                 "minute" | "min" if count < 60 => Some(format!("*/{count} * * * *")),
                 "hour" | "hr" if count < 24 => Some(format!("0 */{count} * * *")),
                 "day" => Some(format!("0 9 */{count} * *")),
@@ -417,6 +425,7 @@ impl<'t> Words<'t> {
                 "weekday" | "workday" | "working" | "business"
             )
         });
+        // A day without an hour is 9:00, as in the examples of `docs/conditions.md`.
         let (hour, minute) = self.time_of_day().unwrap_or((9, 0));
         if weekdays {
             return Some(format!("{minute} {hour} * * 1-5"));

@@ -27,12 +27,14 @@ enum Reach {
 /// Words of weight, grouped by their effect.
 const WEIGHTY: &[(&[&str], Reach, Understood)] = &[
     (
+        // No payload contains whether something happened before.
         &["again"],
         Reach::Word,
         Understood::In(&["unresolved again", "open again", "opened again"]),
     ),
     (
         &[
+            // Counts and repetitions cannot be decided from one event.
             "manually",
             "repeatedly",
             "twice",
@@ -43,9 +45,11 @@ const WEIGHTY: &[(&[&str], Reach, Understood)] = &[
         Understood::Never,
     ),
     (&["then"], Reach::WithNext, Understood::Never),
+    // A sequence cannot be decided from one event, and the next word is its second part.
     (
         &[
             "multiple",
+            // A count is left over with its noun: `its second approval`.
             "several",
             "numerous",
             "second",
@@ -59,6 +63,7 @@ const WEIGHTY: &[(&[&str], Reach, Understood)] = &[
     ),
     (
         &["first"],
+        // `a first time contributor` is an association, `good first issue` a label.
         Reach::WithNext,
         Understood::In(&["first time", "good first issue"]),
     ),
@@ -70,6 +75,7 @@ const WEIGHTY: &[(&[&str], Reach, Understood)] = &[
     (
         &["another", "different"],
         Reach::WithNext,
+        // `retargeted to another branch`: every change has another target, so the word adds nothing.
         Understood::In(&[
             "to another",
             "into another",
@@ -86,10 +92,12 @@ const WEIGHTY: &[(&[&str], Reach, Understood)] = &[
             "receives a different",
         ]),
     ),
+    // `both A and B` is a conjunction that the readers understand; `both` alone counts.
     (&["both"], Reach::WithNext, Understood::BeforeJoint),
     (
         &["every", "all"],
         Reach::WithNext,
+        // `on every push` is one event each; `when every check passes` is a judgement about all of them.
         Understood::NotAfter(&["when", "if", "once", "as", "until"]),
     ),
 ];
@@ -98,6 +106,7 @@ const WEIGHTY: &[(&[&str], Reach, Understood)] = &[
 pub(crate) fn passed_over(tokens: &[Token]) -> Vec<Span> {
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
+        // Tokens and not units are searched: these words count no matter which reader accepted them.
         let text = word(tokens, at);
         let is_it = |(words, ..): &&(&[&str], Reach, Understood)| words.contains(&text);
         let Some((_, reach, understood)) = WEIGHTY.iter().find(is_it) else {

@@ -107,6 +107,7 @@ impl Reader<'_> {
                 })
                 .or_else(|| {
                     let is_before_attribute = reader.is_literal(at)
+                        // `the qa environment`: an unknown word is a value only before its attribute.
                         && reader
                             .part(at + 1)
                             .is_some_and(|part| matches!(part, Part::Environment | Part::Category));
@@ -177,6 +178,7 @@ impl Reader<'_> {
         };
         let is_release = self.near_noun(draft, place, Noun::Release);
         let unit_is = |class: Class| self.is(place, class);
+        // `closed as "not planned"` quotes a reason, not a label.
         let is_quoted_reason = self.kind(at) == Some(TokenKind::Quoted)
             && self.is(at.wrapping_sub(1), Class::As)
             && draft
@@ -198,6 +200,7 @@ impl Reader<'_> {
         } else if self.has_verb(place, Verb::Close)
             && self.has_form(place, Forms::PAST)
             && (has_relative && place > rel || self.is_attributive(place))
+        // `that is closed` and `a closed PR` are states; `is closed` is the event.
         {
             Mod::State("closed".to_owned())
         } else if unit_is(Class::Fork)
@@ -209,6 +212,7 @@ impl Reader<'_> {
         {
             Mod::Is(Field::Fork, vec!["true".to_owned()])
         } else if (unit_is(Class::Prerelease))
+            // `a prerelease is published` has no other noun, so the release is implied.
             && (is_release || !draft.nouns.is_empty() || self.is_verb_ahead(place))
         {
             if draft.nouns.is_empty() && !self.has_noun(place + 1, Noun::Release) {
@@ -230,6 +234,7 @@ impl Reader<'_> {
             Mod::Is(Field::StateReason, vec!["not_planned".to_owned()])
         } else if unit_is(Class::Failure) {
             Mod::Conclusion(vec![
+                // `a non-successful result` includes errors, while `fails` means failures and timeouts only.
                 "failure".to_owned(),
                 "timed_out".to_owned(),
                 "error".to_owned(),

@@ -17,6 +17,7 @@ impl Reader<'_> {
         let mut drafts = Vec::<Draft>::new();
         let mut is_sequel = false;
         while self.at < self.units.len() && drafts.len() < MOST_CLAUSES {
+            // `opened or is edited by a bot`: the second clause has the subject of the first, without the words after its verb.
             let mut draft = match drafts.last() {
                 Some(last) if last.continues => last.of_same_subject(),
                 Some(_) | None => Draft {
@@ -52,6 +53,7 @@ impl Reader<'_> {
         self.lead();
         while self.at < self.units.len() {
             let at = self.at;
+            // `and its author is a bot` begins with a connective, so guards are tried before clauses.
             if at > start && self.try_guards(draft) {
                 continue;
             }
@@ -60,6 +62,7 @@ impl Reader<'_> {
             {
                 if draft.is_complete()
                     && (self.begins_gain(next)
+                        // `and` with another predicate is a sequence, so only `or` and commas share the subject.
                         || joint != Joint::And && self.begins_predicate(draft, at, next))
                 {
                     self.take(at..next);
@@ -144,9 +147,11 @@ impl Reader<'_> {
             return true;
         }
         if unit.sense.is_some_and(|sense| sense.is_foreign) {
+            // The word stays free, so that the remainder names the service.
             draft.foreign = draft.foreign.or(Some(at));
             return false;
         }
+        // The order matters: raw names and idioms contain words that later rules would read alone.
         self.try_raw(draft)
             || self.try_special(draft)
             || self.try_whole(draft)
@@ -197,6 +202,7 @@ impl Reader<'_> {
             return true;
         }
         let is_ambiguous = self.is_noun(at);
+        // `cycle` is a noun of Linear and a part of its issues; other ambiguous words are read as nouns.
         if is_ambiguous && part != Part::Cycle {
             return false;
         }
@@ -227,6 +233,7 @@ impl Reader<'_> {
             return false;
         };
         if self.is(at, Class::New) {
+            // `a new draft PR`: adjectives between `new` and its noun do not matter.
             let next = self.skip(
                 at + 1,
                 &[
@@ -388,6 +395,7 @@ impl Reader<'_> {
             && self.text(at).ends_with("ing")
             && draft.nouns.last().is_some_and(|hit| hit.at + 1 == at);
         if !is_participle && !self.is_any(at, LEADS)
+            // `for a PR` may name the pull request of a check, which is a place and can be read.
             || (self.is(at, Class::For) && self.leads_to_noun(at + 1))
         {
             return false;

@@ -30,6 +30,7 @@ impl Reader<'_> {
         let Some(lead) = self.guard_lead(draft) else {
             return false;
         };
+        // A guard that fails half-way must leave no modifier behind.
         let before = (draft.clone(), self.free.clone());
         let n_mods = draft.mods.len();
         self.take(start..lead.at);
@@ -51,6 +52,7 @@ impl Reader<'_> {
 
     fn guard_lead(&self, draft: &Draft) -> Option<Lead> {
         let start = self.at;
+        // A guard needs a clause to narrow: `if a PR is opened` at the beginning is the event.
         if draft.nouns.is_empty() && draft.verbs.is_empty() && draft.raw.is_empty() {
             return None;
         }
@@ -76,6 +78,7 @@ impl Reader<'_> {
                 is_shared: is_apart,
             })
         };
+        // `unless` cannot begin another event, so a guard that is not understood is left over as a whole.
         if self.is(at, Class::Unless) {
             return lead(self.skip(at + 1, &[Class::Lead]), true, true);
         }
@@ -85,10 +88,12 @@ impl Reader<'_> {
         if self.is(at, Class::Provided) {
             return lead(at + 1, false, true);
         }
+        // `or it is a draft` would be an alternative and not a guard.
         if joint == Some(Joint::Or) {
             return None;
         }
         let only = self.skip(at, &[Class::Only]);
+        // `only when` always begins a guard; a bare `when` only before a word for the subject.
         if self.is(only, Class::Lead) && (only > at || self.is_guard_subject(draft, only + 1)) {
             return lead(only + 1, false, only > at);
         }
@@ -146,6 +151,7 @@ impl Reader<'_> {
                 .iter()
                 .any(|hit| hit.nouns.iter().any(|noun| sense.nouns.contains(noun)));
         let is_predicate = self.is_any(noun + 1, &[Class::Be, Class::Have, Class::Against])
+            // `the PR is a draft` and `the PR touches docs/` are guards; with other verbs the PR has another event.
             || self.has_verb(noun + 1, Verb::Touch);
         (is_same && is_predicate).then_some(noun)
     }
@@ -281,6 +287,7 @@ impl Reader<'_> {
             }
             return true;
         }
+        // `that was pushed by a bot` repeats the verb of the event, so the user is its actor.
         let repeats = self.has_form(verb, Forms::PAST)
             && draft.verbs.iter().any(|hit| {
                 self.sense(verb)
@@ -340,11 +347,13 @@ impl Reader<'_> {
         }
         while !self.guard_stops() {
             let n_read = draft.mods.len();
+            // Modifiers after an excluded guard would be excluded with it, and two of them are no conjunction.
             let goes_on = !excludes && self.try_modifier(draft) && draft.mods.len() > n_read;
             if !goes_on {
                 return false;
             }
         }
+        // Not (A and B) is no conjunction: an excluded guard may have one filter only.
         !excludes || draft.mods.len() == n_mods + 1 && draft.mods.last_mut().is_some_and(turn)
     }
 

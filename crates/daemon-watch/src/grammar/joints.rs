@@ -14,6 +14,7 @@ impl Reader<'_> {
                 Some(Joint::Or)
             } else if unit.is(Class::And) {
                 Some(Joint::And)
+            // `, or` and `, and` are `or` and `and`.
             } else if unit.is_mark(",") {
                 joint.or(Some(Joint::Comma))
             } else {
@@ -39,6 +40,7 @@ impl Reader<'_> {
         if self.is(from, Class::Lead) {
             return true;
         }
+        // A foreign service begins a clause of its own, so that only this clause is left over.
         if self.sense(from).is_some_and(|sense| sense.is_foreign) {
             return true;
         }
@@ -68,10 +70,12 @@ impl Reader<'_> {
             if has_subject
                 && (is_verb_form
                     || (self.is_verb(at) && (self.agent_before(at) || self.is_subject_before(at))))
+                // Nouns such as `failure` are forms of a verb and can be subjects.
                 && !self.has_form_only(at, Forms::NOMINAL)
             {
                 return true;
             }
+            // A verb without a subject continues the clause before it: `or is edited`.
             if is_verb_form && !has_subject && !self.has_form_only(at, Forms::NOMINAL) {
                 return false;
             }

@@ -81,7 +81,9 @@ impl Reader<'_> {
                 && unit.text.contains(['-', '_']))
             || (unit.kind == TokenKind::Word && next_is_branch && unit.sense.is_none());
         let is_version = unit.kind == TokenKind::Number;
+        // `a stale branch` is a judgement, and no branch is named `stale`.
         (!is_ordinary).then_some(())?;
+        // A number names a branch only before the word: `the 2.0 branch`.
         (is_known || is_literal || (is_version && next_is_branch))
             .then(|| (self.value(at), at + 1 + usize::from(next_is_branch)))
     }
@@ -150,6 +152,7 @@ impl Reader<'_> {
                         || (at > begin && unit.is(Class::To))
                         || is_label_word(unit.text.as_str())
                         || at == begin && is_label(at + 1) && self.may_be_label(at)));
+            // The bound keeps a sentence from becoming the name of a label that is mentioned at its end.
             if !in_label || at >= begin + 4 || at - from > 12 {
                 return None;
             }

@@ -148,6 +148,7 @@ impl Reader<'_> {
                 .nouns
                 .iter()
                 .any(|hit| hit.nouns.contains(&Noun::Issue) || hit.nouns.contains(&Noun::Project))
+            // GitHub's issues have no team, and its teams review.
             && !draft
                 .sources
                 .iter()
@@ -181,6 +182,7 @@ impl Reader<'_> {
                     .iter()
                     .any(|verb| (end + 1..end + 4).any(|at| self.has_verb(at, *verb)))
         {
+            // `a slow check` describes the check; `the lint check` names it.
             if !self.is_definite(start) {
                 return false;
             }

@@ -16,6 +16,7 @@ impl Reader<'_> {
         };
         let of_path_form = |text: &str| {
             !text.contains(' ')
+                // `/deploy` in quotes is a command, and URLs are no paths of the repository.
                 && !text.starts_with('/')
                 && (text.contains(['/', '*']) || text.contains('.'))
                 && !text.starts_with("http")
@@ -83,6 +84,7 @@ impl Reader<'_> {
                 )
             });
             let mut path = self.path_value(at);
+            // `the docs directory` means everything below it.
             if is_directory && !path.ends_with(['/', '*']) {
                 path.push('/');
             }
@@ -199,6 +201,7 @@ impl Reader<'_> {
             return false;
         }
         if is_complement {
+            // Outside `docs/` means some file that is not below it, which is every path except those.
             paths = std::iter::once("**".to_owned())
                 .chain(paths.into_iter().map(|path| format!("!{path}")))
                 .collect();
@@ -224,6 +227,7 @@ impl Reader<'_> {
             self.negation_before(start)
         } else {
             None
+            // `does not touch docs/` excludes the files; with `only` the negation is in the operator already.
         };
         if negation.is_some() {
             op = Op::None;
@@ -278,6 +282,7 @@ impl Reader<'_> {
             .verbs
             .iter()
             .any(|verb| !verb.verbs.contains(&Verb::Touch));
+        // `a comment that says "docs/x"` quotes a string.
         let is_text = is_quoted && has_event && start == path;
         let names_other = next_is_branch
             || names_noun

@@ -29,6 +29,7 @@ impl Reader<'_> {
         let place = self.skip(at, &[Class::On, Class::From, Class::In, Class::Article]);
         let of_a_team = place > at
             && (place..place + 3).any(|at| self.part(at) == Some(crate::lexicon::Part::Team));
+        // Payloads contain no teams, so the words are left over instead of admitting any user.
         if who == Who::Anyone && of_a_team {
             return None;
         }
@@ -50,6 +51,7 @@ impl Reader<'_> {
             end = after;
             let joined = self.is(end, Class::Or)
                 || (self.unit(end).is_some_and(|unit| unit.is_mark(","))
+                    // `by kit, or when …`: a comma before `or` may end the list.
                     && !self.is(end + 1, Class::Or));
             if joined && self.person_name(end + 1).is_some() && !self.is_verb(end + 1) {
                 end += 1;
@@ -107,11 +109,13 @@ impl Reader<'_> {
         let is_name = match unit.kind {
             TokenKind::User => true,
             TokenKind::Quoted => !unit.text.contains(' '),
+            // Programs are written `renovate[bot]`, with the punctuation of code.
             TokenKind::Code => unit.text.ends_with("[bot]"),
             TokenKind::Word => {
                 unit.sense.is_some_and(|sense| sense.is_bot)
                     || (unit.sense.is_none()
                         && (unit.text.contains(['-', '[', '_'])
+                            // An unknown lower-case word is a name only if it has the form of a login: `by purple` is no user.
                             || unit.text.bytes().any(|b| b.is_ascii_digit())
                             || self.written(at).starts_with(char::is_uppercase))
                         && !unit.text.contains(['/', '*']))
@@ -173,6 +177,7 @@ impl Reader<'_> {
             let team = self.skip(at + 1, &[Class::Article]);
             let word = self.unit(team)?.text.clone();
             let is_own = matches!(
+                // Other teams than the repository's own are in no payload.
                 word.as_str(),
                 "team" | "organization" | "org" | "company" | "organisation" | "project" | "repo"
             );
@@ -225,6 +230,7 @@ impl Reader<'_> {
                 Class::Anyone,
             ],
         ) || self.kind(at) == Some(TokenKind::User)
+            // `from X` may name a service, a branch or a state, so a name after it needs the form of one.
             || self.sense(at).is_some_and(|sense| sense.is_bot)
             || (self.person_name(at).is_some()
                 && self.kind(at) == Some(TokenKind::Word)
@@ -253,6 +259,7 @@ impl Reader<'_> {
             return Role::Author;
         }
         match (verb_at, noun_at) {
+            // Without a verb the user narrows the noun: `a PR by kit`.
             (None, Some(_)) => Role::Author,
             (Some(_), _) | (None, None) => Role::Actor,
         }
@@ -298,6 +305,7 @@ fn end_of(reader: &Reader<'_>, at: usize) -> usize {
 /// A person who is not a bot is a person.
 fn narrow(who: &Who, other: Who) -> Who {
     match (who, &other) {
+        // Filters on kind and name are separate: `a bot other than renovate` has two.
         (Who::Human, Who::Not(inner)) if **inner == Who::Bot => Who::Human,
         (Who::Human | Who::Bot, _) => Who::AllOf(vec![who.clone(), other]),
         _ => other,

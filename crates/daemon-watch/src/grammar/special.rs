@@ -13,6 +13,7 @@ impl Reader<'_> {
     pub(crate) fn try_raw(&mut self, draft: &mut Draft) -> bool {
         let at = self.at;
         let text = self.value(at).to_lowercase();
+        // Kind and action are written with any of these: `issues:labeled`, `issues/labeled`.
         let Some((kind, action)) = text.split_once(['.', ':', '/']) else {
             return self.try_raw_kind(draft, &text);
         };
@@ -21,6 +22,7 @@ impl Reader<'_> {
             .filter(|known| known.name.eq_ignore_ascii_case(kind));
         let found = named.into_iter().find_map(|known| {
             let actions = known.rows.iter().filter_map(|row| row.action);
+            // A kind with another word behind the point is a file or a branch, not an event.
             let action = actions
                 .into_iter()
                 .find(|name| name.eq_ignore_ascii_case(action))?;
@@ -49,6 +51,7 @@ impl Reader<'_> {
                 && (sources.is_empty() || sources.contains(&known.source))
         });
         let Some(found) = found else { return false };
+        // `push` or `release` alone are words of sentences; only quoted or with an underscore they are raw names.
         let is_marked = self.kind(at) == Some(TokenKind::Quoted) || name.contains('_');
         let mut end = at + 1;
         let mut says_event = false;
@@ -72,6 +75,7 @@ impl Reader<'_> {
             let value = reader.value(at);
             let known = found.rows.iter().filter_map(|row| row.action);
             let mut known = known.filter(|action| action.eq_ignore_ascii_case(&value));
+            // `labeled` may be the verb of the sentence unless the line says that it is an action.
             let may_be = says_action || reader.kind(at) == Some(TokenKind::Quoted);
             known
                 .next()
@@ -95,6 +99,7 @@ impl Reader<'_> {
             self.at = end;
             return true;
         }
+        // A raw kind without actions is read only at the end of the line: other words would narrow it.
         let ends_line = (at + 1..self.units.len()).all(is_event_word);
         if !is_marked || says_action || !(ends_line && (says_event || draft.is_blank())) {
             return false;
@@ -137,6 +142,7 @@ impl Reader<'_> {
                 .last()
                 .is_some_and(|hit| hit.verbs.contains(&Verb::Close));
             if closes && (self.has_verb(verb, Verb::Merge) || matches!(text(verb), "a merge")) {
+                // `closed` alone means not merged, so the words repeat it.
                 self.take(at..verb + 1);
                 self.at = verb + 1;
                 return true;
@@ -199,6 +205,7 @@ impl Reader<'_> {
         let text = |at: usize| self.unit(at).map_or("", |unit| unit.text.as_str());
         // `a protected branch`: no payload contains the protection of a branch.
         if crate::grammar::literals::NOT_A_BRANCH.contains(&text(at))
+            // The words stay free, so that the qualified branch is left over.
             && self
                 .sense(at + 1)
                 .is_some_and(|sense| sense.nouns.contains(&Noun::Branch))
@@ -223,6 +230,7 @@ impl Reader<'_> {
         let at = self.at;
         let text = |at: usize| self.unit(at).map_or("", |unit| unit.text.as_str());
         // `Dependabot, secret scanning or code scanning alert`
+        // `dependabot` alone is a user; in a list of alerts it names a kind.
         if text(at) == "dependabot" && self.alerts_follow(at + 1) {
             draft.nouns.push(NounHit {
                 nouns: &[Noun::DependabotAlert],
@@ -245,6 +253,7 @@ impl Reader<'_> {
         if self.is_any(at, &[Class::Not, Class::Except]) {
             let noun = self.skip(at + 1, &[Class::Article, Class::On]);
             let excludes_other = self.is_noun(noun)
+                // `a comment on an issue, not a pull request`: the other noun was never included.
                 && self.other_noun(draft, noun)
                 && self.sense(noun).is_some_and(|sense| {
                     sense.nouns.iter().any(|noun| {

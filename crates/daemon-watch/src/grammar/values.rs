@@ -22,6 +22,7 @@ impl Reader<'_> {
         if has(Verb::Label) && marks && in_linear {
             let from = self.skip(self.at, &[Class::As, Class::Article]);
             let list = self.list(from, |reader, at| {
+                // After `mark as`, an unknown word is more likely a label than a state.
                 reader.state(at).filter(|(value, _)| {
                     crate::lexicon::WORKFLOW_STATES.contains(&value.to_lowercase().as_str())
                 })
@@ -70,6 +71,7 @@ impl Reader<'_> {
         if has(Verb::Request) || has(Verb::RequestReview) {
             if self.is(self.at, Class::From) {
                 let from = self.skip(self.at + 1, &[Class::Article]);
+                // `from the platform team` is read as a team, not as a user of that name.
                 if self.part(from + 1) == Some(Part::Team) {
                     return;
                 }
@@ -123,6 +125,7 @@ impl Reader<'_> {
                 .nouns
                 .iter()
                 .any(|noun| noun.nouns.contains(&Noun::PullRequest));
+            // A pull request moves between branches, which modifiers read.
             if !concerns_issue || has_base {
                 return;
             }
@@ -144,6 +147,7 @@ impl Reader<'_> {
             return;
         }
         match self.who(at) {
+            // `assigned to somebody` has no value: every assignment has an assignee.
             Some((Who::Anyone, end)) => self.claim(hit, Vec::new(), end),
             Some((Who::Not(inner), end)) => {
                 if let Who::Named(names) = *inner {

@@ -15,6 +15,7 @@ impl Reader<'_> {
         };
         if self.is(at, Class::Get) {
             let next = self.skip(at + 1, &[Class::Filler]);
+            // `gets merged` is a passive; `gets a label` adds one.
             let is_auxiliary = self.has_form(next, Forms::PAST) && !self.is_noun(next)
                 || self.has_form(next, Forms::PAST)
                     && self
@@ -43,6 +44,7 @@ impl Reader<'_> {
             return false;
         }
         let follows_be = at > 0 && self.is_any(self.before_filler(at), &[Class::Be]);
+        // After `be`, only participles are verbs: `is open` is a state.
         if follows_be && !sense.forms.has(Forms::PAST) && !sense.forms.has(Forms::GERUND) {
             return false;
         }
@@ -60,6 +62,7 @@ impl Reader<'_> {
                     .any(|noun| matches!(noun, Noun::Deployment | Noun::DeploymentStatus))
             });
             if deploys {
+                // Deployments have states before the last one, so a negated success would include `in_progress`.
                 self.push_verb(draft, vec![Verb::Fail], not..at + 1);
                 return true;
             }
@@ -75,6 +78,7 @@ impl Reader<'_> {
         if let Some(not) = self.negation_before(at)
             && !(draft
                 .verbs
+                // `closed, not merged` is read with the verb that it narrows.
                 .last()
                 .is_some_and(|hit| hit.verbs.contains(&Verb::Close)))
         {
@@ -98,6 +102,7 @@ impl Reader<'_> {
                     .any(|word| text.starts_with(word))
         });
         if becomes && sense.forms.has(Forms::PAST) {
+            // The verb of becoming has no event of its own.
             draft.verbs.pop();
         }
         self.take(at..at + 1);
@@ -189,6 +194,7 @@ impl Reader<'_> {
         if sense.nouns.is_empty() && sense.part.is_none() {
             return false;
         }
+        // Participles are never nouns: `commented` cannot be `comment`.
         if sense.forms.has(Forms::PAST) && !sense.forms.has(Forms::BASE)
             || sense.forms == Forms::GERUND
         {
@@ -234,6 +240,7 @@ impl Reader<'_> {
             ) || self
                 .sense(before)
                 .is_some_and(|sense| sense.source.is_some() || sense.is_value)
+                // `the lint check`: an unknown word before it makes it a noun, unless an agent needs a verb.
                 || self.is_literal(before) && draft.agent.is_none()
                 || self.has_form(before, Forms::PAST)
                 || self.has_form(before, Forms::GERUND)
@@ -248,6 +255,7 @@ impl Reader<'_> {
             return !before;
         }
         let after_agent = draft.agent.is_some() && draft.verbs.is_empty();
+        // After an agent comes its verb: `a bot comments`.
         if after_agent {
             return false;
         }
@@ -291,6 +299,7 @@ impl Reader<'_> {
             return false;
         }
         let is_authorship = self.has_verb(at, Verb::Create) || self.has_verb(at, Verb::Post);
+        // The creator of a thing is its author, which payloads contain.
         if is_authorship
             && self.is(at + 1, Class::By)
             && let Some((who, end)) = self.who(at + 2)
@@ -351,6 +360,7 @@ impl Reader<'_> {
 
     /// Whether a participle here qualifies the noun before it, because the main verb is elsewhere.
     pub(crate) fn is_reduced_relative(&self, draft: &Draft, at: usize) -> bool {
+        // After an auxiliary the participle is the main verb: `a PR is opened`.
         if draft.has_be && draft.verbs.is_empty() {
             return false;
         }
@@ -361,6 +371,7 @@ impl Reader<'_> {
         if !follows_noun || !is_past {
             return false;
         }
+        // `a new PR opened against main`: a new thing with a participle is a headline.
         if draft.is_new.is_some()
             && draft.verbs.is_empty()
             && !draft.has_be

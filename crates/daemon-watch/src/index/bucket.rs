@@ -123,6 +123,7 @@ impl<K> Bucket<K> {
             let hash = value_hash(test.field(), value);
             self.exact.entry(hash).or_default().push(slot);
         }
+        // A condition with several values can be found by each of them, so it needs a check for duplicates.
         test.values().len() > 1
     }
 
@@ -134,6 +135,7 @@ impl<K> Bucket<K> {
         for hash in folders.iter().flatten() {
             self.folders.entry(*hash).or_default().push(slot);
         }
+        // A glob without a literal folder, as `**/*.sql`, can only be found by matching all of them.
         if folders.iter().any(Option::is_none) {
             self.paths.insert(slot);
         }
@@ -155,6 +157,7 @@ impl<K> Bucket<K> {
             test.field() == Field::ChangedFiles && matches!(test.op(), Op::Any | Op::Only)
         };
         match exact {
+            // Under a crowded value each event of the bucket would decide all of the entries.
             Some((crowd, test)) if crowd < CROWDED => Place::Exact(test),
             _ if tests.iter().any(on_paths) => Place::Paths,
             _ => match (literal_test(tests), exact) {
@@ -189,6 +192,7 @@ impl<K> Bucket<K> {
             texts,
             ..
         } = self;
+        // The sweep visits every reference, which is why it runs only when more slots are empty than used.
         open.retain(|slot| slots.holds(*slot));
         for filed in [exact, folders] {
             filed.retain(|_, found| {
@@ -236,6 +240,7 @@ impl<K> Bucket<K> {
                 let Some(found) = self.folders.get(&folder_hash(folder)) else {
                     continue;
                 };
+                // Several changed files in one folder would decide its conditions once for each file.
                 let mut earlier = event.facts.texts(Field::ChangedFiles).take(index);
                 let is_in = |other: &str| {
                     other
@@ -261,6 +266,7 @@ impl<K> Bucket<K> {
             globs.set.matches_into(path, &mut found);
             met.extend(found.iter().map(|glob| globs.owners[*glob]));
         }
+        // Two paths may match the same glob, and each condition is decided once.
         met.sort_unstable();
         met.dedup();
         met.into_iter().for_each(&mut *decide);
@@ -286,6 +292,7 @@ fn folder(glob: &str) -> Option<&str> {
         .strip_prefix("./")
         .unwrap_or(glob)
         .trim_start_matches('/');
+    // An escaped character may be part of the folder's name; such globs are matched instead of looked up.
     if glob.contains('\\') || glob.len() > LONGEST_GLOB {
         return None;
     }
@@ -322,12 +329,14 @@ fn compile<K>(paths: &[Slot], slots: &Slots<K>) -> PathGlobs {
 }
 
 fn value_hash(field: Field, value: &str) -> u64 {
+    // The field is part of the hash: `main` as base and `main` as branch are different keys.
     let seed = char::from_u32(u32::from(field as u8) + 0x100).expect("fields are few");
     hash_chars(std::iter::once(seed).chain(Folding::of(field).chars(value)))
 }
 
 /// Hashes characters without collecting them (FNV-1a).
 pub(super) fn hash_chars(chars: impl Iterator<Item = char>) -> u64 {
+    // Values of every event are hashed. Collecting the folded string first would allocate for each.
     chars.fold(0xcbf2_9ce4_8422_2325, |hash, c| {
         (hash ^ u64::from(u32::from(c))).wrapping_mul(0x0100_0000_01b3)
     })

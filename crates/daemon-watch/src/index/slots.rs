@@ -51,6 +51,7 @@ const FEW: usize = 16;
 
 impl<K> Slots<K> {
     pub(super) fn insert(&mut self, entry: Entry<K>) -> Slot {
+        // A slot is reused only after a sweep: an old reference would find another condition.
         match self.free.pop() {
             Some(slot) => {
                 self.entries[slot.index()] = Some(entry);
@@ -96,6 +97,7 @@ impl<K> Slots<K> {
         self.entries[slot.index()] = None;
         self.left.push(slot);
         let n_held = self.entries.len() - self.free.len() - self.left.len();
+        // At least half of the slots are empty then, so each removal pays for a constant part of the sweep.
         self.left.len() >= FEW && self.left.len() > n_held
     }
 
@@ -131,6 +133,7 @@ impl<T> Compiled<T> {
 
     pub(super) fn insert(&mut self, slot: Slot) {
         self.slots.push(slot);
+        // Compiling takes far longer than deciding a few conditions, so new ones wait until they are an eighth.
         let n_late = self.slots.len() - self.n_compiled;
         if self.product.get().is_none() || n_late > FEW.max(self.n_compiled / 8) {
             self.forget();
@@ -157,6 +160,7 @@ impl<T> Compiled<T> {
     pub(super) fn sweep<K>(&mut self, slots: &Slots<K>) {
         let n_slots = self.slots.len();
         self.slots.retain(|slot| slots.holds(*slot));
+        // Patterns of removed conditions would still match and take time.
         if self.slots.len() != n_slots {
             self.forget();
         }

@@ -38,6 +38,7 @@ pub(super) fn literal_test(tests: &[Test]) -> Option<&Test> {
 /// Returns the longest run of ASCII that every string containing `wanted` contains, ignoring case.
 fn literal(wanted: &str) -> Option<String> {
     let folded: String = Folding::Case.chars(wanted).collect();
+    // The automaton ignores the case of ASCII only, so the literal is the longest run of it.
     let stretches = folded.split(|c: char| !c.is_ascii());
     let longest = stretches.max_by_key(|stretch| stretch.len())?;
     (!longest.is_empty()).then(|| longest.to_owned())
@@ -77,6 +78,7 @@ impl Texts {
         let literals = self.conditions.get(|some| compile(some, slots));
         let mut met: Vec<Slot> = Vec::new();
         for text in texts {
+            // Without an automaton every condition is decided in full: slower, but none is missed.
             let Some(search) = &literals.search else {
                 return self.conditions.all().for_each(decide);
             };
@@ -85,6 +87,7 @@ impl Texts {
             }
             for found in search.find_overlapping_iter(text) {
                 let owner = literals.owners[found.pattern().as_usize()];
+                // A literal often occurs several times in one comment; this keeps the list short before it is sorted.
                 if met.last() != Some(&owner) {
                     met.push(owner);
                 }

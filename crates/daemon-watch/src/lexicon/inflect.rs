@@ -71,6 +71,7 @@ const IRREGULAR: &[(&str, &[&str])] = &[
     ("recur", &["recurred"]),
     ("submit", &["submitted"]),
     ("transfer", &["transferred"]),
+    // Authors use both spellings of English.
     ("label", &["labeled", "labelled"]),
     ("unlabel", &["unlabeled", "unlabelled"]),
     ("relabel", &["relabeled", "relabelled"]),
@@ -125,6 +126,7 @@ pub(crate) fn verb_forms(phrase: &str) -> Vec<(String, Forms)> {
             .map(|(form, kind)| (format!("{verb} {form}"), kind))
             .collect();
     }
+    // Action names of payloads such as `ready_for_review` are not inflected.
     if verb.contains('_') || matches!(verb, "ready" | "auto-merge") {
         return vec![(
             phrase.to_owned(),

@@ -110,6 +110,7 @@ const ORDINARY: &str = "abandoned ability about above action actions active acti
 impl Typos {
     pub(super) fn new(senses: &HashMap<String, Sense>) -> Self {
         let mut by_length: Vec<Vec<(String, Sense)>> = Vec::new();
+        // `wehn` is corrected to `when`, so that the opening is not an unknown word.
         let mut known: HashMap<&str, Sense> = HashMap::new();
         for (phrase, sense) in senses {
             let is_of_events = !sense.nouns.is_empty()
@@ -130,6 +131,7 @@ impl Typos {
             }
             by_length[word.len()].push((word.to_owned(), sense));
         }
+        // Words that occur only inside phrases are spelt correctly as well.
         let of_phrases = senses.keys().flat_map(|phrase| phrase.split(' '));
         let ordinary = ORDINARY
             .split(' ')
@@ -146,6 +148,7 @@ impl Typos {
     }
 
     pub(super) fn mend(&self, word: &str) -> Option<&str> {
+        // The comparison takes time proportional to the product of the lengths, so long words are skipped.
         if !is_mendable(word) || word.len() > 24 || self.ordinary.contains(word) {
             return None;
         }
@@ -164,6 +167,7 @@ impl Typos {
                 continue;
             };
             match best {
+                // A tie between two forms of one word is harmless; between two words it is a guess.
                 Some((least, _, _)) if distance > least => {}
                 Some((least, _, other)) if distance == least => {
                     is_unique &= other.shares_meaning(sense);
@@ -208,6 +212,7 @@ fn distance(from: &str, to: &str, most: usize) -> Option<usize> {
                 if may_substitute {
                     least = least.min(rows[at - width - 1] + 1);
                 }
+                // A swap of neighbours is one edit, not two: `reveiw`.
                 if i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1] {
                     least = least.min(rows[at - 2 * width - 2] + 1);
                 }

@@ -88,6 +88,7 @@ impl Words<'_> {
         if self.has(Verb::Comment) {
             let comment = match noun {
                 Noun::Discussion => Noun::DiscussionComment,
+                // GitHub's comments on commits and discussions have kinds of their own.
                 Noun::Commit => Noun::CommitComment,
                 _ if self.is_inline() => Noun::ReviewComment,
                 _ => Noun::Comment,
@@ -107,6 +108,7 @@ impl Words<'_> {
         if noun == Noun::Emoji && (self.names(Noun::Message) || self.names(Noun::Comment)) {
             return Some(self.becomes(Noun::Reaction, self.happening.verbs.clone()));
         }
+        // Linear has no reviews, so a review thread there is one of comments.
         (noun == Noun::ReviewThread && self.is_in_linear())
             .then(|| self.becomes(Noun::Comment, self.happening.verbs.clone()))
     }
@@ -123,6 +125,7 @@ impl Words<'_> {
                 vec![Noun::GithubProject],
             ));
         }
+        // Linear reports the move, not the state before it.
         if self.has(Verb::Leave) && self.is_in_linear() {
             return Some(self.keeps(vec![Verb::Move]));
         }
@@ -210,6 +213,7 @@ impl Words<'_> {
             return Some(self.keeps(vec![Verb::RequestReview]));
         }
         let is_verdict = self.has(Verb::Approve) || self.has(Verb::RequestChanges);
+        // The vocabulary lists verdicts as verbs of pull requests.
         (noun == Noun::Review && is_verdict)
             .then(|| (Noun::PullRequest, self.happening.verbs.clone(), Vec::new()))
     }
@@ -253,6 +257,7 @@ impl Words<'_> {
         if is_mention {
             return Some(self.becomes(Noun::Mention, vec![Verb::Create]));
         }
+        // A message that is `pushed to #eng` is posted there.
         let arrives = (self.has(Verb::Move) || self.has(Verb::Push)) && !self.has(Verb::Change);
         let is_sent = draft.agent.is_some()
             && !self.has(Verb::React)
@@ -268,6 +273,7 @@ impl Words<'_> {
         let milestone = self.names(Noun::Milestone);
         let is_planned = milestone || self.names(Noun::Cycle) || self.names(Noun::Project);
         if noun == Noun::Issue && (self.has(Verb::Add) || self.has(Verb::Move)) && is_planned {
+            // GitHub has an event for milestones; Linear reports them as updates.
             let verb = if milestone {
                 Verb::Milestone
             } else {
@@ -308,6 +314,7 @@ pub(super) fn on_parents(draft: &Draft, subject: &mut Subject) {
                 .iter()
                 .all(|(source, _)| *source == Source::Linear)
                 && !draft.sources.is_empty();
+            // Linear has no diff, so a top-level comment there is one that is not a reply.
             if top_level && only_linear {
                 subject.require(Field::Reply, Op::Is, &["false".to_owned()], span);
             } else if top_level {
@@ -331,8 +338,10 @@ pub(super) fn on_parents(draft: &Draft, subject: &mut Subject) {
         | Noun::Ci
             if pull =>
         {
+            // The payload lists the pull requests of a commit; a check of a branch has none.
             subject.require(Field::PullRequests, Op::Present, &[], span);
         }
+        // No webhook reports reactions on GitHub.
         Noun::Reaction if pull || issue => subject.sources.clear(),
         Noun::Issue if on(Noun::Cycle) && subject.verb == Verb::Update => {
             let mut names = vec!["cycle".to_owned()];
@@ -372,6 +381,7 @@ pub(super) fn on_parents(draft: &Draft, subject: &mut Subject) {
             .iter()
             .any(|hit| hit.verbs.contains(&Verb::Retarget))
     {
+        // A new base is an edit with `base` among the changed fields.
         subject.require(Field::Changed, Op::Is, &["base".to_owned()], span);
     }
 }

@@ -57,6 +57,7 @@ pub(super) fn happenings(
         mark,
     };
     if found.is_empty() && draft.gains.is_some() {
+        // A gain has many verbs: commits are pushed, stars given, labels added.
         let gained = gains_a_part(draft, primary).then(|| {
             let verbs = vec![Verb::Add, Verb::Create, Verb::Push, Verb::StarIt];
             implied((verbs, Mark::Exact))
@@ -92,6 +93,7 @@ fn stated(reader: &mut Reader<'_>, draft: &Draft, primary: &[Noun]) -> Vec<Happe
         if hit.verbs == [Verb::Touch] && !has_files(draft) || tells_a_past(reader, draft, index) {
             unread.push(index);
             continue;
+            // `a review is submitted that approves the PR` is one event, so the submission adds no second one.
         }
         let says_verdict = draft.verbs.iter().any(|other| {
             other.verbs.contains(&Verb::Approve) || other.verbs.contains(&Verb::RequestChanges)
@@ -140,6 +142,7 @@ fn by_novelty(draft: &Draft, primary: &[Noun]) -> Option<Implied> {
         return Some((vec![Verb::Create], Mark::Exact));
     }
     draft.is_new?;
+    // Drafts of releases are created too, so a new release is a published one.
     if primary == [Noun::Release] {
         return Some((vec![Verb::Publish], Mark::Inferred));
     }
@@ -150,6 +153,7 @@ fn by_novelty(draft: &Draft, primary: &[Noun]) -> Option<Implied> {
 /// The verbs that files, a conclusion or a measured value imply.
 fn by_value(draft: &Draft, primary: &[Noun]) -> Option<Implied> {
     if has_files(draft) && (primary.contains(&Noun::PullRequest) || draft.touches) {
+        // A commit touches files when it is pushed, a pull request when it is opened or gets commits.
         let verb = if primary == [Noun::Commit] {
             Verb::Push
         } else {
@@ -191,6 +195,7 @@ fn by_noun(reader: &Reader<'_>, draft: &Draft, primary: &[Noun]) -> Option<Impli
                 .unit(hit.at)
                 .is_some_and(|unit| unit.text.contains("code"))
     };
+    // `code` alone names no event; commits do.
     let is_bare_code = primary == [Noun::Commit] && draft.nouns.iter().any(is_code);
     // `a tweet mentions us` names neither the mentioned user nor the place.
     let is_stray_mention = primary == [Noun::Mention]
@@ -241,6 +246,7 @@ pub(super) fn is_either_way(draft: &Draft) -> bool {
 /// Whether a verb joined by `and` is a second condition on the same event: `opened and merged by a human`.
 pub(super) fn is_left_over(draft: &Draft, index: usize) -> bool {
     draft.verbs.get(index).is_some_and(|hit| hit.is_sequel)
+        // `issues opened and closed` in the plural are alternatives, as people write them.
         && !draft.nouns.iter().any(|noun| noun.plural)
         && !is_either_way(draft)
 }

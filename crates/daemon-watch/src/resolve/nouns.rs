@@ -39,6 +39,7 @@ pub(super) fn split_nouns(reader: &mut Reader<'_>, draft: &Draft) -> (Vec<Noun>,
     if draft.nouns.is_empty() || names_channel && only_channel && !of_channels {
         return (implied_nouns(draft, has_files), Vec::new());
     }
+    // `checks are requested for a merge group` is an event of the merge group.
     if draft
         .nouns
         .iter()
@@ -69,6 +70,7 @@ pub(super) fn split_nouns(reader: &mut Reader<'_>, draft: &Draft) -> (Vec<Noun>,
         .nouns
         .iter()
         .any(|hit| hit.nouns.contains(&Noun::File));
+    // A file in Slack is shared; elsewhere it is a file of the repository.
     if in_slack && has_file && only_files && shares && !has_files {
         return (vec![Noun::SharedFile], vec![Noun::Channel]);
     }
@@ -81,6 +83,7 @@ pub(super) fn split_nouns(reader: &mut Reader<'_>, draft: &Draft) -> (Vec<Noun>,
             )
         })
     });
+    // `Dependabot opens an alert`: the tool decides the kind, so the plain noun adds nothing.
     if found_by_tool && draft.nouns.iter().any(|hit| is_plain_alert(&hit)) {
         let mut alerts: Vec<Noun> = draft
             .nouns
@@ -104,6 +107,7 @@ pub(super) fn split_nouns(reader: &mut Reader<'_>, draft: &Draft) -> (Vec<Noun>,
         .any(|hit| !hit.nouns.iter().any(|noun| is_dependent(*noun)));
     let mut primary: Vec<Noun> = Vec::new();
     let mut parents: Vec<Noun> = Vec::new();
+    // `a PR or a comment` in one group are alternatives; otherwise the PR would become the parent of the comment.
     let mixes = draft
         .nouns
         .iter()
@@ -143,6 +147,7 @@ pub(super) fn split_nouns(reader: &mut Reader<'_>, draft: &Draft) -> (Vec<Noun>,
     for hit in &draft.nouns {
         let is_parent = hit.nouns.iter().any(|noun| parents.contains(noun))
             && !hit.nouns.iter().any(|noun| primary.contains(noun));
+        // `a comment on a release`: no comment has a release as parent, so the noun has to be confirmed.
         if is_parent && !is_read_as_parent(draft, hit, &primary) {
             reader.release(hit.at..hit.at + 1);
         }
@@ -159,6 +164,7 @@ pub(super) fn is_stronger(draft: &Draft, hit: &NounHit) -> bool {
     if !is_weak {
         return true;
     }
+    // `a pull request with a commit` is about the pull request.
     let container_first = draft.nouns.first().is_some_and(|first| {
         first.at < hit.at && !first.nouns.iter().any(|noun| is_dependent(*noun))
     });
@@ -189,11 +195,13 @@ pub(super) fn strongest<'d>(dependents: &[&'d NounHit]) -> &'d NounHit {
                 Noun::Reaction if dependents.iter().all(|other| other.at >= hit.at) => 0,
                 Noun::Review
                 | Noun::ReviewThread
+                // A comment or mention is the event, and the things it is on are its place.
                 | Noun::Reaction
                 | Noun::Attachment
                 | Noun::ProjectUpdate
                 | Noun::DeploymentStatus
                 | Noun::Pin => 1,
+                // Commits, files and tags mostly name a place: `a check on a commit`.
                 Noun::Commit | Noun::File | Noun::Tag => 3,
                 _ => 2,
             })
@@ -249,12 +257,14 @@ pub(super) fn is_read_as_parent(draft: &Draft, hit: &NounHit, primary: &[Noun]) 
         ]) || has(Noun::Discussion) && about(&[Noun::Reply, Noun::Answer])
             || !draft.parts.is_empty();
     }
+    // A branch is the place of commits. For a pull request it needs a name, or a verb for pushes or targets.
     if has(Noun::Branch) {
         return on_branch
             || about(&[Noun::PullRequest, Noun::Commit])
                 && verbs(&[Verb::Push, Verb::Synchronize, Verb::Retarget])
             || about(&[Noun::Commit]);
     }
+    // Every event has a repository or a workspace, so the noun adds nothing.
     if has(Noun::Repository) || has(Noun::Workspace) {
         return true;
     }
@@ -408,6 +418,7 @@ pub(super) fn implied_nouns(draft: &Draft, has_files: bool) -> Vec<Noun> {
     if verbs(Verb::Mention) && in_slack {
         return vec![Noun::Mention];
     }
+    // `someone pushes to main` means commits; Slack has no pushes.
     if verbs(Verb::Push) && (on_branch || draft.agent.is_some()) && !in_slack
         || verbs(Verb::ForcePush)
     {
@@ -440,6 +451,7 @@ pub(super) fn implied_nouns(draft: &Draft, has_files: bool) -> Vec<Noun> {
         }
         return vec![Noun::Message];
     }
+    // A command without a noun is written in a comment: `someone says /deploy`.
     if verbs(Verb::Comment)
         || draft
             .mods

@@ -34,6 +34,7 @@ pub(super) fn of_part(
     } else {
         owners.to_vec()
     };
+    // `a label is created` defines it for the repository; `a label is added to a PR` does not.
     let defines = part.part == Part::Label
         && !draft.nouns.iter().any(|hit| {
             hit.nouns
@@ -70,6 +71,7 @@ pub(super) fn of_part(
             Part::Label if changes(happening) => Verb::Relabel,
             Part::Assignee if removes => Verb::Unassign,
             Part::Assignee if adds || has(Verb::Assign) => Verb::Assign,
+            // GitHub has no event for a changed assignee: the assignment and its removal are the change.
             Part::Assignee => Verb::Reassign,
             Part::Reviewer if removes => Verb::UnrequestReview,
             Part::Reviewer if adds || has(Verb::Request) || has(Verb::Assign) => {
@@ -109,6 +111,7 @@ pub(super) fn of_part(
             _ => continue,
         };
         subject.verb = verb;
+        // Not every noun has every part: issues have no reviewers.
         if !has_row(noun, verb) {
             continue;
         }
@@ -172,6 +175,7 @@ pub(super) fn part_extras(
 ) {
     let op = if part.negated { Op::IsNot } else { Op::Is };
     let changed = |subject: &mut Subject, name: &str| {
+        // With a value, the negation belongs to the value and not to the change.
         let is_attribute = part.values.is_empty();
         let op = if is_attribute { op } else { Op::Is };
         subject.require(Field::Changed, op, &[name.to_owned()], span);

@@ -54,6 +54,7 @@ impl Subject {
         let Some(own) = self.verb_index else {
             return false;
         };
+        // A modifier after the last verb applies to all verbs before it: `opened, edited or closed by a human`.
         hit.n_verbs > 0 && hit.n_verbs <= own && hit.n_verbs < draft.verbs.len()
     }
 
@@ -122,6 +123,7 @@ pub(super) fn subjects(reader: &mut Reader<'_>, draft: &Draft) -> Result<Vec<Sub
             }
             subjects.extend(of_it);
         }
+        // These parts may only describe the noun, so a clause without a changed part is about the noun.
         let parts_are_asides = draft.parts.iter().all(|part| {
             matches!(
                 part.part,
@@ -163,6 +165,7 @@ pub(super) fn subjects(reader: &mut Reader<'_>, draft: &Draft) -> Result<Vec<Sub
                 .iter()
                 .any(|verb| matches!(verb, Verb::Change | Verb::Update))
         });
+        // `the repository changes` names no event: everything in it changes it.
         let is_everything = primary
             .iter()
             .all(|noun| matches!(noun, Noun::Commit | Noun::Repository | Noun::File));
@@ -202,6 +205,7 @@ fn of_noun(
     let hit = happening.index.map(|index| &draft.verbs[index]);
     let (noun, verbs, parents) = compose(draft, noun, parents, happening);
     let mut verbs = verbs;
+    // `moved to Done`: with a value, a verb that also means an edit is a change of state.
     let has_state = hit.is_some_and(|hit| !hit.values.is_empty())
         && matches!(noun, Noun::Issue | Noun::Project);
     if has_state && verbs.contains(&Verb::Move) {
@@ -211,6 +215,7 @@ fn of_noun(
         .mods
         .iter()
         .any(|hit| matches!(hit.kind, Mod::Files(..)));
+    // `changes docs/` is about files; without paths the same verb means an edit.
     if has_files
         && verbs.contains(&Verb::Touch)
         && matches!(noun, Noun::PullRequest | Noun::File)
@@ -221,6 +226,7 @@ fn of_noun(
     if let Some(subject) = raised(&verbs, noun, happening, hit) {
         return vec![subject];
     }
+    // Tickets move between states, so a move without a state is another event.
     let moves_itself = has_row(noun, Verb::Move)
         && !matches!(noun, Noun::Issue | Noun::Project | Noun::Initiative);
     if verbs.contains(&Verb::Move) && !has_state && !moves_itself {
@@ -260,6 +266,7 @@ fn of_noun(
             .nouns
             .iter()
             .any(|hit| hit.nouns.contains(&Noun::Repository));
+        // GitHub transfers issues between repositories, Linear between teams.
         let place = if to_repository {
             Source::Github
         } else {
@@ -409,6 +416,7 @@ pub(super) fn verb_extras(
             subject.require(Field::State, op, &values, span);
         }
         Verb::Assign | Verb::Unassign | Verb::Reassign => {
+            // `assigned to kit` has the name after the verb, `kit is assigned` before it.
             let names = if values.is_empty() { targets } else { values };
             if !names.is_empty() {
                 subject.require(Field::Assignee, op, &names, span);
@@ -416,6 +424,7 @@ pub(super) fn verb_extras(
         }
         Verb::RequestReview => {
             let names = if values.is_empty() { targets } else { values };
+            // A name with a slash is a team of an organization; payloads contain the name of the team alone.
             if names.iter().any(|name| name.contains('/')) {
                 let teams: Vec<String> = names
                     .iter()

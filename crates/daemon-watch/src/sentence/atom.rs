@@ -104,9 +104,11 @@ impl Atom {
         if let Says::State(state) = &self.says
             && event.turns(*state)
         {
+            // The verb decides the state: no payload has the one before.
             return Some(Formula::Always);
         }
         if let Says::Source(source) = self.says {
+            // A negated source would mean all others, and the sources of an event are chosen before its filters.
             return (event.source == source && !is_negated).then_some(Formula::Always);
         }
         let found = self.says_on(event)?;
@@ -169,6 +171,7 @@ impl Atom {
 
     fn person(&self, event: &Occasion, role: Role, who: &Who) -> Option<Formula<Literal>> {
         if *who == Who::TheAuthor {
+            // Only these kinds compare the actor with the author.
             let has_author = event.kind.starts_with("pull_request")
                 || matches!(event.kind, "issues" | "issue_comment" | "Issue" | "Comment");
             let acts = role == Role::Actor || event.is_about_writing() && !self.of_parent;
@@ -208,10 +211,12 @@ impl Atom {
                 Some(Field::ParentAuthorAssociation),
             );
         }
+        // A commit's author is a name in git and not a user, so the pusher is compared.
         let has_author = !matches!(
             event.noun,
             Noun::Commit | Noun::Branch | Noun::File | Noun::Tag
         ) && (topic(event.noun, None).is_none()
+            // Other sources have an author only where their payload contains one.
             || tells(event.source, event.kind, Field::Author));
         match role {
             Role::Author if has_author => author,
@@ -252,6 +257,7 @@ impl Atom {
             Place::Body | Place::Own if speaks => one(Field::Comment),
             Place::Message if speaks => one(Field::Comment),
             Place::Body => one(Field::Body),
+            // The words of a commit are its message, also for a file that it changes.
             Place::Own | Place::Message
                 if matches!(event.noun, Noun::Commit | Noun::Branch | Noun::File) =>
             {
@@ -275,6 +281,7 @@ impl Occasion {
     fn turns(&self, state: State) -> bool {
         let of_thing = matches!(
             self.noun,
+            // Only comments and commits have a message.
             Noun::PullRequest | Noun::Issue | Noun::Discussion
         );
         of_thing

@@ -138,6 +138,7 @@ impl Line<'_> {
         let mut first = self.clause(on)?;
         if let Some((nouns, guard)) = fronted {
             for event in &mut first {
+                // A place before the clause is that of a comment; other events have no place.
                 let is_comment = super::things::is_comment(event.noun) && event.on.is_empty();
                 is_comment.then_some(())?;
                 event.on.clone_from(&nouns);
@@ -178,6 +179,7 @@ impl Line<'_> {
     pub(super) fn leads(&mut self) -> bool {
         let mut on = false;
         while self.eat_phrase(LEADS) || self.eat_mark(":") {
+            // After `on`, a noun alone is an event: `on issue comments`.
             let word = self.word_at(self.at - 1);
             on = matches!(word, "on" | "upon" | "after" | "following" | "for");
         }
@@ -203,6 +205,7 @@ impl Line<'_> {
     /// Reads a guard of the words before it: all clauses after a comma or `unless`, else the last one.
     pub(super) fn outer_guard(&mut self, events: &[Event]) -> Option<(Guard, bool)> {
         let last = events.last()?;
+        // The other sources have guards of their own, with channels, teams and severities.
         if super::sources::topic(last.noun, last.source).is_some() {
             return self.guard_elsewhere(events);
         }
@@ -214,6 +217,7 @@ impl Line<'_> {
             let found = self
                 .attempt(|line| line.guard_clause(Behind::Noun(noun)))
                 .or_else(|| {
+                    // `opened and merged by …` is a sequence and not a guard.
                     let is_sequel = matches!(self.word(0), "is" | "are" | "was" | "gets")
                         && matches!(
                             self.word(1),
@@ -234,6 +238,7 @@ impl Line<'_> {
             self.at = start;
         }
         // `…, is not a draft, and changes docs/`
+        // After a comma a verb of state is a guard; without one it may belong to a relative clause.
         if comma && (self.sees_stative() || matches!(self.word(0), "it" | "its" | "they")) {
             let found = self.attempt(|line| line.stative(Behind::Noun(noun)));
             if let Some(found) = found {
@@ -323,6 +328,7 @@ impl Line<'_> {
         if !negated {
             let after = self.eat("after") && self.word(0) == "it";
             (after || self.eat_phrase(IFS)).then_some(())?;
+            // `if a bot did it` is about the actor, though it begins like another event.
             if let Some(found) = self.attempt(Self::somebody_did_it) {
                 return Some(found);
             }
@@ -383,6 +389,7 @@ impl Line<'_> {
             let Some(events) = self.attempt(|line| form(line, on)) else {
                 continue;
             };
+            // The first form that reaches a boundary wins; otherwise the one that reads furthest.
             let ends = self.sees_end()
                 || self.is_mark(0, "(")
                 || matches!(self.word(0), "and" | "but" | "provided" | "as");

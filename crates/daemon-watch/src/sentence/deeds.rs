@@ -131,6 +131,7 @@ impl Line<'_> {
             let is_apart = comma && or && commas == 1;
             let mut events = self.done_to(things, &deed)?;
             if noun == Noun::Commit
+                // `commits are pushed to a pull request` is an event of the pull request.
                 && let Some(pulls) = self.arrives_on()
             {
                 events = synchronized(&events, &pulls);
@@ -146,6 +147,7 @@ impl Line<'_> {
             for event in &mut events {
                 event.require(behind.clone());
             }
+            // `opened, or edited by a bot`: the words after the second belong to it alone.
             if has_own && !(is_apart && groups.len() == 1) {
                 for (events, own) in groups.iter_mut().rev() {
                     if *own {
@@ -286,6 +288,7 @@ fn share_values(groups: &mut [(Vec<Event>, bool)], deed: &Deed) {
                     Some(if negated { found.not() } else { found })
                 });
             let of_labels = |atom: &super::atom::Atom| matches!(&atom.says, Says::Test(test) if matches!(test.field(), Field::LabelAdded | Field::LabelRemoved));
+            // `labelled bug or unlabelled wip`: each has its own label.
             let has_own = event.guard.mentions(&of_labels);
             if let Some(moved) = moved.filter(|_| !has_own) {
                 event.require(moved);
@@ -310,6 +313,7 @@ pub(super) fn synchronized(events: &[Event], pulls: &[Thing]) -> Vec<Event> {
 /// Whether this grammar reads a verb of a noun.
 pub(super) fn is_deed_of(noun: Noun, verb: Verb) -> bool {
     match (noun, verb) {
+        // Other rules read these with their objects.
         (Noun::PullRequest | Noun::Issue | Noun::Discussion | Noun::Commit, Verb::Comment) => true,
         (Noun::PullRequest, Verb::Push | Verb::Touch | Verb::Retarget | Verb::Milestone) => false,
         (Noun::PullRequest, Verb::RequestReview) => true,
@@ -352,6 +356,7 @@ pub(super) fn events_of(thing: &Thing, verbs: &[Verb]) -> Option<Vec<Event>> {
         if !has_row(thing.noun, *verb) {
             return None;
         }
+        // Only comments have a parent that filters can name.
         if !thing.on.is_empty() && !is_comment(thing.noun) {
             return None;
         }

@@ -148,6 +148,7 @@ fn any_of(many: &[Formula<Literal>], negated: bool) -> Option<Vec<Vec<Literal>>>
             }
         }
     }
+    // Beyond this the line would fill the index with entries; it is read another way.
     (found.len() <= MOST_ALTERNATIVES).then_some(found)
 }
 
@@ -165,6 +166,7 @@ fn all_of(many: &[Formula<Literal>], negated: bool) -> Option<Vec<Vec<Literal>>>
                     let mut both = known.clone();
                     for literal in part {
                         let single = std::slice::from_ref(literal);
+                        // Two excluded values of one field are one filter; two required labels stay two.
                         let is_known = both.iter().any(|other| other.test == literal.test);
                         if !is_known && !both.iter_mut().any(|one| join_one(one, single, false)) {
                             both.push(literal.clone());
@@ -191,6 +193,7 @@ fn join_one(known: &mut Literal, other: &[Literal], is_any: bool) -> bool {
     let [other] = other else { return false };
     let joins = if is_any {
         matches!(
+            // `is A or B` may be one filter, because either value passes it; `is_not A or is_not B` may not.
             known.test.op(),
             Op::Is | Op::Matches | Op::Contains | Op::Begins
         )
@@ -218,6 +221,7 @@ fn join_one(known: &mut Literal, other: &[Literal], is_any: bool) -> bool {
 /// Returns the comparison that holds for a known value exactly if this one does not.
 fn turned(test: &Test) -> Option<Test> {
     let values = test.values().to_vec();
+    // A flag that is unknown must not pass, so `not true` is `false`.
     if test.field().shape() == FieldShape::Flag && matches!(test.op(), Op::Is) {
         let other = |value: &String| if value == "true" { "false" } else { "true" }.to_owned();
         return Some(Test::new(

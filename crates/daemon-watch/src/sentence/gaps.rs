@@ -71,6 +71,7 @@ impl Line<'_> {
             let start = self.at;
             if self.step(&mut events, &mut clause_from).is_some() {
                 let first = start + usize::from(self.word_at(start).is_empty());
+                // The word may follow a connective: `, but not …`.
                 let turns = TURNING.contains(&self.word_at(first))
                     || TURNING.contains(&self.word_at(first + 1));
                 exception_from = turns.then_some(first);
@@ -104,6 +105,7 @@ impl Line<'_> {
             }
             let found = self.attempt(|line| {
                 let mut events = line.verb_group(&things)?;
+                // `a release with no notes is published or edited`: further verbs have the same subject.
                 line.more_of(&things, &mut events);
                 Some(events)
             });
@@ -138,6 +140,7 @@ impl Line<'_> {
                 .or_else(|| self.attempt(Self::nominal_clause))
                 .or_else(|| self.attempt(|line| line.bare_thing(on)));
             if let Some(events) = found {
+                // `a second approval`: a count is left over with its noun.
                 let counts = COUNTS.contains(&self.word_at(end - 1));
                 return Some((events, start..end + usize::from(counts)));
             }
@@ -158,6 +161,7 @@ impl Line<'_> {
             };
             let begins_guard =
                 self.is_mark(0, ",") || IFS.iter().chain(UNLESSES).any(|phrase| self.sees(phrase));
+            // Behind a reversing word a comma does not end the unknown part: `not by A, B or C`.
             if !is_first && (begins_clause || !turns && begins_guard) {
                 return;
             }

@@ -13,6 +13,7 @@ use crate::normalise::{Token, TokenKind};
 use crate::span::Span;
 
 /// The most steps for one line: a longer reading is abandoned.
+// Steps can be tried in many orders, and the time for a hostile line has to be bounded.
 const MOST_STEPS: u32 = 20_000;
 /// The most words of a line that is read as sentences.
 const MOST_WORDS: usize = 120;
@@ -116,6 +117,7 @@ impl<'l> Line<'l> {
         for token in all {
             line.push(token.clone(), mends);
         }
+        // A full stop at the end belongs to no phrase, and the rules test for the end of the tokens.
         while line.tokens.last().is_some_and(|last| {
             last.kind == TokenKind::Mark && matches!(last.text.as_str(), "." | "!" | ",")
         }) {
@@ -127,10 +129,12 @@ impl<'l> Line<'l> {
             words.any(|word| lexicon::exact(word).is_some_and(of))
         };
         line.goes_elsewhere = speaks(&line, is_elsewhere);
+        // A line that names a foreign service is left to the reader that reports it as unmapped.
         (!speaks(&line, |sense| sense.is_foreign)).then_some(line)
     }
 
     fn push(&mut self, mut token: Token, mends: bool) {
+        // `i.e.` only repeats the words before it.
         if token.text == "i.e" {
             return;
         }
@@ -143,6 +147,7 @@ impl<'l> Line<'l> {
             self.tokens.push(token);
             return;
         }
+        // A dash separates clauses as a comma does.
         if matches!(token.text.as_str(), "-" | "--") {
             token.kind = TokenKind::Mark;
             token.text = ",".to_owned();
@@ -151,6 +156,7 @@ impl<'l> Line<'l> {
             return;
         }
         let word = token.text.replace('’', "'");
+        // Fillers are dropped here, so that no phrase has to be listed with and without them.
         if FILLERS.contains(&word.as_str()) {
             return;
         }
@@ -162,6 +168,7 @@ impl<'l> Line<'l> {
         }
         if let Some(stem) = word.strip_suffix("'re").filter(|stem| !stem.is_empty()) {
             self.words.extend([stem.to_owned(), "are".to_owned()]);
+            // Both words have the span of the contraction, since spans are those of the author's line.
             self.tokens.extend([token.clone(), token]);
             return;
         }
@@ -195,6 +202,7 @@ impl<'l> Line<'l> {
 
     fn mend(&mut self, token: &Token, word: &str) -> Option<&'static str> {
         let is_lower = (token.span.of(self.text).chars().skip(1)).all(char::is_lowercase);
+        // A word with a capital inside is a name, and names are not corrected.
         if !is_lower || self.corrections.len() == MOST_MENDED || lexicon::is_known(word) {
             return None;
         }
@@ -389,6 +397,7 @@ fn is_elsewhere(sense: &Sense) -> bool {
         || sense.nouns.contains(&Noun::Ci)
 }
 
+// `push` in backticks may be a branch or a label; `pull_request` is only an event.
 fn is_raw_noun(text: &str) -> bool {
     text.contains('_') && lexicon::exact(text).is_some_and(|sense| !sense.nouns.is_empty())
 }

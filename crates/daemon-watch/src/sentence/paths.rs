@@ -143,6 +143,7 @@ impl Line<'_> {
             ]);
             let only = line.eat_any(&["only", "just", "solely", "exclusively"]) || only || nothing;
             let no = !only && (line.eat("nothing") || line.eat("no"));
+            // `to both docs/ and src/`: the preposition precedes `both`.
             if line.word(1) == "both" {
                 line.eat_any(&["to", "in", "under", "within"]);
             }
@@ -151,6 +152,7 @@ impl Line<'_> {
             let plural = matches!(line.word(0), "files" | "anything" | "any" | "changes");
             let found = line.paths()?;
             let except = line.attempt(Self::excepted);
+            // `files in docs/ and src/` are files of either; `touches docs/ and src/` means both.
             let is_all = both || found.is_all && !plural;
             // `docs/ but not docs/old.md` means that the file is not changed; `except` only removes it from the comparison.
             // The reading that wakes less often wins.
@@ -199,6 +201,7 @@ impl Line<'_> {
         let files = |op: Op, globs: Vec<String>| self.says(Says::Files(op, globs), start);
         if is_outside {
             let mut all = vec!["**".to_owned()];
+            // Outside `docs/` means some file that is not below it.
             all.extend(
                 globs
                     .iter()
@@ -289,6 +292,7 @@ impl Line<'_> {
         let value = self.value(0);
         let has_form = |text: &str| {
             let is_command =
+                // `/deploy` is a command.
                 text.starts_with('/') && text.matches('/').count() == 1 && !text.contains('.');
             let is_data = text.contains(' ') || text.starts_with("http") || is_command;
             !is_data && text.contains(['/', '*', '.'])
@@ -307,6 +311,7 @@ impl Line<'_> {
                 }
                 NAMED_FILES.contains(&word)
                     || FOLDERS.contains(&self.word(1)) && crate::lexicon::exact(word).is_none()
+                // `the docs folder`: an unknown word before `folder` is its name.
             }
             TokenKind::User
             | TokenKind::Channel
