@@ -5,6 +5,7 @@ mod effects;
 mod faults;
 mod intake;
 mod oracle;
+mod progress;
 mod report;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use crate::dice::Dice;
 use attempts::SimulatedAttempt;
 use intake::SimulatedDelivery;
 use oracle::HostOracle;
+use progress::ProgressOracle;
 pub use report::{HostReport, HostTally};
 
 const SECOND: u64 = 1_000;
@@ -145,6 +147,7 @@ enum HostHappening {
     RepositoryRead(u64),
     OpenGate(usize),
     Watch,
+    WatchClaims,
 }
 
 /// One host process.
@@ -191,6 +194,7 @@ struct HostWorld {
     is_calm: bool,
     n_made: u64,
     oracle: HostOracle,
+    progress: ProgressOracle,
     trace: u64,
     tally: HostTally,
     story: Option<Vec<String>>,
@@ -227,6 +231,7 @@ impl HostWorld {
             is_calm: false,
             n_made: 0,
             oracle: HostOracle::default(),
+            progress: ProgressOracle::default(),
             trace: 0xcbf2_9ce4_8422_2325,
             tally: HostTally::default(),
             story,
@@ -244,6 +249,7 @@ impl HostWorld {
             world.again(happening);
         }
         world.after(30 * SECOND, HostHappening::Watch);
+        world.after(5 * SECOND, HostHappening::WatchClaims);
         world
     }
 
@@ -302,6 +308,10 @@ impl HostWorld {
                 self.watch();
                 self.after(30 * SECOND, HostHappening::Watch);
             }
+            HostHappening::WatchClaims => {
+                self.watch_claims();
+                self.after(5 * SECOND, HostHappening::WatchClaims);
+            }
             fault => self.fault(fault),
         }
     }
@@ -332,7 +342,11 @@ impl HostWorld {
 
     /// Makes a dispatcher as the host's driver does.
     fn dispatcher(&self) -> Dispatcher {
-        let settings = Settings {
+        Dispatcher::new(self.settings(), &Concern::ALL, self.both_clocks())
+    }
+
+    fn settings(&self) -> Settings {
+        Settings {
             limits: ClaimLimits {
                 host_slots: 4,
                 daemon_slots: 2,
@@ -341,8 +355,7 @@ impl HostWorld {
             drain: Duration::from_secs(25),
             surfaces: ["remote".to_owned()].into(),
             ..Settings::new(self.epoch)
-        };
-        Dispatcher::new(settings, &Concern::ALL, self.both_clocks())
+        }
     }
 
     fn both_clocks(&self) -> Now {

@@ -4,10 +4,13 @@ use daemon_dispatch::{Concern, DiskSpace, HostEffect, HostEvent, MatchedBatch};
 use daemon_engine::{
     Found, Joining, NewTrigger, Output, RemoteId, SurfaceError, SurfaceErrorKind, Trigger,
 };
-use daemon_event::TriggerKey;
+use daemon_event::{EventId, TriggerKey};
 use daemon_store::{EventRow, Matched, StoreError};
 
 use super::{HostCanary, HostHappening, HostWorld, SECOND};
+
+/// How many events a batch reads; few, so that a whole batch often waits for an unread repository.
+const BATCH: u32 = 3;
 
 /// What the store does with one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +36,8 @@ impl HostWorld {
                 self.say(|_| "the store is broken: the host ends".to_owned());
                 self.die();
             }
-            HostEffect::Reserve(_) | HostEffect::SpaceChanged(_) | HostEffect::NoteBacklog(_) => {}
+            HostEffect::NoteBacklog(n) => self.check_backlog(n),
+            HostEffect::Reserve(_) | HostEffect::SpaceChanged(_) => {}
             effect => {
                 let wait = self.latency();
                 let life = self.life;
@@ -44,12 +48,16 @@ impl HostWorld {
 
     /// Draws how long half of an operation takes: mostly milliseconds, now and then longer than a lease lasts.
     pub(super) fn latency(&mut self) -> u64 {
-        match self.dice.below(4_000) {
+        let wait = match self.dice.below(4_000) {
             _ if self.is_calm => 5,
             0 => self.between(60 * SECOND, 90 * SECOND),
             1..20 => self.between(SECOND, 20 * SECOND),
-            _ => self.between(1, 20),
+            _ => return self.between(1, 20),
+        };
+        if wait >= SECOND {
+            self.progress.trouble(self.real + wait);
         }
+        wait
     }
 
     pub(super) fn store_fate(&mut self) -> StoreFate {
@@ -66,6 +74,7 @@ impl HostWorld {
         };
         if fate != StoreFate::Works {
             self.tally.store_faults += 1;
+            self.progress.trouble(self.real);
         }
         fate
     }
@@ -136,6 +145,7 @@ impl HostWorld {
         let now = self.now();
         match effect {
             HostEffect::Claim(request) => {
+                self.progress.claims_were_tried();
                 let claimed = self.store.claim(request);
                 if let Some(activation) = &claimed {
                     self.tally.claims += 1;
@@ -188,6 +198,7 @@ impl HostWorld {
         let (epoch, now) = (self.epoch, self.now());
         let left = self.store.reclaimable(epoch, now);
         for activation in &left {
+            self.check_lost_lease(activation);
             self.end_remains(&activation.id);
         }
         let taken = self.store.reclaim(epoch, now);
@@ -201,7 +212,7 @@ impl HostWorld {
     /// Matches a batch of events as the host's driver does.
     fn match_events(&mut self, after: u64, view: u64) -> MatchedBatch {
         let after = if view == self.view { after } else { 0 };
-        let rows = self.store.unmatched(after, 8);
+        let rows = self.store.unmatched(after, BATCH);
         let mut batch = MatchedBatch {
             view: self.view,
             last: rows.last().map(|row| row.seq),
@@ -211,8 +222,7 @@ impl HostWorld {
         let mut matched = Vec::new();
         for row in &rows {
             let wakes = self.wakes[&row.event.id];
-            let is_unread = self.host.as_ref().is_some_and(|host| host.is_partly_unread);
-            if is_unread && wakes & 0b100 != 0 {
+            if self.waits_for_repository(&row.event.id) {
                 continue;
             }
             let daemons = (0..self.keys.len()).filter(|place| wakes >> place & 1 == 1);
@@ -228,7 +238,14 @@ impl HostWorld {
         let now = self.now();
         let admitted = self.store.commit_matches(matched, now);
         batch.n_admitted = admitted.expect("every event is stored").len();
+        self.check_matching();
         batch
+    }
+
+    /// Reports whether an event wakes the daemon whose repository is not read yet.
+    pub(super) fn waits_for_repository(&self, event: &EventId) -> bool {
+        let is_unread = self.host.as_ref().is_some_and(|host| host.is_partly_unread);
+        is_unread && self.wakes[event] & 0b100 != 0
     }
 
     fn trigger(&mut self, daemon: usize, row: &EventRow) -> NewTrigger {

@@ -29,7 +29,10 @@ impl HostWorld {
             HostHappening::Retract(life) => self.retract(life),
             HostHappening::RepositoryRead(life) => self.repository_read(life),
             HostHappening::OpenGate(daemon) => self.open_gate(daemon),
-            HostHappening::DiskFrees => self.is_disk_full = false,
+            HostHappening::DiskFrees => {
+                self.is_disk_full = false;
+                self.progress.trouble(self.real);
+            }
             HostHappening::CorrectClock => self.set_clock(0),
             _ if self.is_calm => {}
             HostHappening::Crash => {
@@ -72,7 +75,10 @@ impl HostWorld {
         let mut dispatcher = self.dispatcher();
         let n_recent = self.store.starts_after_crashes(now - CRASH_LOOP_WINDOW);
         if let Some(pause) = pause_of_claims(n_recent) {
-            dispatcher.pause_claims(self.both_clocks().since_boot + pause.unsigned_abs());
+            let pause = pause.unsigned_abs();
+            dispatcher.pause_claims(self.both_clocks().since_boot + pause);
+            let pause = u64::try_from(pause.as_millis()).expect("a pause is short");
+            self.progress.trouble(self.real + pause);
         }
         self.view += 1;
         let is_partly_unread = !self.is_calm && self.dice.once_in(3);
@@ -86,6 +92,7 @@ impl HostWorld {
             started_at: self.real,
             is_partly_unread,
         });
+        self.progress.trouble(self.real);
         self.tally.starts += 1;
         self.note(&[6, self.epoch.0]);
         self.say(|world| format!("host {} starts", world.epoch.0));
@@ -175,6 +182,7 @@ impl HostWorld {
         self.tally.steps += 1;
         let is_back = offset < self.offset;
         self.offset = offset;
+        self.progress.trouble(self.real);
         self.note(&[8]);
         self.say(|_| format!("the clock is set {offset} ms from what is right"));
         if is_back {
@@ -216,6 +224,7 @@ impl HostWorld {
 
     /// Ends all faults: the clock is right, the disk has room, a host runs, gates are open.
     pub(super) fn calm(&mut self) {
+        self.progress.trouble(self.real);
         self.is_calm = true;
         self.is_disk_full = false;
         self.store_fails_until = 0;

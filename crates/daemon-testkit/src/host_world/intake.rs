@@ -24,12 +24,22 @@ pub(super) struct SimulatedDelivery {
 }
 
 impl HostWorld {
-    /// Makes a new event and sends it.
+    /// Makes new events and sends them: mostly one, now and then as many as a push of several branches has.
     pub(super) fn emit(&mut self) {
         if self.is_calm {
             return;
         }
         self.again(HostHappening::Emit);
+        let n_events = match self.dice.below(15) {
+            0 => self.between(5, 15),
+            _ => 1,
+        };
+        for _ in 0..n_events {
+            self.emit_one();
+        }
+    }
+
+    fn emit_one(&mut self) {
         let number = self.tally.events;
         self.tally.events += 1;
         let now = self.now();
