@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use daemon_api::control::RunTokens;
 use daemon_api::ops::Operations;
 use daemon_engine::HostEpoch;
 use daemon_host::config::Config;
-use daemon_host::driver::{Inner, Runtime};
+use daemon_host::driver::{ClaimsPause, Host, HostParts, Parts, Runtime};
 use daemon_host::home::{Home, Ownership};
 use daemon_host::serve::{Compose as _, OpenFailure, begin_epoch};
 use daemon_repo::Repository;
@@ -51,24 +52,10 @@ pub(crate) async fn unregistered(
     let home = Home::named(place.home()?);
     let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().map_err(OpError::from)?);
     let live = Arc::new(Offline::new(home.clone()));
-    let runtime = Runtime {
-        config: Arc::new(config),
-        parts,
-        generation: 1,
-    };
-    let secrets = HostSecrets::default();
-    let clock = Arc::new(SystemClock);
-    let inner = Inner::new(
-        home,
-        Arc::clone(&store),
-        // Nothing is claimed, so no epoch has to be drawn.
-        HostEpoch(0),
-        runtime,
-        secrets,
-        clock,
-    );
-    inner.read_repos().await.map_err(OpError::from)?;
-    let mut states = inner.repo_states().into_values();
+    // Nothing is claimed, so no epoch has to be drawn.
+    let host = host((home, &store), HostEpoch(0), config, parts);
+    host.read_repos().await;
+    let mut states = host.repo_states().into_values();
     if let Some(problem) = states.find_map(|state| state.problem) {
         return Err(CommandFailure::new(
             ExitKind::NoInput,
@@ -90,14 +77,37 @@ pub(crate) async fn unregistered(
             ));
         }
     }
-    Ok(Some(Operations::new(store, inner.registry().clone(), live)))
+    Ok(Some(Operations::new(store, host.registry().clone(), live)))
+}
+
+/// Puts a host together that serves no client and runs no loop.
+fn host(
+    (home, store): (Home, &Arc<dyn Store>),
+    epoch: HostEpoch,
+    config: Config,
+    parts: Parts,
+) -> Arc<Host> {
+    Host::new(HostParts {
+        home,
+        store: Arc::clone(store),
+        epoch,
+        runtime: Runtime {
+            config: Arc::new(config),
+            parts,
+            generation: 1,
+        },
+        secrets: HostSecrets::default(),
+        clock: Arc::new(SystemClock),
+        tokens: RunTokens::default(),
+        claims: ClaimsPause::none(),
+    })
 }
 
 /// A host for the duration of one command. It owns the home, so no other process can change the store meanwhile.
 pub(crate) struct OfflineHost {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) host: Arc<Host>,
     pub(crate) operations: Operations,
-    /// The store of `inner` and `operations`.
+    /// The store of `host` and `operations`.
     pub(crate) store: Arc<dyn Store>,
     // Declared last, so that it is dropped last: the home stays owned while the store is open.
     _owner: Ownership,
@@ -125,17 +135,10 @@ impl OfflineHost {
         let store = open_store(&home, &config.host.store)?;
         let epoch = begin_epoch(&*store, &mut owner).await?;
         let live = Arc::new(Offline::new(home.clone()));
-        let runtime = Runtime {
-            config: Arc::new(config),
-            parts,
-            generation: 1,
-        };
-        let secrets = HostSecrets::default();
-        let clock = Arc::new(SystemClock);
-        let inner = Inner::new(home, Arc::clone(&store), epoch, runtime, secrets, clock);
-        let operations = Operations::new(Arc::clone(&store), inner.registry().clone(), live);
+        let host = host((home, &store), epoch, config, parts);
+        let operations = Operations::new(Arc::clone(&store), host.registry().clone(), live);
         Ok(Self {
-            inner,
+            host,
             operations,
             store,
             _owner: owner,

@@ -8,8 +8,6 @@ use std::path::{Path, PathBuf};
 use daemon_dispatch::DiskSpace;
 use rustix::fs::{FallocateFlags, StatVfsMountFlags, fallocate, statvfs};
 
-use crate::driver::Inner;
-
 /// Free bytes below which nothing starts.
 pub const LOW: u64 = 256 * 1024 * 1024;
 /// Free bytes below which nothing is taken in.
@@ -155,18 +153,6 @@ pub(crate) fn give_up_reserve(home: &Path) {
         ),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => tracing::warn!(%error, "the reserve of the home could not be given up"),
-    }
-}
-
-impl Inner {
-    /// Looks how much room the home has.
-    pub(crate) fn space(&self) -> Space {
-        Space::of(self.home.root())
-    }
-
-    /// Says why no run may start, if so, beginning with a word for what is waited for.
-    pub fn pause(&self) -> Option<String> {
-        self.space().pause_of_runs()
     }
 }
 

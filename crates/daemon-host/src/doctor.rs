@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::config::{Config, SecretPlaces};
 use crate::disk::Space;
-use crate::driver::{Inner, Parts};
+use crate::driver::{Host, Parts};
 use crate::policy::{policy_of_key, run_policy};
 use crate::rates::rate_checks;
 use crate::servers;
@@ -172,18 +172,18 @@ pub fn sandbox_refusals(config: &Config, parts: &Parts) -> Vec<Check> {
 }
 
 /// Examines a running host.
-pub async fn examine(inner: &Inner) -> Value {
-    let mut checks = examine_machine(inner.home.root(), inner.clock.now());
-    let runtime = inner.runtime();
+pub async fn examine(host: &Host) -> Value {
+    let mut checks = examine_machine(host.home.root(), host.now());
+    let runtime = host.runtime();
     let sandbox = &runtime.parts.sandbox;
     let reached = format!("level {}: {}", sandbox.level, sandbox.detail);
     checks.push(Check::ok("sandbox", reached));
     checks.extend(sandbox_refusals(&runtime.config, &runtime.parts));
-    checks.push(match inner.store.probe().await {
-        Ok(()) => Check::ok("store", inner.home.store().display().to_string()),
+    checks.push(match host.store.probe().await {
+        Ok(()) => Check::ok("store", host.home.store().display().to_string()),
         Err(error) => Check::fail("store", chain(&error), "see the log"),
     });
-    if let Some(left) = inner.claims_pause() {
+    if let Some(left) = host.claims.left() {
         checks.push(Check::warn(
             "claims",
             format!(
@@ -195,13 +195,13 @@ pub async fn examine(inner: &Inner) -> Value {
     }
     let names = runtime.config.provider.written().join(", ");
     checks.push(Check::ok("providers", names));
-    checks.extend(webhook_checks(inner.home.root(), &runtime.config));
-    checks.extend(token_checks(inner.home.root(), &runtime.config));
+    checks.extend(webhook_checks(host.home.root(), &runtime.config));
+    checks.extend(token_checks(host.home.root(), &runtime.config));
     let search = runtime.parts.servers.search();
-    checks.extend(servers::checks(inner.home.root(), &runtime.config, search));
-    checks.push(facts_check(inner).await);
-    checks.push(ticks_check(inner.store.as_ref(), inner.clock.now()).await);
-    for (name, state) in inner.repo_states() {
+    checks.extend(servers::checks(host.home.root(), &runtime.config, search));
+    checks.push(facts_check(host).await);
+    checks.push(ticks_check(host.store.as_ref(), host.now()).await);
+    for (name, state) in host.repo_states() {
         checks.push(match (&state.problem, &state.commit) {
             (Some(problem), _) => Check::fail(
                 format!("repository {name}"),
@@ -222,13 +222,13 @@ pub async fn examine(inner: &Inner) -> Value {
         });
     }
     checks.extend(surface_checks(&runtime.parts).await);
-    for daemon in inner.registry.get().iter() {
+    for daemon in host.registry().get().iter() {
         checks.push(daemon_check(daemon));
     }
-    let registry = inner.registry.get();
+    let registry = host.registry().get();
     let daemons: Vec<&Registered> = registry.iter().map(AsRef::as_ref).collect();
     let limits = &runtime.config.limits;
-    checks.extend(rate_checks(&daemons, limits, inner.clock.now()));
+    checks.extend(rate_checks(&daemons, limits, host.now()));
     checks_json(&checks)
 }
 
@@ -348,9 +348,9 @@ pub fn token_checks(home: &Path, config: &Config) -> Vec<Check> {
 }
 
 /// Says whether conditions wait, or waited in vain, for facts that payloads lack.
-async fn facts_check(inner: &Inner) -> Check {
+async fn facts_check(host: &Host) -> Check {
     let name = "facts";
-    let counts = match inner.store.counts().await {
+    let counts = match host.store.counts().await {
         Ok(counts) => counts,
         Err(error) => return Check::fail(name, chain(&error), "see the log"),
     };
@@ -366,8 +366,8 @@ async fn facts_check(inner: &Inner) -> Check {
         let detail = format!("{waiting} are waited for, {given_up} were given up");
         return Check::warn(name, detail, remedy);
     }
-    let registry = inner.registry.get();
-    let config = inner.config();
+    let registry = host.registry().get();
+    let config = &host.runtime().config;
     let apis = config.sources.apis();
     let blind = apis.iter().find(|(source, access)| {
         access.token_file.is_none() && access.token_env.is_none() && registry.needs_of(*source)

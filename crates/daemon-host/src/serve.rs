@@ -140,14 +140,14 @@ pub async fn serve<F: Future<Output = Signal>>(
             return Ok(());
         }
     };
-    let (inner, live, tasks) = (&begun.live.inner, &begun.live, &begun.tasks);
+    let (host, live, tasks) = (&begun.live.host, &begun.live, &begun.tasks);
     http.opening.open(Arc::clone(&begun.app));
     let (listener, control) = begun.control;
     http.listeners.spawn(control::serve(
         listener,
         Arc::new(control),
-        inner.stop.clone(),
-        inner.finished.clone(),
+        host.stop().clone(),
+        host.finished().clone(),
     ));
     http.listeners.spawn(seams::open_late(Arc::clone(live)));
     let code = begun.app.access.login_code();
@@ -159,11 +159,11 @@ pub async fn serve<F: Future<Output = Signal>>(
 
     asked.until_stopped(live, &mut signals).await?;
     tracing::info!("stopping");
-    inner.stop.cancel();
+    host.stop().cancel();
     let closed = http.close();
     tokio::select! {
         () = tasks.wait() => {}
-        () = asked.stop(&mut signals) => inner.runs.stop_all(StopReason::AgentStop),
+        () = asked.stop(&mut signals) => host.runs().context.stop_all(StopReason::AgentStop),
     }
     let last = async {
         tasks.wait().await;
@@ -213,7 +213,7 @@ impl Asked {
             }
             let signal = tokio::select! {
                 signal = signals() => signal,
-                () = live.inner.broken.cancelled() => {
+                () = live.host.failures.broken.cancelled() => {
                     let message = "the disk failed under the store; nothing more can be recorded";
                     let error = OpError::new(OpErrorKind::Broken, "store-broken", message);
                     return Err(error.with_help("mend the disk, then start again: the store is checked first"));

@@ -124,8 +124,8 @@ async fn alone(
     let mut config = composer.load()?;
     watch_only(&mut config, &composer, place, root)?;
     let alone = OfflineHost::begin(place, &composer, config).await?;
-    let inner = &alone.inner;
-    let runtime = inner.runtime();
+    let host = &alone.host;
+    let runtime = host.runtime();
     if let Some(name) = &args.provider
         && !runtime.parts.providers.contains_key(name)
     {
@@ -133,10 +133,10 @@ async fn alone(
     }
     // As at the start of a host: end processes and release leases that a crashed host left behind.
     daemon_host::strays::end().await;
-    inner.take_back().await.map_err(OpError::from)?;
-    inner.clear_worktrees().await;
-    inner.read_repos().await.map_err(OpError::from)?;
-    let mut states = inner.repo_states().into_values();
+    host.take_back().await.map_err(OpError::from)?;
+    host.clear_worktrees().await;
+    host.read_repos().await;
+    let mut states = host.repo_states().into_values();
     if let Some(problem) = states.find_map(|state| state.problem) {
         return Err(CommandFailure::new(
             ExitKind::NoInput,
@@ -150,10 +150,10 @@ async fn alone(
         trigger: trigger(cause),
         by: Some(who(place)),
     };
-    let registry = inner.registry().get();
+    let registry = host.registry().get();
     let moment = Moment {
         now: clock::now(),
-        pause: inner.pause(),
+        pause: host.pause(),
     };
     let fired = submit(&*alone.store, &registry, &request, moment).await;
     let fired = fired.map_err(|error| uncommitted(error.into(), root, &args.id))?;
@@ -162,7 +162,7 @@ async fn alone(
     answer["duplicate"] = json!(fired.is_duplicate);
     if let Some(id) = &fired.activation {
         out.note(&format!("activation {id} of {}", args.id));
-        run_one(inner, id, args.provider.as_deref()).await?;
+        run_one(host, id, args.provider.as_deref()).await?;
         let (activation, runs, outputs) = alone.operations.activation_whole(id).await?;
         answer["activation"] = activation;
         answer["runs"] = runs;

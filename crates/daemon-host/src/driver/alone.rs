@@ -7,7 +7,7 @@ use daemon_dispatch::{Concern, HostEvent};
 use daemon_engine::{ActivationState, Missing};
 use daemon_event::ActivationId;
 
-use super::Inner;
+use super::Host;
 use super::dispatch::{Driver, settings};
 use daemon_runner::error::{OpError, OpErrorKind};
 
@@ -17,24 +17,24 @@ use daemon_runner::error::{OpError, OpErrorKind};
 /// # Errors
 /// If the store fails.
 pub async fn run_one(
-    inner: &Arc<Inner>,
+    host: &Arc<Host>,
     id: &ActivationId,
     provider: Option<&str>,
 ) -> Result<(), OpError> {
     let concerns = [Concern::Leases, Concern::Outputs];
-    let mut driver = Driver::new(inner, &concerns).with_provider(provider);
+    let mut driver = Driver::new(host, &concerns).with_provider(provider);
     loop {
-        if let Some(why) = inner.pause() {
+        if let Some(why) = host.pause() {
             return Err(OpError::new(OpErrorKind::Busy, "paused", why));
         }
-        let request = settings(inner, &inner.config()).claim_request(inner.clock.now());
-        let claimed = inner.store.claim_one(id, &request).await?;
+        let request = settings(host, &host.runtime().config).claim_request(host.now());
+        let claimed = host.store.claim_one(id, &request).await?;
         driver.handle(match claimed {
             Some(activation) => HostEvent::Claimed(Some(Box::new(activation))),
             None => HostEvent::Time,
         });
         driver.until_quiet().await?;
-        let found = inner.store.activation(id).await?;
+        let found = host.store.activation(id).await?;
         let activation = found.ok_or_else(|| OpError::not_found("activation", id.as_str()))?;
         // What is missing comes in its own time; a host goes on looking for it.
         let missing = activation.reason.as_deref().and_then(Missing::of_reason);
@@ -44,7 +44,7 @@ pub async fn run_one(
         let wait = match activation.state {
             ActivationState::Pending => activation
                 .not_before
-                .duration_since(inner.clock.now())
+                .duration_since(host.now())
                 .try_into()
                 .unwrap_or_default(),
             _ => driver.wait().unwrap_or_default(),

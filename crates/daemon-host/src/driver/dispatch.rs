@@ -14,8 +14,8 @@ use daemon_store::StoreError;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::Inner;
 use super::effects::{Done, Performer, space_read};
+use super::host::Host;
 use crate::config::{Config, Retention};
 use daemon_runner::defect::guarded;
 
@@ -30,17 +30,17 @@ const AFTER_READING: [Concern; 5] = [
 
 /// Runs the dispatcher of a host until the host stops and its runs have ended. Until `begin` is cancelled, the dispatcher only
 /// watches the disk.
-pub(super) async fn run(inner: Arc<Inner>, begin: CancellationToken) {
-    let mut driver = Driver::new(&inner, &[Concern::Disk]);
-    if let Some(left) = inner.claims_pause() {
+pub(super) async fn run(host: Arc<Host>, begin: CancellationToken) {
+    let mut driver = Driver::new(&host, &[Concern::Disk]);
+    if let Some(left) = host.claims.left() {
         driver.pause_claims(left);
     }
     driver.handle(HostEvent::Time);
     let (mut has_begun, mut is_stopping) = (false, false);
     while !driver.is_finished() {
-        let signals = &inner.signals;
+        let signals = &host.signals;
         let event = tokio::select! {
-            () = inner.stop.cancelled(), if !is_stopping => {
+            () = host.stop().cancelled(), if !is_stopping => {
                 is_stopping = true;
                 HostEvent::StopRequested
             }
@@ -59,7 +59,7 @@ pub(super) async fn run(inner: Arc<Inner>, begin: CancellationToken) {
 
 /// A dispatcher with what performs its effects.
 pub(crate) struct Driver {
-    inner: Arc<Inner>,
+    host: Arc<Host>,
     dispatcher: Dispatcher,
     performer: Performer,
     /// The configuration that the dispatcher decides by.
@@ -76,13 +76,13 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// Makes a driver of some concerns.
-    pub(crate) fn new(inner: &Arc<Inner>, concerns: &[Concern]) -> Self {
-        let runtime = inner.runtime();
-        let settings = settings(inner, &runtime.config);
+    pub(crate) fn new(host: &Arc<Host>, concerns: &[Concern]) -> Self {
+        let runtime = host.runtime();
+        let settings = settings(host, &runtime.config);
         Self {
-            dispatcher: Dispatcher::new(settings, concerns, now(inner)),
-            performer: Performer::new(inner),
-            inner: Arc::clone(inner),
+            dispatcher: Dispatcher::new(settings, concerns, now(host)),
+            performer: Performer::new(host),
+            host: Arc::clone(host),
             generation: runtime.generation,
             provider: None,
             ready: VecDeque::new(),
@@ -99,18 +99,18 @@ impl Driver {
     }
 
     fn pause_claims(&mut self, left: Duration) {
-        let until = self.inner.clock.since_boot() + left;
+        let until = self.host.registrations.clock.since_boot() + left;
         self.dispatcher.pause_claims(until);
     }
 
     /// Hands an event to the dispatcher, and begins what it decides.
     pub(crate) fn handle(&mut self, event: HostEvent) {
         let mut effects = Vec::new();
-        let now = now(&self.inner);
-        let runtime = self.inner.runtime();
+        let now = now(&self.host);
+        let runtime = self.host.runtime();
         if runtime.generation != self.generation {
             self.generation = runtime.generation;
-            let settings = Box::new(settings(&self.inner, &runtime.config));
+            let settings = Box::new(settings(&self.host, &runtime.config));
             self.dispatcher
                 .handle(HostEvent::Configured(settings), now, &mut effects);
         }
@@ -147,7 +147,7 @@ impl Driver {
     /// Returns how long the dispatcher has nothing to do unless something happens.
     pub(crate) fn wait(&self) -> Option<Duration> {
         let deadline = self.dispatcher.next_deadline()?;
-        Some(deadline.saturating_sub(self.inner.clock.since_boot()))
+        Some(deadline.saturating_sub(self.host.registrations.clock.since_boot()))
     }
 
     /// Works until nothing is under way.
@@ -174,14 +174,14 @@ impl Driver {
         match effect {
             HostEffect::ReadDisk => self.ready.push_back(space_read(&self.performer)),
             HostEffect::Execute(activation) => self.execute(*activation),
-            HostEffect::StopUnleased(id) => self.inner.stop_run(&id, StopReason::LostLease),
-            HostEffect::StopRuns => self.inner.runs.stop_all(StopReason::AgentStop),
+            HostEffect::StopUnleased(id) => self.host.runs().stop(&id, StopReason::LostLease),
+            HostEffect::StopRuns => self.host.runs().context.stop_all(StopReason::AgentStop),
             HostEffect::AbandonRuns => {
                 tracing::warn!("runs did not end in time; the next start takes them back");
                 self.attempts.abort_all();
             }
-            HostEffect::GiveUp => self.inner.broken.cancel(),
-            HostEffect::NoteBacklog(waiting) => self.inner.set_backlog(waiting),
+            HostEffect::GiveUp => self.host.failures.broken.cancel(),
+            HostEffect::NoteBacklog(waiting) => self.host.matcher.backlog.set(waiting),
             HostEffect::Reserve(reserve) => self.performer.keep_reserve(reserve),
             HostEffect::SpaceChanged(_) => self.performer.space_changed(),
             effect => {
@@ -192,10 +192,11 @@ impl Driver {
     }
 
     fn execute(&mut self, activation: Activation) {
-        let (inner, provider) = (Arc::clone(&self.inner), self.provider.clone());
+        let (host, provider) = (Arc::clone(&self.host), self.provider.clone());
         self.attempts.spawn(async move {
+            let runs = &host.runs().context;
             let (id, lease) = (activation.id.clone(), activation.run_lease);
-            let work = daemon_runner::attempt::attempt(&inner.runs, activation, provider.as_deref());
+            let work = daemon_runner::attempt::attempt(runs, activation, provider.as_deref());
             let failure = match guarded(Box::pin(work)).await {
                 Ok(Ok(_)) => None,
                 Ok(Err(error)) => {
@@ -209,7 +210,7 @@ impl Driver {
                     None
                 }
             };
-            inner.runs.lifetime.ended.notify_waiters();
+            runs.lifetime.ended.notify_waiters();
             (id, lease, failure)
         });
     }
@@ -232,21 +233,21 @@ impl Driver {
     }
 }
 
-fn now(inner: &Inner) -> Now {
+fn now(host: &Host) -> Now {
     Now {
-        wall: inner.clock.now(),
-        since_boot: inner.clock.since_boot(),
+        wall: host.registrations.clock.now(),
+        since_boot: host.registrations.clock.since_boot(),
     }
 }
 
 /// Returns what the configuration says to a dispatcher.
-pub(super) fn settings(inner: &Inner, config: &Config) -> Settings {
+pub(super) fn settings(host: &Host, config: &Config) -> Settings {
     let kept = |retention: Retention| match retention {
         Retention::For(period) => Some(period.signed()),
         Retention::Forever => None,
     };
     Settings {
-        epoch: inner.epoch,
+        epoch: host.upkeep.epoch,
         limits: ClaimLimits {
             host_slots: config.limits.host,
             daemon_slots: config.limits.daemon,
@@ -259,6 +260,6 @@ pub(super) fn settings(inner: &Inner, config: &Config) -> Settings {
             ticks: kept(config.retain.ticks),
             runs: kept(config.retain.runs),
         },
-        surfaces: inner.runtime().parts.surfaces.keys().cloned().collect(),
+        surfaces: host.runtime().parts.surfaces.keys().cloned().collect(),
     }
 }

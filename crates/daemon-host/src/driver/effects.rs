@@ -4,12 +4,17 @@ use std::sync::{Arc, Mutex};
 
 use daemon_dispatch::{Concern, HostEffect, HostEvent, Reserve};
 use daemon_engine::{Output, OutputKey, Settlement, SurfaceError, SurfaceErrorKind};
-use daemon_store::{ClaimRequest, StoreError};
+use daemon_store::{ClaimRequest, Store, StoreError};
 use jiff::Timestamp;
 
-use super::matching::RepositoryView;
-use super::{Inner, matching, upkeep};
+use super::failures::Failures;
+use super::host::Host;
+use super::matching::{self, Matcher, RepositoryView};
+use super::run_directory::SharedRuntime;
+use super::upkeep::{self, Upkeep};
 use crate::disk::{self, Space};
+use crate::home::Home;
+use daemon_runner::clock::Clock;
 use daemon_runner::defect::guarded;
 use daemon_runner::failpoint;
 use daemon_runner::random;
@@ -25,7 +30,20 @@ pub(super) struct Done {
 /// Performs effects; its clones share what they remember.
 #[derive(Clone)]
 pub(super) struct Performer {
-    inner: Arc<Inner>,
+    home: Home,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    runtime: SharedRuntime,
+    matcher: Matcher,
+    upkeep: Upkeep,
+    failures: Arc<Failures>,
+    recording: Arc<tokio::sync::Mutex<()>>,
+    remembered: Remembered,
+}
+
+/// What effects remember between two performances.
+#[derive(Clone)]
+struct Remembered {
     /// Which events wait for the first reading of their repository.
     view: Arc<tokio::sync::Mutex<RepositoryView>>,
     /// The newest reading of the disk.
@@ -34,22 +52,31 @@ pub(super) struct Performer {
 
 /// Examines the disk.
 pub(super) fn space_read(performer: &Performer) -> HostEvent {
-    let space = performer.inner.space();
-    *performer.space.lock().expect("no holder panics") = space;
+    let space = Space::of(performer.home.root());
+    *performer.remembered.space.lock().expect("no holder panics") = space;
     HostEvent::SpaceRead(space.word())
 }
 
 impl Performer {
-    pub(super) fn new(inner: &Arc<Inner>) -> Self {
+    pub(super) fn new(host: &Host) -> Self {
         Self {
-            inner: Arc::clone(inner),
-            view: Arc::default(),
-            space: Arc::new(Mutex::new(Space::Enough { free: disk::LOW })),
+            home: host.home.clone(),
+            store: Arc::clone(&host.store),
+            clock: Arc::clone(&host.registrations.clock),
+            runtime: host.registrations.runtime.clone(),
+            matcher: host.matcher.clone(),
+            upkeep: host.upkeep.clone(),
+            failures: Arc::clone(&host.failures),
+            recording: Arc::clone(&host.ticks.recording),
+            remembered: Remembered {
+                view: Arc::default(),
+                space: Arc::new(Mutex::new(Space::Enough { free: disk::LOW })),
+            },
         }
     }
 
     pub(super) fn keep_reserve(&self, reserve: Reserve) {
-        let home = self.inner.home.root();
+        let home = self.home.root();
         match reserve {
             Reserve::SetAside => {
                 if let Err(error) = disk::set_aside(home) {
@@ -62,13 +89,13 @@ impl Performer {
 
     /// Wakes what waits for room outside the dispatcher.
     pub(super) fn space_changed(&self) {
-        let space = *self.space.lock().expect("no holder panics");
+        let space = *self.remembered.space.lock().expect("no holder panics");
         match space.pause() {
             Some(why) => tracing::warn!("the disk of the home: {why}"),
             None => tracing::info!("the disk of the home has room again"),
         }
-        self.inner.signals.ticks.notify_one();
-        self.inner.signals.repos.notify_waiters();
+        self.matcher.signals.ticks.notify_one();
+        self.matcher.signals.repos.notify_waiters();
     }
 
     /// Performs an effect, and reports a failure of the store or a panic as its result.
@@ -83,7 +110,7 @@ impl Performer {
             Err(defect) => {
                 let name = name(concern);
                 tracing::error!(%defect, "the loop of {name} panicked; it begins again");
-                self.inner.note_defect(name);
+                self.failures.loop_panicked(name);
                 Done {
                     event: HostEvent::Panicked(concern),
                     failure: None,
@@ -96,14 +123,18 @@ impl Performer {
         match concern {
             // They are renewed five times before one ends.
             Concern::Leases => tracing::warn!(%error, "leases could not be renewed"),
-            Concern::Claims => self.inner.trouble("claims cannot reach the store", &error),
+            Concern::Claims => self
+                .failures
+                .store_failed("claims cannot reach the store", &error),
             Concern::Matching => self
-                .inner
-                .trouble("matching cannot reach the store", &error),
+                .failures
+                .store_failed("matching cannot reach the store", &error),
             Concern::Outputs => self
-                .inner
-                .trouble("the outbox cannot reach the store", &error),
-            Concern::Sweeps => self.inner.trouble("upkeep cannot reach the store", &error),
+                .failures
+                .store_failed("the outbox cannot reach the store", &error),
+            Concern::Sweeps => self
+                .failures
+                .store_failed("upkeep cannot reach the store", &error),
             Concern::Disk => {}
         }
         let event = match error {
@@ -117,8 +148,8 @@ impl Performer {
     }
 
     async fn performed(&self, effect: HostEffect) -> Result<HostEvent, StoreError> {
-        let (inner, store) = (&self.inner, &self.inner.store);
-        let now = inner.clock.now();
+        let store = &self.store;
+        let now = self.clock.now();
         Ok(match effect {
             HostEffect::Claim(request) => self.claim(request).await?,
             HostEffect::FindNextClaim => HostEvent::NextClaim(store.next_claim_at(now).await?),
@@ -126,8 +157,8 @@ impl Performer {
                 lost: store.renew(leases, until).await?,
             },
             HostEffect::Match { after, view } => {
-                let mut seen = self.view.lock().await;
-                HostEvent::Matched(matching::round(inner, &mut seen, after, view).await?)
+                let mut seen = self.remembered.view.lock().await;
+                HostEvent::Matched(matching::round(&self.matcher, &mut seen, after, view).await?)
             }
             HostEffect::FindDueOutputs { limit } => {
                 HostEvent::OutputsDue(store.due_outputs(now, limit).await?)
@@ -137,9 +168,9 @@ impl Performer {
             HostEffect::Send(output) => self.send(&output).await,
             HostEffect::LookUp(output) => self.look_up(&output).await,
             HostEffect::Settle(key, settlement) => self.settle(&key, settlement).await?,
-            HostEffect::TakeBack(_) => HostEvent::TakenBack(upkeep::take_back(inner).await?),
+            HostEffect::TakeBack(_) => HostEvent::TakenBack(upkeep::take_back(&self.upkeep).await?),
             HostEffect::ClearStrays => {
-                upkeep::clear_strays(inner).await;
+                upkeep::clear_strays(&self.upkeep).await;
                 HostEvent::StraysCleared
             }
             HostEffect::Expire => self.expire().await?,
@@ -159,15 +190,15 @@ impl Performer {
 
     async fn claim(&self, request: ClaimRequest) -> Result<HostEvent, StoreError> {
         // What is claimed while ticks are recorded would take the processor from them.
-        drop(self.inner.recording.lock().await);
+        drop(self.recording.lock().await);
         // The lease begins with the claim, not with the wait for the ticks.
-        let waited = self.inner.clock.now().duration_since(request.now);
+        let waited = self.clock.now().duration_since(request.now);
         let request = ClaimRequest {
             now: request.now + waited,
             lease_until: request.lease_until + waited,
             ..request
         };
-        let claimed = self.inner.store.claim(&request).await?;
+        let claimed = self.store.claim(&request).await?;
         if claimed.is_some() {
             failpoint::hit("R1");
         }
@@ -175,7 +206,7 @@ impl Performer {
     }
 
     async fn expire(&self) -> Result<HostEvent, StoreError> {
-        let expired = self.inner.store.expire(self.inner.clock.now()).await?;
+        let expired = self.store.expire(self.clock.now()).await?;
         if expired > 0 {
             tracing::warn!(expired, "activations waited for a day and expired");
         }
@@ -184,7 +215,7 @@ impl Performer {
 
     async fn forget_runs(&self, before: Option<Timestamp>) -> Result<(), StoreError> {
         if let Some(before) = before {
-            daemon_runner::runs::forget(&self.inner.runs, before).await?;
+            daemon_runner::runs::forget(&self.upkeep.runs.context, before).await?;
         }
         // The first round comes soon after the repositories were read, which takes more memory than their daemons keep.
         daemon_process::return_freed_memory();
@@ -193,7 +224,7 @@ impl Performer {
 
     async fn begin_send(&self, key: &OutputKey) -> Result<HostEvent, StoreError> {
         failpoint::hit("O1");
-        match self.inner.store.begin_send(key).await {
+        match self.store.begin_send(key).await {
             Ok(()) => {
                 failpoint::hit("O2");
                 Ok(HostEvent::SendBegun)
@@ -205,7 +236,7 @@ impl Performer {
     }
 
     async fn send(&self, output: &Output) -> HostEvent {
-        let sent = match self.inner.surface(&output.surface) {
+        let sent = match self.runtime.surface(&output.surface) {
             Some(surface) => surface.deliver(output).await,
             None => Err(unconfigured(output)),
         };
@@ -215,7 +246,7 @@ impl Performer {
 
     async fn look_up(&self, output: &Output) -> HostEvent {
         failpoint::hit("O1");
-        let found = match self.inner.surface(&output.surface) {
+        let found = match self.runtime.surface(&output.surface) {
             Some(surface) => surface.find(output).await,
             None => Err(unconfigured(output)),
         };
@@ -227,7 +258,7 @@ impl Performer {
         key: &OutputKey,
         settlement: Settlement,
     ) -> Result<HostEvent, StoreError> {
-        let settled = match self.inner.store.settle(key, settlement).await {
+        let settled = match self.store.settle(key, settlement).await {
             Ok(settled) => settled,
             // An earlier try was stored though it failed, or the activation was cancelled.
             Err(StoreError::Conflict { .. }) => return Ok(HostEvent::SettledBefore),
@@ -239,7 +270,7 @@ impl Performer {
             target = settled.target, "output"
         );
         if settled.state.is_settled() {
-            self.inner.runs.lifetime.ended.notify_waiters();
+            self.upkeep.runs.context.lifetime.ended.notify_waiters();
         }
         Ok(HostEvent::Settled(Box::new(settled)))
     }

@@ -14,8 +14,10 @@ use daemon_store::decide::is_same_report;
 use daemon_store::{EventRow, FoundFact, MAX_PAGE, Query, StoreError, TriedFact};
 use jiff::Timestamp;
 use tokio::task::{Id, JoinSet};
+use tokio_util::sync::CancellationToken;
 
-use super::{Inner, matching};
+use super::failures::Failures;
+use super::matching::{self, Matcher};
 use crate::facts::changed_files;
 use daemon_runner::error::chain;
 
@@ -46,22 +48,32 @@ impl Patient {
     }
 }
 
-/// Finds wanted facts until told to stop.
-pub(super) async fn run(inner: Arc<Inner>) {
-    let patient = Arc::new(Patient::default());
+/// What finds wanted facts; a clone shares it.
+#[derive(Clone)]
+pub(crate) struct FactFinder {
+    pub(super) matcher: Matcher,
+    pub(super) failures: Arc<Failures>,
+    pub(super) stop: CancellationToken,
+    pub(super) patient: Arc<Patient>,
+}
+
+/// Finds wanted facts until the host stops.
+pub(super) async fn run(finder: FactFinder) {
     let mut tasks = JoinSet::new();
     let mut busy: HashMap<Id, EventId> = HashMap::new();
-    while !inner.stop.is_cancelled() {
-        let pause = match take_due(&inner, &patient, (&mut tasks, &mut busy)).await {
+    while !finder.stop.is_cancelled() {
+        let pause = match take_due(&finder, (&mut tasks, &mut busy)).await {
             Ok(pause) => pause,
             Err(error) => {
-                inner.trouble("facts cannot reach the store", &error);
+                finder
+                    .failures
+                    .store_failed("facts cannot reach the store", &error);
                 BRIEF
             }
         };
         tokio::select! {
-            () = inner.stop.cancelled() => {}
-            () = inner.signals.facts.notified() => {}
+            () = finder.stop.cancelled() => {}
+            () = finder.matcher.signals.facts.notified() => {}
             Some(ended) = tasks.join_next_with_id() => {
                 let id = match ended {
                     Ok((id, ())) => id,
@@ -81,13 +93,12 @@ pub(super) async fn run(inner: Arc<Inner>) {
 
 /// Begins with what is due and returns how long nothing more will be.
 async fn take_due(
-    inner: &Arc<Inner>,
-    patient: &Arc<Patient>,
+    finder: &FactFinder,
     (tasks, busy): (&mut JoinSet<()>, &mut HashMap<Id, EventId>),
 ) -> Result<Duration, StoreError> {
-    let now = inner.clock.now();
+    let now = finder.matcher.clock.now();
     let limit = u32::try_from(2 * PLACES).expect("a few");
-    let due = inner.store.due_facts(now, limit).await?;
+    let due = finder.matcher.store.due_facts(now, limit).await?;
     for row in due {
         if tasks.len() >= PLACES {
             break;
@@ -96,17 +107,19 @@ async fn take_due(
             continue;
         }
         let id = row.event.id.clone();
-        let (inner, patient) = (Arc::clone(inner), Arc::clone(patient));
+        let finder = finder.clone();
         let task = tasks.spawn(async move {
-            if let Err(error) = attend(&inner, &patient, row, now).await {
-                inner.trouble("a fact could not be stored", &error);
+            if let Err(error) = attend(&finder, row, now).await {
+                finder
+                    .failures
+                    .store_failed("a fact could not be stored", &error);
             }
         });
         busy.insert(task.id(), id);
     }
-    Ok(match inner.store.next_fact_at().await? {
+    Ok(match finder.matcher.store.next_fact_at().await? {
         Some(at) => at
-            .duration_since(inner.clock.now())
+            .duration_since(finder.matcher.clock.now())
             .try_into()
             .unwrap_or(BRIEF)
             .clamp(BRIEF, IDLE),
@@ -119,8 +132,7 @@ async fn take_due(
 /// # Errors
 /// If the store fails; what was not stored is tried again.
 pub(crate) async fn attend(
-    inner: &Inner,
-    patient: &Patient,
+    finder: &FactFinder,
     mut row: EventRow,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -136,11 +148,11 @@ pub(crate) async fn attend(
             continue;
         };
         let fact = fact.clone();
-        let Some(tried) = try_one(inner, patient, (&row, fact), now).await? else {
+        let Some(tried) = try_one(finder, (&row, fact), now).await? else {
             return Ok(());
         };
-        settle(inner, tried, now).await?;
-        match inner.store.event(&row.event.id).await? {
+        settle(finder, tried, now).await?;
+        match finder.matcher.store.event(&row.event.id).await? {
             Some(again) => row = again,
             None => return Ok(()),
         }
@@ -158,8 +170,7 @@ struct Tried {
 
 /// Tries one fact; `None` where the host stops meanwhile.
 async fn try_one(
-    inner: &Inner,
-    patient: &Patient,
+    finder: &FactFinder,
     (row, fact): (&EventRow, WantedFact),
     now: Timestamp,
 ) -> Result<Option<Tried>, StoreError> {
@@ -169,15 +180,15 @@ async fn try_one(
         event,
         waiting,
     };
-    let waiting = waiting(inner, row, fact.need);
+    let waiting = waiting(finder, row, fact.need);
     if waiting.is_empty() {
         let over = fact.given_up("no condition needs it any more");
         return Ok(Some(tried(over, None, waiting)));
     }
-    let report = lacking(inner, row, fact.need).unwrap_or_else(|| row.event.clone());
+    let report = lacking(finder, row, fact.need).unwrap_or_else(|| row.event.clone());
     let fetched = tokio::select! {
-        () = inner.stop.cancelled() => return Ok(None),
-        fetched = fetch(inner, patient, (&report, fact.need), now) => fetched,
+        () = finder.stop.cancelled() => return Ok(None),
+        fetched = fetch(finder, (&report, fact.need), now) => fetched,
     };
     let read = match &fetched {
         Ok(found) => enriched(&report, &found.found),
@@ -193,8 +204,8 @@ async fn try_one(
 }
 
 /// Names the daemons that an event has not woken and that need a fact of it.
-fn waiting(inner: &Inner, row: &EventRow, need: Need) -> BTreeSet<DaemonKey> {
-    let registry = inner.registry.get();
+fn waiting(finder: &FactFinder, row: &EventRow, need: Need) -> BTreeSet<DaemonKey> {
+    let registry = finder.matcher.registrations.registry.get();
     let lacking = row.reports();
     let lacking = lacking
         .iter()
@@ -206,8 +217,8 @@ fn waiting(inner: &Inner, row: &EventRow, need: Need) -> BTreeSet<DaemonKey> {
 }
 
 /// Returns the report of an event whose conditions need a fact.
-fn lacking(inner: &Inner, row: &EventRow, need: Need) -> Option<Event> {
-    let registry = inner.registry.get();
+fn lacking(finder: &FactFinder, row: &EventRow, need: Need) -> Option<Event> {
+    let registry = finder.matcher.registrations.registry.get();
     let needs = |report: &Event| {
         let mut lacking = registry.missing_facts(report).into_iter();
         lacking.any(|(_, needs)| needs.contains(&need))
@@ -217,12 +228,11 @@ fn lacking(inner: &Inner, row: &EventRow, need: Need) -> Option<Event> {
 
 /// Looks in local git first, then asks the service, unless that wants to be left alone.
 async fn fetch(
-    inner: &Inner,
-    patient: &Patient,
+    finder: &FactFinder,
     (event, need): (&Event, Need),
     now: Timestamp,
 ) -> Result<Fact, FactError> {
-    let missed = match local(inner, event, need).await {
+    let missed = match local(finder, event, need).await {
         Ok(fact) => return Ok(fact),
         Err(missed) => missed,
     };
@@ -234,7 +244,7 @@ async fn fetch(
         Some(missed) => error.after(missed),
         None => error,
     };
-    if let Some(until) = patient.end(event.source, now) {
+    if let Some(until) = finder.patient.end(event.source, now) {
         let message = format!(
             "the API of {} wants no requests until {until}",
             event.source
@@ -242,21 +252,26 @@ async fn fetch(
         let kind = FactErrorKind::Limited(Patience::Until(until));
         return Err(told(FactError::new(kind, message)));
     }
-    let facts = Arc::clone(&inner.runtime().parts.facts);
+    let facts = Arc::clone(&finder.matcher.registrations.runtime.get().parts.facts);
     let fetched = facts.fetch(&need, event).await;
     if let Err(error) = &fetched
         && let FactErrorKind::Limited(patience) = error.kind
     {
-        patient.note(event.source, patience, now);
+        finder.patient.note(event.source, patience, now);
     }
     fetched.map_err(told)
 }
 
 /// Asks local git; an error says why it does not tell, if it could have.
-async fn local(inner: &Inner, event: &Event, need: Need) -> Result<Fact, Option<String>> {
+async fn local(finder: &FactFinder, event: &Event, need: Need) -> Result<Fact, Option<String>> {
     let watched = match (&event.repo, need) {
-        (Some(repo), Need::ChangedFiles) => inner.repo(repo).ok_or(None)?,
-        (_, Need::LabelName) => return named_labels(inner, event).await.map_err(Some),
+        (Some(repo), Need::ChangedFiles) => finder
+            .matcher
+            .registrations
+            .runtime
+            .repo(repo)
+            .ok_or(None)?,
+        (_, Need::LabelName) => return named_labels(finder, event).await.map_err(Some),
         (_, Need::ChangedFiles | Need::PullRequests | Need::ChannelName) => return Err(None),
     };
     let event = event.clone();
@@ -270,7 +285,7 @@ async fn local(inner: &Inner, event: &Event, need: Need) -> Result<Fact, Option<
 }
 
 /// Finds the names of the labels that an event removed in what other stored events tell.
-async fn named_labels(inner: &Inner, event: &Event) -> Result<Fact, String> {
+async fn named_labels(finder: &FactFinder, event: &Event) -> Result<Fact, String> {
     let ids = event.facts.get(Field::LabelRemovedId);
     let mut unknown: BTreeSet<&str> = ids.into_iter().flat_map(FieldValue::texts).collect();
     let mut names = BTreeMap::new();
@@ -279,7 +294,8 @@ async fn named_labels(inner: &Inner, event: &Event) -> Result<Fact, String> {
         ..Query::default()
     };
     for _ in 0..LABEL_PAGES {
-        let page = inner
+        let page = finder
+            .matcher
             .store
             .events(&query)
             .await
@@ -289,7 +305,7 @@ async fn named_labels(inner: &Inner, event: &Event) -> Result<Fact, String> {
             .iter()
             .filter(|row| row.event.source == event.source)
         {
-            let whole = inner.store.event(&row.event.id).await;
+            let whole = finder.matcher.store.event(&row.event.id).await;
             let Some(whole) = whole.map_err(|error| chain(&error))? else {
                 continue;
             };
@@ -323,7 +339,7 @@ async fn named_labels(inner: &Inner, event: &Event) -> Result<Fact, String> {
 }
 
 /// Stores what came of a try, with what it wakes.
-async fn settle(inner: &Inner, tried: Tried, now: Timestamp) -> Result<(), StoreError> {
+async fn settle(finder: &FactFinder, tried: Tried, now: Timestamp) -> Result<(), StoreError> {
     let Tried {
         row,
         fact,
@@ -333,9 +349,9 @@ async fn settle(inner: &Inner, tried: Tried, now: Timestamp) -> Result<(), Store
     let (need, state) = (fact.need, fact.state);
     let note = fact.note.clone().unwrap_or_default();
     // A registration changes what events meet; it waits until this is stored.
-    let registering = inner.registering.read().await;
+    let registering = finder.matcher.registrations.hold().await;
     let found = match event {
-        Some(event) => Some(found(inner, &row, event, &waiting).await?),
+        Some(event) => Some(found(finder, &row, event, &waiting).await?),
         None => None,
     };
     let stored = TriedFact {
@@ -343,22 +359,22 @@ async fn settle(inner: &Inner, tried: Tried, now: Timestamp) -> Result<(), Store
         fact,
         found,
     };
-    let admissions = inner.store.settle_fact(stored, now).await?;
+    let admissions = finder.matcher.store.settle_fact(stored, now).await?;
     matching::notice(&admissions);
     drop(registering);
     metrics::counter!("daemon_facts_tried_total", "state" => state.as_str()).increment(1);
     let (event, state) = (&row.event.id, state.as_str());
     tracing::info!(%event, %need, state, note, woke = admissions.len(), "a fact was tried");
     if !admissions.is_empty() {
-        inner.signals.claims.notify_one();
+        finder.matcher.signals.claims.notify_one();
     }
-    inner.signals.facts.notify_one();
+    finder.matcher.signals.facts.notify_one();
     Ok(())
 }
 
 /// Matches an event once more, for those that waited for the fact.
 async fn found(
-    inner: &Inner,
+    finder: &FactFinder,
     row: &EventRow,
     event: Event,
     waiting: &BTreeSet<DaemonKey>,
@@ -372,7 +388,7 @@ async fn found(
         }
         None => row.event = event,
     }
-    let decision = matching::decide(inner, &row, |key| waiting.contains(key)).await?;
+    let decision = matching::decide(&finder.matcher, &row, |key| waiting.contains(key)).await?;
     let triggers: Vec<NewTrigger> = decision.triggers;
     Ok(FoundFact {
         facts: row.event.facts,

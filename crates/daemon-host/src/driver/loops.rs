@@ -8,89 +8,119 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{Inner, dispatch, facts, repos, ticking, upkeep};
+use super::failures::Failures;
+use super::host::Host;
+use super::{dispatch, facts, repos, ticking, upkeep};
 use daemon_runner::defect::guarded;
 use daemon_runner::emanation;
 
-/// How long a loop rests after it panicked.
+/// How long a loop rests after it panicked, so that one that panics at once does not fill the log.
 const AFTER_DEFECT: Duration = Duration::from_secs(1);
-/// Starts the loops; they end after [`Inner::stop`] and the drain of runs.
+
+/// Starts the loops; they end after the host was stopped and its runs have ended.
 ///
-/// The repositories are read first. What wakes daemons, and claims, begins when they were read, at `until` at the latest.
-pub async fn start(inner: &Arc<Inner>, until: Instant) -> TaskTracker {
+/// The repositories are read first. Schedules, matching and claims begin once they were read, at `until` at the latest: an event
+/// that is matched before would miss the daemons of a repository that is still being read.
+pub async fn start(host: &Arc<Host>, until: Instant) -> TaskTracker {
     let tasks = TaskTracker::new();
-    let shared = || Arc::clone(inner);
     let begin = CancellationToken::new();
-    let waiting = begin.clone();
-    let dispatcher = move |inner| dispatch::run(inner, waiting.clone());
-    let dispatcher = lasting(shared(), "claims", dispatcher);
-    let emanations = lasting(shared(), "emanations", drain);
-    let finished = inner.finished.clone();
+    let supervisor = Supervisor::of(host);
+    let dispatcher = {
+        let (host, waiting) = (Arc::clone(host), begin.clone());
+        supervisor.lasting("claims", move || {
+            dispatch::run(Arc::clone(&host), waiting.clone())
+        })
+    };
+    let runs = &host.runs().context;
+    let drained = Arc::clone(runs);
+    let emanations =
+        supervisor.lasting("emanations", move || emanation::drain(Arc::clone(&drained)));
+    let finished = supervisor.finished.clone();
     tasks.spawn(async move {
         tokio::join!(dispatcher, emanations);
         finished.cancel();
     });
-    tasks.spawn(lasting(shared(), "repositories", watch_repos));
+    let watching = (Arc::clone(host), supervisor.clone());
+    tasks.spawn(supervisor.lasting("repositories", move || {
+        watch_repos(Arc::clone(&watching.0), watching.1.clone())
+    }));
     tokio::join!(
-        inner.first_reading(until),
-        upkeep::clear_worktrees(inner, until)
+        host.registrations.states.first_reading(until),
+        upkeep::clear_worktrees(&host.upkeep, until)
     );
     begin.cancel();
-    tasks.spawn(lasting(shared(), "facts", facts::run));
-    tasks.spawn(lasting(shared(), "ticks", ticking::run));
-    tasks.spawn(lasting(shared(), "notices", publish));
+    let finder = host.fact_finder();
+    tasks.spawn(supervisor.lasting("facts", move || facts::run(finder.clone())));
+    let ticks = host.ticks.clone();
+    tasks.spawn(supervisor.lasting("ticks", move || ticking::run(ticks.clone())));
+    let published = Arc::clone(runs);
+    tasks.spawn(supervisor.lasting("notices", move || {
+        emanation::publish(Arc::clone(&published))
+    }));
     tasks.close();
     tasks
 }
 
-/// Runs a loop to its end, and begins it again whenever it panics: a loop that is gone would leave a host that looks well.
-async fn lasting<F: Future<Output = ()>>(
-    inner: Arc<Inner>,
-    name: &'static str,
-    run: impl Fn(Arc<Inner>) -> F,
-) {
-    while let Err(defect) = guarded(run(Arc::clone(&inner))).await {
-        tracing::error!(%defect, "the loop of {name} panicked; it begins again");
-        inner.note_defect(name);
-        tokio::select! {
-            () = inner.finished.cancelled() => return,
-            () = tokio::time::sleep(AFTER_DEFECT) => {}
+/// Begins loops again that panicked: without a loop, a host looks well and does nothing.
+#[derive(Clone)]
+struct Supervisor {
+    failures: Arc<Failures>,
+    finished: CancellationToken,
+}
+
+impl Supervisor {
+    fn of(host: &Host) -> Self {
+        Self {
+            failures: Arc::clone(&host.failures),
+            finished: host.finished().clone(),
+        }
+    }
+
+    /// Runs a loop to its end, and begins it again whenever it panics.
+    fn lasting<F: Future<Output = ()>, R: Fn() -> F>(
+        &self,
+        name: &'static str,
+        run: R,
+    ) -> impl Future<Output = ()> + use<F, R> {
+        let Self { failures, finished } = self.clone();
+        async move {
+            while let Err(defect) = guarded(run()).await {
+                tracing::error!(%defect, "the loop of {name} panicked; it begins again");
+                failures.loop_panicked(name);
+                tokio::select! {
+                    () = finished.cancelled() => return,
+                    () = tokio::time::sleep(AFTER_DEFECT) => {}
+                }
+            }
         }
     }
 }
 
-/// Looks after the configured repositories; a reload that changes them begins anew.
-async fn watch_repos(inner: Arc<Inner>) {
-    while !inner.stop.is_cancelled() {
-        let runtime = inner.runtime();
-        let stop = inner.stop.child_token();
+/// Watches the configured repositories, and begins again with those of a reload.
+async fn watch_repos(host: Arc<Host>, supervisor: Supervisor) {
+    while !host.stop().is_cancelled() {
+        let runtime = host.runtime();
+        let stop = host.stop().child_token();
         let watchers = TaskTracker::new();
         for repo in &runtime.parts.repos {
-            let (repo, stop) = (Arc::clone(repo), stop.clone());
-            let look_after = move |inner| repos::run(inner, Arc::clone(&repo), stop.clone());
-            watchers.spawn(lasting(Arc::clone(&inner), "repositories", look_after));
+            let (reader, repo, stop) = (host.reader.clone(), Arc::clone(repo), stop.clone());
+            watchers.spawn(supervisor.lasting("repositories", move || {
+                repos::run(reader.clone(), Arc::clone(&repo), stop.clone())
+            }));
         }
         watchers.close();
         loop {
-            // A replacement after the look at the generation is noticed too.
-            let replaced = inner.signals.repos.notified();
-            if inner.stop.is_cancelled() || inner.runtime().generation != runtime.generation {
+            // Awaited from before the generation is compared: a replacement in between would be missed otherwise.
+            let replaced = host.signals.repos.notified();
+            if host.stop().is_cancelled() || host.runtime().generation != runtime.generation {
                 break;
             }
             tokio::select! {
-                () = inner.stop.cancelled() => {}
+                () = host.stop().cancelled() => {}
                 () = replaced => {}
             }
         }
         stop.cancel();
         watchers.wait().await;
     }
-}
-
-async fn publish(inner: Arc<Inner>) {
-    emanation::publish(Arc::clone(&inner.runs)).await;
-}
-
-async fn drain(inner: Arc<Inner>) {
-    emanation::drain(Arc::clone(&inner.runs)).await;
 }

@@ -1,16 +1,21 @@
 //! Matching: stored events meet conditions, and what they wake is committed with the mark that they were matched.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use daemon_dispatch::{Concern, HostEvent, MatchedBatch};
 use daemon_engine::{Admission, Joining, NewTrigger, Notice, Trigger};
 use daemon_event::{DaemonKey, Event, Need, Subject, TriggerKey};
-use daemon_store::{EventRow, Matched, Matching, StoreError};
+use daemon_store::{EventRow, Matched, Matching, Store, StoreError};
 
+use super::backlog::Backlog;
 use super::dispatch::Driver;
-use super::sight::Unread;
-use super::{Inner, origin};
+use super::origin;
+use super::registrations::Registrations;
+use super::repository_states::Unread;
+use super::signals::Signals;
 use daemon_registry::Registered;
+use daemon_runner::clock::Clock;
 use daemon_runner::random;
 
 /// How many events one transaction matches.
@@ -21,6 +26,16 @@ const BATCH: u32 = 256;
 pub(super) struct RepositoryView {
     unread: Unread,
     number: u64,
+}
+
+/// What matching uses; a clone shares it.
+#[derive(Clone)]
+pub(crate) struct Matcher {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) registrations: Registrations,
+    pub(crate) backlog: Arc<Backlog>,
+    pub(super) signals: Arc<Signals>,
 }
 
 /// Matches everything that waits, but for events whose repository no host ever read; those wait on.
@@ -37,21 +52,24 @@ pub(crate) async fn match_waiting(driver: &mut Driver) -> Result<(), StoreError>
 /// # Errors
 /// If the store fails.
 pub(super) async fn round(
-    inner: &Inner,
+    matcher: &Matcher,
     view: &mut RepositoryView,
     after: u64,
     number: u64,
 ) -> Result<MatchedBatch, StoreError> {
     // A registration changes what events meet; it waits for the batch.
-    let registering = inner.registering.read().await;
-    let unread = inner.events_wait_for(inner.clock.now());
+    let registering = matcher.registrations.hold().await;
+    let unread = matcher
+        .registrations
+        .states
+        .unmatchable(matcher.clock.now());
     if unread != view.unread {
         view.unread = unread;
         view.number += 1;
     }
     let after = if number == view.number { after } else { 0 };
-    match_again(inner, &view.unread, after).await?;
-    let waiting = inner.store.unmatched(after, BATCH).await?;
+    match_again(matcher, &view.unread, after).await?;
+    let waiting = matcher.store.unmatched(after, BATCH).await?;
     let mut batch = MatchedBatch {
         view: view.number,
         last: waiting.last().map(|row| row.seq),
@@ -59,23 +77,23 @@ pub(super) async fn round(
         ..MatchedBatch::default()
     };
     if batch.last.is_some() {
-        (batch.n_matched, batch.n_admitted) = match_batch(inner, &view.unread, waiting).await?;
+        (batch.n_matched, batch.n_admitted) = match_batch(matcher, &view.unread, waiting).await?;
     }
     drop(registering);
-    inner.set_backlog(inner.backlog().saturating_sub(batch.n_matched));
+    matcher.backlog.subtract(batch.n_matched);
     Ok(batch)
 }
 
 /// Matches the events that became due again after they were passed over, one at a time: there are few.
-async fn match_again(inner: &Inner, unread: &Unread, passed: u64) -> Result<(), StoreError> {
-    for id in inner.take_due_again() {
+async fn match_again(matcher: &Matcher, unread: &Unread, passed: u64) -> Result<(), StoreError> {
+    for id in matcher.backlog.take_due_again() {
         let is_passed = |row: &EventRow| row.matching == Matching::Due && row.seq <= passed;
         if passed > 0
-            && let Some(row) = inner.store.event(&id).await?.filter(is_passed)
+            && let Some(row) = matcher.store.event(&id).await?.filter(is_passed)
         {
-            let (_, n_admitted) = match_batch(inner, unread, vec![row]).await?;
+            let (_, n_admitted) = match_batch(matcher, unread, vec![row]).await?;
             if n_admitted > 0 {
-                inner.signals.claims.notify_one();
+                matcher.signals.claims.notify_one();
             }
         }
     }
@@ -85,7 +103,7 @@ async fn match_again(inner: &Inner, unread: &Unread, passed: u64) -> Result<(), 
 /// Matches events, but for those that wait for their repository; returns how many it matched, and how many triggers were
 /// admitted.
 async fn match_batch(
-    inner: &Inner,
+    matcher: &Matcher,
     unread: &Unread,
     mut waiting: Vec<EventRow>,
 ) -> Result<(u64, usize), StoreError> {
@@ -93,7 +111,7 @@ async fn match_batch(
     let mut matched = Vec::with_capacity(waiting.len());
     let mut n_wanted = 0;
     for row in &waiting {
-        let decision = decide(inner, row, |_| true).await?;
+        let decision = decide(matcher, row, |_| true).await?;
         n_wanted += decision.wanted.len();
         matched.push(Matched {
             n_later: row.later_reports.len(),
@@ -106,16 +124,16 @@ async fn match_batch(
     let admissions = match matched.is_empty() {
         true => Vec::new(),
         false => {
-            inner
+            matcher
                 .store
-                .commit_matches(matched, inner.clock.now())
+                .commit_matches(matched, matcher.clock.now())
                 .await?
         }
     };
     notice(&admissions);
     daemon_runner::failpoint::hit("M3");
     if n_wanted > 0 {
-        inner.signals.facts.notify_one();
+        matcher.signals.facts.notify_one();
     }
     let n_matched = count(waiting.len());
     metrics::counter!("daemon_events_matched_total").increment(n_matched);
@@ -145,10 +163,10 @@ struct Woken {
 }
 
 /// Returns the daemons that the reports of an event wake.
-fn woken_by(inner: &Inner, reports: &[Event]) -> BTreeMap<DaemonKey, Woken> {
+fn woken_by(matcher: &Matcher, reports: &[Event]) -> BTreeMap<DaemonKey, Woken> {
     let mut woken: BTreeMap<DaemonKey, Woken> = BTreeMap::new();
     for report in reports {
-        for (key, conditions) in inner.registry.matches(report) {
+        for (key, conditions) in matcher.registrations.registry.matches(report) {
             let by_report = woken.entry(key).or_insert_with(|| Woken {
                 subject: report.subject.clone(),
                 ..Woken::default()
@@ -170,14 +188,14 @@ pub(crate) struct Decision {
 ///
 /// The caller holds the registration still.
 pub(crate) async fn decide(
-    inner: &Inner,
+    matcher: &Matcher,
     row: &EventRow,
     is_asked: impl Fn(&DaemonKey) -> bool,
 ) -> Result<Decision, StoreError> {
     let (seq, event) = (row.seq, &row.event);
     let reports = row.reports();
-    let registry = inner.registry.get();
-    let woken = woken_by(inner, &reports);
+    let registry = matcher.registrations.registry.get();
+    let woken = woken_by(matcher, &reports);
     let mut lacking: Vec<_> = reports
         .iter()
         .flat_map(|report| registry.missing_facts(report))
@@ -186,8 +204,8 @@ pub(crate) async fn decide(
     if woken.is_empty() && lacking.is_empty() {
         return Ok(Decision::default());
     }
-    let config = inner.config();
-    let origin = origin::of(inner, &reports, config.limits.chain_depth).await?;
+    let config = matcher.registrations.runtime.config();
+    let origin = origin::of(&*matcher.store, &reports, config.limits.chain_depth).await?;
     let may_wake = |daemon: &Registered| {
         let key = &daemon.row.key;
         let is_own = origin.as_ref().is_some_and(|origin| origin.is_own(key));
@@ -196,7 +214,7 @@ pub(crate) async fn decide(
         }
         daemon.is_valid() && seq > daemon.row.since_seq && is_asked(key) && !is_own
     };
-    let now = inner.clock.now();
+    let now = matcher.clock.now();
     let woken = woken.into_iter().filter_map(|(key, woken)| {
         let daemon = registry.find_key(&key).filter(|daemon| may_wake(daemon))?;
         let settle = config.own(&key, |policy| policy.settle);

@@ -6,9 +6,7 @@
 
 use daemon_engine::{Link, Output};
 use daemon_event::{ActorKind, DaemonKey, Event, Field, RepoName, Source, branch_ref};
-use daemon_store::{OutputPlace, StoreError};
-
-use super::Inner;
+use daemon_store::{OutputPlace, Store, StoreError};
 
 /// The surface whose outputs are commits.
 const GIT: &str = "git";
@@ -85,14 +83,14 @@ impl Place {
 /// # Errors
 /// If the store fails.
 pub(super) async fn of(
-    inner: &Inner,
+    store: &dyn Store,
     reports: &[Event],
     max_depth: u32,
 ) -> Result<Option<Origin>, StoreError> {
-    let Some((output, tie)) = tied_output(inner, reports).await? else {
+    let Some((output, tie)) = tied_output(store, reports).await? else {
         return Ok(None);
     };
-    let activation = inner.store.activation(&output.activation).await?;
+    let activation = store.activation(&output.activation).await?;
     Ok(activation.map(|activation| Origin {
         tie,
         daemon: output.daemon,
@@ -102,19 +100,19 @@ pub(super) async fn of(
 
 /// Returns the output behind an event, and how the event is tied to it.
 async fn tied_output(
-    inner: &Inner,
+    store: &dyn Store,
     reports: &[Event],
 ) -> Result<Option<(Output, Tie)>, StoreError> {
     for event in reports {
         for place in places(event) {
-            if let Some(found) = find(inner, event, place).await? {
+            if let Some(found) = find(store, event, place).await? {
                 return Ok(Some(found));
             }
         }
     }
     for event in reports.iter().filter(|event| is_by_program(event)) {
-        if let Some(place) = head(inner, event).await?
-            && let Some(found) = find(inner, event, place).await?
+        if let Some(place) = head(store, event).await?
+            && let Some(found) = find(store, event, place).await?
         {
             return Ok(Some(found));
         }
@@ -124,7 +122,7 @@ async fn tied_output(
 
 /// Names the branch of the pull request that an event is about, if an event said which it is: a comment, and a check of
 /// the commit that a merge would make, name the pull request by its number alone.
-async fn head(inner: &Inner, event: &Event) -> Result<Option<Place>, StoreError> {
+async fn head(store: &dyn Store, event: &Event) -> Result<Option<Place>, StoreError> {
     let Some(subject) = event
         .subject
         .as_ref()
@@ -132,20 +130,20 @@ async fn head(inner: &Inner, event: &Event) -> Result<Option<Place>, StoreError>
     else {
         return Ok(None);
     };
-    let head = inner.store.head_of(subject).await?;
+    let head = store.head_of(subject).await?;
     Ok(head.map(|head| Place::follows_from_branch(branch_ref(&head))))
 }
 
 /// Returns the output of the event's repository at a place.
 async fn find(
-    inner: &Inner,
+    store: &dyn Store,
     event: &Event,
     place: Place,
 ) -> Result<Option<(Output, Tie)>, StoreError> {
     let Some(repo) = event.repo.as_ref().map(RepoName::folded) else {
         return Ok(None);
     };
-    let found = inner.store.outputs_at(GIT, &place.at).await?;
+    let found = store.outputs_at(GIT, &place.at).await?;
     let is_it = |output: &Output| output.daemon.repo.folded() == repo && place.holds(output);
     let found = found.into_iter().find(is_it);
     Ok(found.map(|output| (output, place.tie)))

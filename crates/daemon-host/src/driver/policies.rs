@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use daemon_event::DaemonKey;
-use daemon_store::StoreError;
+use daemon_store::{Store, StoreError};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use super::Parts;
 use super::parts::Naming;
 use super::repos;
-use super::{Inner, Parts};
 use crate::config::{Config, DaemonPolicy, Fault, dotted, nearest};
+use daemon_registry::Registry;
 
 /// What is to be said of the daemons that policy names.
 #[derive(Debug, Default)]
@@ -36,30 +37,23 @@ impl Named {
 /// # Errors
 /// If the store fails.
 pub async fn judge(
-    inner: &Inner,
+    (registry, store): (&Registry, &dyn Store),
     config: &Config,
     parts: &Parts,
-    until: Instant,
+    (until, stop): (Instant, &CancellationToken),
 ) -> Result<Named, StoreError> {
-    let registered: Vec<DaemonKey> = {
-        let registry = inner.registry.get();
-        registry
-            .iter()
-            .map(|daemon| daemon.row.key.clone())
-            .collect()
-    };
     let policies = config.policy.daemon.iter();
     let unknown: Vec<&str> = policies
         .filter(|(_, policy)| !policy.planned)
         .map(|(key, _)| key.as_str())
-        .filter(|key| !registered.iter().any(|daemon| names(key, daemon)))
+        .filter(|key| !registry.iter().any(|daemon| names(key, &daemon.row.key)))
         .collect();
     let mut named = Named::default();
     if unknown.is_empty() {
         return Ok(named);
     }
-    let present = Present::read(parts, until, &inner.stop).await;
-    let once = inner.store.daemons_once().await?;
+    let present = Present::read(parts, until, stop).await;
+    let once = store.daemons_once().await?;
     for key in unknown {
         present.judge(key, &once, &mut named);
     }

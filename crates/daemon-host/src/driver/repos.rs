@@ -4,8 +4,9 @@ mod awaited;
 mod moves;
 mod registering;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use daemon_event::{DaemonKey, RepoName};
@@ -14,8 +15,14 @@ use notify::Watcher as _;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::Inner;
+use super::backlog::Backlog;
+use super::registrations::Registrations;
+use super::signals::Signals;
+use crate::disk::Space;
+use crate::home::Home;
 pub(super) use awaited::AwaitedCommits;
+use daemon_runner::clock::Clock;
+use daemon_store::Store;
 use moves::{accept, moves};
 use registering::{discover, register};
 
@@ -86,8 +93,45 @@ pub enum RepoError {
     },
 }
 
-/// Looks after one repository until told to stop.
-pub(super) async fn run(inner: Arc<Inner>, repo: Arc<Watched>, stop: CancellationToken) {
+/// What reads repositories; a clone shares it.
+#[derive(Clone)]
+pub(crate) struct RepositoryReader {
+    pub(super) home: Home,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) registrations: Registrations,
+    pub(super) awaited: AwaitedCommits,
+    pub(super) backlog: Arc<Backlog>,
+    pub(super) signals: Arc<Signals>,
+    pub(super) turns: Turns,
+}
+
+/// One lock for each repository, held while it is read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Turns(Arc<Mutex<BTreeMap<RepoName, Arc<tokio::sync::Mutex<()>>>>>);
+
+impl Turns {
+    fn of(&self, repo: &RepoName) -> Arc<tokio::sync::Mutex<()>> {
+        let mut turns = self.0.lock().expect("no holder panics");
+        Arc::clone(turns.entry(repo.clone()).or_default())
+    }
+}
+
+/// Reads the watched repositories once, one after the other. An error of one of them is recorded in its state.
+pub(super) async fn read_all(reader: &RepositoryReader, stop: &CancellationToken) {
+    let runtime = reader.registrations.runtime.get();
+    for repo in &runtime.parts.repos {
+        let read = sync(reader, repo, stop).await;
+        let problem = read.err().map(|error| daemon_runner::error::chain(&error));
+        reader
+            .registrations
+            .states
+            .reading_ended(&repo.name, problem);
+    }
+}
+
+/// Reads one repository whenever its refs change, until the host stops.
+pub(super) async fn run(reader: RepositoryReader, repo: Arc<Watched>, stop: CancellationToken) {
     let moved = Arc::new(Notify::new());
     // A remote tells nobody that it moved: it is asked at each poll.
     let watcher = repo
@@ -97,11 +141,11 @@ pub(super) async fn run(inner: Arc<Inner>, repo: Arc<Watched>, stop: Cancellatio
     let mut seen = None;
     while !stop.is_cancelled() {
         let fingerprint = repo.repository.refs_fingerprint().ok();
-        let is_forced = inner.take_forced(&repo.name);
+        let is_forced = reader.registrations.states.take_forced(&repo.name);
         if repo.remote.is_some() || fingerprint.is_none() || fingerprint != seen || is_forced {
-            match sync(&inner, &repo, &stop).await {
+            match sync(&reader, &repo, &stop).await {
                 Ok(()) => {
-                    inner.note_repo(&repo.name, None);
+                    reader.registrations.states.reading_ended(&repo.name, None);
                     seen = fingerprint;
                 }
                 // Who asked for the stop reads it again, or nobody.
@@ -109,7 +153,10 @@ pub(super) async fn run(inner: Arc<Inner>, repo: Arc<Watched>, stop: Cancellatio
                 Err(error) => {
                     let text = daemon_runner::error::chain(&error);
                     tracing::error!(repo = %repo.name, error = text, "a repository could not be read");
-                    inner.note_repo(&repo.name, Some(text));
+                    reader
+                        .registrations
+                        .states
+                        .reading_ended(&repo.name, Some(text));
                 }
             }
         }
@@ -117,7 +164,7 @@ pub(super) async fn run(inner: Arc<Inner>, repo: Arc<Watched>, stop: Cancellatio
             repo: &repo,
             stop: &stop,
         };
-        match awaited::look(&inner, &git).await {
+        match awaited::look(&reader, &git).await {
             Ok(()) | Err(RepoError::Stopped { .. }) => {}
             Err(error) => {
                 let error = daemon_runner::error::chain(&error);
@@ -126,7 +173,7 @@ pub(super) async fn run(inner: Arc<Inner>, repo: Arc<Watched>, stop: Cancellatio
         }
         tokio::select! {
             () = stop.cancelled() => {}
-            () = inner.signals.repos.notified() => {}
+            () = reader.signals.repos.notified() => {}
             () = moved.notified() => tokio::time::sleep(SETTLE).await,
             () = tokio::time::sleep(repo.poll) => {}
         }
@@ -187,30 +234,30 @@ pub(super) async fn daemons(
 /// # Errors
 /// If git or the store fails, or `stop` comes first; everything is done again then.
 pub(super) async fn sync(
-    inner: &Inner,
+    reader: &RepositoryReader,
     repo: &Arc<Watched>,
     stop: &CancellationToken,
 ) -> Result<(), RepoError> {
     // Two at once could store an older sight of the refs over a newer one, and tell its moves again.
-    let turn = inner.turn(&repo.name);
+    let turn = reader.turns.of(&repo.name);
     let turn = turn.lock().await;
     let git = Git { repo, stop };
     let sight = Arc::new(git.run(look).await?);
-    let told = moves(inner, &git, &sight).await?;
+    let told = moves(reader, &git, &sight).await?;
     if told.as_ref().is_some_and(|told| !told.events.is_empty())
-        && let Some(why) = inner.space().refusal()
+        && let Some(why) = Space::of(reader.home.root()).refusal()
     {
         let repo = repo.name.clone();
         return Err(RepoError::NoRoom { repo, why });
     }
-    let found = discover(inner, &git, &sight.tip).await?;
+    let found = discover(reader, &git, &sight.tip).await?;
     // A push is matched by the daemons that it leaves behind: a file that it turned invalid never wakes once more.
     let registering = match &found {
-        Some(_) => Some(inner.registering.write().await),
+        Some(_) => Some(reader.registrations.replacing().await),
         None => None,
     };
     // A reload may have replaced the parts since: what was found for the old ones would undo what belongs to the new ones.
-    if !inner.is_watched(repo) {
+    if !reader.registrations.runtime.is_watched(repo) {
         let repo = repo.name.clone();
         return Err(RepoError::Stopped { repo });
     }
@@ -221,18 +268,18 @@ pub(super) async fn sync(
         told => (told, None),
     };
     if let Some(told) = first {
-        accept(inner, repo, told).await?;
+        accept(reader, repo, told).await?;
     }
     daemon_runner::failpoint::hit("D1");
     if let Some(found) = found {
-        register(inner, repo, found).await?;
+        register(reader, repo, found).await?;
     }
     if let Some(told) = then {
-        accept(inner, repo, told).await?;
+        accept(reader, repo, told).await?;
     }
     drop((registering, turn));
     daemon_runner::failpoint::hit("D4");
-    inner.signals.matches.notify_one();
+    reader.signals.matches.notify_one();
     Ok(())
 }
 

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::{Arc, RwLock};
 
 use async_trait::async_trait;
-use daemon_engine::{Activation, Gate};
-use daemon_event::{ActivationId, DaemonKey};
+use daemon_engine::{Activation, Gate, Surface};
+use daemon_event::{ActivationId, DaemonKey, RepoName};
 use daemon_registry::{Registered, SharedRegistry};
 use daemon_repo::ObjectId;
 use daemon_runner::policy::micros;
@@ -15,7 +15,7 @@ use daemon_runner::settings::{
 use daemon_runner::tool_access::ToolAccess;
 use daemon_runner::{NOTICES, RunHost, RunPaths};
 
-use super::repos::AwaitedCommits;
+use super::repos::{AwaitedCommits, Watched};
 use super::{Parts, Runtime};
 use crate::config::Config;
 use crate::disk::Space;
@@ -36,10 +36,16 @@ pub(super) fn run_paths(home: &Home) -> RunPaths {
 
 /// The configuration in force with what was composed from it; a clone shares it.
 #[derive(Clone)]
-pub(super) struct SharedRuntime {
+pub(crate) struct SharedRuntime {
     current: Arc<RwLock<Current>>,
     home: Home,
     tokens: RunTokens,
+}
+
+impl std::fmt::Debug for SharedRuntime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("SharedRuntime").field(&self.get()).finish()
+    }
 }
 
 struct Current {
@@ -62,9 +68,34 @@ impl SharedRuntime {
         }
     }
 
-    /// Returns the configuration in force.
-    pub(super) fn get(&self) -> Arc<Runtime> {
+    /// Returns the configuration in force with its parts.
+    pub(crate) fn get(&self) -> Arc<Runtime> {
         Arc::clone(&self.current.read().expect("no holder panics").runtime)
+    }
+
+    /// Returns the configuration in force.
+    pub(crate) fn config(&self) -> Arc<Config> {
+        Arc::clone(&self.get().config)
+    }
+
+    /// Returns a configured surface.
+    pub(super) fn surface(&self, name: &str) -> Option<Arc<dyn Surface>> {
+        self.get().parts.surfaces.get(name).cloned()
+    }
+
+    /// Returns a watched repository; the case of its name does not matter.
+    pub(super) fn repo(&self, name: &RepoName) -> Option<Arc<Watched>> {
+        let folded = name.folded();
+        let runtime = self.get();
+        let mut repos = runtime.parts.repos.iter();
+        repos.find(|repo| repo.name.folded() == folded).cloned()
+    }
+
+    /// Reports whether a repository is one of the current parts. After a reload the same name may be another repository.
+    pub(super) fn is_watched(&self, repo: &Arc<Watched>) -> bool {
+        let runtime = self.get();
+        let mut watched = runtime.parts.repos.iter();
+        watched.any(|known| Arc::ptr_eq(known, repo))
     }
 
     /// Puts another configuration in force, and returns how often that was done.

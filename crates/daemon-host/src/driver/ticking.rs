@@ -7,13 +7,18 @@ use daemon_event::DaemonKey;
 use daemon_provider::StopReason;
 use daemon_schedule::{Cancels, TickOutcome, TickPolicy};
 use daemon_store::{
-    Cursors, Overdue, Round, Standing, StoreError, TickActivations, TickCommit, TickResult, Ticker,
-    Waking,
+    Cursors, Overdue, Round, Standing, Store, StoreError, TickActivations, TickCommit, TickResult,
+    Ticker, Waking,
 };
 use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
 
-use super::Inner;
+use super::active_runs::ActiveRuns;
+use super::failures::Failures;
+use super::registrations::Registrations;
+use super::signals::Signals;
 use crate::config::{self, Config};
+use daemon_runner::clock::Clock;
 use daemon_runner::random;
 
 /// How many due daemons one transaction records.
@@ -25,34 +30,51 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// A tick recorded later than this after its instant was late.
 const PUNCTUAL: jiff::SignedDuration = jiff::SignedDuration::from_secs(2);
 
-/// Records ticks until told to stop.
-pub(super) async fn run(inner: Arc<Inner>) {
+/// What records ticks; a clone shares it.
+#[derive(Clone)]
+pub(crate) struct TickRecorder {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) registrations: Registrations,
+    pub(super) runs: ActiveRuns,
+    pub(super) signals: Arc<Signals>,
+    pub(super) failures: Arc<Failures>,
+    /// Held while the ticks of a round are recorded: claims wait, because what they start would take the processor from
+    /// the ticks that are still due.
+    pub(super) recording: Arc<tokio::sync::Mutex<()>>,
+    pub(super) stop: CancellationToken,
+}
+
+/// Records ticks until the host stops.
+pub(super) async fn run(recorder: TickRecorder) {
     let mut ticker = Ticker::new(crate::built_at());
     let mut standing = Standing::Stale;
-    while !inner.stop.is_cancelled() {
-        let pause = match round(&inner, &mut ticker, standing).await {
+    while !recorder.stop.is_cancelled() {
+        let pause = match round(&recorder, &mut ticker, standing).await {
             Ok(next) => {
                 standing = next;
-                until_deadline(&inner, &ticker)
+                until_deadline(&recorder, &ticker)
             }
             Err(error) => {
-                inner.trouble("ticks cannot be recorded; they will be", &error);
+                recorder
+                    .failures
+                    .store_failed("ticks cannot be recorded; they will be", &error);
                 standing = Standing::Stale;
                 AFTER_FAILURE
             }
         };
         tokio::select! {
-            () = inner.stop.cancelled() => {}
-            () = inner.signals.ticks.notified() => standing = Standing::Stale,
+            () = recorder.stop.cancelled() => {}
+            () = recorder.signals.ticks.notified() => standing = Standing::Stale,
             () = tokio::time::sleep(pause) => {}
         }
     }
 }
 
-fn until_deadline(inner: &Inner, ticker: &Ticker) -> Duration {
+fn until_deadline(recorder: &TickRecorder, ticker: &Ticker) -> Duration {
     match ticker.deadline() {
         Some(deadline) => deadline
-            .duration_since(inner.clock.now())
+            .duration_since(recorder.clock.now())
             .try_into()
             .unwrap_or(Duration::ZERO)
             .min(GLANCE),
@@ -61,22 +83,22 @@ fn until_deadline(inner: &Inner, ticker: &Ticker) -> Duration {
 }
 
 async fn round(
-    inner: &Inner,
+    recorder: &TickRecorder,
     ticker: &mut Ticker,
     standing: Standing,
 ) -> Result<Standing, StoreError> {
-    let now = inner.clock.now();
+    let now = recorder.clock.now();
     if standing == Standing::Stale {
-        load(inner, ticker, now).await?;
+        load(recorder, ticker, now).await?;
     }
-    match ticker.round(now, inner.clock.since_boot()) {
+    match ticker.round(now, recorder.clock.since_boot()) {
         Round::Wait => {
             tracing::debug!(%now, "the clock is wrong; schedules wait");
             Ok(Standing::Current)
         }
         Round::SteppedBack => {
             metrics::counter!("daemon_clock_steps_total", "direction" => "back").increment(1);
-            let retracted = inner.store.retract(now).await?;
+            let retracted = recorder.store.retract(now).await?;
             tracing::warn!(retracted, %now, "the clock stepped back");
             Ok(Standing::Stale)
         }
@@ -86,22 +108,22 @@ async fn round(
                     .increment(1);
                 tracing::warn!(by = %format_args!("{by:#}"), %now, "the clock stepped forward");
             }
-            record_all(inner, ticker, &overdue, now).await
+            record_all(recorder, ticker, &overdue, now).await
         }
     }
 }
 
 /// Records what is due in batches; nothing is claimed until the last one is recorded.
 async fn record_all(
-    inner: &Inner,
+    recorder: &TickRecorder,
     ticker: &mut Ticker,
     overdue: &[Overdue],
     now: Timestamp,
 ) -> Result<Standing, StoreError> {
-    let recording = inner.recording.lock().await;
+    let recording = recorder.recording.lock().await;
     let mut standing = Standing::Current;
     for batch in overdue.chunks(BATCH) {
-        if record(inner, ticker, batch, now).await? == Standing::Stale {
+        if record(recorder, ticker, batch, now).await? == Standing::Stale {
             standing = Standing::Stale;
         }
     }
@@ -110,12 +132,16 @@ async fn record_all(
 }
 
 /// Makes the ticker hold what is stored, after the store took back what is later than now.
-async fn load(inner: &Inner, ticker: &mut Ticker, now: Timestamp) -> Result<(), StoreError> {
-    let mut loaded = ticker.load(inner.store.coverages().await?, now);
+async fn load(
+    recorder: &TickRecorder,
+    ticker: &mut Ticker,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let mut loaded = ticker.load(recorder.store.coverages().await?, now);
     if loaded.cursors == Cursors::Ahead && now >= crate::built_at() {
-        let retracted = inner.store.retract(now).await?;
+        let retracted = recorder.store.retract(now).await?;
         tracing::warn!(retracted, %now, "the clock stepped back while no host ran");
-        loaded = ticker.load(inner.store.coverages().await?, now);
+        loaded = ticker.load(recorder.store.coverages().await?, now);
     }
     for coverage in loaded.unreadable {
         let text = &coverage.schedule;
@@ -128,27 +154,27 @@ async fn load(inner: &Inner, ticker: &mut Ticker, now: Timestamp) -> Result<(), 
 }
 
 async fn record(
-    inner: &Inner,
+    recorder: &TickRecorder,
     ticker: &mut Ticker,
     batch: &[Overdue],
     now: Timestamp,
 ) -> Result<Standing, StoreError> {
-    let config = inner.config();
+    let config = recorder.registrations.runtime.config();
     let keys: Vec<DaemonKey> = batch.iter().map(|due| due.daemon.clone()).collect();
-    let known = inner.store.tick_activations(&keys).await?;
+    let known = recorder.store.tick_activations(&keys).await?;
     let mut commits = Vec::new();
     for (due, known) in batch.iter().zip(&known) {
         let policy = policy(&config, &due.daemon);
-        let waking = || waking(inner, &config, &due.daemon, now);
+        let waking = || waking(recorder, &config, &due.daemon, now);
         commits.extend(due.commits(&policy, known.unfinished(), now, waking));
     }
     daemon_runner::failpoint::hit("T1");
     // What a batch waited for the ones before it belongs to its lateness.
-    let recorded_at = inner.clock.now().max(now);
+    let recorded_at = recorder.clock.now().max(now);
     for commit in &mut commits {
         commit.now = recorded_at;
     }
-    let results = inner.store.commit_ticks(commits.clone()).await?;
+    let results = recorder.store.commit_ticks(commits.clone()).await?;
     daemon_runner::failpoint::hit("T4");
     let mut standing = Standing::Current;
     let mut is_claimable = false;
@@ -161,26 +187,31 @@ async fn record(
             note(commit);
             if commit.cancels == Cancels::Running {
                 let place = keys.iter().position(|key| *key == commit.daemon);
-                stop_supplanted(inner, place.map(|place| &known[place]));
+                stop_supplanted(recorder, place.map(|place| &known[place]));
             }
         }
     }
     daemon_runner::failpoint::hit("T5");
     if is_claimable {
-        inner.signals.claims.notify_one();
+        recorder.signals.claims.notify_one();
     }
     Ok(standing)
 }
 
 /// Ends the processes of runs whose leases the store ended in favour of a later tick.
-fn stop_supplanted(inner: &Inner, known: Option<&TickActivations>) {
+fn stop_supplanted(recorder: &TickRecorder, known: Option<&TickActivations>) {
     for id in known.into_iter().flat_map(|known| &known.running) {
-        inner.stop_run(id, StopReason::Reclaim);
+        recorder.runs.stop(id, StopReason::Reclaim);
     }
 }
 
-fn waking(inner: &Inner, config: &Config, key: &DaemonKey, now: Timestamp) -> Option<Waking> {
-    let registry = inner.registry.get();
+fn waking(
+    recorder: &TickRecorder,
+    config: &Config,
+    key: &DaemonKey,
+    now: Timestamp,
+) -> Option<Waking> {
+    let registry = recorder.registrations.registry.get();
     let row = &registry.find_key(key)?.row;
     let spread = config
         .own(key, |policy| policy.jitter)

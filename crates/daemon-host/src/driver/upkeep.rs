@@ -6,26 +6,40 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use daemon_engine::Activation;
+use daemon_engine::{Activation, HostEpoch};
 use daemon_event::ActivationId;
 use daemon_repo::GitError;
-use daemon_store::StoreError;
+use daemon_store::{Store, StoreError};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
-use super::Inner;
+use super::active_runs::ActiveRuns;
 use super::repos::Watched;
+use super::run_directory::SharedRuntime;
+use crate::home::Home;
+use daemon_runner::clock::Clock;
 
 /// How long it is waited for the removal of work trees, which git in one repository may hold up.
 pub(super) const CLEARING: Duration = Duration::from_secs(5);
 
+/// What removes the remains of dead hosts and attempts; a clone shares it.
+#[derive(Clone)]
+pub(crate) struct Upkeep {
+    pub(super) home: Home,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(crate) epoch: HostEpoch,
+    pub(super) runtime: SharedRuntime,
+    pub(super) runs: ActiveRuns,
+}
+
 /// Removes work trees that no run uses, and notes which children the kernel killed for want of memory.
-pub(super) async fn clear_strays(inner: &Arc<Inner>) {
-    if !strays(&inner.home.worktrees(), &busy(inner)).is_empty() {
-        clear_worktrees(inner, Instant::now() + CLEARING).await;
+pub(super) async fn clear_strays(upkeep: &Upkeep) {
+    if !strays(&upkeep.home.worktrees(), &busy(upkeep)).is_empty() {
+        clear_worktrees(upkeep, Instant::now() + CLEARING).await;
     }
-    if let Err(error) = inner.home.note_memory_kills() {
+    if let Err(error) = upkeep.home.note_memory_kills() {
         tracing::warn!(
             error = daemon_runner::error::chain(&error),
             "kills for want of memory could not be noted"
@@ -36,16 +50,16 @@ pub(super) async fn clear_strays(inner: &Arc<Inner>) {
 /// Ends what is left of attempts whose host or lease is gone, then takes them back.
 ///
 /// Returns how many were taken back.
-pub(super) async fn take_back(inner: &Inner) -> Result<usize, StoreError> {
-    let now = inner.clock.now();
-    let left = inner.store.reclaimable(inner.epoch, now).await?;
+pub(super) async fn take_back(upkeep: &Upkeep) -> Result<usize, StoreError> {
+    let now = upkeep.clock.now();
+    let left = upkeep.store.reclaimable(upkeep.epoch, now).await?;
     if left.is_empty() {
         return Ok(0);
     }
     for activation in &left {
-        end_remains(inner, activation).await?;
+        end_remains(upkeep, activation).await?;
     }
-    let taken_back = inner.store.reclaim(inner.epoch, now).await?;
+    let taken_back = upkeep.store.reclaim(upkeep.epoch, now).await?;
     for taken in &taken_back {
         tracing::warn!(activation = %taken.id, state = taken.state.as_str(), "an attempt was taken back");
     }
@@ -53,10 +67,10 @@ pub(super) async fn take_back(inner: &Inner) -> Result<usize, StoreError> {
 }
 
 /// Ends the process tree of an attempt; its work tree is among those that no run works in.
-async fn end_remains(inner: &Inner, activation: &Activation) -> Result<(), StoreError> {
-    for run in inner.store.runs_of(&activation.id).await? {
+async fn end_remains(upkeep: &Upkeep, activation: &Activation) -> Result<(), StoreError> {
+    for run in upkeep.store.runs_of(&activation.id).await? {
         if run.finished_at.is_none() {
-            daemon_runner::runs::end_orphan(&inner.home.runs(), &run, inner.clock.now()).await;
+            daemon_runner::runs::end_orphan(&upkeep.home.runs(), &run, upkeep.clock.now()).await;
         }
     }
     Ok(())
@@ -65,13 +79,13 @@ async fn end_remains(inner: &Inner, activation: &Activation) -> Result<(), Store
 /// Removes what is left of work trees that no run works in: of attempts that a dead host had ended, or failed to remove.
 ///
 /// What git has not removed by `until` is removed in the background.
-pub(super) async fn clear_worktrees(inner: &Arc<Inner>, until: Instant) {
-    let below = inner.home.worktrees();
+pub(super) async fn clear_worktrees(upkeep: &Upkeep, until: Instant) {
+    let below = upkeep.home.worktrees();
     let mut removals = JoinSet::new();
-    for repo in &inner.runtime().parts.repos {
-        let (inner, repo, below) = (Arc::clone(inner), Arc::clone(repo), below.clone());
+    for repo in &upkeep.runtime.get().parts.repos {
+        let (upkeep, repo, below) = (upkeep.clone(), Arc::clone(repo), below.clone());
         let runtime = Handle::current();
-        removals.spawn_blocking(move || remove_recorded(&inner, &repo, &below, &runtime));
+        removals.spawn_blocking(move || remove_recorded(&upkeep, &repo, &below, &runtime));
     }
     let removed = async {
         while let Some(removed) = removals.join_next().await {
@@ -84,8 +98,8 @@ pub(super) async fn clear_worktrees(inner: &Arc<Inner>, until: Instant) {
         tracing::warn!("work trees of a dead host are still being removed");
     }
     removals.detach_all();
-    let (inner, below) = (Arc::clone(inner), below);
-    let strays = tokio::task::spawn_blocking(move || remove_strays(&inner, &below)).await;
+    let (upkeep, below) = (upkeep.clone(), below);
+    let strays = tokio::task::spawn_blocking(move || remove_strays(&upkeep, &below)).await;
     if let Err(error) = strays {
         tracing::error!(%error, "removing stray files panicked");
     }
@@ -93,7 +107,7 @@ pub(super) async fn clear_worktrees(inner: &Arc<Inner>, until: Instant) {
 
 /// Removes the work trees that git has records of, and the records. What is busy is asked after they are listed: none of
 /// them becomes so later.
-fn remove_recorded(inner: &Inner, repo: &Watched, below: &Path, runtime: &Handle) {
+fn remove_recorded(upkeep: &Upkeep, repo: &Watched, below: &Path, runtime: &Handle) {
     let unremoved = |error: &GitError| {
         let error = daemon_runner::error::chain(error);
         tracing::warn!(repo = %repo.name, error, "work trees could not be removed");
@@ -102,13 +116,13 @@ fn remove_recorded(inner: &Inner, repo: &Watched, below: &Path, runtime: &Handle
         Ok(records) => records,
         Err(error) => return unremoved(&error),
     };
-    let busy = busy(inner);
+    let busy = busy(upkeep);
     for record in records {
         let removed = match &record.dir {
             Some(dir) if dir.starts_with(below) && !is_busy(dir, &busy) => {
                 repo.repository.remove_worktree(dir)
             }
-            None if runtime.block_on(is_cut_off(inner, &record.name)) => {
+            None if runtime.block_on(is_cut_off(upkeep, &record.name)) => {
                 repo.repository.forget_worktree(&record)
             }
             Some(_) | None => Ok(()),
@@ -121,19 +135,19 @@ fn remove_recorded(inner: &Inner, repo: &Watched, below: &Path, runtime: &Handle
 
 /// Reports whether a record without a directory is of an attempt of this home that no run works on: hosts of other homes
 /// may be making work trees of the same repository.
-async fn is_cut_off(inner: &Inner, name: &OsStr) -> bool {
+async fn is_cut_off(upkeep: &Upkeep, name: &OsStr) -> bool {
     let id = name.to_str().and_then(|name| name.rsplit_once('-'));
     let Some(id) = id.and_then(|(id, _)| id.parse::<ActivationId>().ok()) else {
         return false;
     };
-    let is_leased = inner.leases().iter().any(|(leased, _)| *leased == id);
+    let is_leased = upkeep.runs.leases().iter().any(|(leased, _)| *leased == id);
     // A failure of the store is logged by the operations that depend on it.
-    !is_leased && matches!(inner.store.activation(&id).await, Ok(Some(_)))
+    !is_leased && matches!(upkeep.store.activation(&id).await, Ok(Some(_)))
 }
 
-fn remove_strays(inner: &Inner, below: &Path) {
+fn remove_strays(upkeep: &Upkeep, below: &Path) {
     let found = strays(below, &BTreeSet::new());
-    let busy = busy(inner);
+    let busy = busy(upkeep);
     for path in found.iter().filter(|path| !is_busy(path, &busy)) {
         let metadata = path.symlink_metadata();
         let removed = match metadata.is_ok_and(|metadata| metadata.is_dir()) {
@@ -147,10 +161,10 @@ fn remove_strays(inner: &Inner, below: &Path) {
 }
 
 /// Names the work trees that runs work in.
-fn busy(inner: &Inner) -> BTreeSet<PathBuf> {
-    let leases = inner.leases().into_iter();
+fn busy(upkeep: &Upkeep) -> BTreeSet<PathBuf> {
+    let leases = upkeep.runs.leases().into_iter();
     leases
-        .map(|(id, lease)| inner.runs.paths.worktree(&id, lease))
+        .map(|(id, lease)| upkeep.runs.context.paths.worktree(&id, lease))
         .collect()
 }
 

@@ -15,12 +15,12 @@ use super::listener::{ListenerSecrets, hosts};
 use super::seams::{HostHealth, HostLive, Intake};
 use super::{Compose, OpenFailure, Start, begin_epoch, unusable, warn_without_model};
 use crate::config::Config;
-use crate::driver::{self, Inner, Parts, Runtime, policies};
+use crate::driver::{self, ClaimsPause, Host, HostParts, Parts, Runtime, policies};
 use crate::home::Home;
-use daemon_api::control::{self, Control};
+use daemon_api::control::{self, Control, RunTokens};
 use daemon_api::http::{self, Access, AppState, Hooks, Opening};
 use daemon_api::ops::{Live, Operations};
-use daemon_runner::clock::SystemClock;
+use daemon_runner::clock::{Clock, SystemClock};
 use daemon_runner::error::{OpError, OpErrorKind};
 
 /// Until when git is waited for, at a start or a reload. All of it together takes 5 s, however many repositories hang: a
@@ -106,30 +106,28 @@ pub(super) async fn begin(
         parts,
         generation: 1,
     };
-    let inner = Inner::new(
-        home.clone(),
-        Arc::clone(&store),
+    // Processes of a dead host end before its activations are taken back: they could still write.
+    crate::strays::end().await;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let claims = ClaimsPause::at_start(owner.previous(), &*store, &*clock).await?;
+    let tokens = RunTokens::default();
+    let host = Host::new(HostParts {
+        home: home.clone(),
+        store: Arc::clone(&store),
         epoch,
         runtime,
-        secrets.clone(),
-        Arc::new(SystemClock),
-    );
+        secrets: secrets.clone(),
+        clock,
+        tokens: tokens.clone(),
+        claims,
+    });
     // Where the start fails or is stopped, what has begun ends.
-    let stop = inner.stop.clone().drop_guard();
-    crate::strays::end().await;
-    inner.pause_claims_in_a_crash_loop(owner.previous()).await?;
-    inner.take_back().await?;
-    let unwatched = inner.load_registry().await?;
-    let runtime = inner.runtime();
-    judge_policies(
-        &inner,
-        &**compose,
-        &config,
-        &runtime.parts,
-        deadlines.judged,
-    )
-    .await?;
-    let path = inner.home.below(&config.uds.path);
+    let stop = host.stop().clone().drop_guard();
+    host.take_back().await?;
+    let unwatched = host.registrations.load().await?;
+    let runtime = host.runtime();
+    judge_policies(&host, &**compose, &config, &runtime.parts, deadlines.judged).await?;
+    let path = host.home.below(&config.uds.path);
     let listener = control::bind(&path)
         .map_err(|error| unusable(&format!("cannot bind `{}`", path.display()), &error))?;
     let socket = BoundSocket(path);
@@ -137,18 +135,24 @@ pub(super) async fn begin(
     if config.host.hold {
         store.set_host_gate(Gate::Held).await?;
     }
-    inner.end_registrations(unwatched).await;
+    host.registrations.end(unwatched).await;
     compose.note_in_force();
-    let tasks = driver::start(&inner, deadlines.read).await;
+    let tasks = driver::start(&host, deadlines.read).await;
+    let intake = Intake {
+        host: Arc::clone(&host),
+    };
+    let hooks = Hooks::new(http_secrets.sources, Arc::new(intake));
     let live = Arc::new(HostLive::new(
-        Arc::clone(&inner),
+        Arc::clone(&host),
         Arc::clone(compose),
+        Arc::clone(&hooks),
         started,
     ));
     let live_operations = Arc::clone(&live) as Arc<dyn Live>;
-    let operations = Operations::new(store, inner.registry().clone(), live_operations);
-    let app = app(&live, http_secrets, (bound, &socket), &operations);
-    let control = control(&inner, operations, started);
+    let operations = Operations::new(store, host.registry().clone(), live_operations);
+    let access = Access::new(&http_secrets.token, hosts(bound));
+    let app = app(&host, (access, hooks), &socket, &operations);
+    let control = control(&host, operations, started, tokens);
     stop.disarm();
     Ok(Begun {
         live,
@@ -198,13 +202,19 @@ async fn warn_if_held(store: &dyn Store) -> Result<(), OpError> {
 
 /// Refuses a policy that names a daemon which never was.
 pub(super) async fn judge_policies(
-    inner: &Inner,
+    host: &Host,
     compose: &dyn Compose,
     config: &Config,
     parts: &Parts,
     until: tokio::time::Instant,
 ) -> Result<(), OpError> {
-    let named = policies::judge(inner, config, parts, until).await?;
+    let named = policies::judge(
+        (&host.registry().get(), &*host.store),
+        config,
+        parts,
+        (until, host.stop()),
+    )
+    .await?;
     named.warn();
     if named.faults.is_empty() {
         return Ok(());
@@ -219,43 +229,37 @@ pub(super) async fn judge_policies(
 
 /// Puts together what the HTTP listener serves.
 fn app(
-    live: &Arc<HostLive>,
-    http_secrets: ListenerSecrets,
-    (bound, socket): (SocketAddr, &BoundSocket),
+    host: &Arc<Host>,
+    (access, hooks): (Access, Arc<Hooks>),
+    socket: &BoundSocket,
     operations: &Operations,
 ) -> Arc<AppState> {
-    let inner = &live.inner;
-    let intake = Intake {
-        inner: Arc::clone(inner),
-    };
     let health = HostHealth {
-        inner: Arc::clone(inner),
+        host: Arc::clone(host),
         metrics: recorder(),
         socket: socket.path().to_owned(),
     };
-    let app = Arc::new(AppState {
-        access: Access::new(&http_secrets.token, hosts(bound)),
+    Arc::new(AppState {
+        access,
         operations: operations.clone(),
-        hooks: Hooks::new(http_secrets.sources, Arc::new(intake)),
+        hooks,
         repeats: http::Repeats::default(),
         health: Arc::new(health),
-        streams: http::Streams::new(inner.stop.clone()),
-    });
-    live.hooks.set(Arc::clone(&app)).unwrap_or_default();
-    app
+        streams: http::Streams::new(host.stop().clone()),
+    })
 }
 
 /// Puts together what the control socket serves.
-fn control(inner: &Arc<Inner>, operations: Operations, started: Instant) -> Control {
-    let clients = inner.config().host.clients;
+fn control(host: &Host, operations: Operations, started: Instant, tokens: RunTokens) -> Control {
+    let clients = host.runtime().config.host.clients;
     Control {
         operations,
-        epoch: inner.epoch.0,
+        epoch: host.upkeep.epoch.0,
         actor: "owner".to_owned(),
         started,
         clients: usize::try_from(clients).unwrap_or(usize::MAX),
-        tokens: inner.tokens.clone(),
-        events: inner.runs.emanations.events(),
+        tokens,
+        events: host.runs().context.emanations.events(),
     }
 }
 

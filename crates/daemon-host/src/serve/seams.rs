@@ -1,6 +1,5 @@
 //! What the listeners are given of a host: where webhooks go, what is up, what it can do.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,8 +17,9 @@ use super::begin::{Deadlines, judge_policies, parts};
 use super::listener::sources;
 use super::{Compose, OpenFailure};
 use crate::config::Config;
-use crate::driver::{Inner, NotOpen, Parts, Unopened};
-use daemon_api::http::{Admit, AppState, Condition, Health};
+use crate::disk::Space;
+use crate::driver::{Host, NotOpen, Unopened};
+use daemon_api::http::{Admit, Condition, Health, Hooks};
 use daemon_api::ops::Live;
 use daemon_runner::error::{OpError, chain};
 
@@ -31,32 +31,35 @@ const SOCKET_ANSWERS: Duration = Duration::from_secs(2);
 
 /// Where webhooks are stored.
 pub(super) struct Intake {
-    pub(super) inner: Arc<Inner>,
+    pub(super) host: Arc<Host>,
 }
 
 #[async_trait]
 impl Admit for Intake {
     async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError> {
-        let accepted = self.inner.store().accept(events).await;
+        let accepted = self.host.store.accept(events).await;
         match &accepted {
-            Ok(accepted) => self.inner.events_accepted(accepted),
-            Err(error) => self.inner.trouble("a webhook could not be stored", error),
+            Ok(accepted) => self.host.matcher.backlog.add(accepted),
+            Err(error) => self
+                .host
+                .failures
+                .store_failed("a webhook could not be stored", error),
         }
         accepted
     }
 
     fn backlog(&self) -> u64 {
-        self.inner.backlog()
+        self.host.matcher.backlog.n_waiting()
     }
 
     fn refusal(&self, bytes: u64) -> Option<String> {
-        self.inner.space().refusal_of(bytes)
+        Space::of(self.host.home.root()).refusal_of(bytes)
     }
 }
 
 /// What is up.
 pub(super) struct HostHealth {
-    pub(super) inner: Arc<Inner>,
+    pub(super) host: Arc<Host>,
     pub(super) metrics: PrometheusHandle,
     /// The path of the control socket.
     pub(super) socket: PathBuf,
@@ -66,7 +69,7 @@ pub(super) struct HostHealth {
 impl Health for HostHealth {
     async fn parts(&self) -> Vec<(&'static str, Condition)> {
         let store =
-            match tokio::time::timeout(Duration::from_secs(2), self.inner.store().probe()).await {
+            match tokio::time::timeout(Duration::from_secs(2), self.host.store.probe()).await {
                 Ok(probed) => probed.map_err(|error| chain(&error)),
                 Err(_) => Err("the store does not answer".to_owned()),
             };
@@ -74,20 +77,19 @@ impl Health for HostHealth {
             ("store", store.into()),
             (
                 "disk",
-                self.inner
-                    .space()
+                Space::of(self.host.home.root())
                     .pause()
                     .map_or(Condition::Up, Condition::Down),
             ),
-            ("clock", crate::doctor::clock(self.inner.clock.now()).into()),
+            ("clock", crate::doctor::clock(self.host.now()).into()),
             ("listeners", listeners(&self.socket).await.into()),
-            ("loops", self.inner.loops().into()),
-            ("repositories", repositories(&self.inner)),
+            ("loops", self.host.failures.recent_panics().into()),
+            ("repositories", repositories(&self.host)),
         ]
     }
 
     async fn metrics(&self) -> String {
-        if let Ok(counts) = self.inner.store().counts().await {
+        if let Ok(counts) = self.host.store.counts().await {
             gauges(&counts);
         }
         self.metrics.render()
@@ -105,8 +107,8 @@ async fn listeners(socket: &Path) -> Result<(), String> {
 }
 
 /// Says which repositories could not be read; the others do not depend on them.
-fn repositories(inner: &Inner) -> Condition {
-    let unread = inner.unread();
+fn repositories(host: &Host) -> Condition {
+    let unread = host.registrations.states.unread();
     let names: Vec<String> = unread.iter().map(|(repo, _)| repo.to_string()).collect();
     match names.is_empty() {
         true => Condition::Up,
@@ -132,56 +134,42 @@ fn gauges(counts: &daemon_store::Counts) {
 
 /// What a running host can do.
 pub(super) struct HostLive {
-    pub(super) inner: Arc<Inner>,
+    pub(super) host: Arc<Host>,
     pub(super) compose: Arc<dyn Compose>,
     pub(super) started: Instant,
-    pub(super) hooks: std::sync::OnceLock<Arc<AppState>>,
+    pub(super) hooks: Arc<Hooks>,
     /// Held while the configuration or the parts are replaced.
     replacing: tokio::sync::Mutex<()>,
 }
 
 impl HostLive {
     /// Makes what a host can do, before its listeners serve it.
-    pub(super) fn new(inner: Arc<Inner>, compose: Arc<dyn Compose>, started: Instant) -> Self {
+    pub(super) fn new(
+        host: Arc<Host>,
+        compose: Arc<dyn Compose>,
+        hooks: Arc<Hooks>,
+        started: Instant,
+    ) -> Self {
         Self {
-            inner,
+            host,
             compose,
             started,
-            hooks: std::sync::OnceLock::new(),
+            hooks,
             replacing: tokio::sync::Mutex::new(()),
         }
-    }
-
-    /// Replaces configuration and parts, with the registry that belongs to them. Returns the generation, and the
-    /// repositories whose registrations are to be ended.
-    ///
-    /// # Errors
-    /// If the store fails; nothing is replaced then.
-    async fn replace(
-        &self,
-        config: Config,
-        parts: Parts,
-    ) -> Result<(u64, BTreeSet<RepoName>), OpError> {
-        // What is registered meanwhile would be missing in what is read here.
-        let registering = self.inner.registering.write().await;
-        let stored = self.inner.stored_registry(&parts).await?;
-        let generation = self.inner.replace_runtime(config, parts);
-        let unwatched = self.inner.take_registry(stored);
-        drop(registering);
-        Ok((generation, unwatched))
     }
 
     /// Reads the configuration again and takes it as a whole, or not at all.
     pub(super) async fn load_again(&self) -> Result<Value, OpError> {
         let turn = self.replacing.lock().await;
         let config = self.compose.load()?;
-        let sources = sources(&self.inner.home, &config)?;
+        let sources = sources(&self.host.home, &config)?;
         let deadlines = Deadlines::begin();
         let failure = OpenFailure::Refuse;
         let parts = parts(&self.compose, &config, deadlines.opened, failure).await?;
-        let (inner, compose) = (&self.inner, &*self.compose);
-        judge_policies(inner, compose, &config, &parts, deadlines.judged).await?;
-        let old = self.inner.config();
+        let (host, compose) = (&self.host, &*self.compose);
+        judge_policies(host, compose, &config, &parts, deadlines.judged).await?;
+        let old = Arc::clone(&self.host.runtime().config);
         let changed = *old != config;
         let mut needs_restart = Vec::new();
         for (key, differs) in [
@@ -197,18 +185,20 @@ impl HostLive {
                 needs_restart.push(key);
             }
         }
-        let (generation, unwatched) = self.replace(config, parts).await?;
+        let (generation, unwatched) = self.host.replace(config, parts).await?;
         self.compose.note_in_force();
-        if let Some(app) = self.hooks.get() {
-            app.hooks.replace(sources);
-        }
-        super::warn_without_model(&self.inner.config());
+        self.hooks.replace(sources);
+        super::warn_without_model(&self.host.runtime().config);
         drop(turn);
-        self.inner.force_repos();
-        self.inner.end_registrations(unwatched).await;
-        self.inner.first_reading(deadlines.read).await;
-        self.inner.signals.ticks.notify_one();
-        self.inner.signals.claims.notify_one();
+        self.host.registrations.states.force_all();
+        self.host.registrations.end(unwatched).await;
+        self.host
+            .registrations
+            .states
+            .first_reading(deadlines.read)
+            .await;
+        self.host.signals.ticks.notify_one();
+        self.host.signals.claims.notify_one();
         Ok(json!({"generation": generation, "changed": changed, "needs_restart": needs_restart}))
     }
 
@@ -216,8 +206,8 @@ impl HostLive {
     /// are not open.
     async fn compose_again(&self) -> Result<Vec<Unopened>, OpError> {
         let turn = self.replacing.lock().await;
-        let inner = &self.inner;
-        let old = inner.runtime();
+        let host = &self.host;
+        let old = host.runtime();
         let config = Config::clone(&old.config);
         let until = Deadlines::begin().opened;
         let parts = parts(&self.compose, &config, until, OpenFailure::Note).await?;
@@ -225,17 +215,19 @@ impl HostLive {
         let was_open = |repo: &RepoName| old.parts.repos.iter().any(|old| old.name == *repo);
         // New parts make every repository be read again.
         if !parts.repos.iter().all(|repo| was_open(&repo.name)) {
-            let (_, unwatched) = self.replace(config, parts).await?;
-            inner.signals.repos.notify_waiters();
-            inner.signals.ticks.notify_one();
-            inner.signals.claims.notify_one();
-            inner.end_registrations(unwatched).await;
+            let (_, unwatched) = self.host.replace(config, parts).await?;
+            host.signals.repos.notify_waiters();
+            host.signals.ticks.notify_one();
+            host.signals.claims.notify_one();
+            host.registrations.end(unwatched).await;
         }
         drop(turn);
         for repo in &unopened {
             if let NotOpen::Refused(error) = &repo.why {
                 tracing::error!(repo = %repo.name, error, "a repository could not be opened");
-                inner.note_repo(&repo.name, Some(error.clone()));
+                host.registrations
+                    .states
+                    .reading_ended(&repo.name, Some(error.clone()));
             }
         }
         Ok(unopened)
@@ -244,20 +236,20 @@ impl HostLive {
 
 /// Takes in repositories that git opens late, until the host stops.
 pub(super) async fn open_late(live: Arc<HostLive>) {
-    let inner = &live.inner;
-    let current = || inner.runtime().parts.unopened.clone();
+    let host = &live.host;
+    let current = || host.runtime().parts.unopened.clone();
     let mut unopened = current();
     loop {
         tokio::select! {
-            () = inner.stop.cancelled() => return,
-            () = inner.signals.replaced.notified() => {
+            () = host.stop().cancelled() => return,
+            () = host.signals.replaced.notified() => {
                 unopened = current();
                 continue;
             }
             () = may_open(&unopened) => {}
         }
         let composed = tokio::select! {
-            () = inner.stop.cancelled() => return,
+            () = host.stop().cancelled() => return,
             composed = live.compose_again() => composed,
         };
         match composed {
@@ -269,11 +261,13 @@ pub(super) async fn open_late(live: Arc<HostLive>) {
                     "repositories that are not open could not be taken in"
                 );
                 for repo in &unopened {
-                    inner.note_repo(&repo.name, Some(error.clone()));
+                    host.registrations
+                        .states
+                        .reading_ended(&repo.name, Some(error.clone()));
                 }
                 tokio::select! {
-                    () = inner.stop.cancelled() => return,
-                    () = inner.signals.replaced.notified() => unopened = current(),
+                    () = host.stop().cancelled() => return,
+                    () = host.signals.replaced.notified() => unopened = current(),
                     () = tokio::time::sleep(OPEN_AGAIN) => {}
                 }
             }
@@ -300,33 +294,33 @@ async fn may_open(unopened: &[Unopened]) {
 #[async_trait]
 impl Live for HostLive {
     fn now(&self) -> Timestamp {
-        self.inner.clock.now()
+        self.host.now()
     }
 
     fn unread(&self) -> Vec<(RepoName, String)> {
-        self.inner.unread()
+        self.host.registrations.states.unread()
     }
 
     fn pause(&self) -> Option<String> {
-        self.inner.activations_pause()
+        self.host.activations_pause()
     }
 
     fn rates(&self) -> Rates {
-        self.inner.config().limits.rates()
+        self.host.runtime().config.limits.rates()
     }
 
     fn nudge(&self) {
-        self.inner.signals.claims.notify_one();
-        self.inner.signals.outputs.notify_one();
-        self.inner.signals.matches.notify_one();
+        self.host.signals.claims.notify_one();
+        self.host.signals.outputs.notify_one();
+        self.host.signals.matches.notify_one();
     }
 
     fn accepted(&self, accepted: &[Accepted]) {
-        self.inner.events_accepted(accepted);
+        self.host.matcher.backlog.add(accepted);
     }
 
     fn stop_run(&self, activation: &ActivationId) {
-        self.inner.stop_run(activation, StopReason::Reclaim);
+        self.host.runs().stop(activation, StopReason::Reclaim);
     }
 
     async fn reload(&self) -> Result<Value, OpError> {
@@ -336,11 +330,11 @@ impl Live for HostLive {
     }
 
     async fn doctor(&self) -> Result<Value, OpError> {
-        Ok(crate::doctor::examine(&self.inner).await)
+        Ok(crate::doctor::examine(&self.host).await)
     }
 
     async fn stats(&self) -> Result<Value, OpError> {
-        let counts = self.inner.store().counts().await?;
+        let counts = self.host.store.counts().await?;
         let activations: serde_json::Map<String, Value> = counts
             .activations
             .iter()
@@ -348,10 +342,10 @@ impl Live for HostLive {
             .collect();
         Ok(json!({
             "uptime_s": self.started.elapsed().as_secs(),
-            "daemons": self.inner.registry().get().iter().count(),
-            "gate": self.inner.store().host_gate().await?.as_str(),
-            "has_model": self.inner.config().has_model(),
-            "running": self.inner.leases().len(),
+            "daemons": self.host.registry().get().iter().count(),
+            "gate": self.host.store.host_gate().await?.as_str(),
+            "has_model": self.host.runtime().config.has_model(),
+            "running": self.host.runs().leases().len(),
             "events": counts.events,
             "unmatched": counts.unmatched,
             "activations": activations,
@@ -362,10 +356,10 @@ impl Live for HostLive {
         &self,
         call: serde_json::Map<String, Value>,
     ) -> Result<serde_json::Map<String, Value>, OpError> {
-        daemon_runner::emanation::answer(&self.inner.runs, call).await
+        daemon_runner::emanation::answer(&self.host.runs().context, call).await
     }
 
     fn runs(&self) -> PathBuf {
-        self.inner.home.runs()
+        self.host.home.runs()
     }
 }

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use daemon_api::ops::Operations;
 use daemon_engine::ActivationState;
 use daemon_event::EventId;
-use daemon_host::driver::{Inner, run_one};
+use daemon_host::driver::{Host, run_one};
 use daemon_host::serve::Compose as _;
 use daemon_runner::clock;
 use daemon_runner::error::{OpError, chain};
@@ -71,19 +70,19 @@ pub(crate) async fn walk(
     let composer = Composer::new(&place, overrides);
     let config = composer.load()?;
     let alone = OfflineHost::begin(&place, &composer, config).await?;
-    let (inner, store) = (&alone.inner, &*alone.store);
+    let (host, store) = (&alone.host, &*alone.store);
     // The daemons must be registered before the commit, so that its event is matched against them.
-    inner.first_sight().await.map_err(OpError::from)?;
+    host.read_first().await.map_err(OpError::from)?;
 
-    repository(&mut tour, inner)?;
-    lint(&mut tour, inner)?;
+    repository(&mut tour, host)?;
+    lint(&mut tour, host)?;
     let commit = scratch.move_setup()?;
-    inner.read_repos().await.map_err(OpError::from)?;
+    host.read_repos().await;
     let event = event(&mut tour, store, &commit).await?;
-    explain(&mut tour, inner, store, event.as_ref()).await?;
-    let activation = activate(&mut tour, inner, &alone.operations).await?;
+    explain(&mut tour, host, store, event.as_ref()).await?;
+    let activation = activate(&mut tour, &alone).await?;
     output(&mut tour, scratch, activation.as_ref())?;
-    again(&mut tour, inner, store, event.as_ref()).await?;
+    again(&mut tour, host, store, event.as_ref()).await?;
     tour.step(
         "next",
         true,
@@ -93,8 +92,8 @@ pub(crate) async fn walk(
     Ok(tour.steps)
 }
 
-fn repository(tour: &mut Tour, inner: &Inner) -> Result<(), CommandFailure> {
-    let registry = inner.registry().get();
+fn repository(tour: &mut Tour, host: &Host) -> Result<(), CommandFailure> {
+    let registry = host.registry().get();
     let daemons: Vec<String> = registry
         .iter()
         .map(|daemon| daemon.row.key.id.to_string())
@@ -117,8 +116,8 @@ fn has_findings(diagnostics: &str) -> bool {
     found.iter().any(|one| one["severity"] != "advice")
 }
 
-fn lint(tour: &mut Tour, inner: &Inner) -> Result<(), CommandFailure> {
-    let registry = inner.registry().get();
+fn lint(tour: &mut Tour, host: &Host) -> Result<(), CommandFailure> {
+    let registry = host.registry().get();
     let files = registry.iter().count();
     let dirty: Vec<String> = registry
         .iter()
@@ -156,7 +155,7 @@ async fn event(
 
 async fn explain(
     tour: &mut Tour,
-    inner: &Inner,
+    host: &Host,
     store: &dyn Store,
     event: Option<&EventId>,
 ) -> Result<(), CommandFailure> {
@@ -164,7 +163,7 @@ async fn explain(
         return tour.step("explain", false, "there is no event".to_owned(), json!({}));
     };
     let row = store.event(id).await.map_err(OpError::from)?;
-    let registry = inner.registry().get();
+    let registry = host.registry().get();
     let daemon = registry.find(DAEMON, None).map_err(OpError::from)?;
     let met = row.map_or_else(Vec::new, |row| daemon.met_by(&row.event));
     let words = met
@@ -185,13 +184,13 @@ async fn explain(
 /// Matches the event, claims the activation and runs it. Returns its activation, runs and outputs.
 async fn activate(
     tour: &mut Tour,
-    inner: &Arc<Inner>,
-    operations: &Operations,
+    alone: &OfflineHost,
 ) -> Result<Option<(Value, Value, Value)>, CommandFailure> {
+    let (host, operations) = (&alone.host, &alone.operations);
     let begun = Instant::now();
-    inner.match_events().await.map_err(OpError::from)?;
-    let waiting = inner
-        .store()
+    host.match_events().await.map_err(OpError::from)?;
+    let waiting = alone
+        .store
         .activations(&Query {
             limit: 10,
             ..Query::default()
@@ -207,13 +206,13 @@ async fn activate(
         )?;
         return Ok(None);
     };
-    run_one(inner, &activation.id, None).await?;
+    run_one(host, &activation.id, None).await?;
     let whole = operations.activation_whole(&activation.id).await?;
     let state = whole.0["state"].as_str().unwrap_or_default().to_owned();
     let seconds = begun.elapsed().as_secs_f64();
     // The commit must wake exactly one of the two daemons.
     let is_ok = state == ActivationState::Succeeded.as_str() && waiting.rows.len() == 1;
-    let sandbox = &inner.runtime().parts.sandbox;
+    let sandbox = &host.runtime().parts.sandbox;
     let detail = format!(
         "{}  {state} in {seconds:.1} s   sandbox: level {} ({})",
         activation.id, sandbox.level, sandbox.detail
@@ -279,7 +278,7 @@ fn counted(runs: &Value) -> String {
 /// Delivers the same event again, with a new id but the same delivery id.
 async fn again(
     tour: &mut Tour,
-    inner: &Arc<Inner>,
+    host: &Arc<Host>,
     store: &dyn Store,
     event: Option<&EventId>,
 ) -> Result<(), CommandFailure> {
@@ -305,7 +304,7 @@ async fn again(
         .await
         .map_err(|error| CommandFailure::bug(chain(&error)))?;
     // A duplicate that was accepted as new would create an activation here.
-    inner.match_events().await.map_err(OpError::from)?;
+    host.match_events().await.map_err(OpError::from)?;
     let is_duplicate = accepted.iter().all(|one| one.freshness != Freshness::New);
     let is_ok = is_duplicate && counts(store).await? == before;
     let detail = if is_ok {

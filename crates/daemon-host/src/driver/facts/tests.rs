@@ -10,8 +10,9 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::config::Config;
-use crate::driver::{Checked, Checker, Parts, Runtime};
+use crate::driver::{Checked, Checker, ClaimsPause, Host, HostParts, Parts, Runtime};
 use crate::home::Home;
+use daemon_api::control::RunTokens;
 use daemon_api::fire::FiredEvent;
 use daemon_registry::{Definition, Registered};
 
@@ -59,8 +60,8 @@ pub(in crate::driver) struct Rig {
     _scratch: tempfile::TempDir,
     pub(in crate::driver) store: MemoryStore,
     script: Arc<Script>,
-    pub(in crate::driver) inner: Arc<Inner>,
-    patient: Patient,
+    pub(in crate::driver) host: Arc<Host>,
+    finder: FactFinder,
     begin: Timestamp,
 }
 
@@ -73,13 +74,13 @@ impl Rig {
             asked: Mutex::default(),
         });
         let store = MemoryStore::new();
-        let inner = host(&scratch, &store, &script);
+        let host = host(&scratch, &store, &script);
         let rig = Self {
             _scratch: scratch,
             store,
             script,
-            inner,
-            patient: Patient::default(),
+            finder: host.fact_finder(),
+            host,
             begin: daemon_runner::clock::now(),
         };
         rig.register(daemons);
@@ -88,13 +89,13 @@ impl Rig {
 
     fn register(&self, daemons: &[(&str, &str)]) {
         let rows = daemons.iter().map(|(id, line)| daemon(id, line));
-        self.inner.registry.replace(&repo(), rows.collect());
+        self.host.registry().replace(&repo(), rows.collect());
     }
 
     /// Goes on as the next host of this home would: with nothing but the store.
     fn restart(&mut self, daemons: &[(&str, &str)]) {
-        self.inner = host(&self._scratch, &self.store, &self.script);
-        self.patient = Patient::default();
+        self.host = host(&self._scratch, &self.store, &self.script);
+        self.finder = self.host.fact_finder();
         self.register(daemons);
     }
 
@@ -114,7 +115,7 @@ impl Rig {
         let event = fired.event(self.begin).unwrap();
         let new = daemon_api::intake::new_event(event, daemon_store::Matching::Due);
         let accepted = self.store.accept(vec![new]).await.unwrap();
-        self.inner.match_events().await.unwrap();
+        self.host.match_events().await.unwrap();
         accepted[0].id.clone()
     }
 
@@ -125,7 +126,7 @@ impl Rig {
         let now =
             self.begin + SignedDuration::from_secs(seconds) + SignedDuration::from_millis(900);
         for row in self.store.due_facts(now, 10).await.unwrap() {
-            attend(&self.inner, &self.patient, row, now).await.unwrap();
+            attend(&self.finder, row, now).await.unwrap();
         }
     }
 
@@ -169,7 +170,7 @@ impl Rig {
     }
 }
 
-fn host(scratch: &tempfile::TempDir, store: &MemoryStore, script: &Arc<Script>) -> Arc<Inner> {
+fn host(scratch: &tempfile::TempDir, store: &MemoryStore, script: &Arc<Script>) -> Arc<Host> {
     let sandbox = daemon_runner::policy::ReachedSandbox {
         level: 1,
         detail: String::new(),
@@ -194,14 +195,16 @@ fn host(scratch: &tempfile::TempDir, store: &MemoryStore, script: &Arc<Script>) 
         generation: 1,
     };
     let home = Home::open(&scratch.path().join("home")).unwrap();
-    Inner::new(
+    Host::new(HostParts {
         home,
-        Arc::new(store.clone()),
-        HostEpoch(1),
+        store: Arc::new(store.clone()),
+        epoch: HostEpoch(1),
         runtime,
-        daemon_runner::secrets::HostSecrets::default(),
-        Arc::new(daemon_runner::clock::SystemClock),
-    )
+        secrets: daemon_runner::secrets::HostSecrets::default(),
+        clock: Arc::new(daemon_runner::clock::SystemClock),
+        tokens: RunTokens::default(),
+        claims: ClaimsPause::none(),
+    })
 }
 
 fn repo() -> RepoName {
@@ -437,7 +440,7 @@ async fn two_facts_of_one_event_have_their_own_times_and_stand_beside_each_other
     // What waits for its time is not tried along with anything else.
     let row = rig.row(&id).await;
     let now = rig.begin + SignedDuration::from_secs(3);
-    attend(&rig.inner, &rig.patient, row, now).await.unwrap();
+    attend(&rig.finder, row, now).await.unwrap();
     assert_eq!(rig.asked(), 2);
     rig.try_at(6).await;
     assert_eq!(rig.woken(&id).await, ["base", "docs"]);

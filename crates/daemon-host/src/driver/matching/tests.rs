@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use daemon_dispatch::Concern;
 
 use super::match_waiting;
-use crate::driver::RepoState;
 use crate::driver::dispatch::Driver;
 use crate::driver::facts::tests::Rig;
 use daemon_api::fire::FiredEvent;
@@ -24,7 +23,7 @@ async fn report(rig: &Rig, (source, kind): (Source, &str), body: &Value) -> Vec<
     let event = fired.event(clock::now()).unwrap();
     let new = daemon_api::intake::new_event(event, Matching::Due);
     let accepted = rig.store.accept(vec![new]).await.unwrap();
-    rig.inner.events_accepted(&accepted);
+    rig.host.matcher.backlog.add(&accepted);
     accepted
 }
 
@@ -35,11 +34,9 @@ async fn an_event_due_again_is_matched_while_another_repository_is_unread() {
         ("merged", "when a pull request is merged"),
     ];
     let rig = Rig::new(&daemons, Vec::new());
-    let mut unread = RepoState::default();
-    unread.never_read_since = Some(clock::now());
-    let other = "o/unread".parse().unwrap();
-    rig.inner.state().repos.insert(other, unread);
-    let mut driver = Driver::new(&rig.inner, &[Concern::Matching]);
+    let states = &rig.host.registrations.states;
+    states.never_read("o/unread".parse().unwrap(), clock::now());
+    let mut driver = Driver::new(&rig.host, &[Concern::Matching]);
     let [(_, _, merge), (_, _, closed)] = merged("a1");
     let first = report(&rig, (Source::Git, "merge"), &merge).await;
     match_waiting(&mut driver).await.unwrap();
@@ -105,7 +102,7 @@ async fn an_activation_is_about_what_matched_whichever_report_came_first() {
         ([0, 1], true, [about("labelled"), by_git]),
     ] {
         let rig = Rig::new(&daemons, Vec::new());
-        let mut driver = Driver::new(&rig.inner, &[Concern::Matching]);
+        let mut driver = Driver::new(&rig.host, &[Concern::Matching]);
         let reports = merged("a1");
         for place in order {
             let (source, kind, body) = &reports[place];
@@ -134,11 +131,10 @@ fn pushed(repo: &str, n: usize) -> Value {
 #[tokio::test]
 async fn events_of_an_unread_repository_are_counted_as_waiting() {
     let rig = Rig::new(&[("pushed", "when a commit is pushed")], Vec::new());
-    let mut unread = RepoState::default();
-    unread.never_read_since = Some(clock::now());
     let other: RepoName = "o/unread".parse().unwrap();
-    rig.inner.state().repos.insert(other.clone(), unread);
-    let mut driver = Driver::new(&rig.inner, &[Concern::Matching]);
+    let (states, backlog) = (&rig.host.registrations.states, &rig.host.matcher.backlog);
+    states.never_read(other.clone(), clock::now());
+    let mut driver = Driver::new(&rig.host, &[Concern::Matching]);
     for n in 0..300 {
         let repo = match n % 3 {
             0 => "o/r",
@@ -150,18 +146,18 @@ async fn events_of_an_unread_repository_are_counted_as_waiting() {
         }
     }
     match_waiting(&mut driver).await.unwrap();
-    assert_eq!(rig.inner.backlog(), 200);
+    assert_eq!(backlog.n_waiting(), 200);
     // What repeats an event changes nothing, and neither does another report of one.
     report(&rig, (Source::Github, "push"), &pushed("o/r", 0)).await;
-    assert_eq!(rig.inner.take_due_again(), []);
+    assert_eq!(backlog.take_due_again(), []);
     let again = report(&rig, (Source::Git, "push"), &pushed("o/r", 0)).await;
     report(&rig, (Source::Git, "push"), &pushed("o/unread", 1)).await;
     match_waiting(&mut driver).await.unwrap();
-    assert_eq!(rig.inner.backlog(), 200);
+    assert_eq!(backlog.n_waiting(), 200);
     let matched = rig.store.event(&again[0].id).await.unwrap().unwrap();
     assert_eq!(matched.matching, Matching::Done);
 
-    rig.inner.state().repos.remove(&other);
+    states.registered(&other, "c1");
     match_waiting(&mut driver).await.unwrap();
-    assert_eq!(rig.inner.backlog(), 0);
+    assert_eq!(backlog.n_waiting(), 0);
 }

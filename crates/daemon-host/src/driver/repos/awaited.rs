@@ -8,8 +8,7 @@ use daemon_event::{ActivationId, RepoName};
 use daemon_repo::ObjectId;
 use daemon_store::StoreError;
 
-use super::{Git, RepoError, store_failed};
-use crate::driver::Inner;
+use super::{Git, RepoError, RepositoryReader, store_failed};
 
 /// What an activation waits for.
 #[derive(Clone, Debug)]
@@ -61,12 +60,17 @@ impl AwaitedCommits {
 }
 
 /// Makes the activations ready whose commit is there.
-pub(super) async fn look(inner: &Inner, git: &Git<'_>) -> Result<(), RepoError> {
+pub(super) async fn look(reader: &RepositoryReader, git: &Git<'_>) -> Result<(), RepoError> {
     let repo = git.repo;
-    if inner.registered_at(&repo.name).is_none() {
+    if reader
+        .registrations
+        .states
+        .registered_at(&repo.name)
+        .is_none()
+    {
         return Ok(());
     }
-    let awaited = inner.awaited.of(&repo.name);
+    let awaited = reader.awaited.of(&repo.name);
     if awaited.is_empty() {
         return Ok(());
     }
@@ -82,24 +86,27 @@ pub(super) async fn look(inner: &Inner, git: &Git<'_>) -> Result<(), RepoError> 
         .partition(|(_, commits)| is_ready(commits));
     let found: Vec<ActivationId> = found.into_iter().map(|(id, _)| id).collect();
     if !found.is_empty() {
-        let hastened = inner.store.hasten(&found, inner.clock.now()).await;
+        let hastened = reader.store.hasten(&found, reader.clock.now()).await;
         hastened.map_err(|source| store_failed(repo, source))?;
-        inner.awaited.remove_all(&found);
-        inner.signals.claims.notify_one();
+        reader.awaited.remove_all(&found);
+        reader.signals.claims.notify_one();
     }
     let others = others.into_iter().map(|(id, _)| id).collect();
-    forget_ended(inner, others)
+    forget_ended(reader, others)
         .await
         .map_err(|source| store_failed(repo, source))
 }
 
 /// Forgets the activations that ended otherwise: cancelled, expired, or with their daemon.
-async fn forget_ended(inner: &Inner, awaiting: Vec<ActivationId>) -> Result<(), StoreError> {
+async fn forget_ended(
+    reader: &RepositoryReader,
+    awaiting: Vec<ActivationId>,
+) -> Result<(), StoreError> {
     let mut ended = awaiting;
     if !ended.is_empty() {
-        let unfinished = inner.store.unfinished_among(&ended).await?;
+        let unfinished = reader.store.unfinished_among(&ended).await?;
         ended.retain(|id| !unfinished.contains(id));
-        inner.awaited.remove_all(&ended);
+        reader.awaited.remove_all(&ended);
     }
     Ok(())
 }

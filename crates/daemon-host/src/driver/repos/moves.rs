@@ -5,8 +5,7 @@ use std::sync::Arc;
 use daemon_repo::{RefName, RefPosition, RefPositions};
 use daemon_store::{Matching, NewEvent};
 
-use super::{Git, RepoError, Sight, Watched, store_failed};
-use crate::driver::Inner;
+use super::{Git, RepoError, RepositoryReader, Sight, Watched, store_failed};
 use daemon_runner::random;
 
 /// The moves of refs since they were last seen, and where the refs are.
@@ -19,12 +18,12 @@ pub(super) struct Told {
 
 /// Reads the moves of refs since the last sight; the first sight is the baseline and has none.
 pub(super) async fn moves(
-    inner: &Inner,
+    reader: &RepositoryReader,
     git: &Git<'_>,
     sight: &Arc<Sight>,
 ) -> Result<Option<Told>, RepoError> {
     let repo = git.repo;
-    let stored = inner
+    let stored = reader
         .store
         .ref_cursors(&repo.name)
         .await
@@ -50,7 +49,7 @@ pub(super) async fn moves(
         Ok(events)
     };
     let events = git.run(work).await?;
-    let now = inner.clock.now();
+    let now = reader.clock.now();
     let events = events
         .into_iter()
         .filter_map(|event| new_event(repo, event, now));
@@ -62,15 +61,19 @@ pub(super) async fn moves(
 }
 
 /// Stores moves together with the cursor behind them.
-pub(super) async fn accept(inner: &Inner, repo: &Watched, told: Told) -> Result<(), RepoError> {
-    let accepted = inner
+pub(super) async fn accept(
+    reader: &RepositoryReader,
+    repo: &Watched,
+    told: Told,
+) -> Result<(), RepoError> {
+    let accepted = reader
         .store
         .accept_moves(&repo.name, told.cursors, told.events)
         .await;
     let accepted = accepted.map_err(|source| store_failed(repo, source))?;
     daemon_runner::failpoint::hit("N3");
     daemon_api::intake::count("git", &accepted);
-    inner.events_accepted(&accepted);
+    reader.backlog.add(&accepted);
     Ok(())
 }
 

@@ -7,8 +7,7 @@ use daemon_repo::{DaemonSource, Discovery, ObjectId};
 use daemon_store::{DaemonRow, Registration};
 use daemon_validate::visible;
 
-use super::{Git, RepoError, Watched, store_failed};
-use crate::driver::Inner;
+use super::{Git, RepoError, RepositoryReader, Watched, store_failed};
 use crate::rates;
 use crate::registration::{self, Reading};
 use daemon_registry::Registry;
@@ -23,19 +22,25 @@ pub(super) struct Found {
 
 /// Reads what a commit holds, unless it is what is registered.
 pub(super) async fn discover(
-    inner: &Inner,
+    reader: &RepositoryReader,
     git: &Git<'_>,
     tip: &ObjectId,
 ) -> Result<Option<Found>, RepoError> {
     let repo = git.repo;
-    if inner.registered_at(&repo.name).as_deref() == Some(tip.as_str()) {
+    if reader
+        .registrations
+        .states
+        .registered_at(&repo.name)
+        .as_deref()
+        == Some(tip.as_str())
+    {
         return Ok(None);
     }
     let commit = tip.clone();
     let work = move |repo: &Watched| repo.repository.discover(&commit);
     let discovery = git.run(work).await?;
-    let now = inner.clock.now();
-    let rows = daemon_rows(inner, repo, &discovery, tip, now);
+    let now = reader.clock.now();
+    let rows = daemon_rows(reader, repo, &discovery, tip, now);
     if let Some((path, kind)) = discovery.barred {
         let why = kind.why_unread();
         tracing::warn!(repo = %repo.name, "no daemon is read: `{path}` is {why}");
@@ -51,7 +56,7 @@ pub(super) async fn discover(
 
 /// Makes the registry of a repository what was found; the caller keeps others from deciding with it meanwhile.
 pub(super) async fn register(
-    inner: &Inner,
+    reader: &RepositoryReader,
     repo: &Arc<Watched>,
     found: Found,
 ) -> Result<(), RepoError> {
@@ -67,22 +72,24 @@ pub(super) async fn register(
         daemons: rows,
         now,
         // What still waits for a first reading wakes the daemons that it finds, also what an earlier host acknowledged.
-        since: inner
+        since: reader
+            .registrations
+            .states
             .was_never_read(&repo.name)
             .then_some(jiff::Timestamp::MIN),
     };
-    let change = inner
+    let change = reader
         .store
         .register(registration)
         .await
         .map_err(|source| store_failed(repo, source))?;
-    let stored = inner
+    let stored = reader
         .store
         .daemons_of(&repo.name)
         .await
         .map_err(|source| store_failed(repo, source))?;
-    let known = inner.registry.get();
-    let config = inner.config();
+    let known = reader.registrations.registry.get();
+    let config = reader.registrations.runtime.config();
     let mut sources: BTreeMap<String, DaemonSource> = discovery
         .daemons
         .into_iter()
@@ -96,7 +103,7 @@ pub(super) async fn register(
     let daemons = stored.into_iter().map(|row| {
         let source = sources.remove(&row.path);
         let is_seen = is_seen(&known, &row);
-        let daemon = inner.registry.renew(&known, row);
+        let daemon = reader.registrations.registry.renew(&known, row);
         if let Some(check) = rates::daemon_check(&daemon, &config.limits).filter(|_| !is_seen) {
             tracing::warn!("{}", visible(&check.detail));
         }
@@ -105,14 +112,20 @@ pub(super) async fn register(
             None => daemon,
         }
     });
-    inner.registry.replace(&repo.name, daemons.collect());
-    inner.note_registered(&repo.name, tip.as_str());
+    reader
+        .registrations
+        .registry
+        .replace(&repo.name, daemons.collect());
+    reader
+        .registrations
+        .states
+        .registered(&repo.name, tip.as_str());
     tracing::info!(
         repo = %repo.name, commit = tip.as_str(), added = change.added.len(), modified = change.modified.len(),
         removed = change.removed.len(), "registered"
     );
-    inner.signals.ticks.notify_one();
-    inner.signals.claims.notify_one();
+    reader.signals.ticks.notify_one();
+    reader.signals.claims.notify_one();
     Ok(())
 }
 
@@ -123,13 +136,13 @@ fn is_seen(known: &Registry, row: &DaemonRow) -> bool {
 }
 
 fn daemon_rows(
-    inner: &Inner,
+    reader: &RepositoryReader,
     repo: &Watched,
     discovery: &Discovery,
     tip: &ObjectId,
     now: jiff::Timestamp,
 ) -> Vec<DaemonRow> {
-    let runtime = inner.runtime();
+    let runtime = reader.registrations.runtime.get();
     let config = &runtime.config;
     let zone_of = |id: &str| {
         config

@@ -15,28 +15,28 @@ async fn a_reading_of_parts_that_were_replaced_registers_nothing() {
     let (watched, _) = repository(scratch.path());
     let repo = Arc::new(watched);
     let rig = Rig::new(&[], Vec::new());
-    let inner = &rig.inner;
-    let without = inner.runtime().parts.clone();
+    let host = &rig.host;
+    let without = host.runtime().parts.clone();
     let with = Parts {
         repos: vec![Arc::clone(&repo)],
         ..without.clone()
     };
-    inner.replace_runtime(Config::default(), with);
+    host.replace_runtime(Config::default(), with);
 
     // What reads the registry holds the reading up, which has asked git by then.
-    let deciding = inner.registering.read().await;
+    let deciding = host.registrations.hold().await;
     let tasks = TaskTracker::new();
     let reading = tasks.spawn({
-        let (inner, repo) = (Arc::clone(inner), Arc::clone(&repo));
-        async move { sync(&inner, &repo, &inner.stop).await }
+        let (host, repo) = (Arc::clone(host), Arc::clone(&repo));
+        async move { sync(&host.reader, &repo, host.stop()).await }
     });
-    while inner.registering.try_read().is_ok() {
+    while host.registrations.lock.try_read().is_ok() {
         tokio::task::yield_now().await;
     }
-    inner.replace_runtime(Config::default(), without);
+    host.replace_runtime(Config::default(), without);
     drop(deciding);
     let read = reading.await.unwrap();
     assert!(matches!(read, Err(RepoError::Stopped { .. })), "{read:?}");
-    assert_eq!(inner.registered_at(&repo.name), None);
+    assert_eq!(host.registrations.states.registered_at(&repo.name), None);
     assert_eq!(rig.store.ref_cursors(&repo.name).await.unwrap(), []);
 }

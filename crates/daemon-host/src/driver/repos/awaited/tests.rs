@@ -83,7 +83,7 @@ async fn awaiting(rig: &Rig, n: usize, commit: ObjectId) -> ActivationId {
     let id = trigger.activation_id.clone();
     rig.store.enqueue(trigger).await.unwrap();
     let activation = rig.store.activation(&id).await.unwrap().unwrap();
-    rig.inner.awaited.insert(&activation, vec![commit]);
+    rig.host.reader.awaited.insert(&activation, vec![commit]);
     id
 }
 
@@ -92,7 +92,10 @@ async fn every_awaited_commit_is_looked_for_and_what_has_ended_is_forgotten() {
     let rig = Rig::new(&[("opened", "when a pull request is opened")], Vec::new());
     let dir = tempfile::tempdir().unwrap();
     let (watched, commit) = repository(dir.path());
-    rig.inner.note_registered(&watched.name, commit.as_str());
+    rig.host
+        .registrations
+        .states
+        .registered(&watched.name, commit.as_str());
     let mut waiting = Vec::new();
     for n in 0..200 {
         let invented = format!("{:040x}", n + 1).parse().unwrap();
@@ -111,9 +114,9 @@ async fn every_awaited_commit_is_looked_for_and_what_has_ended_is_forgotten() {
         repo: &repo,
         stop: &stop,
     };
-    look(&rig.inner, &git).await.unwrap();
+    look(&rig.host.reader, &git).await.unwrap();
     let found = rig.store.activation(&last).await.unwrap().unwrap();
     assert!(found.not_before <= clock::now(), "it is ready: {found:?}");
-    let left: BTreeSet<ActivationId> = rig.inner.awaited.lock().keys().cloned().collect();
+    let left: BTreeSet<ActivationId> = rig.host.reader.awaited.lock().keys().cloned().collect();
     assert_eq!(left, waiting.into_iter().collect());
 }

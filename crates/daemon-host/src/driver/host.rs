@@ -1,0 +1,307 @@
+//! The components of a host, put together over a store and a configuration.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use daemon_dispatch::Concern;
+use daemon_engine::HostEpoch;
+use daemon_event::RepoName;
+use daemon_registry::SharedRegistry;
+use daemon_runner::clock::Clock;
+use daemon_runner::secrets::HostSecrets;
+use daemon_runner::{Lifetime, RunContext};
+use daemon_store::{Store, StoreError};
+use jiff::Timestamp;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::active_runs::ActiveRuns;
+use super::backlog::Backlog;
+use super::claims::ClaimsPause;
+use super::dispatch::Driver;
+use super::facts::{FactFinder, Patient};
+use super::failures::Failures;
+use super::matching::{self, Matcher};
+use super::registrations::Registrations;
+use super::repos::{AwaitedCommits, RepositoryReader, Turns};
+use super::repository_states::{RepoState, RepositoryStates};
+use super::run_directory::{RunDirectory, SharedRuntime, run_paths};
+use super::signals::Signals;
+use super::ticking::TickRecorder;
+use super::upkeep::{self, Upkeep};
+use super::{Parts, Runtime, repos};
+use crate::config::Config;
+use crate::disk::Space;
+use crate::home::Home;
+use daemon_api::control::RunTokens;
+
+/// What a host is made of.
+pub struct HostParts {
+    /// Its home.
+    pub home: Home,
+    /// Its store.
+    pub store: Arc<dyn Store>,
+    /// Its epoch; `HostEpoch(0)` where nothing is claimed.
+    pub epoch: HostEpoch,
+    /// The configuration and what was composed from it.
+    pub runtime: Runtime,
+    /// The secrets that no log and no record may contain. Those that the configuration names are added.
+    pub secrets: HostSecrets,
+    /// The clocks.
+    pub clock: Arc<dyn Clock>,
+    /// The tokens of runs, which the control socket checks.
+    pub tokens: RunTokens,
+    /// The pause of claims after a crash loop.
+    pub claims: ClaimsPause,
+}
+
+impl std::fmt::Debug for HostParts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HostParts")
+            .field("home", &self.home)
+            .field("epoch", &self.epoch)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A host: one component for each concern. A component gets the state that it uses and not the host.
+pub struct Host {
+    pub(crate) home: Home,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) signals: Arc<Signals>,
+    pub(crate) failures: Arc<Failures>,
+    pub(crate) registrations: Registrations,
+    pub(crate) matcher: Matcher,
+    pub(crate) reader: RepositoryReader,
+    pub(crate) ticks: TickRecorder,
+    pub(crate) upkeep: Upkeep,
+    pub(crate) claims: ClaimsPause,
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host")
+            .field("home", &self.home)
+            .field("epoch", &self.upkeep.epoch)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Host {
+    /// Puts a host together. Nothing runs until [`super::start`].
+    pub fn new(parts: HostParts) -> Arc<Self> {
+        let HostParts {
+            home,
+            store,
+            epoch,
+            runtime,
+            secrets,
+            clock,
+            tokens,
+            claims,
+        } = parts;
+        secrets.add(crate::secrets::read(home.root(), &runtime.config));
+        let signals = Arc::<Signals>::default();
+        let failures = Arc::new(Failures::new(&clock));
+        let runtime = SharedRuntime::new(&home, runtime, tokens);
+        let registrations = Registrations {
+            store: Arc::clone(&store),
+            clock: Arc::clone(&clock),
+            registry: SharedRegistry::default(),
+            states: Arc::new(RepositoryStates::new(&runtime, &signals)),
+            failures: Arc::clone(&failures),
+            lock: Arc::default(),
+            runtime,
+        };
+        let runs = runs(&home, &registrations, secrets);
+        let backlog = Arc::new(Backlog::new(&signals));
+        Arc::new(Self {
+            matcher: Matcher {
+                store: Arc::clone(&store),
+                clock: Arc::clone(&clock),
+                registrations: registrations.clone(),
+                backlog: Arc::clone(&backlog),
+                signals: Arc::clone(&signals),
+            },
+            reader: RepositoryReader {
+                home: home.clone(),
+                store: Arc::clone(&store),
+                clock: Arc::clone(&clock),
+                registrations: registrations.clone(),
+                awaited: runs.awaited.clone(),
+                backlog,
+                signals: Arc::clone(&signals),
+                turns: Turns::default(),
+            },
+            ticks: TickRecorder {
+                store: Arc::clone(&store),
+                clock: Arc::clone(&clock),
+                registrations: registrations.clone(),
+                runs: runs.clone(),
+                signals: Arc::clone(&signals),
+                failures: Arc::clone(&failures),
+                recording: Arc::default(),
+                stop: runs.context.lifetime.stop.clone(),
+            },
+            upkeep: Upkeep {
+                home: home.clone(),
+                store: Arc::clone(&store),
+                clock,
+                epoch,
+                runtime: registrations.runtime.clone(),
+                runs,
+            },
+            home,
+            store,
+            signals,
+            failures,
+            registrations,
+            claims,
+        })
+    }
+
+    /// Returns the configuration and parts in force.
+    pub fn runtime(&self) -> Arc<Runtime> {
+        self.registrations.runtime.get()
+    }
+
+    /// Returns the registered daemons.
+    pub fn registry(&self) -> &SharedRegistry {
+        &self.registrations.registry
+    }
+
+    /// Returns the state of each watched repository.
+    pub fn repo_states(&self) -> BTreeMap<RepoName, RepoState> {
+        self.registrations.states.all()
+    }
+
+    /// Reads the wall clock.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.registrations.clock.now()
+    }
+
+    /// Returns why no run may start, if so.
+    pub fn pause(&self) -> Option<String> {
+        Space::of(self.home.root()).pause_of_runs()
+    }
+
+    /// Returns why no activation may start, if so.
+    pub(crate) fn activations_pause(&self) -> Option<String> {
+        self.pause().or_else(|| self.claims.reason())
+    }
+
+    /// Matches all events that wait.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn match_events(self: &Arc<Self>) -> Result<(), StoreError> {
+        matching::match_waiting(&mut Driver::new(self, &[Concern::Matching])).await
+    }
+
+    /// Takes back the activations that earlier hosts of this home left leased, after their process trees were ended.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn take_back(&self) -> Result<(), StoreError> {
+        upkeep::take_back(&self.upkeep).await?;
+        Ok(())
+    }
+
+    /// Removes the work trees that earlier hosts of this home left.
+    pub async fn clear_worktrees(&self) {
+        upkeep::clear_worktrees(&self.upkeep, Instant::now() + upkeep::CLEARING).await;
+    }
+
+    /// Loads the registry and reads every repository.
+    ///
+    /// # Errors
+    /// If the store fails. The error of a repository is recorded in its state.
+    pub async fn read_first(&self) -> Result<(), StoreError> {
+        let unwatched = self.registrations.load().await?;
+        self.registrations.end(unwatched).await;
+        self.read_repos().await;
+        Ok(())
+    }
+
+    /// Reads the watched repositories; the registrations of others stay as they are stored. The error of a repository is
+    /// recorded in its state.
+    pub async fn read_repos(&self) {
+        repos::read_all(&self.reader, self.stop()).await;
+    }
+
+    /// Puts another configuration and its parts in force, with the registry that belongs to them. Returns the generation, and the
+    /// repositories whose registrations are to be ended.
+    ///
+    /// # Errors
+    /// If the store fails; nothing is replaced then.
+    pub(crate) async fn replace(
+        &self,
+        config: Config,
+        parts: Parts,
+    ) -> Result<(u64, BTreeSet<RepoName>), StoreError> {
+        // A registration between the reading of the store and the installation would be missing in the registry.
+        let replacing = self.registrations.replacing().await;
+        let stored = self.registrations.stored(&parts).await?;
+        let generation = self.replace_runtime(config, parts);
+        let unwatched = self.registrations.install(stored);
+        drop(replacing);
+        Ok((generation, unwatched))
+    }
+
+    /// Puts another configuration and its parts in force, and returns the generation.
+    pub(super) fn replace_runtime(&self, config: Config, parts: Parts) -> u64 {
+        let secrets = crate::secrets::read(self.home.root(), &config);
+        self.runs().context.secrets.add(secrets);
+        let generation = self.registrations.runtime.replace(config, parts);
+        self.signals.replaced.notify_one();
+        generation
+    }
+
+    /// Returns the runs under way.
+    pub(crate) fn runs(&self) -> &ActiveRuns {
+        &self.upkeep.runs
+    }
+
+    /// Returns the token that begins the stop.
+    pub(crate) fn stop(&self) -> &CancellationToken {
+        &self.runs().context.lifetime.stop
+    }
+
+    /// Returns the token that ends what must outlive the drain of runs.
+    pub(crate) fn finished(&self) -> &CancellationToken {
+        &self.runs().context.lifetime.finished
+    }
+
+    pub(super) fn fact_finder(&self) -> FactFinder {
+        FactFinder {
+            matcher: self.matcher.clone(),
+            failures: Arc::clone(&self.failures),
+            stop: self.stop().clone(),
+            patient: Arc::new(Patient::default()),
+        }
+    }
+}
+
+/// Makes the context of runs, over the host as they see it.
+fn runs(home: &Home, registrations: &Registrations, secrets: HostSecrets) -> ActiveRuns {
+    let awaited = AwaitedCommits::default();
+    let directory = RunDirectory {
+        home: home.clone(),
+        runtime: registrations.runtime.clone(),
+        registry: registrations.registry.clone(),
+        registering: Arc::clone(&registrations.lock),
+        awaited: awaited.clone(),
+    };
+    let context = RunContext::new(
+        run_paths(home),
+        Arc::clone(&registrations.store),
+        Arc::new(directory),
+        secrets,
+        Arc::clone(&registrations.clock),
+        Lifetime::default(),
+    );
+    ActiveRuns {
+        context: Arc::new(context),
+        awaited,
+    }
+}
