@@ -45,138 +45,100 @@ fn problems(text: &str) -> Vec<String> {
     error.problems.iter().map(said).collect()
 }
 
+/// Files with one fault each, and how it is reported: line, column and the beginning of the message.
+const FAULTS: &[(&str, &str)] = &[
+    (
+        "[host]\nlistne = 1\n",
+        "2:1: unknown key `host.listne`, did you mean `listen`?",
+    ),
+    (
+        "listen = '127.0.0.1:1'\n",
+        "1:1: unknown key `listen`, did you mean `host.listen`?",
+    ),
+    (
+        "[limits]\nday_usd = 1\n",
+        "2:1: unknown key `limits.day_usd`, did you mean `budget.day_usd`?",
+    ),
+    (
+        "[provider]\ndefalt = 'sh'\n",
+        "2:1: unknown key `provider.defalt`, did you mean `default`?",
+    ),
+    (
+        "[policy.daemon.'o/r/x']\nnonsense = 1\n",
+        "2:1: unknown key `policy.daemon.\"o/r/x\".nonsense`",
+    ),
+    (
+        "[[repo]]\npath = '/r'\nbranch = 'x'\n",
+        "3:1: unknown key `repo.0.branch`",
+    ),
+    ("[host\n", "1:6: unclosed table"),
+    (
+        "[host]\nlisten = '127.0.0.1'\n",
+        "2:10: `host.listen` is `127.0.0.1`, which is no address with a port",
+    ),
+    (
+        "[host]\ndrain = 'soon'\n",
+        "2:9: `host.drain`: `soon` is not a span of time",
+    ),
+    (
+        "[host]\ndrain = 5\n",
+        "2:9: `host.drain`: invalid type: integer `5`, expected a string",
+    ),
+    ("host = 5\n", "1:8: `host`: invalid type: integer `5`"),
+    (
+        "[provider.sh]\ncommand = ['x']\n",
+        "2:11: `provider.sh.command`: invalid type",
+    ),
+    (
+        "[[repo]]\nname = 'o/r'\n",
+        "1:1: `repo.0`: missing field `path`",
+    ),
+    (
+        "[[repo]]\npath = '/a'\nname = 'o/r'\n[[repo]]\npath = '/b'\nname = 'O/R'\n",
+        "6:8: two watched repositories are named `O/R`",
+    ),
+    (
+        "[policy.daemon.'O/r/x']\n[policy.daemon.'o/r/x']\ncapability = 'read'\n",
+        "2:16: `policy.daemon.\"o/r/x\"` is the same daemon as `policy.daemon.\"O/r/x\"`: ",
+    ),
+    (
+        "[[repo]]\npath = '/a'\nremote = '-x'\n",
+        "3:10: `repo.remote`: ",
+    ),
+    (
+        "[schedule]\nzone = 'Mars/Base'\n",
+        "2:8: `schedule.zone`: `Mars/Base` is not a time zone",
+    ),
+    (
+        "[policy.daemon.a]\n[policy.daemon.b]\nzone = 'a'\n",
+        "3:8: `policy.daemon.b.zone`: `a` is not a time zone",
+    ),
+    (
+        "[policy.daemon.'x/']\n",
+        "1:16: `policy.daemon.\"x/\"` is neither",
+    ),
+    (
+        "[limits]\nhost = 0\n",
+        "2:1: `limits.host` must be at least 1",
+    ),
+    (
+        "[policy.daemon.x]\nsettle = '6m'\n",
+        "2:1: `settle` is 6m, at most 5m",
+    ),
+    (
+        "[policy]\ncapability = 'root'\n",
+        "2:14: `policy.capability`: unknown variant `root`",
+    ),
+];
+
 #[test]
 fn what_is_wrong_is_named_with_its_place() {
-    for (text, line, column, fragment) in [
-        (
-            "[host]\nlistne = 1\n",
-            2,
-            1,
-            "unknown key `host.listne`, did you mean `listen`?",
-        ),
-        (
-            "listen = '127.0.0.1:1'\n",
-            1,
-            1,
-            "unknown key `listen`, did you mean `host.listen`?",
-        ),
-        (
-            "[limits]\nday_usd = 1\n",
-            2,
-            1,
-            "unknown key `limits.day_usd`, did you mean `budget.day_usd`?",
-        ),
-        (
-            "[provider]\ndefalt = 'sh'\n",
-            2,
-            1,
-            "unknown key `provider.defalt`, did you mean `default`?",
-        ),
-        (
-            "[policy.daemon.'o/r/x']\nnonsense = 1\n",
-            2,
-            1,
-            "unknown key `policy.daemon.\"o/r/x\".nonsense`",
-        ),
-        (
-            "[[repo]]\npath = '/r'\nbranch = 'x'\n",
-            3,
-            1,
-            "unknown key `repo.0.branch`",
-        ),
-        ("[host\n", 1, 6, "unclosed table"),
-        (
-            "[host]\nlisten = '127.0.0.1'\n",
-            2,
-            10,
-            "`host.listen` is `127.0.0.1`, which is no address with a port",
-        ),
-        (
-            "[host]\ndrain = 'soon'\n",
-            2,
-            9,
-            "`host.drain`: `soon` is not a span of time",
-        ),
-        (
-            "[host]\ndrain = 5\n",
-            2,
-            9,
-            "`host.drain`: invalid type: integer `5`, expected a string",
-        ),
-        ("host = 5\n", 1, 8, "`host`: invalid type: integer `5`"),
-        (
-            "[provider.sh]\ncommand = ['x']\n",
-            2,
-            11,
-            "`provider.sh.command`: invalid type",
-        ),
-        (
-            "[[repo]]\nname = 'o/r'\n",
-            1,
-            1,
-            "`repo.0`: missing field `path`",
-        ),
-        (
-            "[[repo]]\npath = '/a'\nname = 'o/r'\n[[repo]]\npath = '/b'\nname = 'O/R'\n",
-            6,
-            8,
-            "two watched repositories are named `O/R`",
-        ),
-        (
-            "[policy.daemon.'O/r/x']\n[policy.daemon.'o/r/x']\ncapability = 'read'\n",
-            2,
-            16,
-            "`policy.daemon.\"o/r/x\"` is the same daemon as `policy.daemon.\"O/r/x\"`: ",
-        ),
-        (
-            "[[repo]]\npath = '/a'\nremote = '-x'\n",
-            3,
-            10,
-            "`repo.remote`: ",
-        ),
-        (
-            "[schedule]\nzone = 'Mars/Base'\n",
-            2,
-            8,
-            "`schedule.zone`: `Mars/Base` is not a time zone",
-        ),
-        (
-            "[policy.daemon.a]\n[policy.daemon.b]\nzone = 'a'\n",
-            3,
-            8,
-            "`policy.daemon.b.zone`: `a` is not a time zone",
-        ),
-        (
-            "[policy.daemon.'x/']\n",
-            1,
-            16,
-            "`policy.daemon.\"x/\"` is neither",
-        ),
-        (
-            "[limits]\nhost = 0\n",
-            2,
-            1,
-            "`limits.host` must be at least 1",
-        ),
-        (
-            "[policy.daemon.x]\nsettle = '6m'\n",
-            2,
-            1,
-            "`settle` is 6m, at most 5m",
-        ),
-        (
-            "[policy]\ncapability = 'root'\n",
-            2,
-            14,
-            "`policy.capability`: unknown variant `root`",
-        ),
-    ] {
+    for (text, expected) in FAULTS {
         let all = problems(text);
-        let expected = format!("{line}:{column}: {fragment}");
         let [one] = all.as_slice() else {
             panic!("{text:?}: {all:?}");
         };
-        assert!(one.starts_with(&expected), "{text:?}: {one}");
+        assert!(one.starts_with(expected), "{text:?}: {one}");
     }
 }
 
@@ -247,88 +209,91 @@ fn servers_are_read_and_granted_by_name() {
     assert_eq!(config.mcp["pages"].transport(), super::McpTransport::Http);
 }
 
+/// Servers with one fault each, with its line and the beginning of its message.
+const SERVER_FAULTS: &[(&str, usize, &str)] = &[
+    (
+        "[mcp.a]\ncommand = 'x'\nbogus = 1\n",
+        3,
+        "unknown key `mcp.a.bogus`",
+    ),
+    (
+        "[mcp.a]\ntransport = 'pigeon'\n",
+        2,
+        "`mcp.a.transport`: unknown variant `pigeon`",
+    ),
+    ("[mcp.a]\n", 1, "`mcp.a.command` is missing"),
+    ("[mcp.a]\ntransport = 'http'\n", 1, "`mcp.a.url` is missing"),
+    (
+        "[mcp.a]\ncommand = 'x'\nheaders = {X = 'y'}\n",
+        3,
+        "`mcp.a.headers` is for the transport `http`",
+    ),
+    (
+        "[mcp.a]\nurl = 'http://h/'\nargs = ['y']\n",
+        3,
+        "`mcp.a.args` is for the transport `stdio`",
+    ),
+    (
+        "[mcp.a]\nurl = 'http://h/'\nurl_env = 'U'\n",
+        2,
+        "`mcp.a.url` is given twice",
+    ),
+    (
+        "[mcp.a]\nurl = 'http://h/?key=secret'\n",
+        2,
+        "`mcp.a.url` holds a secret: give the address in `url_file` or `url_env`",
+    ),
+    (
+        "[mcp.a]\ncommand = 'x'\nargs = ['--token', 'y']\n",
+        3,
+        "`mcp.a.args` hold a secret: give it in `env_file` or `env_env`",
+    ),
+    (
+        "[mcp.a]\ncommand = 'x'\nenv = {A_TOKEN = 'y'}\n",
+        3,
+        "`mcp.a.env` holds `A_TOKEN`, a secret: name a file in `env_file` or a variable in `env_env`",
+    ),
+    (
+        "[mcp.a]\nurl = 'http://h/'\nheaders = {Authorization = 'y'}\n",
+        3,
+        "`mcp.a.headers` holds `Authorization`, a secret: name a file in `headers_file` or a variable in `headers_env`",
+    ),
+    (
+        "[mcp.a]\ncommand = 'x'\nenv = {A = 'y'}\nenv_env = {A = 'B'}\n",
+        3,
+        "`mcp.a.env` gives `A` twice",
+    ),
+    (
+        "[mcp.A]\ncommand = 'x'\n",
+        1,
+        "`A` is not a server's name (a-z, 0-9, `-`, at most 24)",
+    ),
+    (
+        "[mcp.daemon]\ncommand = 'x'\n",
+        1,
+        "`mcp.daemon` is the host's own server: give this one another name",
+    ),
+    (
+        "[policy.daemon.x]\nmcp = [\"a\"]\n",
+        2,
+        "`policy.daemon.x.mcp` names `a`, and there is no section `[mcp.a]`",
+    ),
+    (
+        "[mcp.a]\ncommand = 'x'\n[policy.daemon.x]\nmcp = [\"a\", \"a\"]\n",
+        4,
+        "`policy.daemon.x.mcp` names `a` twice",
+    ),
+];
+
 #[test]
 fn a_server_that_is_configured_wrongly_is_named_with_its_key() {
-    for (text, line, message) in [
-        (
-            "[mcp.a]\ncommand = 'x'\nbogus = 1\n",
-            3,
-            "unknown key `mcp.a.bogus`",
-        ),
-        (
-            "[mcp.a]\ntransport = 'pigeon'\n",
-            2,
-            "`mcp.a.transport`: unknown variant `pigeon`",
-        ),
-        ("[mcp.a]\n", 1, "`mcp.a.command` is missing"),
-        ("[mcp.a]\ntransport = 'http'\n", 1, "`mcp.a.url` is missing"),
-        (
-            "[mcp.a]\ncommand = 'x'\nheaders = {X = 'y'}\n",
-            3,
-            "`mcp.a.headers` is for the transport `http`",
-        ),
-        (
-            "[mcp.a]\nurl = 'http://h/'\nargs = ['y']\n",
-            3,
-            "`mcp.a.args` is for the transport `stdio`",
-        ),
-        (
-            "[mcp.a]\nurl = 'http://h/'\nurl_env = 'U'\n",
-            2,
-            "`mcp.a.url` is given twice",
-        ),
-        (
-            "[mcp.a]\nurl = 'http://h/?key=secret'\n",
-            2,
-            "`mcp.a.url` holds a secret: give the address in `url_file` or `url_env`",
-        ),
-        (
-            "[mcp.a]\ncommand = 'x'\nargs = ['--token', 'y']\n",
-            3,
-            "`mcp.a.args` hold a secret: give it in `env_file` or `env_env`",
-        ),
-        (
-            "[mcp.a]\ncommand = 'x'\nenv = {A_TOKEN = 'y'}\n",
-            3,
-            "`mcp.a.env` holds `A_TOKEN`, a secret: name a file in `env_file` or a variable in `env_env`",
-        ),
-        (
-            "[mcp.a]\nurl = 'http://h/'\nheaders = {Authorization = 'y'}\n",
-            3,
-            "`mcp.a.headers` holds `Authorization`, a secret: name a file in `headers_file` or a variable in `headers_env`",
-        ),
-        (
-            "[mcp.a]\ncommand = 'x'\nenv = {A = 'y'}\nenv_env = {A = 'B'}\n",
-            3,
-            "`mcp.a.env` gives `A` twice",
-        ),
-        (
-            "[mcp.A]\ncommand = 'x'\n",
-            1,
-            "`A` is not a server's name (a-z, 0-9, `-`, at most 24)",
-        ),
-        (
-            "[mcp.daemon]\ncommand = 'x'\n",
-            1,
-            "`mcp.daemon` is the host's own server: give this one another name",
-        ),
-        (
-            "[policy.daemon.x]\nmcp = [\"a\"]\n",
-            2,
-            "`policy.daemon.x.mcp` names `a`, and there is no section `[mcp.a]`",
-        ),
-        (
-            "[mcp.a]\ncommand = 'x'\n[policy.daemon.x]\nmcp = [\"a\", \"a\"]\n",
-            4,
-            "`policy.daemon.x.mcp` names `a` twice",
-        ),
-    ] {
+    for (text, line, message) in SERVER_FAULTS {
         let error = parse(text).expect_err(text);
         let [problem] = error.problems.as_slice() else {
             panic!("{text:?}: {error}");
         };
         assert!(problem.message.starts_with(message), "{text:?}: {error}");
-        assert_eq!(problem.line, line, "{text:?}: {error}");
+        assert_eq!(problem.line, *line, "{text:?}: {error}");
         assert!(!problem.message.contains("'y'"), "{error}");
     }
 }

@@ -16,14 +16,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::active_runs::ActiveRuns;
-use super::backlog::Backlog;
 use super::claims::ClaimsPause;
 use super::dispatch::Driver;
 use super::facts::{FactFinder, Patient};
 use super::failures::Failures;
 use super::matching::{self, Matcher};
 use super::registrations::Registrations;
-use super::repos::{AwaitedCommits, RepositoryReader, Turns};
+use super::repos::{AwaitedCommits, RepositoryReader};
 use super::repository_states::{RepoState, RepositoryStates};
 use super::run_directory::{RunDirectory, SharedRuntime, run_paths};
 use super::signals::Signals;
@@ -114,35 +113,11 @@ impl Host {
             runtime,
         };
         let runs = runs(&home, &registrations, secrets);
-        let backlog = Arc::new(Backlog::new(&signals));
+        let matcher = Matcher::new(&registrations, &signals);
         Arc::new(Self {
-            matcher: Matcher {
-                store: Arc::clone(&store),
-                clock: Arc::clone(&clock),
-                registrations: registrations.clone(),
-                backlog: Arc::clone(&backlog),
-                signals: Arc::clone(&signals),
-            },
-            reader: RepositoryReader {
-                home: home.clone(),
-                store: Arc::clone(&store),
-                clock: Arc::clone(&clock),
-                registrations: registrations.clone(),
-                awaited: runs.awaited.clone(),
-                backlog,
-                signals: Arc::clone(&signals),
-                turns: Turns::default(),
-            },
-            ticks: TickRecorder {
-                store: Arc::clone(&store),
-                clock: Arc::clone(&clock),
-                registrations: registrations.clone(),
-                runs: runs.clone(),
-                signals: Arc::clone(&signals),
-                failures: Arc::clone(&failures),
-                recording: Arc::default(),
-                stop: runs.context.lifetime.stop.clone(),
-            },
+            reader: RepositoryReader::new(&home, &matcher, &runs.awaited),
+            ticks: TickRecorder::new(&registrations, &runs, &signals),
+            matcher,
             upkeep: Upkeep {
                 home: home.clone(),
                 store: Arc::clone(&store),

@@ -38,6 +38,18 @@ pub(crate) struct Matcher {
     pub(super) signals: Arc<Signals>,
 }
 
+impl Matcher {
+    pub(super) fn new(registrations: &Registrations, signals: &Arc<Signals>) -> Self {
+        Self {
+            store: Arc::clone(&registrations.store),
+            clock: Arc::clone(&registrations.clock),
+            registrations: registrations.clone(),
+            backlog: Arc::new(Backlog::new(signals)),
+            signals: Arc::clone(signals),
+        }
+    }
+}
+
 /// Matches everything that waits, but for events whose repository no host ever read; those wait on.
 ///
 /// # Errors

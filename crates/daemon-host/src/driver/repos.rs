@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::backlog::Backlog;
+use super::matching::Matcher;
 use super::registrations::Registrations;
 use super::signals::Signals;
 use crate::disk::Space;
@@ -96,19 +97,35 @@ pub enum RepoError {
 /// What reads repositories; a clone shares it.
 #[derive(Clone)]
 pub(crate) struct RepositoryReader {
-    pub(super) home: Home,
-    pub(super) store: Arc<dyn Store>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) registrations: Registrations,
-    pub(super) awaited: AwaitedCommits,
-    pub(super) backlog: Arc<Backlog>,
-    pub(super) signals: Arc<Signals>,
-    pub(super) turns: Turns,
+    home: Home,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    registrations: Registrations,
+    awaited: AwaitedCommits,
+    backlog: Arc<Backlog>,
+    signals: Arc<Signals>,
+    turns: Turns,
+}
+
+impl RepositoryReader {
+    /// Makes a reader whose moves of refs `matcher` matches.
+    pub(super) fn new(home: &Home, matcher: &Matcher, awaited: &AwaitedCommits) -> Self {
+        Self {
+            home: home.clone(),
+            store: Arc::clone(&matcher.store),
+            clock: Arc::clone(&matcher.clock),
+            registrations: matcher.registrations.clone(),
+            awaited: awaited.clone(),
+            backlog: Arc::clone(&matcher.backlog),
+            signals: Arc::clone(&matcher.signals),
+            turns: Turns::default(),
+        }
+    }
 }
 
 /// One lock for each repository, held while it is read.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Turns(Arc<Mutex<BTreeMap<RepoName, Arc<tokio::sync::Mutex<()>>>>>);
+struct Turns(Arc<Mutex<BTreeMap<RepoName, Arc<tokio::sync::Mutex<()>>>>>);
 
 impl Turns {
     fn of(&self, repo: &RepoName) -> Arc<tokio::sync::Mutex<()>> {

@@ -33,16 +33,35 @@ const PUNCTUAL: jiff::SignedDuration = jiff::SignedDuration::from_secs(2);
 /// What records ticks; a clone shares it.
 #[derive(Clone)]
 pub(crate) struct TickRecorder {
-    pub(super) store: Arc<dyn Store>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) registrations: Registrations,
-    pub(super) runs: ActiveRuns,
-    pub(super) signals: Arc<Signals>,
-    pub(super) failures: Arc<Failures>,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    registrations: Registrations,
+    runs: ActiveRuns,
+    signals: Arc<Signals>,
+    failures: Arc<Failures>,
     /// Held while the ticks of a round are recorded: claims wait, because what they start would take the processor from
     /// the ticks that are still due.
     pub(super) recording: Arc<tokio::sync::Mutex<()>>,
-    pub(super) stop: CancellationToken,
+    stop: CancellationToken,
+}
+
+impl TickRecorder {
+    pub(super) fn new(
+        registrations: &Registrations,
+        runs: &ActiveRuns,
+        signals: &Arc<Signals>,
+    ) -> Self {
+        Self {
+            store: Arc::clone(&registrations.store),
+            clock: Arc::clone(&registrations.clock),
+            registrations: registrations.clone(),
+            runs: runs.clone(),
+            signals: Arc::clone(signals),
+            failures: Arc::clone(&registrations.failures),
+            recording: Arc::default(),
+            stop: runs.context.lifetime.stop.clone(),
+        }
+    }
 }
 
 /// Records ticks until the host stops.

@@ -19,7 +19,7 @@ use crate::driver::{self, ClaimsPause, Host, HostParts, Parts, Runtime, policies
 use crate::home::Home;
 use daemon_api::control::{self, Control, RunTokens};
 use daemon_api::http::{self, Access, AppState, Hooks, Opening};
-use daemon_api::ops::{Live, Operations};
+use daemon_api::ops::Operations;
 use daemon_runner::clock::{Clock, SystemClock};
 use daemon_runner::error::{OpError, OpErrorKind};
 
@@ -85,55 +85,26 @@ pub(super) async fn begin(
     opening: &Opening,
 ) -> Result<Begun, OpError> {
     let started = Instant::now();
-    let Start {
-        home,
-        owner,
-        config,
-        compose,
-        secrets,
-    } = start;
     opening.step("the store is being opened, and converted if an older version wrote it");
-    let store = open_store(compose, home, config).await?;
+    let store = open_store(&start.compose, &start.home, &start.config).await?;
     opening.step("the repositories are being read");
     let deadlines = Deadlines::begin();
-    let parts = parts(compose, config, deadlines.opened, OpenFailure::Refuse).await?;
-    warn_if_held(&*store).await?;
-    warn_without_model(config);
-    let epoch = begin_epoch(&*store, owner).await?;
-    let config = Arc::new(config.clone());
-    let runtime = Runtime {
-        config: Arc::clone(&config),
-        parts,
-        generation: 1,
-    };
-    // Processes of a dead host end before its activations are taken back: they could still write.
-    crate::strays::end().await;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let claims = ClaimsPause::at_start(owner.previous(), &*store, &*clock).await?;
     let tokens = RunTokens::default();
-    let host = Host::new(HostParts {
-        home: home.clone(),
-        store: Arc::clone(&store),
-        epoch,
-        runtime,
-        secrets: secrets.clone(),
-        clock,
-        tokens: tokens.clone(),
-        claims,
-    });
+    let host = put_together(start, store, deadlines, tokens.clone()).await?;
     // Where the start fails or is stopped, what has begun ends.
     let stop = host.stop().clone().drop_guard();
     host.take_back().await?;
     let unwatched = host.registrations.load().await?;
+    let (compose, config) = (&start.compose, &start.config);
     let runtime = host.runtime();
-    judge_policies(&host, &**compose, &config, &runtime.parts, deadlines.judged).await?;
+    judge_policies(&host, &**compose, config, &runtime.parts, deadlines.judged).await?;
     let path = host.home.below(&config.uds.path);
     let listener = control::bind(&path)
         .map_err(|error| unusable(&format!("cannot bind `{}`", path.display()), &error))?;
     let socket = BoundSocket(path);
     // A start that is refused holds nothing, and ends no registration.
     if config.host.hold {
-        store.set_host_gate(Gate::Held).await?;
+        host.store.set_host_gate(Gate::Held).await?;
     }
     host.registrations.end(unwatched).await;
     compose.note_in_force();
@@ -142,14 +113,10 @@ pub(super) async fn begin(
         host: Arc::clone(&host),
     };
     let hooks = Hooks::new(http_secrets.sources, Arc::new(intake));
-    let live = Arc::new(HostLive::new(
-        Arc::clone(&host),
-        Arc::clone(compose),
-        Arc::clone(&hooks),
-        started,
-    ));
-    let live_operations = Arc::clone(&live) as Arc<dyn Live>;
-    let operations = Operations::new(store, host.registry().clone(), live_operations);
+    let live = HostLive::new(&host, compose, &hooks, started);
+    let live = Arc::new(live);
+    let store = Arc::clone(&host.store);
+    let operations = Operations::new(store, host.registry().clone(), Arc::clone(&live) as _);
     let access = Access::new(&http_secrets.token, hosts(bound));
     let app = app(&host, (access, hooks), &socket, &operations);
     let control = control(&host, operations, started, tokens);
@@ -161,6 +128,40 @@ pub(super) async fn begin(
         socket,
         tasks,
     })
+}
+
+/// Composes the parts, begins the epoch and puts the host together.
+async fn put_together(
+    start: &mut Start,
+    store: Arc<dyn Store>,
+    deadlines: Deadlines,
+    tokens: RunTokens,
+) -> Result<Arc<Host>, OpError> {
+    let config = &start.config;
+    let opened = deadlines.opened;
+    let parts = parts(&start.compose, config, opened, OpenFailure::Refuse).await?;
+    warn_if_held(&*store).await?;
+    warn_without_model(config);
+    let epoch = begin_epoch(&*store, &mut start.owner).await?;
+    // Processes of a dead host end before its activations are taken back: they could still write.
+    crate::strays::end().await;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let previous = start.owner.previous();
+    let claims = ClaimsPause::at_start(previous, &*store, &*clock).await?;
+    Ok(Host::new(HostParts {
+        home: start.home.clone(),
+        store,
+        epoch,
+        runtime: Runtime {
+            config: Arc::new(config.clone()),
+            parts,
+            generation: 1,
+        },
+        secrets: start.secrets.clone(),
+        clock,
+        tokens,
+        claims,
+    }))
 }
 
 /// Opens the store on a thread that may block.

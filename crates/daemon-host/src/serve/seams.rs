@@ -145,16 +145,16 @@ pub(super) struct HostLive {
 impl HostLive {
     /// Makes what a host can do, before its listeners serve it.
     pub(super) fn new(
-        host: Arc<Host>,
-        compose: Arc<dyn Compose>,
-        hooks: Arc<Hooks>,
+        host: &Arc<Host>,
+        compose: &Arc<dyn Compose>,
+        hooks: &Arc<Hooks>,
         started: Instant,
     ) -> Self {
         Self {
-            host,
-            compose,
+            host: Arc::clone(host),
+            compose: Arc::clone(compose),
             started,
-            hooks,
+            hooks: Arc::clone(hooks),
             replacing: tokio::sync::Mutex::new(()),
         }
     }

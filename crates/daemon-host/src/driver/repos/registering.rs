@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use daemon_event::RepoName;
 use daemon_repo::{DaemonSource, Discovery, ObjectId};
 use daemon_store::{DaemonRow, Registration};
 use daemon_validate::visible;
@@ -88,10 +89,30 @@ pub(super) async fn register(
         .daemons_of(&repo.name)
         .await
         .map_err(|source| store_failed(repo, source))?;
+    renew(reader, &repo.name, stored, discovery.daemons);
+    reader
+        .registrations
+        .states
+        .registered(&repo.name, tip.as_str());
+    tracing::info!(
+        repo = %repo.name, commit = tip.as_str(), added = change.added.len(), modified = change.modified.len(),
+        removed = change.removed.len(), "registered"
+    );
+    reader.signals.ticks.notify_one();
+    reader.signals.claims.notify_one();
+    Ok(())
+}
+
+/// Makes the registry of a repository what is stored, and logs what is wrong with files that this host has not read before.
+fn renew(
+    reader: &RepositoryReader,
+    repo: &RepoName,
+    stored: Vec<DaemonRow>,
+    sources: Vec<DaemonSource>,
+) {
     let known = reader.registrations.registry.get();
     let config = reader.registrations.runtime.config();
-    let mut sources: BTreeMap<String, DaemonSource> = discovery
-        .daemons
+    let mut sources: BTreeMap<String, DaemonSource> = sources
         .into_iter()
         .map(|source| (source.path(), source))
         .collect();
@@ -115,18 +136,7 @@ pub(super) async fn register(
     reader
         .registrations
         .registry
-        .replace(&repo.name, daemons.collect());
-    reader
-        .registrations
-        .states
-        .registered(&repo.name, tip.as_str());
-    tracing::info!(
-        repo = %repo.name, commit = tip.as_str(), added = change.added.len(), modified = change.modified.len(),
-        removed = change.removed.len(), "registered"
-    );
-    reader.signals.ticks.notify_one();
-    reader.signals.claims.notify_one();
-    Ok(())
+        .replace(repo, daemons.collect());
 }
 
 /// Reports whether this host has read a daemon before as it is.
