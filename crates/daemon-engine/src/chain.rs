@@ -80,7 +80,7 @@ pub enum Notice {
 /// Decides whether a chain ends before a trigger; `n_of_root` counts the activations of its root.
 pub(crate) fn ends(link: &Link, n_of_root: u64) -> Option<ChainEnd> {
     let depth = link.chain.depth;
-    // Two limits, because a daemon can also answer itself in breadth: ten activations of depth one are as much of a loop.
+    // Two limits, since a loop can also grow in breadth: ten activations that one root wakes directly have depth one.
     if depth > link.max_depth {
         Some(ChainEnd::Depth {
             found: depth,

@@ -117,7 +117,7 @@ pub(crate) fn probe(tx: &Connection) -> Outcome<()> {
 
 /// Returns how many rows of a kind are in a state.
 pub(crate) fn tally(conn: &Connection, kind: &str, state: &str) -> Outcome<u64> {
-    // A state that no row ever had has no row here.
+    // Triggers make the row of a state when it is first entered.
     let n: Option<i64> = conn
         .prepare_cached("SELECT n FROM tally WHERE kind = ?1 AND state = ?2")?
         .query_row([kind, state], |row| row.get(0))

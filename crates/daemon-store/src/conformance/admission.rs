@@ -109,8 +109,8 @@ pub(super) async fn triggers_of_one_subject_join_what_is_pending(store: &dyn Sto
         },
     )
     .await;
-    // Without a subject means "about the same nothing", so that these join too. A store that compares with SQL's `=` misses
-    // it, because NULL equals nothing.
+    // Triggers without a subject share one: none. A store that compares with `=` in SQL misses this, because NULL equals
+    // nothing.
     enqueue(store, asked("a", 5, at(1))).await;
     assert_eq!(
         store.enqueue(asked("a", 6, at(1))).await.expect("admits"),
