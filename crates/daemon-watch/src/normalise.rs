@@ -364,5 +364,7 @@ fn negated(word: &str) -> Option<String> {
 fn is_code(word: &str) -> bool {
     let looks_like_code = word.contains(['/', '*', '{', '[', '<', '\\', '=', '$'])
         || (word.contains('.') && !word.ends_with('.') && word.len() > 1);
-    looks_like_code && !crate::lexicon::is_known(&fold(word))
+    // `(i.e. not a draft)` would be read as a changed file.
+    let is_abbreviation = matches!(fold(word).as_str(), "i.e" | "e.g");
+    looks_like_code && !is_abbreviation && !crate::lexicon::is_known(&fold(word))
 }

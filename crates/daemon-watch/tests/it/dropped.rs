@@ -1,5 +1,6 @@
 //! No word is dropped in silence.
 
+use daemon_event::Field;
 use daemon_watch::{Interpretation, Span, Status, interpret};
 use proptest::prelude::*;
 
@@ -57,7 +58,7 @@ fn closing(open: char) -> char {
 }
 
 /// Whether a reading accounts for a word: as remainder, as a value of a filter, as a corrected typo, or by not waking.
-fn tells(meaning: &Interpretation, word: &str, at: Span) -> bool {
+fn accounts_for(meaning: &Interpretation, word: &str, at: Span) -> bool {
     let overlaps = |span: &Span| span.start < at.end && at.start < span.end;
     let folded = word.to_lowercase();
     !meaning.status.can_wake()
@@ -85,11 +86,11 @@ fn mapped_conditions() -> Vec<String> {
 }
 
 /// Inserts a word into a gap; fails with the new line if the reading does not account for the word.
-fn tells_when_put_into(line: &str, at: usize, word: &str) -> Result<(), String> {
+fn accounts_for_inserted(line: &str, at: usize, word: &str) -> Result<(), String> {
     let (head, tail) = line.split_at(at);
     let with = format!("{head}{word} {tail}");
     let span = Span::new(at, at + word.len());
-    if tells(&interpret(&with), word, span) {
+    if accounts_for(&interpret(&with), word, span) {
         Ok(())
     } else {
         Err(with)
@@ -97,14 +98,14 @@ fn tells_when_put_into(line: &str, at: usize, word: &str) -> Result<(), String> 
 }
 
 #[test]
-fn a_strange_word_put_anywhere_into_a_good_condition_is_told() {
+fn an_unknown_word_anywhere_in_a_mapped_condition_is_accounted_for() {
     let mut dropped = Vec::new();
     for (number, line) in mapped_conditions().iter().enumerate() {
         for (index, at) in gaps(line).into_iter().enumerate() {
             // One gap in twelve, another one in each line; the property below takes any.
             if (number + index) % 12 == 0 {
                 let word = STRANGE[(number + index) / 12 % STRANGE.len()];
-                dropped.extend(tells_when_put_into(line, at, word).err());
+                dropped.extend(accounts_for_inserted(line, at, word).err());
             }
         }
     }
@@ -112,13 +113,13 @@ fn a_strange_word_put_anywhere_into_a_good_condition_is_told() {
 }
 
 #[test]
-fn a_word_of_weight_put_anywhere_into_a_good_condition_is_told() {
+fn a_word_of_weight_anywhere_in_a_mapped_condition_is_accounted_for() {
     let mut dropped = Vec::new();
     for (number, line) in mapped_conditions().iter().enumerate() {
         for (index, at) in gaps(line).into_iter().enumerate() {
             if (number + index) % 12 == 0 {
                 let word = WEIGHTY[(number + index) / 12 % WEIGHTY.len()];
-                dropped.extend(tells_when_put_into(line, at, word).err());
+                dropped.extend(accounts_for_inserted(line, at, word).err());
             }
         }
     }
@@ -179,6 +180,19 @@ fn words_that_give_no_filter_are_in_the_remainder() {
 }
 
 #[test]
+fn an_abbreviation_is_not_a_changed_file() {
+    for line in [
+        "when a PR is opened (i.e. not a draft)",
+        "when a PR is opened, e.g. by a bot",
+    ] {
+        let meaning = interpret(line);
+        let fields = meaning.filters.iter().map(|filter| filter.test.field());
+        let files = fields.filter(|field| *field == Field::ChangedFiles).count();
+        assert_eq!(files, 0, "{line}");
+    }
+}
+
+#[test]
 fn a_guard_between_a_push_and_its_tag_narrows_the_push() {
     let meaning = interpret("when someone pushes by @zqaa a tag");
     let filters: Vec<String> = meaning
@@ -199,13 +213,13 @@ fn a_guard_between_a_push_and_its_tag_narrows_the_push() {
 
 proptest! {
     #[test]
-    fn a_random_word_put_anywhere_into_a_good_condition_is_told(
+    fn a_random_word_anywhere_in_a_mapped_condition_is_accounted_for(
         line in proptest::sample::select(mapped_conditions()),
         gap in any::<proptest::sample::Index>(),
         word in "zq[a-z]{2,9}",
     ) {
         let gaps = gaps(&line);
         prop_assume!(!gaps.is_empty());
-        prop_assert_eq!(tells_when_put_into(&line, *gap.get(&gaps), &word), Ok(()));
+        prop_assert_eq!(accounts_for_inserted(&line, *gap.get(&gaps), &word), Ok(()));
     }
 }
