@@ -29,10 +29,10 @@ pub struct Expected {
     /// The payloads that must wake it.
     #[serde(default)]
     pub matches: BTreeSet<String>,
-    /// Payloads that must not.
+    /// Ids of payloads that must not wake it.
     #[serde(default)]
     pub rejects: BTreeSet<String>,
-    /// Payloads that may.
+    /// Ids of payloads that may wake it or not.
     #[serde(default)]
     pub dontcare: BTreeSet<String>,
     /// Whether every payload not named must not wake it.
@@ -49,14 +49,14 @@ pub struct Envelope {
     /// Its name; empty if the envelope has none.
     #[serde(default)]
     pub id: String,
-    /// The source's name.
+    /// The name of the source, such as `github`.
     pub source: String,
     /// The source's name for the kind.
     pub event: String,
     /// The facts that the host fetched.
     #[serde(default)]
     pub enrichment: EnvelopeFacts,
-    /// The body.
+    /// The body as the service sent it.
     pub body: Box<serde_json::value::RawValue>,
 }
 
@@ -64,11 +64,11 @@ pub struct Envelope {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct EnvelopeFacts {
-    /// The paths changed.
+    /// The changed paths, which no payload of a pull request contains.
     pub changed_files: Option<Vec<String>>,
     /// The pull requests of a check.
     pub pull_requests: Option<Vec<EnvelopePullRequest>>,
-    /// The channel's name.
+    /// The name of the channel; Slack's payloads contain its id.
     pub channel_name: Option<String>,
     /// The names of labels by their ids.
     pub label_names: Option<BTreeMap<String, String>>,
@@ -77,7 +77,7 @@ pub struct EnvelopeFacts {
 /// A pull request, as an envelope writes it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct EnvelopePullRequest {
-    /// Its number.
+    /// The number in its repository.
     pub number: u64,
     /// Whether it is a draft.
     pub draft: Option<bool>,
@@ -94,7 +94,7 @@ pub struct EnvelopePullRequest {
     /// Whether it comes from a fork.
     #[serde(default)]
     pub is_fork: Option<bool>,
-    /// Whether it is merged.
+    /// Whether it is merged; `None` if the host does not know.
     #[serde(default)]
     pub is_merged: Option<bool>,
 }
@@ -139,7 +139,7 @@ pub enum CorpusError {
     Source(daemon_event::InvalidId),
     /// The body does not have the form of its kind.
     Body {
-        /// The envelope's name.
+        /// The id of the envelope.
         id: String,
         /// The reason.
         source: daemon_event::MalformedPayload,
@@ -253,7 +253,7 @@ impl Envelope {
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Score {
-    /// The number of conditions.
+    /// The number of conditions that were scored.
     pub conditions: usize,
     /// The number of correct statuses.
     pub status_correct: usize,
@@ -275,7 +275,7 @@ pub struct Score {
 pub struct Failure {
     /// Its name in the corpus.
     pub id: String,
-    /// The line.
+    /// The line, as an author would write it.
     pub condition: String,
     /// The status that was expected.
     pub expected: String,
@@ -286,7 +286,7 @@ pub struct Failure {
     /// Payloads that should not have.
     #[serde(rename = "false")]
     pub false_wakes: Vec<String>,
-    /// The reported remainder.
+    /// The reported remainder, its parts separated by ` … `.
     pub remainder: String,
 }
 
@@ -296,11 +296,11 @@ pub struct Failure {
 pub struct Answer {
     /// The condition's name in the corpus.
     pub id: String,
-    /// The status.
+    /// The status, as in JSON.
     pub status: &'static str,
     /// The payloads that wake it.
     pub wakes: Vec<String>,
-    /// The remainder.
+    /// The reported remainder, its parts separated by ` … `.
     pub remainder: String,
 }
 

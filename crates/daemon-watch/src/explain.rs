@@ -8,7 +8,7 @@ use crate::interpretation::{Interpretation, Verdict};
 /// The verdict of an event on a condition, with those on every clause and filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// Whether the condition wakes.
+    /// Whether the condition wakes for the event.
     pub verdict: Verdict,
     /// One for each of [`Interpretation::filters`].
     pub filters: Vec<FilterExplanation>,

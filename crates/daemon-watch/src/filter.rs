@@ -13,7 +13,7 @@ use crate::span::Span;
 /// How a reading was derived from the words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// The words say it.
+    /// The words name it without a default or a correction.
     Exact,
     /// A default reading; a note says which.
     Inferred,
@@ -45,9 +45,9 @@ impl Mark {
 /// How a field is compared with the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// One of the values.
+    /// The field has one of the values.
     Is,
-    /// None of the values.
+    /// The field has none of the values.
     IsNot,
     /// Matches one of the globs.
     Matches,
@@ -69,16 +69,16 @@ pub enum Op {
     Any,
     /// Every path matches, and there is one.
     Only,
-    /// No path matches.
+    /// No changed path matches one of the globs.
     None,
-    /// Holds something.
+    /// The field has a value that is not empty.
     Present,
     /// Is known to hold nothing.
     Absent,
 }
 
 impl Op {
-    /// Every comparison.
+    /// Every comparison, in the order of this enum.
     pub const ALL: [Self; 15] = [
         Self::Is,
         Self::IsNot,
@@ -97,7 +97,7 @@ impl Op {
         Self::Absent,
     ];
 
-    /// Returns the printed name.
+    /// Returns the name used in printed filters and in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Is => "is",
@@ -143,7 +143,7 @@ impl Op {
 /// The verdict of an event on a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterVerdict {
-    /// The filter passes.
+    /// The field has a value that passes the filter.
     Pass,
     /// The filter fails, or the event cannot have the fact.
     Fail,
@@ -214,7 +214,7 @@ impl Test {
         }
     }
 
-    /// Returns the field.
+    /// Returns the field that is compared.
     pub fn field(&self) -> Field {
         self.field
     }
@@ -224,7 +224,7 @@ impl Test {
         self.op
     }
 
-    /// Returns the values.
+    /// Returns the values that the field is compared with.
     pub fn values(&self) -> &[String] {
         &self.values
     }
@@ -408,9 +408,9 @@ impl FromStr for Test {
 /// A comparison and the words it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
-    /// The comparison.
+    /// The comparison with the field of an event.
     pub test: Test,
-    /// The author's words.
+    /// The author's words for the filter.
     pub span: Span,
     /// How the reading came about.
     pub mark: Mark,

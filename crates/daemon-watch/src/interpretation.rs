@@ -23,7 +23,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Every status.
+    /// Every status, in the order of this enum.
     pub const ALL: [Self; 5] = [
         Self::Mapped,
         Self::Partial,
@@ -89,7 +89,7 @@ pub struct Clause {
     pub events: Vec<EventPattern>,
     /// Indexes into [`Interpretation::filters`].
     pub filters: Vec<usize>,
-    /// The author's words for it.
+    /// The author's words for the clause.
     pub span: Span,
     /// The least certain reading among its events and filters.
     pub mark: Mark,
@@ -107,7 +107,7 @@ pub enum TimeKind {
 /// A word that was read as another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Correction {
-    /// The author's word.
+    /// The misspelt word of the line.
     pub span: Span,
     /// The word it was read as.
     pub replacement: String,
@@ -139,9 +139,9 @@ pub struct Interpretation {
 /// Whether an interpretation wakes a daemon for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// A clause is met.
+    /// A clause is met: the daemon wakes.
     Wakes,
-    /// No clause is met.
+    /// No clause can be met by this event.
     Sleeps,
     /// A clause may be met; this fact has to be fetched first.
     Missing(Need),

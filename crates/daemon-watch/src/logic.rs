@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_something_else_neither_implies_nor_excludes() {
+    fn unrelated_filters_neither_imply_nor_exclude_each_other() {
         for (a, b) in [
             ("labels is bug", "labels is docs"),
             ("labels is bug", "labels is_not docs"),

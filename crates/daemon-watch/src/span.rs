@@ -3,14 +3,14 @@
 /// A range of bytes of the line, on character boundaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
-    /// The first byte.
+    /// The offset of the first byte in the line.
     pub start: usize,
-    /// The byte after the last.
+    /// The offset after the last byte.
     pub end: usize,
 }
 
 impl Span {
-    /// Makes a span of two byte offsets.
+    /// Creates a span from two byte offsets.
     pub fn new(start: usize, end: usize) -> Self {
         Self { start, end }
     }
@@ -24,7 +24,7 @@ impl Span {
         }
     }
 
-    /// Returns the author's words.
+    /// Returns the author's words; empty if the span is not within the line.
     pub fn of(self, line: &str) -> &str {
         line.get(self.start..self.end).unwrap_or_default()
     }

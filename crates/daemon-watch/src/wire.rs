@@ -21,7 +21,7 @@ pub use back::InvalidWire;
 #[schemars(title = "Interpretation of a condition")]
 #[non_exhaustive]
 pub struct InterpretationWire {
-    /// The version of this form.
+    /// The version of this form, [`InterpretationWire::VERSION`].
     #[schemars(schema_with = "version_schema")]
     pub schema_version: u32,
     /// How much of the line was understood.
@@ -30,7 +30,7 @@ pub struct InterpretationWire {
     pub wakes: bool,
     /// The words that became neither an event nor a filter.
     pub remainder: Vec<SpanWire>,
-    /// The filters.
+    /// The filters of all clauses, each once.
     pub filters: Vec<FilterWire>,
     /// The alternatives: one of them must be met.
     pub clauses: Vec<ClauseWire>,
@@ -55,15 +55,15 @@ pub struct InterpretationWire {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum StatusWire {
-    /// Every word is accounted for.
+    /// Every word became an event or a filter.
     Mapped,
     /// An event is understood, and words are left over.
     Partial,
-    /// No event is named.
+    /// A state or a quality: no event is named.
     Vague,
-    /// Nothing known emits it.
+    /// The line names an event that no known source emits.
     Unmapped,
-    /// It is a time.
+    /// A recurring time, or a state that lasts.
     TimeBased,
 }
 
@@ -72,11 +72,11 @@ pub enum StatusWire {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum ReadingWire {
-    /// The words say it.
+    /// The words name it without a default or a correction.
     Exact,
     /// A default reading; a note says which.
     Inferred,
-    /// A typo was corrected.
+    /// A typo was corrected; a note names it.
     Corrected,
 }
 
@@ -85,9 +85,9 @@ pub enum ReadingWire {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum VerdictWire {
-    /// It holds.
+    /// The filter or clause passes.
     Pass,
-    /// It does not.
+    /// The filter or clause fails.
     Fail,
     /// A fact that decides it has not been fetched.
     Missing,
@@ -97,11 +97,11 @@ pub enum VerdictWire {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct SpanWire {
-    /// The words.
+    /// The words as the author wrote them.
     pub text: String,
-    /// The first byte.
+    /// The offset of the first byte in the line.
     pub start: usize,
-    /// The byte after the last.
+    /// The offset after the last byte.
     pub end: usize,
 }
 
@@ -112,7 +112,7 @@ pub struct SpanWire {
 pub enum ValueWire {
     /// The comparison has no value.
     None(()),
-    /// One value.
+    /// One value, written as a string.
     One(String),
     /// Several values, of which one has to match.
     Many(Vec<String>),
@@ -122,27 +122,27 @@ pub enum ValueWire {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct FilterWire {
-    /// The field's name.
+    /// The name of the field, as in the vocabulary.
     #[schemars(schema_with = "field_schema")]
     pub field: String,
-    /// The comparison's name.
+    /// The name of the comparison, such as `is_not` or `any_of`.
     #[schemars(schema_with = "op_schema")]
     pub op: String,
     /// One value as text, several as a list, none as `null`.
     pub value: ValueWire,
-    /// The author's words.
+    /// The words as the author wrote them.
     pub text: String,
-    /// The first byte of them.
+    /// The offset of their first byte in the line.
     pub start: usize,
-    /// The byte after the last of them.
+    /// The offset after their last byte.
     pub end: usize,
     /// How the reading came about.
     pub reading: ReadingWire,
     /// `null` without an event.
     pub verdict: Option<VerdictWire>,
-    /// The value that decided it.
+    /// The value of the event; `null` without an event or if it is unknown.
     pub got: Option<String>,
-    /// The fact that must be fetched.
+    /// The fact that must be fetched to decide it, if there is one.
     pub needs: Option<String>,
 }
 
@@ -150,15 +150,15 @@ pub struct FilterWire {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ClauseWire {
-    /// The events that it names.
+    /// The events, of which one must occur.
     pub events: Vec<EventWire>,
-    /// Indexes of its filters.
+    /// Indexes of its filters, which must all pass.
     pub filters: Vec<usize>,
-    /// The author's words.
+    /// The words as the author wrote them.
     pub text: String,
-    /// The first byte of them.
+    /// The offset of their first byte in the line.
     pub start: usize,
-    /// The byte after the last of them.
+    /// The offset after their last byte.
     pub end: usize,
     /// How the reading came about.
     pub reading: ReadingWire,
@@ -170,9 +170,9 @@ pub struct ClauseWire {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct EventWire {
-    /// The source's name.
+    /// The name of the source: `github`, `linear`, `slack`, `sentry` or `git`.
     pub source: String,
-    /// The source's name for the kind.
+    /// The kind, as the source names it.
     pub kind: String,
     /// The action; `null` for every action.
     pub action: Option<String>,
@@ -182,11 +182,11 @@ pub struct EventWire {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct CorrectionWire {
-    /// The author's word.
+    /// The word as the author wrote it.
     pub text: String,
-    /// The first byte of it.
+    /// The offset of its first byte in the line.
     pub start: usize,
-    /// The byte after its last.
+    /// The offset after its last byte.
     pub end: usize,
     /// The word it was read as.
     pub replacement: String,
@@ -207,9 +207,9 @@ pub struct TimeWire {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum TimeKindWire {
-    /// A recurring time.
+    /// A recurring time, which a schedule can express.
     Schedule,
-    /// A state that lasts.
+    /// A state that lasts, which a routine can check.
     Elapsed,
 }
 

@@ -333,7 +333,7 @@ fn finds_what_each_would(
 }
 
 #[test]
-fn a_comment_meets_the_texts_it_holds() {
+fn a_comment_matches_the_strings_it_contains() {
     let index = index(&[
         (
             "acme/pump",
@@ -386,7 +386,7 @@ proptest! {
     }
 
     #[test]
-    fn texts_are_found_in_any_case_and_wherever_they_stand(
+    fn strings_are_found_in_any_case_and_position(
         chosen in proptest::collection::vec(0_usize..10, 1..60),
         words in proptest::collection::vec(
             "/ask help|/ASK  help|/as\u{212a} help|leak|LEAKS|lea\u{212a}|naïve|NAÏVE|日本|\u{130}nk|ink|x|\n| ", 0..8),

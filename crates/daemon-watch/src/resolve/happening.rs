@@ -33,7 +33,7 @@ const PASTS: &[Verb] = &[
 ];
 
 /// Whether a participle before its noun is an earlier state: another verb is the event.
-fn tells_a_past(reader: &Reader<'_>, draft: &Draft, index: usize) -> bool {
+fn is_earlier_state(reader: &Reader<'_>, draft: &Draft, index: usize) -> bool {
     let is_before_noun = |hit: &VerbHit| {
         reader.has_form(hit.at, Forms::PAST)
             && reader.is_attributive(hit.at)
@@ -90,7 +90,8 @@ fn stated(reader: &mut Reader<'_>, draft: &Draft, primary: &[Noun]) -> Vec<Happe
             unread.push(index);
             continue;
         }
-        if hit.verbs == [Verb::Touch] && !has_files(draft) || tells_a_past(reader, draft, index) {
+        if hit.verbs == [Verb::Touch] && !has_files(draft) || is_earlier_state(reader, draft, index)
+        {
             unread.push(index);
             continue;
             // `a review is submitted that approves the PR` is one event, so the submission adds no second one.

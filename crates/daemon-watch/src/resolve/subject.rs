@@ -441,4 +441,4 @@ pub(super) fn verb_extras(
 
 /// The note about removed labels of Linear, whose payload has an id and no name.
 pub(crate) const LABEL_BY_ID: &str =
-    "Linear tells a removed label by its id: without its name the condition does not wake";
+    "Linear reports a removed label by its id: without its name the condition does not wake";

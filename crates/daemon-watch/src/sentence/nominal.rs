@@ -34,7 +34,7 @@ const TOLD: &[&str] = &[
 ];
 
 /// Whether a thing without a verb is an event.
-fn is_told_by_itself(thing: &Thing, on: bool) -> bool {
+fn is_event_by_itself(thing: &Thing, on: bool) -> bool {
     let is_told_by_place = is_comment(thing.noun) && thing.is_plural && !thing.on.is_empty();
     let is_written = matches!(
         thing.noun,
@@ -70,7 +70,7 @@ impl Line<'_> {
         };
         let mut events = Vec::new();
         for thing in &things {
-            (is_told || is_told_by_itself(thing, on)).then_some(())?;
+            (is_told || is_event_by_itself(thing, on)).then_some(())?;
             let verbs = match thing.noun {
                 Noun::Commit => [Verb::Push],
                 Noun::Release => [Verb::Publish],

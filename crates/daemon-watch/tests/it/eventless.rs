@@ -2,10 +2,10 @@
 
 use expect_test::expect;
 
-use crate::told::table;
+use crate::table::table;
 
 #[test]
-fn lines_without_an_event_are_told_apart() {
+fn lines_without_an_event_have_different_statuses() {
     expect![[r#"
         0 9 * * 1-5
             time-based

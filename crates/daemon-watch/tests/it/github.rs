@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::told::table;
+use crate::table::table;
 
 #[test]
 fn checks_runs_and_deployments_are_read_with_their_names_ends_and_places() {
@@ -172,7 +172,7 @@ fn alerts_advisories_and_settings_are_read_with_their_severity_and_tool() {
 }
 
 #[test]
-fn what_else_github_tells_is_read() {
+fn other_events_of_github_are_read() {
     expect![[r#"
         when a discussion is created in any category but Ideas
             mapped

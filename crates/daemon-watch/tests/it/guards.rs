@@ -35,7 +35,7 @@ fn table(lines: &[&str]) -> String {
 }
 
 #[test]
-fn what_an_exception_says_of_the_subject_is_excluded() {
+fn an_exception_about_the_subject_is_excluded() {
     expect![[r#"
         when a pull request is opened, unless it is a draft
             mapped / pull_request.opened [draft is false]
@@ -175,7 +175,7 @@ fn a_guard_set_apart_holds_for_every_clause_before_it() {
 }
 
 #[test]
-fn what_stands_before_one_of_two_nouns_is_not_said_of_the_other() {
+fn words_before_one_of_two_nouns_do_not_narrow_the_other() {
     expect![[r#"
         when a secret scanning alert or a critical Dependabot alert is created
             mapped / secret_scanning_alert.created [] / dependabot_alert.created [severity is critical]
@@ -214,7 +214,7 @@ fn places_behind_their_nouns_are_read() {
 }
 
 #[test]
-fn what_stands_behind_the_object_belongs_to_the_verb() {
+fn words_after_the_object_belong_to_the_verb() {
     expect![[r#"
         when someone labels a Linear issue as Bug
             mapped / Issue.update [label_added present; label_added is Bug]

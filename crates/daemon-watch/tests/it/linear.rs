@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::told::table;
+use crate::table::table;
 
 #[test]
 fn issues_of_linear_are_read_with_what_changed_in_them() {

@@ -14,5 +14,5 @@ mod robust;
 mod sentences;
 mod sentry;
 mod slack;
-mod told;
+mod table;
 mod wire;

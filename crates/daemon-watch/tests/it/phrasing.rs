@@ -76,7 +76,7 @@ fn every_row_of_the_vocabulary_has_a_phrase() {
 }
 
 #[test]
-fn no_phrase_stands_twice_in_a_row() {
+fn no_row_has_a_phrase_twice() {
     for row in phrasings() {
         let distinct: BTreeSet<&String> = row.phrases.iter().collect();
         assert_eq!(distinct.len(), row.phrases.len(), "{row:?}");

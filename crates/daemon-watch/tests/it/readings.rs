@@ -7,7 +7,7 @@ fn read(line: &str) -> String {
     let meaning = interpret(line);
     let mut lines = vec![meaning.status.as_str().to_owned()];
     for clause in &meaning.clauses {
-        lines.push(crate::told::clause(&meaning, clause, |test| test));
+        lines.push(crate::table::clause(&meaning, clause, |test| test));
     }
     lines.extend(
         meaning
@@ -183,7 +183,7 @@ fn what_is_excluded_is_never_read_as_what_is_wanted() {
 }
 
 #[test]
-fn what_is_not_understood_is_left_over_in_the_authors_words() {
+fn the_remainder_has_the_authors_words() {
     check(
         "when a large pull request is opened",
         &expect![[r#"
@@ -216,7 +216,7 @@ fn what_is_not_understood_is_left_over_in_the_authors_words() {
 }
 
 #[test]
-fn typos_are_mended_with_a_note() {
+fn typos_are_corrected_with_a_note() {
     check(
         "when a pull reqeust is opned",
         &expect![[r#"
@@ -228,7 +228,7 @@ fn typos_are_mended_with_a_note() {
 }
 
 #[test]
-fn times_suggest_the_schedule_that_says_them() {
+fn times_suggest_their_schedule() {
     let schedule = |line: &str| match interpret(line).time {
         Some(TimeKind::Schedule(cron)) => cron.unwrap_or_else(|| "a schedule".to_owned()),
         Some(TimeKind::Elapsed) => "elapsed".to_owned(),

@@ -120,7 +120,7 @@ fn injected_orders_become_words_and_nothing_else() {
 }
 
 #[test]
-fn a_glob_bomb_still_matches_what_it_says() {
+fn a_glob_bomb_still_matches_its_paths() {
     let stars = "**/".repeat(100);
     let line = format!("when files matching {stars}*.md are changed");
     let meaning = interpret(&line);
@@ -134,7 +134,7 @@ const WORDS: &str = "when if on a the pull request PR issue Linear GitHub Sentry
 
 proptest! {
     #[test]
-    fn no_text_makes_the_interpreter_panic(line in ".{0,120}") {
+    fn no_line_makes_the_interpreter_panic(line in ".{0,120}") {
         check_sane(&line);
     }
 

@@ -14,7 +14,7 @@ fn readings(text: &str) -> String {
             writeln!(out, "{}", meaning.status.as_str()).expect("a string takes text");
         }
         for clause in &meaning.clauses {
-            let told = crate::told::clause(&meaning, clause, |test| test);
+            let told = crate::table::clause(&meaning, clause, |test| test);
             writeln!(out, "  {told}").expect("a string takes text");
         }
         for span in &meaning.remainder {
@@ -25,7 +25,7 @@ fn readings(text: &str) -> String {
 }
 
 #[test]
-fn every_guard_of_a_sentence_rules_the_alternatives_that_it_stands_by() {
+fn every_guard_of_a_sentence_applies_to_its_own_alternatives() {
     let text = include_str!("sentences.txt");
     expect_file!["sentences.txt"].assert_eq(&readings(text));
 }

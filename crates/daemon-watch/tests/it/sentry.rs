@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::told::table;
+use crate::table::table;
 
 #[test]
 fn sentry_is_read_with_its_levels_projects_and_rules() {

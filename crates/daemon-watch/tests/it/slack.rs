@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::told::table;
+use crate::table::table;
 
 #[test]
 fn slack_is_read_with_its_channels_people_and_files() {

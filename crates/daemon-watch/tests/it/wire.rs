@@ -245,7 +245,7 @@ fn what_this_version_does_not_know_is_refused() {
 
 proptest! {
     #[test]
-    fn any_text_gives_spans_within_it(line in "\\PC{0,80}") {
+    fn spans_are_within_any_line(line in "\\PC{0,80}") {
         for span in spans(&interpret(&line)) {
             prop_assert!(line.get(span.start..span.end).is_some(), "{span:?} of {line:?}");
         }

@@ -306,7 +306,7 @@ impl Line<'_> {
         Some(self.says(Says::Test(Test::new(field, Op::Is, values)), start))
     }
 
-    /// Which source a bare issue or comment is of, where the words behind it say so: `an issue is created in Linear`.
+    /// Returns the source of an issue or comment by the words after it: `an issue is created in Linear`.
     pub(super) fn source_ahead(&self) -> Option<Source> {
         for at in self.at..self.tokens.len() {
             let word = self.word_at(at);
