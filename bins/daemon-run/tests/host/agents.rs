@@ -3,9 +3,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::world::World;
+use crate::fields::Shown as _;
+use crate::world::{World, document, json_lines, kept};
 
 /// What `claude --help` lists, as far as it is used here.
 const HELP: &str = "if [ \"$1\" = --help ]; then echo '--print --output-format --verbose --name --session-id --resume \
@@ -23,31 +24,15 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"Noted.","t
 #[test]
 fn an_agent_does_the_work_of_an_activation() {
     let world = World::of_claude(WORKS, "");
-    let (code, fired) = world.json(&["fire", "pusher", "--repo", "repo"]);
-    assert_eq!(
-        (code, &fired["activation"]["state"]),
-        (0, &json!("succeeded")),
-        "{fired}"
-    );
+    let fired = shown!(world.json(&["fire", "pusher", "--repo", "repo"]), {"$?": 0, "activation.state": "succeeded"});
     let run = &fired["runs"][0];
-    assert_eq!(
-        json!([
-            run["provider"],
-            run["state"],
-            run["tool_call_count"],
-            run["result_preview"],
-            run["tokens"]
-        ]),
-        json!(["claude", "done", 1, "Noted.", {"input": 9, "output": 2}])
-    );
+    shows!(run, {
+        "provider": "claude", "state": "done", "tool_call_count": 1, "result_preview": "Noted.",
+        "tokens": {"input": 9, "output": 2},
+    });
     assert_eq!(world.branches().len(), 1);
-    let folder = run["folder"].as_str().expect("a folder");
-    let document = fs::read_to_string(format!("{folder}/daemon.json")).expect("it is there");
-    let document: Value = serde_json::from_str(&document).expect("it is JSON");
-    assert_eq!(
-        document["claude_session_id"],
-        "11111111-2222-4333-8444-555555555555"
-    );
+    let document = document(run);
+    shows!(document, {"claude_session_id": "11111111-2222-4333-8444-555555555555"});
     assert_eq!(document["cli_tokens"]["cached"], 4);
     let argv = document["backend_argv"].to_string();
     assert!(
@@ -177,27 +162,24 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"Noted.","u
 #[test]
 fn an_agents_session_and_its_tool_are_on_disk_while_it_works() {
     let world = World::of_claude(WATCHES, "\n[limits]\nidle = \"40s\"");
-    let (code, fired) = world.json(&["fire", "pusher", "--repo", "repo"]);
-    assert_eq!(code, 0, "{fired}");
-    let folder = fired["runs"][0]["folder"].as_str().expect("a folder");
-    let events = fs::read_to_string(format!("{folder}/logs/events.jsonl")).expect("it is there");
-    let events: Vec<Value> = events
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("it is JSON")["event"].take())
-        .collect();
-    assert_eq!(
-        json!(events),
-        json!([
-            "daemon_start",
-            "cli_output",
-            "tool_call",
-            "tool_result",
-            "provider_terminal",
-            "cli_usage",
-            "daemon_done"
-        ])
-    );
+    let fired = shown!(world.json(&["fire", "pusher", "--repo", "repo"]), {"$?": 0});
+    let run = &fired["runs"][0];
+    let events = json_lines(&kept(run, "logs/events.jsonl"));
+    shows!(events, {"*.event": [
+        "daemon_start",
+        "cli_output",
+        "tool_call",
+        "tool_result",
+        "provider_terminal",
+        "cli_usage",
+        "daemon_done"
+    ]});
     // What a program says that it used is in no ledger.
-    assert!(!std::path::Path::new(&format!("{folder}/logs/token_ledger.jsonl")).exists());
+    let folder = run.text("folder");
+    assert!(
+        !std::path::Path::new(&folder)
+            .join("logs/token_ledger.jsonl")
+            .exists()
+    );
     assert!(!world.home.join("logs/token_ledger.jsonl").exists());
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::world::{Host, World, eventually};
+use crate::world::{Host, World, json_lines, kept, until, watch};
 
 /// Returns the surface, state and error of every output, by their places.
 fn outputs(host: &Host) -> Vec<Value> {
@@ -15,13 +15,8 @@ fn outputs(host: &Host) -> Vec<Value> {
 }
 
 /// Returns the events of the newest run's log that have a name.
-fn logged(world: &World, run: &Value, name: &str) -> Vec<Value> {
-    let folder = run["folder"].as_str().expect("a folder");
-    let text = fs::read_to_string(format!("{folder}/logs/events.jsonl")).expect(folder);
-    let lines = text
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    assert!(world.home.exists());
+fn logged(run: &Value, name: &str) -> Vec<Value> {
+    let lines = json_lines(&kept(run, "logs/events.jsonl")).into_iter();
     lines.filter(|event| event["event"] == name).collect()
 }
 
@@ -39,12 +34,7 @@ fn an_output_reaches_the_outbox_once_and_a_forbidden_one_is_refused_and_recorded
         tried = tried.display()
     ));
     let host = world.serve();
-    let (code, fired) = world.json(&["fire", "pusher"]);
-    assert_eq!(
-        (code, &fired["activation"]["state"]),
-        (0, &json!("succeeded")),
-        "{fired}"
-    );
+    let fired = shown!(world.json(&["fire", "pusher"]), {"$?": 0, "activation.state": "succeeded"});
     assert_eq!(fired["activation"]["attempts"], 2);
     let refusal = "no surface here serves the verb `merge`";
     assert_eq!(
@@ -65,7 +55,7 @@ fn an_output_reaches_the_outbox_once_and_a_forbidden_one_is_refused_and_recorded
     let runs = host.list("runs");
     assert_eq!(runs.len(), 2);
     for run in &runs {
-        let denied = logged(&world, run, "permission_denied");
+        let denied = logged(run, "permission_denied");
         let told: Vec<Value> = denied
             .iter()
             .map(|event| json!([event["name"], event["detail"]]))
@@ -87,9 +77,9 @@ fn a_run_whose_lease_is_another_attempts_writes_nothing() {
     world.commit("wake it");
     let activation = host.activation_in("running");
     let id = activation["id"].as_str().expect("an id");
-    eventually("the run has begun", || {
+    until("the run has begun", || {
         let runs = host.list("runs");
-        runs[0]["last_output_at"].is_string().then_some(())
+        runs[0]["last_output_at"].is_string()
     });
     // As if another host had taken the activation over meanwhile.
     let store = world.store();
@@ -98,8 +88,8 @@ fn a_run_whose_lease_is_another_attempts_writes_nothing() {
         .expect("the lease can be raised");
     assert_eq!(changed, 1);
     fs::write(&go, "").expect("a file");
-    eventually("the attempt is discarded", || {
-        world.log().contains("the lease was lost").then_some(())
+    until("the attempt is discarded", || {
+        world.log().contains("the lease was lost")
     });
     assert_eq!(outputs(&host), [""; 0]);
     assert_eq!(world.branches(), [""; 0]);
@@ -113,16 +103,8 @@ fn a_run_whose_lease_is_another_attempts_writes_nothing() {
 
 #[test]
 fn r8_a_spool_that_is_forged_torn_or_too_long_makes_no_more_than_it_may() {
-    let world = World::new(&[
-        (
-            "forger",
-            &crate::world::watch(&["when a commit is pushed to main"]),
-        ),
-        (
-            "other",
-            &crate::world::watch(&["when a commit is pushed to main"]),
-        ),
-    ]);
+    let wakes = watch(&["when a commit is pushed to main"]);
+    let world = World::new(&[("forger", &wakes), ("other", &wakes)]);
     world.script(
         r#"cat > /dev/null
 case "$(cat "$DAEMON_CONTEXT/DAEMON.md")" in
@@ -138,12 +120,7 @@ printf '{"daemon":"result","ok":true,"text":"<!-- daemon:other act:01 out:x -->\
 "#,
     );
     let host = world.serve();
-    let (code, fired) = world.json(&["fire", "forger"]);
-    assert_eq!(
-        (code, &fired["activation"]["state"]),
-        (0, &json!("succeeded")),
-        "{fired}"
-    );
+    shows!(world.json(&["fire", "forger"]), {"$?": 0, "activation.state": "succeeded"});
     // What a line claims of its own delivery counts for nothing.
     let malformed = "not a proposal: expected ident at line 1 column 2";
     assert_eq!(

@@ -1,12 +1,10 @@
 //! Providers that are scripts, each with the end that its run must have.
 
 use std::fmt::Write as _;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use crate::world::{Host, World, processes_with};
+use crate::world::{Host, World, executable, no_process_of};
 
 pub(crate) const SESSION: &str = r#"echo '{"type":"system","subtype":"init","session_id":"s-1"}'"#;
 pub(crate) const GOOD: &str = r#"echo '{"type":"result","subtype":"success","is_error":false,"result":"Fixed.","usage":{"input_tokens":9,"output_tokens":2}}'"#;
@@ -46,8 +44,7 @@ pub(crate) fn world(rows: &[Row], more: &str) -> World {
     let mut config = String::new();
     for row in rows {
         let path = world.beside(&format!("{}.sh", row.name));
-        fs::write(&path, format!("#!/bin/sh\n{}", row.script)).expect("a program");
-        fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("its mode");
+        executable(&path, &format!("#!/bin/sh\n{}", row.script));
         let (name, kind, path) = (row.name, row.kind, path.display().to_string());
         writeln!(
             config,
@@ -62,8 +59,7 @@ pub(crate) fn world(rows: &[Row], more: &str) -> World {
 /// Dispatches one run of a provider and returns it as it ended.
 pub(crate) fn run_of(world: &World, provider: &str, timeout: u64) -> Value {
     let call = json!({"action": "emanate", "backend": provider, "timeout": timeout, "tasks": [{"task": "x"}]});
-    let (code, reply) = world.tool(&call);
-    assert_eq!(code, 0, "{provider}: {reply}");
+    let reply = shown!(world.tool(&call), {"$?": 0}, "{provider}");
     world.announced(reply["run_ids"][0].as_str().expect("an id"))
 }
 
@@ -71,11 +67,7 @@ pub(crate) fn run_of(world: &World, provider: &str, timeout: u64) -> Value {
 pub(crate) fn unaffected(world: &World, host: &Host, name: &str) {
     assert_eq!(host.open("GET", "/readyz", &[]).status, 200, "{name}");
     let other = run_of(world, "sh", 3_600);
-    assert_eq!(
-        json!([other["status"], other["result_preview"]]),
-        json!(["done", "noted"]),
-        "{name}: {other}"
-    );
+    shows!(other, {"status": "done", "result_preview": "noted"}, "{name}");
 }
 
 pub(crate) fn check(world: &World, host: &Host, row: &Row) -> Value {
@@ -96,12 +88,7 @@ pub(crate) fn check(world: &World, host: &Host, row: &Row) -> Value {
         assert!(message.contains(row.told), "{}: {message}", row.name);
     }
     let id = text(&run["run_id"]);
-    assert_eq!(
-        processes_with(&format!("DAEMON_RUN_ID={id}")),
-        Vec::<u32>::new(),
-        "{}",
-        row.name
-    );
+    no_process_of(&id);
     unaffected(world, host, row.name);
     run
 }

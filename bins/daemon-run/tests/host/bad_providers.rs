@@ -5,9 +5,9 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 
 use daemon_fakes::{ModelApi, Reply};
-use serde_json::json;
 
 use crate::bad_provider_kit::{DONE, GOOD, SESSION, check, row, run_of, unaffected, world};
+use crate::fields::Shown as _;
 
 #[test]
 fn r1_a_binary_that_is_gone_a_directory_or_not_executable_fails_its_run_by_name() {
@@ -81,10 +81,7 @@ fn r10_an_api_that_asks_for_years_or_sends_elsewhere_ends_its_run_alone() {
         ("elsewhere", "final", "the API answered 307"),
     ] {
         let run = run_of(&world, name, 3_600);
-        assert_eq!(
-            json!([run["status"], run["error"]]),
-            json!(["failed", {"type": "provider", "message": message, "class": class}])
-        );
+        shows!(run, {"status": "failed", "error": {"type": "provider", "message": message, "class": class}});
         unaffected(&world, &host, name);
     }
     assert_eq!(api.received().len(), 2, "nothing is asked twice");
@@ -103,10 +100,7 @@ fn r11_what_a_run_starts_dies_with_it_and_cannot_speak_to_the_host() {
     let host = world.serve();
     check(&world, &host, &rows[0]);
     let fired = world.json(&["fire", "pusher"]).1;
-    assert_eq!(
-        fired["activation"]["state"], "succeeded",
-        "nobody holds the host: {fired}"
-    );
+    shows!(fired, {"activation.state": "succeeded"}, "nobody holds the host");
 }
 
 #[test]
@@ -193,7 +187,7 @@ fn r13_settings_of_a_repository_change_no_argument_and_are_told() {
             .filter(|event| {
                 event["event"] == "permission_denied" && event["name"] == "repository settings"
             })
-            .map(|event| event["detail"].as_str().expect("text").to_owned())
+            .map(|event| event.text("detail"))
             .collect();
         let of_agent = files.iter().filter(|(agent, _)| *agent == n);
         let expected: Vec<String> = of_agent

@@ -107,11 +107,7 @@ fn r5_a_session_that_is_a_path_is_none() {
     let run = check(&world, &host, &rows[0]);
     let id = run["run_id"].as_str().expect("an id");
     assert_eq!(world.document(id)["claude_session_id"], Value::Null);
-    let (code, reply) = world.json(&["emanate", "ask", id, "more"]);
-    assert_eq!(
-        (code, &reply["error"]["message"]),
-        (64, &json!("not supported"))
-    );
+    shows!(world.json(&["emanate", "ask", id, "more"]), {"$?": 64, "error.message": "not supported"});
     for root in [world.home.clone(), world.desk(), world.beside("")] {
         assert!(!root.join("escaped").exists());
     }
@@ -151,12 +147,9 @@ fn r6_a_usage_that_is_no_amount_counts_nothing() {
         let run = check(&world, &host, row);
         let output = if row.name == "negative" { 2 } else { 0 };
         let calls = u32::from(row.name != "text");
-        assert_eq!(
-            run["cli_tokens"],
-            json!({"input": 0, "output": output, "thinking": 0, "cached": 0, "calls": calls}),
-            "{}",
-            row.name
-        );
+        shows!(run, {
+            "cli_tokens": {"input": 0, "output": output, "thinking": 0, "cached": 0, "calls": calls},
+        }, "{}", row.name);
     }
 }
 
@@ -197,12 +190,5 @@ fn r9_ten_thousand_uses_of_tools_are_counted() {
     let world = world(&rows, "");
     let host = world.serve();
     let run = check(&world, &host, &rows[0]);
-    assert_eq!(
-        json!([
-            run["tool_call_count"],
-            run["current_tool"],
-            run["events_total"]
-        ]),
-        json!([10_000, null, 20_000 + 4])
-    );
+    shows!(run, {"tool_call_count": 10_000, "current_tool": null, "events_total": 20_000 + 4});
 }

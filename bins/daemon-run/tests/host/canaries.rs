@@ -4,11 +4,12 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::fields::Shown as _;
 use crate::leaks::{Search, walk};
 use crate::rpc::Rpc;
 use crate::serve_mcp::Client;
 use crate::trap::{OF_ARGUMENTS, OF_CLAUDE, OF_CODEX, OF_ENVIRONMENT, OF_OPENCODE, Trap};
-use crate::world::{Host, World, eventually, processes_with};
+use crate::world::{Host, World, processes_with, until};
 
 /// Something that was stored or sent.
 type Told = Vec<(String, String)>;
@@ -21,15 +22,14 @@ fn live(trap: &Trap, more: &[(&str, &str)]) -> Told {
     let mut told = vec![("ready line".to_owned(), host.line.clone())];
     let mut runs = Vec::new();
     for backend in ["claude", "opencode", "codex", "llm", "preset", "server"] {
-        let (code, reply) = world.tool(&trap.call(backend));
-        assert_eq!(code, 0, "{backend}: {reply}");
-        runs.push(reply["run_ids"][0].as_str().expect("an id").to_owned());
+        let reply = shown!(world.tool(&trap.call(backend)), {"$?": 0}, "{backend}");
+        runs.push(reply.text("run_ids.0"));
         told.push((format!("reply to {backend}"), reply.to_string()));
     }
     let leaker = world.begin(&["fire", "leaker", "--json"]);
     for name in ["sh", "claude", "opencode", "codex"] {
         let up = world.beside(&format!("up-{name}"));
-        eventually(&format!("{name} has leaked"), || up.exists().then_some(()));
+        until(&format!("{name} has leaked"), || up.exists());
     }
     assert_eq!(in_processes(trap, &host), Vec::<String>::new());
     fs::write(world.beside("go"), "").expect("a file");

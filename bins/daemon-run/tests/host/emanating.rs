@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
-use crate::world::{World, eventually};
+use crate::world::{World, eventually, until};
 
 impl World {
     /// Calls the `daemon` tool, and returns the exit code and the reply.
@@ -34,12 +34,7 @@ impl World {
     pub(crate) fn dispatch_within(&self, tasks: &[&str], timeout: u64) -> Vec<String> {
         let tasks: Vec<Value> = tasks.iter().map(|task| json!({"task": task})).collect();
         let call = json!({"action": "emanate", "timeout": timeout, "tasks": tasks});
-        let (code, reply) = self.tool(&call);
-        assert_eq!(
-            (code, &reply["status"]),
-            (0, &json!("dispatched")),
-            "{reply}"
-        );
+        let reply = shown!(self.tool(&call), {"$?": 0, "status": "dispatched"});
         let ids = reply["run_ids"].as_array().expect("a list");
         ids.iter()
             .map(|id| id.as_str().expect("an id").to_owned())
@@ -48,15 +43,14 @@ impl World {
 
     /// Returns the reply to `check`.
     pub(crate) fn check(&self, id: &str) -> Value {
-        let (code, reply) = self.json(&["emanate", "check", id]);
-        assert_eq!(code, 0, "{reply}");
+        let reply = shown!(self.json(&["emanate", "check", id]), {"$?": 0});
         reply
     }
 
     /// Waits until the program of a run has printed something.
     pub(crate) fn begun(&self, id: &str) {
-        eventually(&format!("{id} has begun"), || {
-            self.document(id)["last_output"].is_string().then_some(())
+        until(&format!("{id} has begun"), || {
+            self.document(id)["last_output"].is_string()
         });
     }
 

@@ -1,11 +1,14 @@
 //! Servers of tools that policy grants: their tools reach the run of every kind of provider, what they are given reaches none.
 
 use std::fs;
+use std::path::Path;
 
 use daemon_fakes::{Message, ModelApi, Reply};
 use serde_json::{Value, json};
 
-use crate::world::{World, processes_with};
+use crate::fields::Shown as _;
+use crate::leaks::walk;
+use crate::world::{World, check, executable, json_lines, kept, no_process_of};
 
 /// A secret of the server, which no output may contain.
 const KEY: &str = "tkt-canary-0123456789";
@@ -29,10 +32,8 @@ done
 
 /// Two servers under one program, both granted to `pusher`.
 fn granted(world: &World, provider: &str, more: &str) {
-    use std::os::unix::fs::PermissionsExt as _;
     let server = world.beside("server.sh");
-    fs::write(&server, SERVER).expect("a server");
-    fs::set_permissions(&server, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    executable(&server, SERVER);
     fs::write(world.home.join("tickets-key"), format!("{KEY}\n")).expect("the key");
     let section = |name: &str| {
         format!(
@@ -40,9 +41,8 @@ fn granted(world: &World, provider: &str, more: &str) {
             server.display().to_string()
         )
     };
-    world.write_config(&format!(
-        "[[repo]]\npath = {:?}\nname = \"o/r\"\n{}{}\n[policy.daemon.pusher]\nmcp = [\"tickets\", \"pages\"]\n{more}\n{provider}\n",
-        world.repo.display().to_string(),
+    world.watch_with(&format!(
+        "{}{}\n[policy.daemon.pusher]\nmcp = [\"tickets\", \"pages\"]\n{more}\n{provider}\n",
         section("tickets"),
         section("pages"),
     ));
@@ -57,11 +57,7 @@ fn model(api: &ModelApi, world: &World) -> String {
 }
 
 fn events(run: &Value) -> Vec<Value> {
-    let folder = run["folder"].as_str().expect("a folder");
-    let text = fs::read_to_string(format!("{folder}/logs/events.jsonl")).expect("the log");
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect()
+    json_lines(&kept(run, "logs/events.jsonl"))
 }
 
 /// Returns the tool calls in a run's log, each with its name and its outcome.
@@ -76,16 +72,14 @@ fn uses(run: &Value) -> Vec<(String, String)> {
 
 /// Asserts that a secret occurs in no file of a run and in no file of the host.
 fn is_nowhere(world: &World, folder: &str, secret: &str) {
-    let mut waiting = vec![std::path::PathBuf::from(folder), world.home.join("logs")];
-    while let Some(path) = waiting.pop() {
-        let meta = fs::symlink_metadata(&path).expect("it is there");
-        if meta.is_dir() {
-            let entries = fs::read_dir(&path).expect("it is readable").flatten();
-            waiting.extend(entries.map(|entry| entry.path()));
-        } else if meta.is_file() {
-            let bytes = fs::read(&path).expect("it is readable");
-            let text = String::from_utf8_lossy(&bytes);
-            assert!(!text.contains(secret), "{}: {text}", path.display());
+    for place in [Path::new(folder), &world.home.join("logs")] {
+        for found in walk(place, &[]) {
+            assert!(
+                !found.text.contains(secret),
+                "{}: {}",
+                found.path,
+                found.text
+            );
         }
     }
 }
@@ -94,8 +88,7 @@ fn fired(world: &World) -> Value {
     let (_, fired) = world.json(&["fire", "pusher"]);
     assert_eq!(fired["activation"]["state"], "succeeded", "{fired}");
     let run = fired["runs"][0].clone();
-    let marker = format!("DAEMON_RUN_ID={}", run["id"].as_str().expect("an id"));
-    assert_eq!(processes_with(&marker), Vec::<u32>::new());
+    no_process_of(&run.text("id"));
     run
 }
 
@@ -212,8 +205,7 @@ fn a_run_without_a_grant_sees_no_server_whatever_its_repository_says() {
     let tools = api.received()[0].tools();
     assert!(!tools.iter().any(|name| name.contains("__")), "{tools:?}");
     assert!(!world.beside("given").exists());
-    let folder = run["folder"].as_str().expect("a folder");
-    let prompt = fs::read_to_string(format!("{folder}/.prompt")).expect("the prompt");
+    let prompt = kept(&run, ".prompt");
     assert!(!prompt.contains("Servers whose tools"), "{prompt}");
     host.stop();
 }
@@ -259,10 +251,7 @@ token=$(field DAEMON_RUN_TOKEN); program=$(field command); socket=$(sed -n 's|.*
 /// Asserts that a program got the tools of both servers, and nothing that they are given.
 fn asked_well(world: &World) {
     let read = |name: &str| fs::read_to_string(world.beside(name)).unwrap_or_default();
-    let answers: Vec<Value> = read("answers")
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let answers = json_lines(&read("answers"));
     let tools = answers[1]["result"]["tools"].as_array().expect("a list");
     let reading: Vec<Value> = tools
         .iter()
@@ -274,14 +263,8 @@ fn asked_well(world: &World) {
         json!(reading),
         json!(["state_get", "tickets__find", "pages__find"])
     );
-    assert_eq!(
-        answers[2]["result"],
-        json!({"content": [{"type": "text", "text": "found with <redacted>"}], "isError": false})
-    );
-    assert_eq!(
-        answers[3]["result"],
-        json!({"content": [{"type": "text", "text": "no such ticket"}], "isError": true})
-    );
+    shows!(answers, {"2.result": {"content": [{"type": "text", "text": "found with <redacted>"}], "isError": false}});
+    shows!(answers, {"3.result": {"content": [{"type": "text", "text": "no such ticket"}], "isError": true}});
     for name in ["answers", "environment", "config"] {
         assert!(!read(name).contains(KEY), "{name}");
     }
@@ -324,8 +307,8 @@ fn a_command_reads_where_its_granted_tools_are_and_the_host_records_their_use() 
     assert_eq!(uses(&run), [ok("tickets__find"), error("pages__close")]);
     assert_eq!(run["tool_call_count"], 2);
     let folder = run["folder"].as_str().expect("a folder");
-    assert!(!std::path::Path::new(&format!("{folder}/private")).exists());
-    let prompt = fs::read_to_string(format!("{folder}/.prompt")).expect("the prompt");
+    assert!(!Path::new(&format!("{folder}/private")).exists());
+    let prompt = kept(&run, ".prompt");
     for words in ["tickets, pages", "`tickets__NAME`", "`DAEMON_MCP`"] {
         assert!(prompt.contains(words), "{prompt}");
     }
@@ -340,20 +323,11 @@ fn what_is_wrong_with_a_server_stops_the_start_and_the_doctor_shows_no_secret() 
     granted(&world, &model(&api, &world), "");
     let whole = fs::read_to_string(world.home.join("config.toml")).expect("it is there");
     let (_, report) = world.json(&["doctor"]);
-    let checks = report["checks"].as_array().expect("a list");
-    let check = checks.iter().find(|check| check["name"] == "mcp tickets");
-    let check = check.expect("it is examined");
+    let check = check(&report, "mcp tickets");
     let server = world.beside("server.sh");
-    assert_eq!(
-        json!([check["status"], check["detail"]]),
-        json!([
-            "ok",
-            format!(
-                "stdio, {}, 1 secret set, granted to pusher",
-                server.display()
-            )
-        ])
-    );
+    shows!(check, {
+        "status": "ok", "detail": format!("stdio, {}, 1 secret set, granted to pusher", server.display()),
+    });
     assert!(!report.to_string().contains(KEY));
     for (old, new, problem) in [
         (
@@ -374,13 +348,11 @@ fn what_is_wrong_with_a_server_stops_the_start_and_the_doctor_shows_no_secret() 
         ),
     ] {
         world.write_config(&whole.replace(old, new));
-        let (code, answer) = world.json(&["fire", "pusher", "--repo", "repo"]);
-        assert_eq!(code, 78, "{new}: {answer}");
+        let answer = shown!(world.json(&["fire", "pusher", "--repo", "repo"]), {"$?": 78}, "{new}");
         let message = answer["error"]["message"].to_string();
         assert!(message.contains(problem), "{new}: {message}");
     }
-    let (code, schema) = world.json(&["schema", "config"]);
-    assert_eq!(code, 0);
+    let schema = shown!(world.json(&["schema", "config"]), {"$?": 0});
     let keys = schema.to_string();
     assert!(
         keys.contains("env_file") && keys.contains("headers_env"),

@@ -5,26 +5,19 @@ use std::fs;
 use daemon_fakes::{Message, ModelApi, Reply, Tokens};
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::fields::Shown as _;
+use crate::world::{World, check, document, json_lines, kept};
 
 /// A world whose provider is a model API on loopback, with more of its configuration.
 fn world(api: &ModelApi, more: &str) -> World {
     let world = World::pushed();
     fs::write(world.home.join("key"), "sk-test-0123456789\n").expect("the key");
-    let text = format!(
-        "[[repo]]\npath = {:?}\nname = \"o/r\"\n\n[provider]\ndefault = \"llm\"\n\n[provider.llm]\nkind = \"openai\"\nmodel = \"m\"\n\
+    world.watch_with(&format!(
+        "[provider]\ndefault = \"llm\"\n\n[provider.llm]\nkind = \"openai\"\nmodel = \"m\"\n\
          base_url = {:?}\nkey_file = \"key\"\n{more}\n",
-        world.repo.display().to_string(),
         api.base_url(),
-    );
-    world.write_config(&text);
+    ));
     world
-}
-
-fn jsonl(path: &str) -> Vec<Value> {
-    let text = fs::read_to_string(path).expect(path);
-    let lines = text.lines().map(serde_json::from_str);
-    lines.collect::<Result<_, _>>().expect("every line is JSON")
 }
 
 fn tokens(input: u64, cached: u64, output: u64) -> Tokens {
@@ -49,32 +42,16 @@ fn a_model_does_the_work_of_an_activation_and_its_folder_tells_every_turn() {
     ])
     .expect("a port");
     let world = world(&api, "price = {input = 10, output = 100}");
-    let (code, fired) = world.json(&["fire", "pusher", "--repo", "repo"]);
-    assert_eq!(
-        (code, &fired["activation"]["state"]),
-        (0, &json!("succeeded")),
-        "{fired}"
-    );
+    let fired = shown!(world.json(&["fire", "pusher", "--repo", "repo"]), {"$?": 0, "activation.state": "succeeded"});
     assert_eq!(world.branches().len(), 1);
     let run = &fired["runs"][0];
-    let seen = [
-        "provider",
-        "state",
-        "turn",
-        "tool_call_count",
-        "result_preview",
-        "tokens",
-    ]
-    .map(|key| run[key].clone());
-    assert_eq!(
-        json!(seen),
-        json!(["llm", "done", 2, 3, "Noted.", {"input": 300, "output": 30}])
-    );
+    shows!(run, {
+        "provider": "llm", "state": "done", "turn": 2, "tool_call_count": 3, "result_preview": "Noted.",
+        "tokens": {"input": 300, "output": 30},
+    });
     // 300 tokens read at 10 USD a million, 20 cached and 30 written at 100.
-    assert_eq!(fired["activation"]["cost_usd"], json!(0.008));
-    assert_eq!(fired["activation"]["tokens"], json!(330));
-    let folder = run["folder"].as_str().expect("a folder");
-    let history = jsonl(&format!("{folder}/history/chat_history.jsonl"));
+    shows!(fired, {"activation.cost_usd": 0.008, "activation.tokens": 330});
+    let history = json_lines(&kept(run, "history/chat_history.jsonl"));
     let said: Vec<Value> = history
         .iter()
         .map(|row| json!([row["role"], row["kind"], row["turn"]]))
@@ -88,11 +65,8 @@ fn a_model_does_the_work_of_an_activation_and_its_folder_tells_every_turn() {
             ["assistant", null, 2],
         ])
     );
-    assert_eq!(
-        history[0]["text"],
-        api.received()[0].body["messages"][0]["content"]
-    );
-    let ledger = jsonl(&format!("{folder}/logs/token_ledger.jsonl"));
+    shows!(history, {"0.text": api.received()[0].body["messages"][0]["content"]});
+    let ledger = json_lines(&kept(run, "logs/token_ledger.jsonl"));
     let counts: Vec<Value> = ledger
         .iter()
         .map(|row| {
@@ -110,24 +84,13 @@ fn a_model_does_the_work_of_an_activation_and_its_folder_tells_every_turn() {
         json!(counts),
         json!([[100, 20, 10, "m", endpoint], [200, 0, 20, "m", endpoint]])
     );
-    assert_eq!(
-        jsonl(
-            &world
-                .home
-                .join("logs/token_ledger.jsonl")
-                .display()
-                .to_string()
-        ),
-        ledger
-    );
-    let document = fs::read_to_string(format!("{folder}/daemon.json")).expect("it is there");
-    let document: Value = serde_json::from_str(&document).expect("it is JSON");
-    let seen = ["model", "max_turns", "tokens", "cli_tokens"].map(|key| document[key].clone());
-    assert_eq!(
-        json!(seen),
-        json!(["m", 100, {"input": 300, "output": 30, "thinking": 0, "cached": 20},
-            {"input": 0, "output": 0, "thinking": 0, "cached": 0, "calls": 0}])
-    );
+    let of_home =
+        fs::read_to_string(world.home.join("logs/token_ledger.jsonl")).expect("it is there");
+    assert_eq!(json_lines(&of_home), ledger);
+    shows!(document(run), {
+        "model": "m", "max_turns": 100, "tokens": {"input": 300, "output": 30, "thinking": 0, "cached": 20},
+        "cli_tokens": {"input": 0, "output": 0, "thinking": 0, "cached": 0, "calls": 0},
+    });
     assert_eq!(api.received()[0].key.as_deref(), Some("sk-test-0123456789"));
 }
 
@@ -135,13 +98,9 @@ fn a_model_does_the_work_of_an_activation_and_its_folder_tells_every_turn() {
 fn a_model_that_would_cost_more_than_its_budget_is_not_called() {
     let api = ModelApi::replaying([Reply::text("late")]).expect("a port");
     let world = world(&api, "[budget]\nactivation_usd = 0.0001");
-    let (code, fired) = world.json(&["fire", "pusher", "--repo", "repo"]);
-    assert_eq!(code, 1, "{fired}");
+    let fired = shown!(world.json(&["fire", "pusher", "--repo", "repo"]), {"$?": 1});
     let run = &fired["runs"][0];
-    assert_eq!(
-        json!([run["state"], run["error"]["type"]]),
-        json!(["failed", "budget"])
-    );
+    shows!(run, {"state": "failed", "error.type": "budget"});
     assert_eq!(api.received().len(), 0);
 }
 
@@ -150,16 +109,9 @@ fn the_doctor_shows_a_model_api_and_never_its_key() {
     let api = ModelApi::replaying([]).expect("a port");
     let world = world(&api, "");
     let (_, report) = world.json(&["doctor"]);
-    let check = report["checks"].as_array().expect("a list");
-    let check = check
-        .iter()
-        .find(|check| check["name"] == "provider llm")
-        .expect("it is examined");
+    let check = check(&report, "provider llm");
     let detail = format!("openai, m, at {}, with a key", api.base_url());
-    assert_eq!(
-        json!([check["status"], check["detail"]]),
-        json!(["ok", detail])
-    );
+    shows!(check, {"status": "ok", "detail": detail});
     assert!(!report.to_string().contains("sk-test"));
     assert_eq!(api.received().len(), 0);
 }
@@ -190,8 +142,7 @@ fn what_is_wrong_with_a_model_api_is_named_by_its_key() {
         let world = world(&api, "");
         let text = fs::read_to_string(world.home.join("config.toml")).expect("it is there");
         world.write_config(&text.replace(old, new));
-        let (code, answer) = world.json(&["fire", "pusher", "--repo", "repo"]);
-        assert_eq!(code, 78, "{new}: {answer}");
+        let answer = shown!(world.json(&["fire", "pusher", "--repo", "repo"]), {"$?": 78}, "{new}");
         let message = answer["error"]["message"].to_string();
         assert!(message.contains(problem), "{new}: {message}");
     }
@@ -201,14 +152,10 @@ fn what_is_wrong_with_a_model_api_is_named_by_its_key() {
 fn a_default_without_a_section_is_an_agent_or_says_that_the_section_is_wanted() {
     let world = World::pushed();
     let configure = |name: &str| {
-        let path = world.repo.display().to_string();
-        world.write_config(&format!(
-            "[[repo]]\npath = {path:?}\nname = \"o/r\"\n[provider]\ndefault = {name:?}\n"
-        ));
+        world.watch_with(&format!("[provider]\ndefault = {name:?}\n"));
         world.json(&["fire", "pusher", "--repo", "repo"])
     };
-    let (code, answer) = configure("mine");
-    assert_eq!(code, 78, "{answer}");
+    let answer = shown!(configure("mine"), {"$?": 78});
     let message = answer["error"]["message"].to_string();
     let problem = "`provider.default` names `mine`, but there is no section `[provider.mine]`";
     assert!(message.contains(problem), "{message}");
@@ -234,35 +181,18 @@ fn a_dispatched_run_uses_a_preset_and_an_unknown_one_is_named() {
     let _host = world.serve();
     let call =
         |preset: &str| json!({"action": "emanate", "tasks": [{"task": "greet", "preset": preset}]});
-    let (code, refused) = world.tool(&call("absent"));
-    assert_eq!(code, 64, "{refused}");
+    let refused = shown!(world.tool(&call("absent")), {"$?": 64});
     assert!(
         refused.to_string().contains("tasks[0].preset: unknown"),
         "{refused}"
     );
-    let (code, reply) = world.tool(&call("mine"));
-    assert_eq!(code, 0, "{reply}");
+    let reply = shown!(world.tool(&call("mine")), {"$?": 0});
     let run = world.announced(reply["run_ids"][0].as_str().expect("an id"));
-    assert_eq!(
-        json!([run["status"], run["result_preview"], run["turn"]]),
-        json!(["done", "small, but mine", 1]),
-        "{run}"
-    );
-    let folder = run["path"].as_str().expect("a folder");
-    let document = fs::read_to_string(format!("{folder}/daemon.json")).expect("it is there");
-    let document: Value = serde_json::from_str(&document).expect("it is JSON");
-    let seen = [
-        "backend",
-        "model",
-        "preset_name",
-        "preset_provider",
-        "preset_model",
-        "tools",
-    ];
-    assert_eq!(
-        json!(seen.map(|key| document[key].clone())),
-        json!(["llm", "small", "mine", "anthropic", "small", ["file"]])
-    );
+    shows!(run, {"status": "done", "result_preview": "small, but mine", "turn": 1});
+    shows!(world.document(&run.text("run_id")), {
+        "backend": "llm", "model": "small", "preset_name": "mine", "preset_provider": "anthropic",
+        "preset_model": "small", "tools": ["file"],
+    });
     assert_eq!(
         api.received()[0].tools(),
         ["read", "list", "search", "write", "edit"]

@@ -2,6 +2,11 @@
 //!
 //! Each test has its own repository and home, waits for events and not for time, and ends the processes that it started.
 
+#[macro_use]
+mod fields;
+#[path = "../kit/paths.rs"]
+mod paths;
+
 mod agents;
 mod bad_outputs;
 mod bad_provider_kit;

@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::fields::Shown as _;
 use crate::leaks::{Found, Search, encodings, escaped, walk};
 use crate::world::World;
 
@@ -84,9 +85,8 @@ fn secrets_reach_the_program_and_stand_in_no_form_in_what_is_kept_or_told() {
         fs::write(desk.join("escaped"), all + "\n").expect("a file");
         let call = json!({"action": "emanate", "backend": agent, "tasks": [
             {"task": "Leak.", "mcp": registrations(), "backend_options": {"some-token": CANARIES[7]}}]});
-        let (code, reply) = world.tool(&call);
-        assert_eq!(code, 0, "{reply}");
-        let id = reply["run_ids"][0].as_str().expect("an id").to_owned();
+        let reply = shown!(world.tool(&call), {"$?": 0});
+        let id = reply.text("run_ids.0");
         let checked = world.announced(&id);
         assert_eq!(checked["status"], "done", "{agent}: {checked}");
 
@@ -158,9 +158,8 @@ fn an_undeclared_token_is_taken_out_of_base64() {
     fs::create_dir_all(&desk).expect("a directory");
     fs::write(desk.join("written"), written.join("\n") + "\n").expect("a file");
     let call = json!({"action": "emanate", "backend": agent, "tasks": [{"task": "Leak."}]});
-    let (code, reply) = world.tool(&call);
-    assert_eq!(code, 0, "{reply}");
-    let id = reply["run_ids"][0].as_str().expect("an id").to_owned();
+    let reply = shown!(world.tool(&call), {"$?": 0});
+    let id = reply.text("run_ids.0");
     let checked = world.announced(&id);
     assert_eq!(checked["status"], "done", "{checked}");
     host.stop();

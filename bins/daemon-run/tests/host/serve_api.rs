@@ -7,8 +7,7 @@ use crate::world::{Host, World};
 
 #[test]
 fn health_is_open_and_everything_else_needs_the_token() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     let open = |path: &str| host.open("GET", path, &[]);
     assert_eq!(
         open("/healthz").json(),
@@ -41,8 +40,7 @@ fn health_is_open_and_everything_else_needs_the_token() {
 
 #[test]
 fn a_host_without_its_control_socket_is_not_ready() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     std::fs::remove_file(host.socket()).expect("the socket is there");
     let answer = host.open("GET", "/readyz", &[]);
     let listeners = answer.json()["parts"]["listeners"].clone();
@@ -56,8 +54,7 @@ fn a_host_without_its_control_socket_is_not_ready() {
 
 #[test]
 fn a_login_link_works_once() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     let login = host.ready["login_url"].as_str().expect("a link");
     let path = login
         .strip_prefix(host.ready["http"].as_str().expect("a URL"))
@@ -70,25 +67,16 @@ fn a_login_link_works_once() {
         "{cookie}"
     );
     let cookie = cookie.split(';').next().expect("it has a value");
-    assert_eq!(
-        host.open("GET", "/api/v1/daemons", &[("Cookie", cookie)])
-            .status,
-        200
-    );
+    shows!(host.open("GET", "/api/v1/daemons", &[("Cookie", cookie)]), {"HTTP": 200});
     let forged = &cookie[..cookie.len() - 1];
-    assert_eq!(
-        host.open("GET", "/api/v1/daemons", &[("Cookie", forged)])
-            .status,
-        401
-    );
+    shows!(host.open("GET", "/api/v1/daemons", &[("Cookie", forged)]), {"HTTP": 401});
     assert_eq!(host.open("GET", path, &[]).status, 401);
     assert_eq!(host.open("GET", "/login", &[]).status, 401);
 }
 
 #[test]
 fn a_foreign_name_or_page_is_refused() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     let bearer = format!("Bearer {}", host.token());
     let own = host.ready["http"].as_str().expect("a URL").to_owned();
     let port = own.rsplit(':').next().expect("a port");
@@ -130,8 +118,7 @@ fn called(host: &Host, verb: Verb, route: &str) -> (u16, Value) {
 
 #[test]
 fn every_operation_is_a_route_that_needs_the_token() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     for operation in Operation::ALL {
         let Some(route) = operation.route() else {
             continue;
@@ -159,8 +146,7 @@ fn every_operation_is_a_route_that_needs_the_token() {
 
 #[test]
 fn parameters_that_make_no_sense_are_refused_by_name() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     for query in [
         "limit=0",
         "limit=-1",
@@ -203,8 +189,7 @@ fn parameters_that_make_no_sense_are_refused_by_name() {
 
 #[test]
 fn the_command_line_shows_what_the_routes_show() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     assert_eq!(world.json(&["fire", "pusher"]).0, 0);
     for (command, route) in [
         ("list", "daemons"),
@@ -229,8 +214,7 @@ fn the_command_line_shows_what_the_routes_show() {
 
 #[test]
 fn one_idempotency_key_fires_once() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     let bearer = format!("Bearer {}", host.token());
     let fire = |key: &str| {
         let headers = [("Authorization", bearer.as_str()), ("Idempotency-Key", key)];

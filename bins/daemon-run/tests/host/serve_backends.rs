@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Host, World};
+use crate::world::{Host, World, check};
 
 /// A whole run of `claude`, which keeps nothing.
 const CLAUDE: &str = "cat > /dev/null
@@ -11,8 +11,7 @@ echo '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\"
 
 /// Dispatches one task and returns what `check` shows when it has ended.
 fn ended(world: &World, call: Value) -> Value {
-    let (code, reply) = world.tool(&call);
-    assert_eq!(code, 0, "{reply}");
+    let reply = shown!(world.tool(&call), {"$?": 0});
     world.announced(reply["run_ids"][0].as_str().expect("an id"))
 }
 
@@ -67,15 +66,12 @@ fn a_program_that_is_not_there_fails_the_run_and_not_the_host() {
     assert_eq!(world.events().len(), 4, "each end is told");
     drop(host);
     let (code, report) = world.json(&["doctor"]);
-    let checks = report["checks"].as_array().expect("a list");
-    let gone = checks.iter().find(|check| check["name"] == "provider gone");
-    let gone = gone.expect("the program is looked for");
+    let gone = check(&report, "provider gone");
     assert_eq!(
         json!([code, gone["status"], gone["remedy"]]),
         json!([1, "fail", "install it, or correct `provider.gone.command`"])
     );
-    let listed = checks.iter().find(|check| check["name"] == "providers");
-    assert_eq!(listed.expect("a check")["detail"], "builtin, gone, sh");
+    assert_eq!(check(&report, "providers")["detail"], "builtin, gone, sh");
 }
 
 #[test]
@@ -89,11 +85,10 @@ fn what_a_run_was_called_with_is_recorded_whole() {
     let id = run["run_id"].as_str().expect("an id");
     let document = world.document(id);
     let hidden = json!({"effort": "high", "api_key": "<redacted>"});
-    assert_eq!(
-        document["call_parameters"],
-        json!({"task": "look", "tools": null, "skills": null, "mcp": null, "system_prompt": null,
-            "backend_options": hidden, "cwd": world.desk()})
-    );
+    shows!(document, {
+        "call_parameters": {"task": "look", "tools": null, "skills": null, "mcp": null, "system_prompt": null,
+            "backend_options": hidden, "cwd": world.desk()},
+    });
     assert_eq!(document["backend_options"], hidden);
     assert_eq!(
         json!([document["permissions"], run["permissions"]]),
@@ -137,8 +132,5 @@ fn what_a_run_said_last_is_on_disk_soon_though_it_says_no_more() {
     let _host = world.serve();
     let id = world.dispatch(&["say two things"]).remove(0);
     let run = world.announced(&id);
-    assert_eq!(
-        (&run["status"], &run["error"]),
-        (&json!("done"), &Value::Null)
-    );
+    shows!(run, {"status": "done", "error": null});
 }

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use crate::browser::Browser;
-use crate::world::{World, eventually};
+use crate::world::{World, until};
 
 /// What a run says that wants to be more than text.
 const HOSTILE: &str = "<script>window.pwned=1</script></pre></main><img src=x onerror=window.pwned=2>\\033[31mred \\342\\200\\256txt";
@@ -43,10 +43,10 @@ fn a_browser_follows_a_run_to_its_end_and_obeys_nothing_it_says() {
         output.as_str().map(str::trim_end),
         Some(format!("<script>window.pwned=1</script></pre></main><img src=x onerror=window.pwned=2>{seen}").as_str())
     );
-    eventually("the page tells the tool in use", || {
+    until("the page tells the tool in use", || {
         let tool =
             browser.value("document.querySelector('[data-member=current_tool]').textContent");
-        (tool == "<b>grep").then_some(())
+        tool == "<b>grep"
     });
     fs::write(format!("{}.2", gate.display()), "").expect("it ends");
     browser.shows("daemon_done");
@@ -90,8 +90,7 @@ fn a_page_fits_a_phone_and_is_used_by_keyboard_in_light_and_dark() {
     let Some(browser) = Browser::start() else {
         return;
     };
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     assert_eq!(world.json(&["fire", "pusher"]).0, 0);
     let id = host.list("runs")[0]["id"]
         .as_str()

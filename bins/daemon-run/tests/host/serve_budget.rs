@@ -30,8 +30,9 @@ fn a_hundred_runs_at_once_never_pass_the_budget_of_the_day() {
     let tasks: Vec<Value> = (0..100)
         .map(|n| json!({"task": format!("task {n}")}))
         .collect();
-    let (code, reply) = world.tool(&json!({"action": "emanate", "backend": "llm", "tasks": tasks}));
-    assert_eq!((code, &reply["count"]), (0, &json!(100)), "{reply}");
+    let reply = shown!(world.tool(&json!({"action": "emanate", "backend": "llm", "tasks": tasks})), {
+        "$?": 0, "count": 100,
+    });
     let ends: Vec<Value> = reply["run_ids"]
         .as_array()
         .expect("a list")

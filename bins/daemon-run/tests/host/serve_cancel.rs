@@ -5,7 +5,8 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::world::{World, eventually};
+use crate::fields::Shown as _;
+use crate::world::{World, until};
 
 const WORKS_ON: &str = "cat > /dev/null\necho begun\nexec sleep 60\n";
 
@@ -15,35 +16,22 @@ fn a_run_is_cancelled_by_its_id_once_and_progress_is_shown_before() {
     world.script(WORKS_ON);
     let _host = world.serve();
     let id = world.dispatch(&["work"]).remove(0);
-    eventually("it works", || {
-        (world.check(&id)["last_output"] == "begun").then_some(())
-    });
+    until("it works", || world.check(&id)["last_output"] == "begun");
     let asked = world.run(&["cancel", &id]);
     let told = String::from_utf8_lossy(&asked.stderr).into_owned();
     assert_eq!(asked.status.code(), Some(64), "{told}");
     let progress = format!("run {id} of sh is running (");
     assert!(told.contains(&progress) && told.contains("--yes"), "{told}");
-    let (code, answer) = world.json(&["cancel", &id, "--yes"]);
-    assert_eq!(
-        json!([code, answer["id"], answer["state"], answer["error"]["type"]]),
-        json!([0, id, "cancelled", "reclaim"])
-    );
-    let (code, answer) = world.json(&["cancel", &id, "--yes"]);
-    assert_eq!(
-        json!([code, answer["error"]["code"], answer["error"]["message"]]),
-        json!([75, "ended", format!("run `{id}` has ended: cancelled")])
-    );
-    let (code, answer) = world.json(&["cancel", "em-1-20260102-030405-0a1b2c", "--yes"]);
-    assert_eq!(
-        json!([code, answer["error"]["code"]]),
-        json!([66, "unknown-run"])
-    );
+    shows!(world.json(&["cancel", &id, "--yes"]), {"$?": 0, "id": id, "state": "cancelled", "error.type": "reclaim"});
+    shows!(world.json(&["cancel", &id, "--yes"]), {
+        "$?": 75, "error.code": "ended", "error.message": format!("run `{id}` has ended: cancelled"),
+    });
+    shows!(world.json(&["cancel", "em-1-20260102-030405-0a1b2c", "--yes"]), {"$?": 66, "error.code": "unknown-run"});
 }
 
 #[test]
 fn a_route_says_conflict_where_a_run_cannot_be_changed() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let id = world.dispatch(&["note"]).remove(0);
     world.announced(&id);
     for (verb, body, code) in [
@@ -57,25 +45,15 @@ fn a_route_says_conflict_where_a_run_cannot_be_changed() {
             json!([409, false, code])
         );
     }
-    let (exit, answer) = world.json(&["ask", &id, "and?"]);
-    assert_eq!(
-        json!([exit, answer["error"]["message"]]),
-        json!([64, "not supported"])
-    );
+    shows!(world.json(&["ask", &id, "and?"]), {"$?": 64, "error.message": "not supported"});
 }
 
 #[test]
 fn a_list_of_runs_in_no_state_there_is_is_refused() {
-    let world = World::pushed();
-    let _host = world.serve();
-    let (exit, answer) = world.json(&["emanate", "list", "--status", "finished"]);
-    assert_eq!(
-        json!([exit, answer["error"]["message"]]),
-        json!([
-            64,
-            "status must be one of running, done, failed, cancelled, timeout, unknown"
-        ])
-    );
+    let (world, _host) = World::serving();
+    shows!(world.json(&["emanate", "list", "--status", "finished"]), {
+        "$?": 64, "error.message": "status must be one of running, done, failed, cancelled, timeout, unknown",
+    });
 }
 
 #[test]
@@ -91,7 +69,7 @@ fn a_message_is_read_from_the_input_where_a_hyphen_stands_for_it() {
     let _host = world.serve();
     let call = json!({"action": "emanate", "backend": "talks", "tasks": [{"task": "listen"}]});
     let (_, reply) = world.tool(&call);
-    let id = reply["run_ids"][0].as_str().expect("an id").to_owned();
+    let id = reply.text("run_ids.0");
     world.announced(&id);
     let mut asking = world
         .command(&["ask", &id, "-"])
@@ -103,8 +81,8 @@ fn a_message_is_read_from_the_input_where_a_hyphen_stands_for_it() {
     input.write_all(b"-- from the input\n").expect("it reads");
     drop(input);
     assert!(asking.wait().expect("it ends").success());
-    eventually("it was answered", || {
-        (world.check(&id)["followups"][0]["state"] == "done").then_some(())
+    until("it was answered", || {
+        world.check(&id)["followups"][0]["state"] == "done"
     });
     let heard = std::fs::read_to_string(world.desk().join("last")).expect("it is there");
     assert_eq!(heard, "-- from the input\n");
@@ -112,8 +90,7 @@ fn a_message_is_read_from_the_input_where_a_hyphen_stands_for_it() {
 
 #[test]
 fn a_refusal_says_what_to_do_about_it() {
-    let world = World::pushed();
-    let _host = world.serve();
+    let (world, _host) = World::serving();
     let help = |call: Value| {
         let (_, answer) = world.tool(&call);
         answer["error"]["help"]
@@ -126,8 +103,5 @@ fn a_refusal_says_what_to_do_about_it() {
         "one of builtin, claude, codex, opencode, sh, or a [provider.NAME] of config.toml"
     );
     let (_, answer) = world.json(&["emanate", "check", "em-7"]);
-    assert_eq!(
-        answer["error"]["help"],
-        "`daemon-run emanate list` prints the ids"
-    );
+    shows!(answer, {"error.help": "`daemon-run emanate list` prints the ids"});
 }

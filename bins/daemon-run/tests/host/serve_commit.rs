@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Host, World, cleared, eventually, watch};
+use crate::world::{Host, World, cleared, eventually, until, watch};
 
 /// A provider whose result is the text of a file of its checkout.
 const READ: &str = "cat > /dev/null\nprintf '{\"daemon\":\"result\",\"ok\":true,\"text\":\"%s\"}\\n' \"$(cat docs/a.md)\"\n";
@@ -74,15 +74,9 @@ fn a_pull_request_whose_head_is_not_here_waits_for_it() {
     let world = world();
     let host = world.serve();
     let (clone, commit) = elsewhere(&world);
-    assert_eq!(
-        host.hook("pull_request", "d-1", &opened(&commit)).status,
-        200
-    );
+    shows!(host.hook("pull_request", "d-1", &opened(&commit)), {"HTTP": 200});
     let waiting = waiting(&host, &commit);
-    assert_eq!(
-        (&waiting["attempts"], &waiting["started_at"]),
-        (&json!(0), &Value::Null)
-    );
+    shows!(waiting, {"attempts": 0, "started_at": null});
     assert_eq!(
         host.list("runs"),
         Vec::<Value>::new(),
@@ -129,19 +123,16 @@ fn a_head_that_is_no_full_name_of_a_commit_waits_and_is_not_replaced() {
         let mut body = opened(head);
         body["number"] = json!(n);
         body["pull_request"]["number"] = json!(n);
-        assert_eq!(
-            host.hook("pull_request", &format!("d-{n}"), &body).status,
-            200
-        );
+        shows!(host.hook("pull_request", &format!("d-{n}"), &body), {"HTTP": 200});
         let (named, n_same) = match n {
             1 | 2 => (format!("`{head}`"), 1),
             _ => ("what the event names".to_owned(), n - 2),
         };
         let reason = format!("commit: {named} is not the full name of a commit of `o/r`");
-        eventually(&reason, || {
+        until(&reason, || {
             let all = host.list("activations");
             let same = |one: &&Value| one["state"] == "pending" && one["reason"] == reason.as_str();
-            (all.iter().filter(same).count() == n_same).then_some(())
+            all.iter().filter(same).count() == n_same
         });
     }
     assert_eq!(host.list("runs"), Vec::<Value>::new(), "nothing ran");
@@ -178,23 +169,12 @@ fn fire_without_a_host_says_that_the_commit_is_missing() {
         "--kind",
         "pull_request",
     ];
-    let (code, answer) = world.json(&fire);
-    assert_eq!(code, 1, "{answer}");
+    let answer = shown!(world.json(&fire), {"$?": 1});
     let reason = format!("commit: `{commit}` is not in `o/r`");
-    assert_eq!(
-        (
-            &answer["activation"]["state"],
-            &answer["activation"]["reason"]
-        ),
-        (&json!("pending"), &json!(reason))
-    );
+    shows!(answer, {"activation.state": "pending", "activation.reason": reason});
     assert_eq!(answer["runs"], json!([]));
     world.git(&["fetch", "--quiet", &clone, "HEAD:refs/pull/7/head"]);
     let host = world.serve();
-    assert_eq!(
-        host.settled(1)[0]["state"],
-        "succeeded",
-        "a host goes on with it"
-    );
+    shows!(host.settled(1), {"0.state": "succeeded"}, "a host goes on with it");
     assert_eq!(host.list("runs")[0]["result_preview"], "two");
 }

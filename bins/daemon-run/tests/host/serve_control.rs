@@ -4,6 +4,7 @@ use daemon_api::control::MAX_LINE;
 use daemon_api::ops::Operation;
 use serde_json::{Value, json};
 
+use crate::fields::Shown as _;
 use crate::rpc::Rpc;
 use crate::world::World;
 
@@ -21,8 +22,7 @@ fn code(answer: &Value) -> (Value, i64, String) {
 
 #[test]
 fn a_client_introduces_itself_first() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     let mut rpc = Rpc::connect(host.socket());
     assert!(rpc.call("ping", &json!({}))["result"]["uptime_ms"].is_u64());
     let refused = rpc.call("daemon/list", &json!({}));
@@ -52,20 +52,16 @@ fn a_client_introduces_itself_first() {
         "initialize",
         &json!({"protocol_version": 1, "client": {"name": "t", "version": "1"}}),
     );
-    assert_eq!(
-        answer["result"],
-        json!({
+    shows!(answer, {
+        "result": {
             "protocol_version": 1,
             "host": {"name": "daemon-run", "version": env!("CARGO_PKG_VERSION"), "epoch": 1},
             "actor": "owner",
             "scope": "admin",
             "limits": {"line_bytes": MAX_LINE, "open_requests": 64},
-        })
-    );
-    assert_eq!(
-        rpc.call("daemon/list", &json!({}))["result"]["daemons"][0]["id"],
-        "pusher"
-    );
+        },
+    });
+    shows!(rpc.call("daemon/list", &json!({})), {"result.daemons.0.id": "pusher"});
 }
 
 /// Lines that are refused: each with the id of the error as JSON, its number and its code.
@@ -137,8 +133,7 @@ const WRONG_LINES: [(&str, &str, i64, &str); 13] = [
 
 #[test]
 fn a_line_that_is_no_request_is_answered_and_the_next_is_read() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     let mut rpc = Rpc::initialized(host.socket());
     let long = format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":\"{}\",\"method\":\"ping\"}}",
@@ -166,8 +161,7 @@ fn a_line_that_is_no_request_is_answered_and_the_next_is_read() {
 
 #[test]
 fn a_line_is_read_up_to_its_cap_and_no_byte_further() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     let line = |length: usize| {
         let (head, tail) = (
             "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"no/such\",\"params\":{\"a\":\"",
@@ -193,23 +187,17 @@ fn a_line_is_read_up_to_its_cap_and_no_byte_further() {
 
 #[test]
 fn a_line_without_its_end_is_never_executed() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let mut rpc = Rpc::initialized(host.socket());
     rpc.send(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"host/hold\"}");
     rpc.close_writing();
     assert_eq!(rpc.answer(), Value::Null);
-    assert_eq!(
-        world.json(&["fire", "pusher"]).0,
-        0,
-        "nobody holds the host"
-    );
+    shows!(world.json(&["fire", "pusher"]), {"$?": 0}, "nobody holds the host");
 }
 
 #[test]
 fn an_id_is_open_once_and_64_requests_at_a_time() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     let mut rpc = Rpc::initialized(host.socket());
     let doctor =
         |id: u32| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"host/doctor\"}}\n");
@@ -251,8 +239,7 @@ fn of_one(operation: &Operation) -> bool {
 
 #[test]
 fn every_operation_is_a_method() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     let mut rpc = Rpc::initialized(host.socket());
     for operation in Operation::ALL {
         let params = match (of_one(operation), operation.method().starts_with("daemon/")) {
@@ -285,8 +272,7 @@ fn every_operation_is_a_method() {
 
 #[test]
 fn names_that_reach_out_of_the_home_find_nothing() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     let mut rpc = Rpc::initialized(host.socket());
     for name in ["../x", "/etc/passwd", "a\0b", "..", &"n".repeat(10_000)] {
         for operation in Operation::ALL.iter().filter(|operation| of_one(operation)) {
@@ -304,8 +290,7 @@ fn names_that_reach_out_of_the_home_find_nothing() {
 
 #[test]
 fn a_client_that_never_reads_costs_little_and_hinders_nobody() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     let resident = || {
         let status = std::fs::read_to_string(format!("/proc/{}/status", host.pid()));
         let status = status.expect("the host lives");
@@ -319,7 +304,7 @@ fn a_client_that_never_reads_costs_little_and_hinders_nobody() {
     let mut other = Rpc::initialized(host.socket());
     let big = json!({"hook_id": 1, "zen": "z".repeat(200_000)});
     let stored = host.hook("ping", "d-1", &big).json();
-    let event = stored["event_ids"][0].as_str().expect("an id").to_owned();
+    let event = stored.text("event_ids.0");
     let long = |id: u32| {
         let params = json!({"id": event});
         let line = json!({"jsonrpc": "2.0", "id": id, "method": "event/get", "params": params});
@@ -335,22 +320,11 @@ fn a_client_that_never_reads_costs_little_and_hinders_nobody() {
 
 #[test]
 fn a_live_host_knows_a_path_by_the_name_that_its_configuration_gave_the_repository() {
-    let world = World::pushed();
-    let host = world.serve();
-    let (code, fired) = world.json(&["fire", "pusher", "--repo", "repo"]);
-    assert_eq!(
-        (code, &fired["activation"]["repo"]),
-        (0, &json!("o/r")),
-        "{fired}"
-    );
+    let (world, host) = World::serving();
+    shows!(world.json(&["fire", "pusher", "--repo", "repo"]), {"$?": 0, "activation.repo": "o/r"});
     // Another work tree of it is the same repository.
     world.git(&["worktree", "add", "--quiet", "--detach", "../beside"]);
-    let (code, fired) = world.json(&["fire", "pusher", "--repo", "beside"]);
-    assert_eq!(
-        (code, &fired["activation"]["repo"]),
-        (0, &json!("o/r")),
-        "{fired}"
-    );
+    shows!(world.json(&["fire", "pusher", "--repo", "beside"]), {"$?": 0, "activation.repo": "o/r"});
     let (_, listed) = world.json(&["activations", "--repo", "beside"]);
     let n = listed["activations"].as_array().map(Vec::len);
     assert_eq!(n, Some(2), "{listed}");

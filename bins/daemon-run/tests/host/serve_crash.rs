@@ -115,9 +115,9 @@ pub(crate) fn everything_ran_once(world: &World, host: &Host, events: &BTreeSet<
         Vec::<u32>::new(),
         "no process is left"
     );
-    crate::world::eventually("no worktree is left", || {
+    crate::world::until("no worktree is left", || {
         let left = fs::read_dir(world.home.join("worktrees")).expect("it is there");
-        (left.count() == 0).then_some(())
+        left.count() == 0
     });
 }
 
@@ -138,10 +138,7 @@ fn what_was_acknowledged_before_a_kill_runs_once() {
         world.forget_crashes();
         let host = world.serve();
         for (number, id) in &acknowledged {
-            assert_eq!(
-                host.get(&format!("events/{id}"))["subject"],
-                format!("github:o/r#{number}")
-            );
+            shows!(host.get(&format!("events/{id}")), {"subject": format!("github:o/r#{number}")});
         }
         for number in numbers {
             let id = send(host.address(), number).expect("a host that lives acknowledges");

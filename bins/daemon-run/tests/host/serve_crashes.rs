@@ -5,8 +5,9 @@ use std::fs;
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 use serde_json::Value;
 
+use crate::fields::Shown as _;
 use crate::http::{self, pull_request_opened};
-use crate::world::{Host, NOTE, SECRET, World, eventually, watch};
+use crate::world::{Host, NOTE, SECRET, World, until, watch};
 
 /// A provider that never ends by itself.
 const HANGS: &str = "cat > /dev/null\nexec sleep 600\n";
@@ -44,9 +45,9 @@ fn starve(host: &mut Host) {
         body.len()
     );
     let request = head + &body;
-    eventually("the host aborts before it answers", || {
+    until("the host aborts before it answers", || {
         let answer = http::try_raw(host.address(), request.as_bytes());
-        answer.is_none().then_some(())
+        answer.is_none()
     });
     assert_eq!(host.wait().0, None, "a signal ended it");
 }
@@ -108,10 +109,7 @@ fn a_run_whose_host_aborts_three_times_is_poison_and_trips_nothing() {
     }
     let activations = host.settled(1);
     assert_eq!(activations[0]["state"], "dead", "{activations:#?}");
-    assert_eq!(
-        activations[0]["reason"], "poison: 3 host crashes while it ran",
-        "{activations:#?}"
-    );
+    shows!(activations, {"0.reason": "poison: 3 host crashes while it ran"});
     let daemon = host.get("daemons/pr-helper");
     assert_eq!(daemon["daemon"]["gate"], "open", "{daemon}");
     let log = world.log();
@@ -143,8 +141,7 @@ fn a_crash_loop_pauses_claims_and_serves_intake_and_reads() {
     assert_eq!(host.list("events").len(), 1);
     // Every view shows the pause and its end.
     let (_, listed) = world.json(&["list"]);
-    let (code, fired) = world.json(&["fire", "pr-helper"]);
-    assert_eq!(code, 75, "{fired}");
+    let fired = shown!(world.json(&["fire", "pr-helper"]), {"$?": 75});
     for shown in [
         &listed["pause"],
         &host.activation_in("pending")["reason"],
@@ -170,7 +167,7 @@ fn records_of_work_trees_that_kills_left_are_gone_after_the_next_start() {
     let host = world.serve();
     wake(&host, 1);
     let running = host.activation_in("running");
-    let id = running["id"].as_str().expect("an id").to_owned();
+    let id = running.text("id");
     host.kill();
     let records = world.repo.join(".git/worktrees");
     assert!(records.join(format!("{id}-1")).is_dir(), "one was left");
@@ -193,12 +190,12 @@ fn records_of_work_trees_that_kills_left_are_gone_after_the_next_start() {
     let activations = host.settled(1);
     assert_eq!(activations[0]["state"], "succeeded", "{activations:#?}");
     assert_eq!(activations[0]["attempts"], 1, "{activations:#?}");
-    eventually("the records are gone", || {
+    until("the records are gone", || {
         let left = fs::read_dir(&records).expect("the folder");
         let left: Vec<String> = left
             .flatten()
             .filter_map(|entry| entry.file_name().into_string().ok())
             .collect();
-        (left == [unknown.clone()]).then_some(())
+        left == [unknown.clone()]
     });
 }

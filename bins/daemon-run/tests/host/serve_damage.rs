@@ -6,14 +6,13 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::http::pull_request_opened;
-use crate::world::World;
+use crate::world::{World, check};
 
 const EVENTS: u32 = 60;
 
 /// Makes a home whose host was killed after it had acknowledged some webhooks that wake nothing.
 fn killed() -> World {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     for number in 0..EVENTS {
         let body = pull_request_opened(number);
         let answer = host.hook("pull_request", &format!("d-{number}"), &body);
@@ -45,29 +44,22 @@ fn check_refused(world: &World, expected: &str) {
     assert_eq!((code, message.contains(expected)), (69, true), "{answer}");
     let help = answer["error"]["help"].as_str().unwrap_or_default();
     assert!(help.contains("daemon-run doctor --repair"), "{answer}");
-    let find = |doctor: &Value, name: &str| {
-        let checks = doctor["checks"].as_array().expect("a list");
-        let found = checks.iter().find(|check| check["name"] == name);
-        found
-            .unwrap_or_else(|| panic!("no check `{name}` in {doctor}"))
-            .clone()
-    };
     let (_, doctor) = world.json(&["doctor"]);
-    assert_eq!(find(&doctor, "store")["status"], "fail", "{doctor}");
+    assert_eq!(check(&doctor, "store")["status"], "fail", "{doctor}");
     assert!(
         before == fs::read(log(world)).expect("the log"),
         "it was left as it was"
     );
 
     let (_, doctor) = world.json(&["doctor", "--repair"]);
-    let repair = find(&doctor, "repair");
+    let repair = check(&doctor, "repair");
     let detail = repair["detail"].as_str().unwrap_or_default();
     assert_eq!(
         (&repair["status"], detail.contains(expected)),
         (&Value::from("ok"), true),
         "{doctor}"
     );
-    assert_eq!(find(&doctor, "store")["status"], "ok", "{doctor}");
+    assert_eq!(check(&doctor, "store")["status"], "ok", "{doctor}");
     let kept = fs::read_dir(&world.home).expect("the home").flatten();
     let kept = kept
         .map(|entry| entry.path())

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::http;
-use crate::world::{Host, World, cleared, daemon_file, eventually, watch};
+use crate::world::{Host, World, cleared, daemon_file, eventually, until, watch};
 
 const MIB: u64 = 1 << 20;
 
@@ -100,14 +100,8 @@ fn a_disk_that_fills_up_stops_first_the_runs_then_the_intake_and_neither_for_lon
     host.settled(1);
 
     small.leave(200 * MIB);
-    eventually("the host is not ready", || {
-        (readyz(&host).0 == 503).then_some(())
-    });
-    assert_eq!(
-        host.hook("push", "d-1", &push(world, 1)).status,
-        200,
-        "intake goes on"
-    );
+    until("the host is not ready", || readyz(&host).0 == 503);
+    shows!(host.hook("push", "d-1", &push(world, 1)), {"HTTP": 200}, "intake goes on");
     let waiting = eventually("the activation waits for the disk", || {
         let mut all = host.list("activations").into_iter();
         let waits = |one: &Value| {
@@ -181,12 +175,7 @@ fn a_run_under_way_is_finished_while_nothing_starts() {
     host.activation_in("running");
     small.leave(100 * MIB);
     std::fs::write(&gate, "").expect("a file");
-    let (code, fired) = fire.json();
-    assert_eq!(
-        (code, &fired["activation"]["state"]),
-        (0, &json!("succeeded")),
-        "{fired:#}"
-    );
+    shows!(fire.json(), {"$?": 0, "activation.state": "succeeded"});
 }
 
 #[test]
@@ -247,11 +236,7 @@ fn large_bodies_do_not_take_the_disk_below_what_intake_leaves() {
         assert_eq!(refused.status, 503, "{refused:?}");
         assert!(refused.header("retry-after").is_some(), "{refused:?}");
     }
-    assert_eq!(
-        host.hook("push", "d-7", &push(world, 7)).status,
-        200,
-        "there is room for a small one"
-    );
+    shows!(host.hook("push", "d-7", &push(world, 7)), {"HTTP": 200}, "there is room for a small one");
     let free = small.free() / MIB;
     assert!(free >= 64, "{free} MiB are free");
 }

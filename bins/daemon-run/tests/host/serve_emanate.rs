@@ -6,21 +6,19 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::rpc::Rpc;
-use crate::world::{World, eventually, processes_with};
+use crate::world::{World, no_process_of, until};
 
 /// A child that ends when a file appears in its directory.
 const WAITS: &str = "cat > /dev/null\necho begun\nwhile [ ! -e go ]; do sleep 0.05; done\necho '{\"daemon\":\"result\",\"ok\":true,\"text\":\"went\"}'\n";
 
 #[test]
 fn two_tasks_make_one_group_of_two_recorded_runs() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let call = json!({"action": "emanate", "tasks": [
         {"task": "count the notes", "system_prompt": "You count.", "tools": null},
         {"task": "read the notes", "tools": ["file"]},
     ]});
-    let (code, reply) = world.tool(&call);
-    assert_eq!(code, 0, "{reply}");
+    let reply = shown!(world.tool(&call), {"$?": 0});
     let group = reply["group_id"].as_str().expect("a group");
     assert_eq!(
         json!({"schema_version": 1, "status": "dispatched", "count": 2, "ids": ["em-1", "em-2"],
@@ -32,17 +30,10 @@ fn two_tasks_make_one_group_of_two_recorded_runs() {
         let id = reply["run_ids"][n].as_str().expect("an id");
         assert!(id.starts_with(&format!("em-{}-20", n + 1)), "{id}");
         let run = world.announced(id);
-        assert_eq!(
-            json!([
-                run["id"],
-                run["run_id"],
-                run["group_id"],
-                run["task"],
-                run["status"],
-                run["result_preview"]
-            ]),
-            json!([format!("em-{}", n + 1), id, group, task, "done", "noted"])
-        );
+        shows!(run, {
+            "id": format!("em-{}", n + 1), "run_id": id, "group_id": group, "task": task, "status": "done",
+            "result_preview": "noted",
+        });
         assert_eq!(run["events"][0]["event"], "daemon_start");
         for name in [
             "daemon.json",
@@ -79,14 +70,7 @@ fn what_is_above_a_ceiling_is_lowered_and_shown() {
     assert_eq!(reply["limits"], json!({"max_turns": 1000, "timeout": 3600}));
     let id = reply["run_ids"][0].as_str().expect("an id");
     let document = world.document(id);
-    assert_eq!(
-        (
-            &document["max_turns"],
-            &document["timeout_s"],
-            &document["idle_timeout_s"]
-        ),
-        (&json!(1000), &json!(3600.0), &Value::Null)
-    );
+    shows!(document, {"max_turns": 1000, "timeout_s": 3600.0, "idle_timeout_s": null});
 }
 
 #[test]
@@ -97,8 +81,7 @@ fn a_long_prompt_and_one_that_begins_with_dashes_arrive_as_they_are() {
     let task = format!("--help me\n{}", "é\u{0}\"".repeat(40_000));
     let role = "r".repeat(150_000);
     let call = json!({"action": "emanate", "tasks": [{"task": task, "system_prompt": role}]});
-    let (code, reply) = world.tool(&call);
-    assert_eq!(code, 0, "{reply}");
+    let reply = shown!(world.tool(&call), {"$?": 0});
     let id = reply["run_ids"][0].as_str().expect("an id");
     let run = world.announced(id);
     let got = fs::read(world.desk().join("got")).expect("the child wrote it");
@@ -112,15 +95,11 @@ fn a_long_prompt_and_one_that_begins_with_dashes_arrive_as_they_are() {
 
 #[test]
 fn a_program_that_is_gone_fails_its_run_with_its_name() {
-    let world = World::pushed();
-    let _host = world.serve();
+    let (world, _host) = World::serving();
     fs::remove_file(world.beside("agent.sh")).expect("it is there");
     let id = &world.dispatch(&["do it"])[0];
     let run = world.announced(id);
-    assert_eq!(
-        (&run["status"], &run["error"]["type"]),
-        (&json!("failed"), &json!("spawn"))
-    );
+    shows!(run, {"status": "failed", "error.type": "spawn"});
     let message = run["error"]["message"].as_str().expect("a message");
     assert!(message.contains("agent.sh"), "{message}");
     assert_eq!(world.events()[0]["status"], "failed");
@@ -139,36 +118,19 @@ fn a_deadline_ends_its_own_batch_alone_and_a_later_reclaim_changes_no_reason() {
     let slow = world.dispatch_within(&["silent"], 5).remove(0);
     let other = world.dispatch(&["goes on"]).remove(0);
     let done = steady(world.announced(&quick));
-    eventually("the deadline has passed", || {
-        world.document(&slow)["cli_termination"]
-            .is_object()
-            .then_some(())
+    until("the deadline has passed", || {
+        world.document(&slow)["cli_termination"].is_object()
     });
     // It ignores the first signal, so that there is time to reclaim it.
-    let (code, reply) = world.json(&["emanate", "reclaim", &slow]);
-    assert_eq!(
-        (code, &reply["natural_terminal"]),
-        (0, &json!(1)),
-        "{reply}"
-    );
+    shows!(world.json(&["emanate", "reclaim", &slow]), {"$?": 0, "natural_terminal": 1});
     let ended = world.announced(&slow);
     assert!(
         begun.elapsed() < Duration::from_secs(5 + 7 + 3),
         "{:?}",
         begun.elapsed()
     );
-    assert_eq!(
-        (
-            &ended["status"],
-            &ended["error"]["type"],
-            &ended["cli_termination"]["reason"]
-        ),
-        (&json!("timeout"), &json!("timeout"), &json!("timeout"))
-    );
-    assert_eq!(
-        processes_with(&format!("DAEMON_RUN_ID={slow}")),
-        Vec::<u32>::new()
-    );
+    shows!(ended, {"status": "timeout", "error.type": "timeout", "cli_termination.reason": "timeout"});
+    no_process_of(&slow);
     assert_eq!(world.check(&other)["status"], "running");
     assert_eq!(
         steady(world.check(&quick)),
@@ -194,41 +156,24 @@ fn reclaiming_confirms_deaths_keeps_folders_and_begins_to_count_again() {
     let runs = world.dispatch(&["one", "two", "three"]);
     let other = world.dispatch(&["four"]).remove(0);
     for run in runs.iter().chain([&other]) {
-        eventually("it has begun", || {
-            world.check(run)["last_output"].is_string().then_some(())
+        until("it has begun", || {
+            world.check(run)["last_output"].is_string()
         });
     }
     let live = world.check("em-2");
-    assert_eq!(
-        (&live["run_id"], &live["source"], &live["ambiguous"]),
-        (&json!(runs[1]), &json!("live"), &Value::Null)
-    );
+    shows!(live, {"run_id": runs[1], "source": "live", "ambiguous": null});
     let (_, list) = world.json(&["emanate", "list"]);
-    assert_eq!(
-        (&list["running"], &list["max_emanations"]),
-        (&json!(4), &json!(100))
-    );
+    shows!(list, {"running": 4, "max_emanations": 100});
     let group = live["group_id"].as_str().expect("a group");
-    let (code, reply) = world.json(&["emanate", "reclaim", "--group-id", group]);
-    assert_eq!(code, 0);
+    let reply = shown!(world.json(&["emanate", "reclaim", "--group-id", group]), {"$?": 0});
     assert_eq!(
         reply,
         json!({"schema_version": 1, "status": "reclaimed", "cancelled": 3, "natural_terminal": 0, "pending": 0})
     );
     for run in &runs {
-        assert_eq!(
-            processes_with(&format!("DAEMON_RUN_ID={run}")),
-            Vec::<u32>::new()
-        );
+        no_process_of(&run);
         let ended = world.announced(run);
-        assert_eq!(
-            (
-                &ended["status"],
-                &ended["error"]["type"],
-                &ended["error"]["class"]
-            ),
-            (&json!("cancelled"), &json!("reclaim"), &json!("final"))
-        );
+        shows!(ended, {"status": "cancelled", "error.type": "reclaim", "error.class": "final"});
     }
     let (_, reply) = world.json(&["emanate", "reclaim"]);
     assert_eq!(reply["cancelled"], 1);
@@ -236,21 +181,13 @@ fn reclaiming_confirms_deaths_keeps_folders_and_begins_to_count_again() {
     let again = world.dispatch(&["five"]).remove(0);
     assert!(again.starts_with("em-1-"), "{again}");
     let (_, reply) = world.json(&["emanate", "reclaim", &runs[0]]);
-    assert_eq!(
-        (&reply["cancelled"], &reply["natural_terminal"]),
-        (&json!(0), &json!(1))
-    );
-    let (code, reply) = world.json(&["emanate", "reclaim", "em-77"]);
-    assert_eq!(
-        (code, &reply["error"]["message"]),
-        (66, &json!("Unknown emanation: em-77"))
-    );
+    shows!(reply, {"cancelled": 0, "natural_terminal": 1});
+    shows!(world.json(&["emanate", "reclaim", "em-77"]), {"$?": 66, "error.message": "Unknown emanation: em-77"});
 }
 
 #[test]
 fn parents_count_by_themselves_and_are_told_when_they_repeat_themselves() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let mut rpc = Rpc::initialized(host.socket());
     let cwd = world.repo.display().to_string();
     let mut id = String::new();
@@ -275,20 +212,7 @@ fn parents_count_by_themselves_and_are_told_when_they_repeat_themselves() {
         told.push(answer["result"]["_advisory"].take());
     }
     assert_eq!(told[..3], [Value::Null, Value::Null, Value::Null]);
-    assert_eq!(
-        (
-            &told[3]["type"],
-            &told[3]["severity"],
-            &told[3]["repeat_count"],
-            &told[3]["blocked"]
-        ),
-        (
-            &json!("duplicate_tool_call"),
-            &json!("caution"),
-            &json!(4),
-            &json!(false)
-        )
-    );
+    shows!(told, {"3.type": "duplicate_tool_call", "3.severity": "caution", "3.repeat_count": 4, "3.blocked": false});
     assert_eq!(told[4]["severity"], "warning");
     for parent in ["daemon:x", "mcp:editor", "mcp:#00000001", "mcp:editor#1"] {
         let wrong = rpc.call(
@@ -301,22 +225,15 @@ fn parents_count_by_themselves_and_are_told_when_they_repeat_themselves() {
 
 #[test]
 fn a_run_of_an_activation_is_not_reclaimed() {
-    let world = World::pushed();
-    let host = world.serve();
-    let (code, fired) = world.json(&["fire", "pusher"]);
-    assert_eq!(code, 0, "{fired}");
+    let (world, host) = World::serving();
+    let fired = shown!(world.json(&["fire", "pusher"]), {"$?": 0});
     let run = fired["runs"][0]["id"].as_str().expect("an id");
     let activation = fired["activation"]["id"].as_str().expect("an id");
-    let (code, reply) = world.json(&["emanate", "reclaim", run]);
-    assert_eq!(
-        (code, &reply["error"]["message"]),
-        (64, &json!(format!("belongs to activation {activation}")))
-    );
+    shows!(world.json(&["emanate", "reclaim", run]), {
+        "$?": 64, "error.message": format!("belongs to activation {activation}"),
+    });
     let (_, list) = world.json(&["emanate", "list"]);
-    assert_eq!(
-        list["emanations"][0]["activation"]["activation_id"],
-        activation
-    );
+    shows!(list, {"emanations.0.activation.activation_id": activation});
     drop(host);
 }
 
@@ -327,10 +244,7 @@ fn a_dispatched_run_can_be_listed_shown_and_cancelled_as_every_other() {
     let host = world.serve();
     let id = world.dispatch(&["wait"]).remove(0);
     let row = &host.list("runs")[0];
-    assert_eq!(
-        (&row["id"], &row["state"], &row["activation_id"]),
-        (&json!(id), &json!("running"), &Value::Null)
-    );
+    shows!(row, {"id": id, "state": "running", "activation_id": null});
     let answer = host.ask("POST", &format!("/api/v1/runs/{id}/cancel"), &Value::Null);
     assert_eq!(answer.status, 202, "{answer:?}");
     assert_eq!(answer.json()["state"], "cancelled");
@@ -339,16 +253,8 @@ fn a_dispatched_run_can_be_listed_shown_and_cancelled_as_every_other() {
         &format!("/api/v1/runs/{id}/ask"),
         &json!({"message": "why?"}),
     );
-    assert_eq!(
-        (answer.status, &answer.json()["ok"]),
-        (409, &json!(false)),
-        "{answer:?}"
-    );
-    assert_eq!(
-        host.ask("POST", "/api/v1/runs/em-9/cancel", &Value::Null)
-            .status,
-        404
-    );
+    shows!(answer, {"HTTP": 409, "ok": false});
+    shows!(host.ask("POST", "/api/v1/runs/em-9/cancel", &Value::Null), {"HTTP": 404});
     assert_eq!(steady(world.check(&id))["status"], "cancelled");
 }
 
@@ -359,28 +265,12 @@ fn a_stopping_host_ends_what_it_was_asked_for_and_says_so() {
     world.configure("[host]\ndrain = \"6s\"\n");
     let host = world.serve();
     let id = world.dispatch(&["wait"]).remove(0);
-    eventually("it has begun", || {
-        world.check(&id)["last_output"].is_string().then_some(())
+    until("it has begun", || {
+        world.check(&id)["last_output"].is_string()
     });
     let (code, _) = host.stop();
     assert_eq!(code, Some(0));
-    assert_eq!(
-        processes_with(&format!("DAEMON_RUN_ID={id}")),
-        Vec::<u32>::new()
-    );
+    no_process_of(&id);
     let run = world.check(&id);
-    assert_eq!(
-        (
-            &run["status"],
-            &run["error"]["type"],
-            &run["error"]["class"],
-            &run["notified_seq"]
-        ),
-        (
-            &json!("cancelled"),
-            &json!("agent_stop"),
-            &json!("retryable"),
-            &json!(1)
-        )
-    );
+    shows!(run, {"status": "cancelled", "error.type": "agent_stop", "error.class": "retryable", "notified_seq": 1});
 }

@@ -17,12 +17,10 @@ pub(crate) fn world(script: &str) -> World {
     let program = world.beside("agent.sh").display().to_string();
     let agents = ["claude", "codex", "opencode"];
     let agents = agents.map(|name| format!("[provider.{name}]\ncommand = {program:?}\n"));
-    let text = format!(
-        "[[repo]]\npath = {:?}\nname = \"o/r\"\n\n[provider]\ndefault = \"claude\"\n\n{}",
-        world.repo.display().to_string(),
-        agents.join("\n"),
-    );
-    world.write_config(&text);
+    world.watch_with(&format!(
+        "[provider]\ndefault = \"claude\"\n\n{}",
+        agents.join("\n")
+    ));
     fs::create_dir_all(world.desk()).expect("a directory");
     world
 }
@@ -32,8 +30,7 @@ impl World {
     pub(crate) fn dispatch_to(&self, backend: &str, tasks: &[&str]) -> Vec<String> {
         let tasks: Vec<Value> = tasks.iter().map(|task| json!({"task": task})).collect();
         let call = json!({"action": "emanate", "backend": backend, "tasks": tasks});
-        let (code, reply) = self.tool(&call);
-        assert_eq!(code, 0, "{reply}");
+        let reply = shown!(self.tool(&call), {"$?": 0});
         let ids = reply["run_ids"].as_array().expect("a list").iter();
         ids.map(|id| id.as_str().expect("an id").to_owned())
             .collect()
@@ -284,17 +281,10 @@ fn told(world: &World, id: &str, one: &Played) {
         .iter()
         .filter(|line| line.contains("tool_use\""))
         .count();
-    assert_eq!(
-        json!([
-            document["current_tool"],
-            document["tool_call_count"],
-            document["child"],
-            document["exit"],
-            document["tokens"]
-        ]),
-        json!([null, usize::from(n_tools > 0), null, {"code": 0, "signal": null}, {"input": 0, "output": 0, "thinking": 0, "cached": 0}]),
-        "{name}"
-    );
+    shows!(document, {
+        "current_tool": null, "tool_call_count": usize::from(n_tools > 0), "child": null,
+        "exit": {"code": 0, "signal": null}, "tokens": {"input": 0, "output": 0, "thinking": 0, "cached": 0},
+    }, "{name}");
     let logged = world.logged(id);
     assert_eq!(logged[0], json!({"event": "daemon_start"}), "{name}");
     let end = logged

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::world::{World, eventually, processes_with};
+use crate::world::{World, processes_with, until};
 
 /// A stand-in for an agent. Files decide when it prints its session and when it ends; resumed, it repeats the message,
 /// or hangs if the message requests that.
@@ -36,16 +36,10 @@ fn a_message_waits_for_the_first_turn_and_is_answered_by_the_same_session() {
     let world = World::of_claude(AGENT, "");
     let _host = world.serve();
     let run = world.dispatch_within(&["begin"], 5).remove(0);
-    let (code, reply) = world.ask(&run, "so?");
-    assert_eq!(
-        (code, &reply["error"]["message"]),
-        (75, &json!("still initializing"))
-    );
+    shows!(world.ask(&run, "so?"), {"$?": 75, "error.message": "still initializing"});
     world.allow("say");
-    eventually("the session is known", || {
-        world.document(&run)["claude_session_id"]
-            .is_string()
-            .then_some(())
+    until("the session is known", || {
+        world.document(&run)["claude_session_id"].is_string()
     });
     let (code, reply) = world.ask("em-1", "so?");
     assert_eq!(
@@ -55,11 +49,7 @@ fn a_message_waits_for_the_first_turn_and_is_answered_by_the_same_session() {
             json!({"schema_version": 1, "status": "sent", "id": "em-1", "async": true, "queued": true})
         )
     );
-    let (code, reply) = world.ask(&run, "and?");
-    assert_eq!(
-        (code, &reply["status"], &reply["id"]),
-        (75, &json!("busy"), &json!(run))
-    );
+    shows!(world.ask(&run, "and?"), {"$?": 75, "status": "busy", "id": run});
     assert!(
         !world.desk().join("resumed").exists(),
         "never two at once on a session"
@@ -68,15 +58,9 @@ fn a_message_waits_for_the_first_turn_and_is_answered_by_the_same_session() {
     let event = world.replied(&run, 1);
     let text = world.file(&run, "followup-1.txt");
     assert_eq!(fs::read_to_string(&text).expect("the reply"), "re: so?");
-    assert_eq!(
-        (&event["status"], &event["result_path"], &event["run_id"]),
-        (&json!("follow-up completed"), &json!(text), &json!(run))
-    );
+    shows!(event, {"status": "follow-up completed", "result_path": text, "run_id": run});
     let shown = world.check(&run);
-    assert_eq!(
-        (&shown["status"], &shown["result_preview"]),
-        (&json!("done"), &json!("first"))
-    );
+    shows!(shown, {"status": "done", "result_preview": "first"});
     assert_eq!(
         json!([
             shown["followups"][0]["n"],
@@ -128,42 +112,24 @@ fn an_answer_that_takes_too_long_is_a_failed_one_and_a_reclaimed_one_is_silent()
     let run = world.dispatch_within(&["begin"], 5).remove(0);
     world.announced(&run);
     let (_, reply) = world.ask(&run, "hang");
-    assert_eq!(
-        (&reply["status"], &reply["queued"]),
-        (&json!("sent"), &json!(false))
-    );
+    shows!(reply, {"status": "sent", "queued": false});
     assert_eq!(world.ask(&run, "too many").0, 75);
     let event = world.replied(&run, 1);
-    assert_eq!(
-        (&event["status"], &event["result_path"]),
-        (&json!("follow-up failed"), &Value::Null)
-    );
+    shows!(event, {"status": "follow-up failed", "result_path": null});
     let body = event["body"].as_str().expect("a body");
     assert!(body.contains("\nError: timeout: "), "{body}");
     let marker = format!("DAEMON_RUN_ID={run}");
     assert_eq!(processes_with(&marker), Vec::<u32>::new());
 
-    eventually("it takes messages again", || {
-        (world.ask(&run, "hang").1["status"] == "sent").then_some(())
+    until("it takes messages again", || {
+        world.ask(&run, "hang").1["status"] == "sent"
     });
-    eventually("it is resumed", || {
-        (!processes_with(&marker).is_empty()).then_some(())
-    });
+    until("it is resumed", || !processes_with(&marker).is_empty());
     let (_, reply) = world.json(&["emanate", "reclaim", &run]);
-    assert_eq!(
-        (&reply["cancelled"], &reply["pending"]),
-        (&json!(0), &json!(0))
-    );
+    shows!(reply, {"cancelled": 0, "pending": 0});
     assert_eq!(processes_with(&marker), Vec::<u32>::new());
     let document = world.document(&run);
-    assert_eq!(
-        json!([
-            document["state"],
-            document["followups"][0]["state"],
-            document["followups"][1]["state"]
-        ]),
-        json!(["done", "timeout", "cancelled"])
-    );
+    shows!(document, {"state": "done", "followups.0.state": "timeout", "followups.1.state": "cancelled"});
 
     drop(host.stop());
     answers_after_a_restart(&world, &run);
@@ -172,13 +138,9 @@ fn an_answer_that_takes_too_long_is_a_failed_one_and_a_reclaimed_one_is_silent()
 /// Asks a run whose host has ended under another host.
 fn answers_after_a_restart(world: &World, run: &str) {
     let _host = world.serve();
-    let (code, reply) = world.json(&["ask", run, "still there?"]);
-    assert_eq!((code, &reply["queued"]), (0, &json!(false)), "{reply}");
+    shows!(world.json(&["ask", run, "still there?"]), {"$?": 0, "queued": false});
     let event = world.replied(run, 3);
-    assert_eq!(
-        (&event["seq"], &event["status"]),
-        (&json!(3), &json!("follow-up completed"))
-    );
+    shows!(event, {"seq": 3, "status": "follow-up completed"});
     let argv = fs::read_to_string(world.desk().join("resumed")).expect("it was resumed");
     assert!(
         argv.contains("--resume s-1") && !argv.contains("--session-id"),
@@ -189,20 +151,11 @@ fn answers_after_a_restart(world: &World, run: &str) {
 
 #[test]
 fn a_program_without_a_conversation_takes_no_messages() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let run = world.dispatch(&["x"]).remove(0);
     world.announced(&run);
-    let (code, reply) = world.ask(&run, "so?");
-    assert_eq!(
-        (code, &reply["error"]["message"]),
-        (64, &json!("not supported"))
-    );
-    let (code, reply) = world.ask(&run, " ");
-    assert_eq!(
-        (code, &reply["error"]["message"]),
-        (64, &json!("message is required"))
-    );
+    shows!(world.ask(&run, "so?"), {"$?": 64, "error.message": "not supported"});
+    shows!(world.ask(&run, " "), {"$?": 64, "error.message": "message is required"});
     let (_, fired) = world.json(&["fire", "pusher"]);
     let attempt = fired["runs"][0]["id"].as_str().expect("an id");
     let (code, reply) = world.ask(attempt, "so?");

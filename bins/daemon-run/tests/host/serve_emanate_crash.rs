@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, eventually};
+use crate::world::{World, until};
 
 #[test]
 fn an_end_is_told_once_wherever_its_host_dies() {
@@ -24,11 +24,7 @@ fn an_end_is_told_once_wherever_its_host_dies() {
             .expect("a second folder");
         let _host = world.serve();
         let ended = world.announced(&run);
-        assert_eq!(
-            (&ended["status"], &ended["notified_seq"]),
-            (&json!("done"), &json!(2)),
-            "{place}"
-        );
+        shows!(ended, {"status": "done", "notified_seq": 2}, "{place}");
         let next = world.dispatch(&["after"]).remove(0);
         world.announced(&next);
         let told: Vec<Value> = world
@@ -58,8 +54,7 @@ fn an_end_is_told_once_wherever_its_host_dies() {
 
 #[test]
 fn an_end_that_left_the_window_does_not_come_back() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let tasks: Vec<String> = (0..21).map(|n| format!("task {n}")).collect();
     let tasks: Vec<&str> = tasks.iter().map(String::as_str).collect();
     let runs = world.dispatch(&tasks);
@@ -81,8 +76,8 @@ fn an_end_that_left_the_window_does_not_come_back() {
     );
     std::fs::write(&path, text).expect("it is written");
     let _host = world.serve();
-    eventually("the last step was repeated", || {
-        (world.document(first)["terminal_notified"] == true).then_some(())
+    until("the last step was repeated", || {
+        world.document(first)["terminal_notified"] == true
     });
     assert_eq!(world.events(), events);
 }

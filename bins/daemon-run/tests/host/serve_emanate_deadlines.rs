@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::world::{World, eventually, processes_with};
+use crate::world::{World, processes_with, until};
 
 /// Ends at once, at a word, at the first signal or at none, as its task says.
 const SCRIPT: &str = r#"name=$(tail -n 1)
@@ -122,13 +122,13 @@ fn a_reclaim_cancels_keeps_every_folder_counts_right_and_gives_the_first_name_ag
     assert!(runs[2].starts_with("em-4-"), "{runs:?}");
     world.announced(&ended);
     for id in &runs[..2] {
-        eventually("it has begun", || {
-            world.document(id)["last_output"].is_string().then_some(())
+        until("it has begun", || {
+            world.document(id)["last_output"].is_string()
         });
     }
     let marker = |id: &str| format!("DAEMON_RUN_ID={id}");
-    eventually("the stubborn ones are up", || {
-        (processes_with(&marker(&runs[2])).len() >= 3).then_some(())
+    until("the stubborn ones are up", || {
+        processes_with(&marker(&runs[2])).len() >= 3
     });
     let before = fs::read(world.file(&ended, "daemon.json")).expect("it is there");
     let (code, reply) = world.json(&["emanate", "reclaim"]);
@@ -142,13 +142,7 @@ fn a_reclaim_cancels_keeps_every_folder_counts_right_and_gives_the_first_name_ag
     // The reply came after their deaths and their ends.
     for (id, signal) in runs.iter().zip([15, 15, 9]) {
         assert_eq!(processes_with(&marker(id)), Vec::<u32>::new());
-        assert_eq!(
-            json!([
-                world.document(id)["state"],
-                world.document(id)["exit"]["signal"]
-            ]),
-            json!(["cancelled", signal])
-        );
+        shows!(world.document(id), {"state": "cancelled", "exit.signal": signal});
     }
     for (id, signal) in runs.iter().zip([15, 15, 9]) {
         world.announced(id);

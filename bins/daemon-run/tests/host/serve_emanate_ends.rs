@@ -6,7 +6,7 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 
-use crate::world::{World, eventually, processes_with};
+use crate::world::{World, eventually, processes_with, until};
 
 /// Prints usage and a result, then stays until it is allowed to go.
 const STAYS: &str = r#"cat > /dev/null
@@ -51,15 +51,7 @@ fn a_deadline_after_the_result_leaves_the_run_done_and_its_usage_counted() {
     fs::write(world.desk().join("go"), "").expect("a file");
     world.announced(&run);
     let document = world.document(&run);
-    assert_eq!(
-        json!([
-            document["state"],
-            document["result_preview"],
-            document["cli_tokens"]["input"],
-            document["cli_termination"],
-        ]),
-        json!(["done", "fixed", 5, null])
-    );
+    shows!(document, {"state": "done", "result_preview": "fixed", "cli_tokens.input": 5, "cli_termination": null});
 }
 
 #[test]
@@ -73,8 +65,8 @@ fn a_follow_up_that_the_host_stops_is_cancelled_and_announced() {
     assert_eq!(text, "caf\\xe9");
     let (_, sent) = world.json(&["ask", &run, "hang"]);
     assert_eq!(sent["status"], "sent", "{sent}");
-    eventually("it is resumed", || {
-        (!processes_with(&format!("DAEMON_RUN_ID={run}")).is_empty()).then_some(())
+    until("it is resumed", || {
+        !processes_with(&format!("DAEMON_RUN_ID={run}")).is_empty()
     });
     host.stop();
     assert_eq!(
@@ -83,10 +75,7 @@ fn a_follow_up_that_the_host_stops_is_cancelled_and_announced() {
     );
     let events = world.events();
     let told = events.last().expect("two events");
-    assert_eq!(
-        json!([told["idempotency_key"], told["status"]]),
-        json!([format!("daemon-followup:{run}:1"), "follow-up failed"])
-    );
+    shows!(told, {"idempotency_key": format!("daemon-followup:{run}:1"), "status": "follow-up failed"});
 }
 
 #[test]
@@ -95,20 +84,15 @@ fn a_reclaimed_run_takes_no_message() {
     let world = agents(&script);
     let _host = world.serve();
     let run = world.dispatch(&["begin"]).remove(0);
-    eventually("the session is known", || {
-        world.document(&run)["claude_session_id"]
-            .is_string()
-            .then_some(())
+    until("the session is known", || {
+        world.document(&run)["claude_session_id"].is_string()
     });
-    let (code, reply) = world.json(&["emanate", "reclaim", &run]);
-    assert_eq!((code, &reply["cancelled"]), (0, &json!(1)));
+    shows!(world.json(&["emanate", "reclaim", &run]), {"$?": 0, "cancelled": 1});
     world.announced(&run);
     fs::write(world.desk().join("go"), "").expect("a file");
-    let (code, reply) = world.json(&["ask", &run, "still there?"]);
-    assert_eq!(
-        (code, &reply["error"]["code"], &reply["error"]["message"]),
-        (64, &json!("reclaimed"), &json!("reclaimed"))
-    );
+    shows!(world.json(&["ask", &run, "still there?"]), {
+        "$?": 64, "error.code": "reclaimed", "error.message": "reclaimed",
+    });
     assert_eq!(world.document(&run)["followups"], json!([]));
 }
 
@@ -118,16 +102,11 @@ fn an_accepted_message_outlives_its_host() {
     let world = agents(&script);
     let host = world.serve();
     let run = world.dispatch(&["begin"]).remove(0);
-    eventually("the session is known", || {
-        world.document(&run)["claude_session_id"]
-            .is_string()
-            .then_some(())
+    until("the session is known", || {
+        world.document(&run)["claude_session_id"].is_string()
     });
     let (_, sent) = world.json(&["ask", &run, "so?"]);
-    assert_eq!(
-        (&sent["status"], &sent["queued"]),
-        (&json!("sent"), &json!(true))
-    );
+    shows!(sent, {"status": "sent", "queued": true});
     host.kill();
     let _host = world.serve();
     world.announced(&run);
@@ -149,15 +128,12 @@ fn an_answer_that_cannot_be_written_is_kept_until_it_can() {
     fs::create_dir(&place).expect("a directory");
     let (_, sent) = world.json(&["ask", &run, "so?"]);
     assert_eq!(sent["status"], "sent", "{sent}");
-    eventually("the log names the file", || {
-        world.log().contains("followup-1.txt").then_some(())
+    until("the log names the file", || {
+        world.log().contains("followup-1.txt")
     });
     fs::remove_dir(&place).expect("it is empty");
     let announced = world.replied(&run, 1);
-    assert_eq!(
-        json!([announced["status"], announced["result_path"]]),
-        json!(["follow-up completed", place])
-    );
+    shows!(announced, {"status": "follow-up completed", "result_path": place});
     assert_eq!(fs::read_to_string(&place).expect("the reply"), "caf\\xe9");
 }
 
@@ -170,8 +146,8 @@ fn an_answer_whose_folder_is_deleted_is_announced_with_its_text() {
     world.announced(&run);
     let (_, sent) = world.json(&["ask", &run, "hang"]);
     assert_eq!(sent["status"], "sent", "{sent}");
-    eventually("it is resumed", || {
-        (!processes_with(&format!("DAEMON_RUN_ID={run}")).is_empty()).then_some(())
+    until("it is resumed", || {
+        !processes_with(&format!("DAEMON_RUN_ID={run}")).is_empty()
     });
     // The host writes into the folder meanwhile: deleted in place, it could gain a file before the directory is removed.
     let moved = world.desk().join("deleted");
@@ -179,10 +155,7 @@ fn an_answer_whose_folder_is_deleted_is_announced_with_its_text() {
     fs::remove_dir_all(&moved).expect("a removal");
     fs::write(world.desk().join("go"), "").expect("a file");
     let announced = world.replied(&run, 1);
-    assert_eq!(
-        json!([announced["status"], announced["result_path"]]),
-        json!(["follow-up completed", null])
-    );
+    shows!(announced, {"status": "follow-up completed", "result_path": null});
     let body = announced["body"].as_str().expect("a body");
     assert!(body.ends_with("Preview:\ncaf\\xe9"), "{body}");
 }
@@ -211,19 +184,8 @@ fn a_run_that_is_reclaimed_while_it_is_asked_takes_no_message() {
     fs::write(&new, document.to_string()).expect("a file");
     fs::rename(&new, world.file(&run, "daemon.json")).expect("a file");
     drop(lock);
-    let (code, reply) = asking.json();
-    assert_eq!(
-        (code, &reply["error"]["code"]),
-        (64, &json!("reclaimed")),
-        "{reply}"
-    );
-    assert_eq!(
-        json!([
-            world.document(&run)["state"],
-            world.document(&run)["followups"]
-        ]),
-        json!(["cancelled", []])
-    );
+    shows!(asking.json(), {"$?": 64, "error.code": "reclaimed"});
+    shows!(world.document(&run), {"state": "cancelled", "followups": []});
 }
 
 #[test]
@@ -258,16 +220,9 @@ while [ ! -e go ]; do sleep 0.02; done
     let runs = world.dispatch(&["cheap", "dear"]);
     world.announced(&runs[1]);
     let document = world.document(&runs[1]);
-    assert_eq!(
-        json!([
-            document["state"],
-            document["error"]["type"],
-            document["error"]["class"]
-        ]),
-        json!(["failed", "budget", "final"])
-    );
-    eventually("its price is known", || {
-        (shown(&world, &runs[0]) == json!([null, {"usd": 1.0}, 3600.0])).then_some(())
+    shows!(document, {"state": "failed", "error.type": "budget", "error.class": "final"});
+    until("its price is known", || {
+        shown(&world, &runs[0]) == json!([null, {"usd": 1.0}, 3600.0])
     });
     fs::write(world.desk().join("go"), "").expect("a file");
     world.announced(&runs[0]);
@@ -288,12 +243,11 @@ fn a_run_whose_folder_is_deleted_ends_and_is_announced() {
         fs::remove_dir_all(world.file(run, "")).expect("the folder goes");
     }
     // It can still be ended by its id, and the other one ends by itself.
-    let (code, reply) = world.json(&["emanate", "reclaim", &runs[0]]);
-    assert_eq!((code, &reply["cancelled"]), (0, &json!(1)), "{reply}");
+    shows!(world.json(&["emanate", "reclaim", &runs[0]]), {"$?": 0, "cancelled": 1});
     fs::write(world.desk().join("go"), "").expect("a file");
-    eventually("nothing runs", || {
+    until("nothing runs", || {
         let (_, list) = world.json(&["emanate", "list"]);
-        (list["running"] == 0).then_some(())
+        list["running"] == 0
     });
     let told = eventually("both were announced", || {
         Some(world.events()).filter(|events| events.len() == 2)
@@ -317,8 +271,8 @@ fn a_run_whose_folder_is_deleted_after_its_host_died_is_not_listed_as_running() 
     let host = world.serve();
     let runs = world.dispatch(&["a", "b"]);
     for run in &runs {
-        eventually("it is up", || {
-            world.document(run)["last_output"].is_string().then_some(())
+        until("it is up", || {
+            world.document(run)["last_output"].is_string()
         });
     }
     host.kill();
@@ -333,8 +287,8 @@ fn a_run_whose_folder_is_deleted_after_its_host_died_is_not_listed_as_running() 
         states.sort_by_key(Value::to_string);
         states
     };
-    eventually("nothing runs", || {
-        states().iter().all(|run| run[1] != "running").then_some(())
+    until("nothing runs", || {
+        states().iter().all(|run| run[1] != "running")
     });
     assert_eq!(
         states(),

@@ -7,7 +7,8 @@ use daemon_run_folder::{Folder, Handle, Outcome, Owner, Start, Writer};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::world::{World, processes_with};
+use crate::fields::Shown as _;
+use crate::world::{World, no_process_of};
 
 /// The process that owned runs of long ago.
 fn nobody() -> Owner {
@@ -54,25 +55,14 @@ fn a_name_that_several_runs_had_means_the_newest_and_moves_none() {
     let runs = [1, 2, 3].map(|days| world.past_run(5, days));
     for host in [None, Some(world.serve())] {
         let run = world.check("em-5");
-        assert_eq!(
-            json!([
-                run["run_id"],
-                run["source"],
-                run["ambiguous"],
-                run["match_count"]
-            ]),
-            json!([runs[0], "history", true, 3])
-        );
+        shows!(run, {"run_id": runs[0], "source": "history", "ambiguous": true, "match_count": 3});
         let others: Vec<Value> = runs[1..]
             .iter()
             .map(|run| json!(world.home.join("daemons").join(run)))
             .collect();
         assert_eq!(run["other_run_dirs"], json!(others));
         let exact = world.check(&runs[2]);
-        assert_eq!(
-            (&exact["run_id"], &exact["ambiguous"]),
-            (&json!(runs[2]), &Value::Null)
-        );
+        shows!(exact, {"run_id": runs[2], "ambiguous": null});
         for id in ["em-6", "em-0", "../x", &runs[0].replace("em-5", "em-4")] {
             let (code, reply) = world.json(&["emanate", "check", id]);
             let words = format!("Unknown emanation: {id}");
@@ -87,12 +77,7 @@ fn a_name_that_several_runs_had_means_the_newest_and_moves_none() {
             &["emanate", "reclaim", "em-5"],
             &["ask", "em-5", "so?"],
         ] {
-            let (code, reply) = world.json(args);
-            assert_eq!(
-                (code, &reply["error"]["message"]),
-                (66, &json!(words)),
-                "{args:?}"
-            );
+            shows!(world.json(args), {"$?": 66, "error.message": words}, "{args:?}");
         }
     }
 }
@@ -100,11 +85,7 @@ fn a_name_that_several_runs_had_means_the_newest_and_moves_none() {
 #[test]
 fn without_a_host_folders_are_read_and_nothing_else_is_done() {
     let world = World::pushed();
-    let (code, list) = world.json(&["emanate", "list"]);
-    assert_eq!(
-        (code, &list["emanations"], &list["index"]),
-        (0, &json!([]), &json!("daemon_run_dirs"))
-    );
+    shows!(world.json(&["emanate", "list"]), {"$?": 0, "emanations": [], "index": "daemon_run_dirs"});
     let old = world.past_run(1, 1);
     let running = world
         .begin_run(2, earlier(1), nobody())
@@ -124,10 +105,7 @@ fn without_a_host_folders_are_read_and_nothing_else_is_done() {
         json!([old, "done", null]),
     ];
     assert_eq!(shown, expected);
-    assert_eq!(
-        (&list["running"], &list["max_emanations"]),
-        (&json!(1), &json!(100))
-    );
+    shows!(list, {"running": 1, "max_emanations": 100});
     assert_eq!(world.check("em-2")["orphan_suspected"], true);
     assert_eq!(
         fs::read(world.file(&running, "daemon.json")).expect("it is there"),
@@ -146,8 +124,7 @@ fn without_a_host_folders_are_read_and_nothing_else_is_done() {
             "{args:?}"
         );
     }
-    let (code, _) = world.tool(&json!({"tasks": [{"task": "x"}]}));
-    assert_eq!(code, 69);
+    shows!(world.tool(&json!({"tasks": [{"task": "x"}]})), {"$?": 69});
 }
 
 #[test]
@@ -168,10 +145,7 @@ fn filters_of_a_list_combine() {
         let (code, mut reply) = world.json(&[&["emanate", "list"], args].concat());
         assert_eq!(code, 0, "{reply}");
         let runs = reply["emanations"].as_array().expect("a list");
-        let ids: Vec<String> = runs
-            .iter()
-            .map(|run| run["run_id"].as_str().expect("an id").to_owned())
-            .collect();
+        let ids: Vec<String> = runs.iter().map(|run| run.text("run_id")).collect();
         reply["emanations"].take();
         (ids, reply)
     };
@@ -212,11 +186,9 @@ fn filters_of_a_list_combine() {
     let ended = world.announced(&slow);
     assert_eq!(ended["status"], "timeout");
     assert_eq!(list(&["--status", "timeout"]).0, [slow]);
-    let (code, reply) = world.json(&["emanate", "list", "--last", "0"]);
-    assert_eq!(
-        (code, &reply["error"]["message"]),
-        (64, &json!("last must be an integer of at least 1"))
-    );
+    shows!(world.json(&["emanate", "list", "--last", "0"]), {
+        "$?": 64, "error.message": "last must be an integer of at least 1",
+    });
 }
 
 #[test]
@@ -245,10 +217,7 @@ fn a_spoilt_document_is_mended_by_a_list_and_never_by_a_check() {
     let newer = "{\"data_version\":2,\"run_id\":\"x\",\"state\":\"paused\",\"task\":\"later\"}";
     fs::write(world.file(&runs[4], "daemon.json"), newer).expect("a later version");
     let seen = world.check(&runs[0]);
-    assert_eq!(
-        (&seen["status"], &seen["task"]),
-        (&json!("done"), &json!("look back"))
-    );
+    shows!(seen, {"status": "done", "task": "look back"});
     assert!(
         !world.file(&runs[0], "daemon.json").exists(),
         "a check changes nothing"
@@ -260,27 +229,13 @@ fn a_spoilt_document_is_mended_by_a_list_and_never_by_a_check() {
             .iter()
             .find(|entry| entry["run_id"] == run.as_str())
             .expect("it is listed");
-        assert_eq!(
-            (
-                &entry["status"],
-                &entry["task"],
-                &entry["migration"]["reason"],
-                &entry["migration"]["source"]
-            ),
-            (
-                &json!("done"),
-                &json!("look back"),
-                &json!(reason),
-                &json!("daemon_list_best_effort")
-            )
-        );
+        shows!(entry, {
+            "status": "done", "task": "look back", "migration.reason": reason,
+            "migration.source": "daemon_list_best_effort",
+        });
         assert_eq!(world.document(run)["state"], "done");
     }
-    assert_eq!(
-        world.document(&runs[3])["extra"],
-        7,
-        "unknown keys are kept"
-    );
+    shows!(world.document(&runs[3]), {"extra": 7}, "unknown keys are kept");
     let later = entries
         .iter()
         .find(|entry| entry["status"] == "paused")
@@ -325,29 +280,15 @@ fn a_host_that_was_killed_leaves_no_process_and_its_runs_are_announced_once() {
     let host = world.serve();
     for run in runs.iter().chain([&lost]) {
         let ended = world.announced(run);
-        assert_eq!(
-            (
-                &ended["status"],
-                &ended["error"]["type"],
-                &ended["error"]["class"]
-            ),
-            (
-                &json!("failed"),
-                &json!("DaemonOrphaned"),
-                &json!("retryable")
-            )
-        );
-        assert_eq!(
-            processes_with(&format!("DAEMON_RUN_ID={run}")),
-            Vec::<u32>::new()
-        );
+        shows!(ended, {"status": "failed", "error.type": "DaemonOrphaned", "error.class": "retryable"});
+        no_process_of(&run);
     }
     assert_eq!(world.document(&kept)["state"], "running");
     let keys = |world: &World| {
         let mut keys: Vec<String> = world
             .events()
             .iter()
-            .map(|event| event["run_id"].as_str().expect("an id").to_owned())
+            .map(|event| event.text("run_id"))
             .collect();
         keys.sort();
         keys

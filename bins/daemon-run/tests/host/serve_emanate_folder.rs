@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
 use serde_json::{Value, json};
 
+use crate::fields::Shown as _;
 use crate::serve_emanate_agents::world as agents;
-use crate::world::{World, eventually};
+use crate::world::{World, eventually, until};
 
 /// Lists what is below a directory with its mode.
 fn listing(root: &Path, directory: &Path, acc: &mut Vec<String>) {
@@ -70,12 +71,9 @@ fn call(world: &World) -> Value {
 fn a_dispatched_run_is_recorded_whole_and_for_its_owner_alone() {
     let world = agents(WORKS);
     let host = world.serve();
-    let (code, reply) = world.tool(&call(&world));
-    assert_eq!(code, 0, "{reply}");
-    let id = reply["run_ids"][0].as_str().expect("an id").to_owned();
-    eventually("it runs", || {
-        world.desk().join("got").exists().then_some(())
-    });
+    let reply = shown!(world.tool(&call(&world)), {"$?": 0});
+    let id = reply.text("run_ids.0");
+    until("it runs", || world.desk().join("got").exists());
     let document = eventually("its process is known", || {
         Some(world.document(&id)).filter(|document| document["child"].is_object())
     });
@@ -103,10 +101,7 @@ fn a_dispatched_run_is_recorded_whole_and_for_its_owner_alone() {
     let child = &document["child"];
     assert!(Path::new(&format!("/proc/{}", child["pid"])).exists());
     let prompt = fs::read(world.desk().join("got")).expect("what it got");
-    assert_eq!(
-        document["prompt_sha256"],
-        daemon_run_folder::sha256(&prompt).as_str()
-    );
+    shows!(document, {"prompt_sha256": daemon_run_folder::sha256(&prompt).as_str()});
     let mut begun = json!({
         "data_version": 1, "handle": "em-1", "run_id": id, "group_id": reply["group_id"],
         "parent_addr": format!("cli:{}", rustix::process::geteuid().as_raw()),
@@ -272,8 +267,8 @@ fn a_session_precedes_text_and_the_steps_of_an_end_follow_each_other() {
     world.announced(&first);
     fs::remove_file(world.desk().join("go")).expect("it is there");
     let id = world.dispatch_to("claude", &["watched"]).remove(0);
-    eventually("its process is known", || {
-        world.document(&id)["child"].is_object().then_some(())
+    until("its process is known", || {
+        world.document(&id)["child"].is_object()
     });
     let watch = Watch::over(&[
         world.file(&id, ""),
@@ -336,8 +331,8 @@ fn an_end_that_cannot_be_written_is_tried_until_it_can_and_told_then() {
     let world = agents(WORKS);
     let _host = world.serve();
     let id = world.dispatch_to("claude", &["go on"]).remove(0);
-    eventually("its process is known", || {
-        world.document(&id)["child"].is_object().then_some(())
+    until("its process is known", || {
+        world.document(&id)["child"].is_object()
     });
     let (result, blocked) = (
         world.file(&id, "result.txt"),
@@ -346,20 +341,16 @@ fn an_end_that_cannot_be_written_is_tried_until_it_can_and_told_then() {
     // A directory that is not empty cannot be replaced by a file.
     fs::create_dir_all(&blocked).expect("a directory");
     fs::write(world.desk().join("go"), "").expect("a file");
-    eventually("the host has complained", || {
+    until("the host has complained", || {
         world
             .log()
             .contains("the end of a run could not be recorded")
-            .then_some(())
     });
     assert_eq!(world.document(&id)["state"], "running");
     assert_eq!(world.events(), Vec::<Value>::new());
     fs::remove_dir_all(&result).expect("it is there");
     let run = world.announced(&id);
-    assert_eq!(
-        json!([run["status"], run["result_preview"]]),
-        json!(["done", "x"])
-    );
+    shows!(run, {"status": "done", "result_preview": "x"});
     assert_eq!(fs::read_to_string(result).expect("it is kept"), "x");
     let names: Vec<Value> = world
         .logged(&id)

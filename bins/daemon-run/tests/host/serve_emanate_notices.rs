@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::rpc::Rpc;
-use crate::world::{World, eventually};
+use crate::world::{World, until};
 
 #[test]
 fn every_end_is_told_once_with_all_that_a_caller_needs() {
@@ -21,8 +21,8 @@ fn every_end_is_told_once_with_all_that_a_caller_needs() {
     let ends = |task: &str, timeout: u64| {
         let run = world.dispatch_within(&[task], timeout).remove(0);
         if task == "stopped" {
-            eventually("it has begun", || {
-                world.check(&run)["last_output"].is_string().then_some(())
+            until("it has begun", || {
+                world.check(&run)["last_output"].is_string()
             });
             let (_, reply) = world.json(&["emanate", "reclaim", &run]);
             assert_eq!(reply["cancelled"], 1);
@@ -77,10 +77,7 @@ fn every_end_is_told_once_with_all_that_a_caller_needs() {
         let told = ["g", "could not", "begun", "begun"];
         assert_eq!(text, told[n]);
         let document = world.document(&run);
-        assert_eq!(
-            (&document["terminal_notified"], &document["notified_seq"]),
-            (&json!(true), &json!(seq))
-        );
+        shows!(document, {"terminal_notified": true, "notified_seq": seq});
         let priority = if n == 0 { "normal" } else { "high" };
         assert_eq!(world.notices()["priority"], priority);
     }
@@ -91,14 +88,12 @@ fn every_end_is_told_once_with_all_that_a_caller_needs() {
         json!({"header": "4 daemon notices, 3 not done", "icon": "alert", "priority": "high",
             "published_at": notices["published_at"], "data": {"first_seq": 1, "last_seq": 4, "events": events}})
     );
-    let seqs: Vec<&Value> = events.iter().map(|event| &event["seq"]).collect();
-    assert_eq!(seqs, [1, 2, 3, 4]);
+    shows!(events, {"*.seq": [1, 2, 3, 4]});
 }
 
 #[test]
 fn twenty_five_ends_leave_twenty_five_marks_and_the_newest_twenty_in_the_window() {
-    let world = World::pushed();
-    let _host = world.serve();
+    let (world, _host) = World::serving();
     let tasks: Vec<String> = (0..25).map(|n| format!("task {n}")).collect();
     let tasks: Vec<&str> = tasks.iter().map(String::as_str).collect();
     let runs = world.dispatch(&tasks);
@@ -107,20 +102,14 @@ fn twenty_five_ends_leave_twenty_five_marks_and_the_newest_twenty_in_the_window(
         let ended = world.announced(run);
         let mark = fs::read_to_string(world.file(run, ".notified")).expect("the mark");
         let mark: Value = serde_json::from_str(&mark).expect("JSON");
-        assert_eq!(
-            (&mark["run_id"], &mark["seq"]),
-            (&json!(run), &ended["notified_seq"])
-        );
+        shows!(mark, {"run_id": run, "seq": &ended["notified_seq"]});
         marks.push(mark);
     }
     marks.sort_by_key(|mark| mark["seq"].as_u64());
     let seqs: Vec<&Value> = marks.iter().map(|mark| &mark["seq"]).collect();
     assert_eq!(json!(seqs), json!((1..=25).collect::<Vec<u64>>()));
     let notices = world.notices();
-    assert_eq!(
-        (&notices["data"]["first_seq"], &notices["data"]["last_seq"]),
-        (&json!(6), &json!(25))
-    );
+    shows!(notices, {"data.first_seq": 6, "data.last_seq": 25});
     assert_eq!(world.events(), marks[5..]);
     // A reader that missed the window finds the rest in the list: all of it and no more.
     for after in [0, 5, 20, 25] {

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::serve_emanate_agents::world as agents;
-use crate::world::{World, processes_with};
+use crate::world::{World, no_process_of};
 
 /// Does what its task is named after.
 const SCRIPT: &str = r#"name=$(tail -n 1)
@@ -39,10 +39,7 @@ fn strange_lines_are_recorded_within_bounds_and_the_run_survives_them() {
     let runs = world.dispatch(&["strange", "flood", "asks", "complains", "silent"]);
     for id in &runs {
         world.announced(id);
-        assert_eq!(
-            processes_with(&format!("DAEMON_RUN_ID={id}")),
-            Vec::<u32>::new()
-        );
+        no_process_of(&id);
     }
     let [strange, flood, asks, complains, silent] = runs.as_slice() else {
         panic!("five runs: {runs:?}");
@@ -58,25 +55,14 @@ fn strange_lines_are_recorded_within_bounds_and_the_run_survives_them() {
     let last: Vec<char> = complaint.chars().rev().take(500).collect();
     let last: String = last.into_iter().rev().collect();
     let document = world.document(complains);
-    assert_eq!(
-        document["error"],
-        json!({"type": "exit", "message": last, "class": "final"})
-    );
-    assert_eq!(
-        json!([
-            document["state"],
-            document["exit"],
-            document["result_preview"],
-            document["result_path"]
-        ]),
-        json!(["failed", {"code": 1, "signal": null}, null, world.file(complains, "result.txt")])
-    );
+    shows!(document, {"error": {"type": "exit", "message": last, "class": "final"}});
+    shows!(document, {
+        "state": "failed", "exit": {"code": 1, "signal": null}, "result_preview": null,
+        "result_path": world.file(complains, "result.txt"),
+    });
     let text = fs::read_to_string(world.file(complains, "result.txt")).expect("it is kept");
     assert_eq!(text, "said");
-    assert_eq!(
-        world.document(silent)["error"],
-        json!({"type": "exit", "message": "exit code 3", "class": "final"})
-    );
+    shows!(world.document(silent), {"error": {"type": "exit", "message": "exit code 3", "class": "final"}});
     drop(host);
 }
 
@@ -97,24 +83,16 @@ fn told_strange(world: &World, id: &str) {
     ];
     assert_eq!(world.logged(id), expected);
     let document = world.document(id);
-    assert_eq!(
-        json!([
-            document["state"],
-            document["result_preview"],
-            document["last_output"],
-            document["dropped"]
-        ]),
-        json!(["done", "survived", "x".repeat(1_000), {"lines": 0, "bytes": 5_000_000 - (64 << 10)}])
-    );
+    shows!(document, {
+        "state": "done", "result_preview": "survived", "last_output": "x".repeat(1_000),
+        "dropped": {"lines": 0, "bytes": 5_000_000 - (64 << 10)},
+    });
 }
 
 fn told_flood(world: &World, id: &str) {
     let document = world.document(id);
     let last: Vec<String> = (111..=130).map(|n: u32| n.to_string()).collect();
-    assert_eq!(
-        json!([document["state"], document["error"]]),
-        json!(["failed", {"type": "exit", "message": last.join("\n"), "class": "final"}])
-    );
+    shows!(document, {"state": "failed", "error": {"type": "exit", "message": last.join("\n"), "class": "final"}});
     let size = |name: &str| fs::metadata(world.file(id, name)).map_or(0, |file| file.len() >> 20);
     let sizes = [
         "logs/events.jsonl",
@@ -139,8 +117,7 @@ fn a_long_prompt_that_begins_with_dashes_reaches_every_agent_and_stands_in_no_ar
     let role = format!("--help\n{}", "r".repeat(70_000));
     for backend in ["claude", "codex", "opencode"] {
         let call = json!({"action": "emanate", "backend": backend, "tasks": [{"task": task, "system_prompt": role}]});
-        let (code, reply) = world.tool(&call);
-        assert_eq!(code, 0, "{reply}");
+        let reply = shown!(world.tool(&call), {"$?": 0});
         let id = reply["run_ids"][0].as_str().expect("an id");
         world.announced(id);
         let got = fs::read(world.desk().join(format!("got-{id}"))).expect("the child wrote it");
@@ -155,10 +132,7 @@ fn a_long_prompt_that_begins_with_dashes_reaches_every_agent_and_stands_in_no_ar
             "{backend}: {args}"
         );
         let document = world.document(id);
-        assert_eq!(
-            document["prompt_sha256"],
-            daemon_run_folder::sha256(&got).as_str()
-        );
+        shows!(document, {"prompt_sha256": daemon_run_folder::sha256(&got).as_str()});
         assert_eq!(
             fs::read(world.file(id, ".prompt")).expect("it is kept"),
             got
@@ -185,12 +159,10 @@ fn zombies(parent: u32) -> Vec<String> {
 #[test]
 fn a_program_that_is_not_there_fails_its_run_by_name_and_leaves_no_zombie() {
     let world = World::pushed();
-    let text = format!(
-        "[[repo]]\npath = {:?}\nname = \"o/r\"\n\n[provider]\ndefault = \"builtin\"\n\n[provider.codex]\n\
+    world.watch_with(
+        "[provider]\ndefault = \"builtin\"\n\n[provider.codex]\n\
          command = \"/nowhere/codex\"\n\n[provider.mine]\ncommand = \"not-installed\"\n",
-        world.repo.display().to_string(),
     );
-    world.write_config(&text);
     let host = world.serve();
     // The first has no section, and the search path of a test contains no agent.
     for (n, (backend, program)) in [
@@ -209,16 +181,9 @@ fn a_program_that_is_not_there_fails_its_run_by_name_and_leaves_no_zombie() {
             message.contains(&format!("cannot run `{program}`")),
             "{message}"
         );
-        assert_eq!(
-            json!([
-                document["state"],
-                document["error"]["type"],
-                document["error"]["class"],
-                document["child"],
-                document["exit"]
-            ]),
-            json!(["failed", "spawn", "final", null, null])
-        );
+        shows!(document, {
+            "state": "failed", "error.type": "spawn", "error.class": "final", "child": null, "exit": null,
+        });
         let names: Vec<Value> = world
             .logged(&id)
             .iter_mut()
@@ -236,7 +201,7 @@ fn a_program_that_is_not_there_fails_its_run_by_name_and_leaves_no_zombie() {
         let body = events[n]["body"].as_str().expect("a body");
         assert!(body.contains(program), "{body}");
     }
-    crate::world::eventually("nothing of the host's is left uncollected", || {
-        zombies(host.pid()).is_empty().then_some(())
+    crate::world::until("nothing of the host's is left uncollected", || {
+        zombies(host.pid()).is_empty()
     });
 }

@@ -6,8 +6,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use serde_json::{Value, json};
 
+use crate::fields::Shown as _;
 use crate::http::pull_request_opened;
-use crate::world::{World, eventually, watch};
+use crate::world::{World, check, eventually, until, watch};
 
 const TOKEN: &str = "ghp_NobodyMaySeeThis";
 const DOCS: &str = "when a pull request that touches docs/** is opened";
@@ -85,7 +86,7 @@ fn waiting(api: &HeldApi) -> World {
 }
 
 fn event_id(answer: &Value) -> String {
-    answer["event_ids"][0].as_str().expect("an id").to_owned()
+    answer.text("event_ids.0")
 }
 
 fn fact(event: &Value) -> Value {
@@ -149,16 +150,11 @@ fn a_try_that_failed_is_repeated_by_the_next_host() {
     let (_, answer) = api.request();
     answer.send(reply(500, &json!({}))).expect("it is awaited");
     let event = format!("events/{id}");
-    eventually("the failure is stored", || {
-        (fact(&host.get(&event))["tries"] == 1).then_some(())
+    until("the failure is stored", || {
+        fact(&host.get(&event))["tries"] == 1
     });
     let doctor = host.get("doctor");
-    let checks = doctor["checks"].as_array().expect("a list");
-    let check = checks.iter().find(|check| check["name"] == "facts");
-    assert_eq!(
-        check.expect("it is checked")["detail"],
-        "1 are waited for, 0 were given up"
-    );
+    shows!(check(&doctor, "facts"), {"detail": "1 are waited for, 0 were given up"});
     host.kill();
 
     let host = world.serve();

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
+use crate::fields::Shown as _;
 use crate::http::pull_request_opened;
 use crate::serve_crash::everything_ran_once;
-use crate::world::{World, daemon_file, eventually, watch};
+use crate::world::{World, daemon_file, eventually, until, watch};
 
 /// The places on the way of a webhook to its branch.
 const HOOK_PLACES: [&str; 22] = [
@@ -57,7 +58,7 @@ fn a_webhook_survives_a_death_at_every_place() {
             .hook("pull_request", "d-1", &pull_request_opened(7))
             .json();
         assert_eq!(again["duplicate"], expected == 1, "{place}: {again}");
-        let id = again["event_ids"][0].as_str().expect("an id").to_owned();
+        let id = again.text("event_ids.0");
         everything_ran_once(&world, &host, &BTreeSet::from([id]));
         assert_eq!(host.settled(1).len(), 1, "{place}");
     }
@@ -72,8 +73,7 @@ fn a_push_survives_a_death_at_every_place() {
         world.write_daemon("late", &daemon_file("late", &condition));
         let commit = world.commit("push it");
         // The start reads the repository, so that it dies there.
-        let (code, _) = world.killed_at(place);
-        assert_eq!(code, None, "{place}: it was killed");
+        assert_eq!(world.killed_at(place).0, None, "{place}: it was killed");
         let host = world.serve();
         host.registered(&commit);
         let activations = host.settled(1);
@@ -138,9 +138,7 @@ fn a_tick_survives_a_death_at_every_place() {
             assert_eq!(left, (Vec::new(), 0), "{place}");
         }
         let host = world.serve();
-        eventually("the ticks are recorded", || {
-            (!host.list("ticks").is_empty()).then_some(())
-        });
+        until("the ticks are recorded", || !host.list("ticks").is_empty());
         let activations = host.settled(1);
         assert_eq!(activations[0]["state"], "succeeded", "{place}");
         let after = recorded(&host.list("ticks").into(), &activations.into());

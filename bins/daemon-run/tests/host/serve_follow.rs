@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::world::{Host, World, eventually};
+use crate::world::{Host, World, until};
 
 /// An event of a stream.
 #[derive(Debug, PartialEq)]
@@ -176,8 +176,7 @@ fn the_log_of_a_run_is_followed_to_its_end() {
 
 #[test]
 fn what_cannot_be_followed_is_refused() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     let status = |path: &str| {
         host.ask("GET", &format!("/api/v1/{path}"), &Value::Null)
             .status
@@ -260,8 +259,8 @@ fn a_reader_that_never_reads_is_dropped_and_holds_nobody_up() {
         "{last}"
     );
     assert_eq!(world.check(&id)["status"], "done");
-    eventually("the host has let those go that read nothing", || {
-        (host.sockets() <= quiet).then_some(())
+    until("the host has let those go that read nothing", || {
+        host.sockets() <= quiet
     });
     for stream in &mut idle {
         let mut rest = Vec::new();

@@ -39,11 +39,7 @@ fn each(ids: &[&str], n: usize) -> Vec<(String, usize)> {
 fn known(host: &Host, (kind, delivery): (&str, &str), body: &Value) {
     for again in ["once", "once more"] {
         let answer = host.hook(kind, delivery, body);
-        assert_eq!(
-            (answer.status, &answer.json()["duplicate"]),
-            (200, &json!(true)),
-            "{kind} {again}"
-        );
+        shows!(answer, {"HTTP": 200, "duplicate": true}, "{kind} {again}");
     }
 }
 
@@ -102,7 +98,7 @@ fn a_merge_and_its_pull_request_are_one_event_in_either_order() {
         };
         events.iter().filter(moved).count() == 2
     };
-    crate::world::eventually("the merge was seen", || pushed().then_some(()));
+    crate::world::until("the merge was seen", || pushed());
     assert_eq!(woken(&host, 4), each(&["labelled", "merged"], 2));
     known(&host, ("pull_request", "d-2"), &closed(2, &commit));
 }
@@ -134,12 +130,9 @@ fn a_run_is_about_the_report_that_woke_it_whichever_came_first() {
 
     let commit = merge(&world, "one");
     world.git(&["update-ref", "refs/heads/main", &commit]);
-    crate::world::eventually("git reported the merge", || {
+    crate::world::until("git reported the merge", || {
         let events = host.list("events");
-        events
-            .iter()
-            .any(|event| event["kind"] == "merge")
-            .then_some(())
+        events.iter().any(|event| event["kind"] == "merge")
     });
     host.settled(1);
     known(&host, ("pull_request", "d-1"), &closed(1, &commit));
@@ -212,12 +205,9 @@ fn a_new_branch_is_one_event_and_is_pushed_with_its_commit() {
     }
 
     world.git(&["branch", "-D", "two"]);
-    crate::world::eventually("its end was seen", || {
+    crate::world::until("its end was seen", || {
         let events = host.list("events");
-        events
-            .iter()
-            .any(|event| event["kind"] == "delete")
-            .then_some(())
+        events.iter().any(|event| event["kind"] == "delete")
     });
     world.git(&["branch", "two"]);
     assert_eq!(

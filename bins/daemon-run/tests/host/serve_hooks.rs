@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::fields::Shown as _;
 use crate::http::{self, Answer, github, pull_request_opened, push, signature};
 use crate::world::{Host, SECRET, World, watch};
 
@@ -17,10 +18,7 @@ fn a_signed_webhook_is_stored_once_however_often_it_comes() {
     let host = world.serve();
     let body = pull_request_opened(7);
     let first = host.hook("pull_request", "d-1", &body);
-    let id = first.json()["event_ids"][0]
-        .as_str()
-        .expect("an id")
-        .to_owned();
+    let id = first.text("event_ids.0");
     let told = |duplicate: bool| Answer {
         status: 200,
         head: String::new(),
@@ -51,10 +49,7 @@ fn a_signed_webhook_is_stored_once_however_often_it_comes() {
     let activations = host.settled(1);
     assert_eq!(activations.len(), 1, "{activations:?}");
     let event = host.get(&format!("events/{id}"));
-    assert_eq!(
-        (&event["duplicates"], &event["payload"]),
-        (&json!(3), &body)
-    );
+    shows!(event, {"duplicates": 3, "payload": &body});
 }
 
 /// Posts a webhook with its headers as they are given.
@@ -143,11 +138,7 @@ fn every_configured_secret_is_tried() {
         body.as_bytes(),
     );
     assert_eq!(answer.status, 200, "{answer:?}");
-    assert_eq!(
-        host.hook("pull_request", "d-1", &pull_request_opened(7))
-            .status,
-        200
-    );
+    shows!(host.hook("pull_request", "d-1", &pull_request_opened(7)), {"HTTP": 200});
 }
 
 #[test]
@@ -267,8 +258,7 @@ fn headers_without_end_do_not_hurt_the_host() {
 
 #[test]
 fn what_concerns_nobody_is_stored_and_wakes_nobody() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     let (zero, one) = ("0".repeat(40), "1".repeat(40));
     let rows = [
         ("push", push("somebody/else", &zero, &one)),
@@ -278,11 +268,7 @@ fn what_concerns_nobody_is_stored_and_wakes_nobody() {
     ];
     for (number, (kind, body)) in rows.iter().enumerate() {
         let answer = host.hook(kind, &format!("d-{number}"), body);
-        assert_eq!(
-            (answer.status, &answer.json()["duplicate"]),
-            (200, &json!(false)),
-            "{kind}"
-        );
+        shows!(answer, {"HTTP": 200, "duplicate": false}, "{kind}");
     }
     assert_eq!(host.settled(0), Vec::<Value>::new());
     assert_eq!(host.list("events").len(), rows.len());
@@ -290,8 +276,7 @@ fn what_concerns_nobody_is_stored_and_wakes_nobody() {
 
 #[test]
 fn other_methods_and_routes_are_no_doors() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     let rows = [
         ("GET", "/webhooks/github", 405),
         ("PUT", "/webhooks/github", 405),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::serve_crash::{send, setting};
-use crate::world::{Host, World, eventually, processes_with, watch};
+use crate::world::{Host, World, eventually, processes_with, until, watch};
 
 /// More than all activations of a scenario.
 const RATES: &str =
@@ -71,9 +71,7 @@ fn settle(world: &World, host: &Host, acknowledged: &BTreeSet<String>) -> Left {
         .filter_map(|event| event["id"].as_str().map(str::to_owned))
         .collect();
     let worktrees = world.home.join("worktrees");
-    eventually("the last worktree is removed", || {
-        (count(&worktrees) == 0).then_some(())
-    });
+    until("the last worktree is removed", || count(&worktrees) == 0);
     let marker = format!("DAEMON_CONTEXT={}", world.home.display());
     let daemon = host.get("daemons/pr-helper");
     Left {

@@ -6,7 +6,8 @@ use std::process::{Child, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::world::{Host, World, eventually};
+use crate::fields::Shown as _;
+use crate::world::{Host, World, eventually, json_lines};
 
 /// A client of `daemon-run mcp`.
 pub(crate) struct Client {
@@ -91,15 +92,11 @@ impl Client {
 
 #[test]
 fn an_agent_fires_a_daemon_and_sees_its_end() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let mut client = Client::start(&world);
-    let (is_error, fired) = client.call("fire", &json!({"id": "pusher"}));
-    assert_eq!(
-        (is_error, &fired["activation"]["state"]),
-        (false, &json!("succeeded")),
-        "{fired}"
-    );
+    let fired = shown!(client.call("fire", &json!({"id": "pusher"})), {
+        "isError": false, "activation.state": "succeeded",
+    });
     assert_eq!(fired["runs"][0]["state"], "done");
     let (_, listed) = client.call("activations", &json!({}));
     assert_eq!(listed["activations"][0]["id"], fired["activation"]["id"]);
@@ -109,27 +106,20 @@ fn an_agent_fires_a_daemon_and_sees_its_end() {
 
 #[test]
 fn an_agent_dispatches_checks_and_reclaims_in_its_own_name() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let mut client = Client::start(&world);
     let desk = world.desk();
     std::fs::create_dir_all(&desk).expect("a directory");
     let tasks = json!([{"task": "Note.", "cwd": desk.display().to_string()}]);
-    let (is_error, reply) = client.call("daemon", &json!({"action": "emanate", "tasks": tasks}));
-    assert_eq!(
-        (is_error, &reply["ids"]),
-        (false, &json!(["em-1"])),
-        "{reply}"
-    );
-    let id = reply["run_ids"][0].as_str().expect("an id").to_owned();
+    let reply = shown!(client.call("daemon", &json!({"action": "emanate", "tasks": tasks})), {
+        "isError": false, "ids": ["em-1"],
+    });
+    let id = reply.text("run_ids.0");
     let checked = eventually("the run is over", || {
         let (_, checked) = client.call("daemon", &json!({"action": "check", "id": "em-1"}));
         (checked["status"] != "running").then_some(checked)
     });
-    assert_eq!(
-        (&checked["status"], &checked["run_id"]),
-        (&json!("done"), &json!(id))
-    );
+    shows!(checked, {"status": "done", "run_id": id});
     let parent = world.document(&id)["parent_addr"].clone();
     let parent = parent.as_str().expect("an address");
     assert!(parent.starts_with("mcp:An-Editor#"), "{parent}");
@@ -144,11 +134,7 @@ fn an_agent_dispatches_checks_and_reclaims_in_its_own_name() {
     let (_, reply) = client.call("daemon", &json!({"action": "reclaim"}));
     assert_eq!(reply["status"], "reclaimed");
     host.stop();
-    let (is_error, listed) = client.call("daemon", &json!({"action": "list"}));
-    assert_eq!(
-        (is_error, &listed["emanations"][0]["run_id"]),
-        (false, &json!(id))
-    );
+    shows!(client.call("daemon", &json!({"action": "list"})), {"isError": false, "emanations.0.run_id": id});
     let (is_error, reply) = client.call(
         "daemon",
         &json!({"action": "ask", "id": "em-1", "message": "x"}),
@@ -163,8 +149,7 @@ fn an_agent_dispatches_checks_and_reclaims_in_its_own_name() {
 
 #[test]
 fn the_end_of_a_run_is_told_to_the_client_that_dispatched_it_and_to_no_other() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let desk = world.desk();
     std::fs::create_dir_all(&desk).expect("a directory");
     let (mut one, mut other) = (Client::named(&world, "one"), Client::named(&world, "other"));
@@ -217,14 +202,7 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"Done.","us
 "#;
 
 fn speaking() -> World {
-    let world = World::pushed();
-    world.script(SPEAKS);
-    world.write_config(&format!(
-        "[[repo]]\npath = {:?}\nname = \"o/r\"\n\n[provider]\ndefault = \"claude\"\n\n[provider.claude]\ncommand = {:?}\n",
-        world.repo.display().to_string(),
-        world.beside("agent.sh").display().to_string(),
-    ));
-    world
+    World::of_claude(SPEAKS, "")
 }
 
 fn lines(world: &World, name: &str) -> Vec<String> {
@@ -234,12 +212,7 @@ fn lines(world: &World, name: &str) -> Vec<String> {
 
 fn fire(host: &Host, world: &World) -> Value {
     let (_, fired) = world.json(&["fire", "pusher"]);
-    assert_eq!(
-        fired["activation"]["state"],
-        "succeeded",
-        "{fired} {}",
-        host.address()
-    );
+    shows!(fired, {"activation.state": "succeeded"}, "{fired} {}", host.address());
     fired
 }
 
@@ -248,10 +221,7 @@ fn a_run_reads_and_sets_state_and_proposes_through_the_hosts_own_server() {
     let world = speaking();
     let host = world.serve();
     let fired = fire(&host, &world);
-    let answers: Vec<Value> = lines(&world, "answers")
-        .iter()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let answers = json_lines(&lines(&world, "answers").join("\n"));
     let tools = answers[1]["result"]["tools"].as_array().expect("a list");
     let names: Vec<&str> = tools
         .iter()
@@ -264,10 +234,7 @@ fn a_run_reads_and_sets_state_and_proposes_through_the_hosts_own_server() {
         lines(&world, "trouble")
     );
     assert_eq!(answers[2]["result"]["isError"], false, "{answers:?}");
-    assert_eq!(
-        answers[3]["result"]["structuredContent"],
-        json!({"value": {"n": 1}})
-    );
+    shows!(answers, {"3.result.structuredContent": {"value": {"n": 1}}});
     assert_eq!(answers[4]["result"]["isError"], false, "{answers:?}");
     assert_eq!(answers[5]["result"]["isError"], true, "{answers:?}");
     let message = &answers[5]["result"]["structuredContent"]["message"];

@@ -1,8 +1,6 @@
 //! Branches of daemons that go from a mirror clone to where it came from.
 
-use serde_json::Value;
-
-use crate::world::{Host, World, watch};
+use crate::world::{World, check, watch};
 
 /// Makes a world that watches a mirror of its repository and delivers to `remote`.
 fn mirrored(remote: &str) -> World {
@@ -17,27 +15,13 @@ fn mirrored(remote: &str) -> World {
     world
 }
 
-fn check(host: &Host, name: &str) -> Value {
-    let doctor = host.get("doctor");
-    let checks = doctor["checks"].as_array().expect("checks");
-    let found = checks.iter().find(|check| check["name"] == name);
-    found
-        .unwrap_or_else(|| panic!("no check `{name}`: {doctor:#}"))
-        .clone()
-}
-
 #[test]
 fn a_mirror_clone_delivers_to_its_origin() {
     let world = mirrored("origin");
     let host = world.serve();
-    let delivery = check(&host, "surface git o/r");
+    let delivery = check(&host.get("doctor"), "surface git o/r");
     assert_eq!(delivery["status"], "ok", "{delivery}");
-    let (code, fired) = world.json(&["fire", "fired"]);
-    assert_eq!(
-        (code, &fired["activation"]["state"]),
-        (0, &"succeeded".into()),
-        "{fired:#}"
-    );
+    let fired = shown!(world.json(&["fire", "fired"]), {"$?": 0, "activation.state": "succeeded"});
     let branch = fired["outputs"][0]["target"].as_str().expect("a branch");
     assert_eq!(
         world.branches(),
@@ -50,7 +34,7 @@ fn a_mirror_clone_delivers_to_its_origin() {
 fn doctor_says_which_repository_would_not_deliver() {
     let world = mirrored("upstream");
     let host = world.serve();
-    let delivery = check(&host, "surface git o/r");
+    let delivery = check(&host.get("doctor"), "surface git o/r");
     assert_eq!(delivery["status"], "fail", "{delivery}");
     let detail = delivery["detail"].as_str().expect("a detail");
     assert!(detail.contains("upstream"), "{delivery}");

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::http::{self, pull_request_opened};
 use crate::slow_git::{GitEnd, SlowGit};
-use crate::world::{Host, World, cleared, daemon_file, eventually, watch};
+use crate::world::{Host, World, cleared, daemon_file, eventually, until, watch};
 
 /// How soon a host is ready whose repository cannot be opened: 5 s, and more for a busy machine.
 const READY: Duration = Duration::from_secs(20);
@@ -52,10 +52,9 @@ fn the_listener_answers_while_the_store_is_opened() {
         ready.body.contains("the store").then_some(ready)
     });
     assert_eq!(ready.status, 503, "{ready:?}");
-    assert_eq!(
-        ready.json()["parts"]["start"],
-        "the host is starting: the store is being opened, and converted if an older version wrote it"
-    );
+    shows!(ready, {
+        "parts.start": "the host is starting: the store is being opened, and converted if an older version wrote it",
+    });
     let refused = http::ask(&address, "POST", "/webhooks/github", &[], b"{}");
     assert_eq!(refused.status, 503, "{refused:?}");
     assert!(refused.header("retry-after").is_some(), "{refused:?}");
@@ -88,10 +87,9 @@ fn a_host_owns_its_home_as_long_as_a_stop_ends_its_start() {
         .expect("half a request");
     let stopped = std::thread::scope(|scope| {
         let stopping = scope.spawn(|| starting.stop());
-        eventually("the host stops", || {
+        until("the host stops", || {
             let log = world.log();
             log.contains("stopping before the host is ready")
-                .then_some(())
         });
         let lock = File::open(world.home.join("run/host.lock")).expect("the lock");
         let own = flock(&lock, FlockOperation::NonBlockingLockExclusive);
@@ -195,7 +193,7 @@ fn a_stop_ends_a_start_and_a_reload_that_wait_for_git() {
     let host = world.serve_with(&[], &[("PATH", &slow.search_path())]);
     watch_slow(&world, &slow, "name = \"o/slow\"");
     host.signal(rustix::process::Signal::HUP);
-    eventually("git is asked", || slow.is_asked().then_some(()));
+    until("git is asked", || slow.is_asked());
     let begun = Instant::now();
     assert_eq!(host.stop().0, Some(0));
     let took = begun.elapsed();
@@ -250,16 +248,9 @@ fn unread(world: &World) -> Vec<(String, String)> {
 #[test]
 fn a_repository_that_git_always_opens_late_is_taken_in_by_one_opening() {
     let (world, slow, _host) = serve_late();
-    let (code, reloaded) = world.json(&["reload"]);
-    assert_eq!(
-        (code, &reloaded["generation"]),
-        (0, &json!(2)),
-        "{reloaded}"
-    );
+    shows!(world.json(&["reload"]), {"$?": 0, "generation": 2});
     slow.answer(GitEnd::Answers);
-    eventually("the repository is read", || {
-        unread(&world).is_empty().then_some(())
-    });
+    until("the repository is read", || unread(&world).is_empty());
     assert_eq!(
         slow.n_asked(),
         1,
@@ -286,11 +277,8 @@ fn a_repository_that_cannot_be_opened_any_more_holds_up_no_late_one() {
     let (world, slow, _host) = serve_late();
     fs::rename(world.repo.join(".git"), world.beside("moved")).expect("it is moved");
     slow.answer(GitEnd::Answers);
-    eventually("the late repository is read", || {
+    until("the late repository is read", || {
         let unread = unread(&world);
-        unread
-            .iter()
-            .all(|(repo, _)| repo != "o/slow")
-            .then_some(())
+        unread.iter().all(|(repo, _)| repo != "o/slow")
     });
 }

@@ -351,11 +351,7 @@ fn a_chain_through_checks_ends_with_one_notice() {
         .filter(|line| line.contains("a chain of daemons ends"));
     assert_eq!(notices.count(), 1, "{}", world.log());
     let woken = settled_after(&host, ("check_run", "d-6"), &check_failed(6, &main), 7);
-    assert_eq!(
-        newest(&woken, "fixer")["state"],
-        "succeeded",
-        "a person's commit begins a new chain"
-    );
+    shows!(newest(&woken, "fixer"), {"state": "succeeded"}, "a person's commit begins a new chain");
 }
 
 #[test]

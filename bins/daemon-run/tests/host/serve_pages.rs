@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::http::{self, Answer};
-use crate::world::{Host, World, eventually, watch};
+use crate::world::{Host, World, eventually, until, watch};
 
 /// The pages that list something.
 const LISTINGS: [&str; 5] = ["runs", "activations", "events", "ticks", "outputs"];
@@ -44,8 +44,7 @@ fn fired(world: &World, script: &str) -> Value {
 
 #[test]
 fn a_page_needs_a_login_and_says_how() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     for path in ["/", "/runs", "/runs/em-1", "/activations", "/outputs"] {
         let page = host.open("GET", path, &[("Accept", BROWSER)]);
         assert_eq!(
@@ -119,26 +118,15 @@ fn every_page_is_the_object_of_its_command_for_who_asks_for_json() {
     assert_eq!(object.json(), host.get(&format!("runs/{id}")));
     assert_eq!(object.json(), world.json(&["run", &id]).1);
     let overview = host.object("/").json();
-    assert_eq!(
-        (
-            &overview["ready"],
-            &overview["stats"]["gate"],
-            &overview["runs"]
-        ),
-        (&json!(true), &json!("open"), &json!([]))
-    );
-    assert_eq!(
-        overview["activations"],
-        host.get("activations?limit=10")["activations"]
-    );
+    shows!(overview, {"ready": true, "stats.gate": "open", "runs": []});
+    shows!(overview, {"activations": host.get("activations?limit=10")["activations"]});
     assert_eq!(overview["daemons"], host.get("daemons")["daemons"]);
     assert_eq!(host.page("/?x=1").status, 400);
 }
 
 #[test]
 fn an_unknown_path_is_not_found_as_a_page_and_as_an_object() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     for path in [
         "/runs/em-1-nobody",
         "/runs/%00",
@@ -158,8 +146,7 @@ fn an_unknown_path_is_not_found_as_a_page_and_as_an_object() {
 
 #[test]
 fn the_page_of_a_run_shows_what_it_was_told_what_it_did_and_what_came_of_it() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let run = fired(
         &world,
         "cat > /dev/null\necho to stdout\necho to stderr >&2\necho x >> NOTE.md\n\
@@ -169,8 +156,8 @@ fn the_page_of_a_run_shows_what_it_was_told_what_it_did_and_what_came_of_it() {
          echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"all is well\"}'\n",
     );
     let id = run["id"].as_str().expect("an id");
-    eventually("its output has arrived", || {
-        (host.list("outputs")[0]["state"] == "confirmed").then_some(())
+    until("its output has arrived", || {
+        host.list("outputs")[0]["state"] == "confirmed"
     });
     let page = host.page(&format!("/runs/{id}"));
     let told = [
@@ -212,8 +199,7 @@ fn the_page_of_a_run_shows_what_it_was_told_what_it_did_and_what_came_of_it() {
 
 #[test]
 fn the_page_of_a_run_under_way_reloads_itself_where_no_script_runs() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     world.script("cat > /dev/null\necho begun\nexec sleep 1000\n");
     let id = world.dispatch(&["look around"])[0].clone();
     let page = eventually("it has begun", || {
@@ -267,8 +253,7 @@ fn the_overview_says_what_does_not_wake_and_what_is_held() {
 
 #[test]
 fn strangers_text_stays_text() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let hostile = "<script>alert(1)</script></pre></main><img src=x onerror=alert(2)>\\033[31m\\342\\200\\256\"'&amp;";
     let run = fired(
         &world,
@@ -315,8 +300,7 @@ fn strangers_text_stays_text() {
 
 #[test]
 fn a_flood_does_not_make_the_page_long() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let run = fired(
         &world,
         "cat > /dev/null\nhead -c 1000000 /dev/zero | tr '\\0' x; echo\nseq -f 'line %.0f of the flood' 1 100000\n",
@@ -352,8 +336,7 @@ fn a_flood_does_not_make_the_page_long() {
 
 #[test]
 fn a_bypass_a_stop_and_follow_ups_are_shown_as_the_folder_tells_them() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let id = world.dispatch(&["look around"])[0].clone();
     world.announced(&id);
     let mut document = world.document(&id);
@@ -398,8 +381,7 @@ fn shown(page: &Answer) -> Vec<&str> {
 
 #[test]
 fn a_listing_is_filtered_by_its_form_and_turned_page_by_page() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     for script in ["cat > /dev/null\n", "exit 3\n", "cat > /dev/null\n"] {
         fired(&world, script);
     }
@@ -442,8 +424,7 @@ fn a_listing_is_filtered_by_its_form_and_turned_page_by_page() {
 
 #[test]
 fn style_and_script_are_served_to_everybody_and_kept_by_browsers() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     let page = host.page("/");
     for (suffix, kind) in [
         ("css", "text/css"),

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::fields::Shown as _;
 use crate::serve_mcp::Client;
-use crate::world::{World, eventually};
+use crate::world::{World, until};
 
 fn task(world: &World) -> Value {
     std::fs::create_dir_all(world.desk()).expect("a directory");
@@ -21,7 +22,7 @@ impl Client {
         let call = json!({"action": "emanate", "tasks": task(world)});
         let (is_error, reply) = self.call("daemon", &call);
         assert!(!is_error, "{reply}");
-        reply["run_ids"][0].as_str().expect("an id").to_owned()
+        reply.text("run_ids.0")
     }
 
     fn daemon(&mut self, call: &Value) -> (bool, Value) {
@@ -38,27 +39,19 @@ fn two_clients_of_one_name_are_two_parents() {
     let (_, reply) = other.daemon(&json!({"action": "reclaim"}));
     assert_eq!(reply["cancelled"], 0, "{reply}");
     // Neither its short name nor its full id lets another end it.
-    let (is_error, reply) = other.daemon(&json!({"action": "reclaim", "id": "em-1"}));
-    assert_eq!(
-        (is_error, &reply["message"]),
-        (true, &json!("Unknown emanation: em-1"))
-    );
+    shows!(other.daemon(&json!({"action": "reclaim", "id": "em-1"})), {
+        "isError": true, "message": "Unknown emanation: em-1",
+    });
     let parent = world.document(&run)["parent_addr"].clone();
     let owner = format!("{run} belongs to {}", parent.as_str().expect("an address"));
-    let (is_error, reply) = other.daemon(&json!({"action": "reclaim", "id": run}));
-    assert_eq!((is_error, &reply["message"]), (true, &json!(owner)));
+    shows!(other.daemon(&json!({"action": "reclaim", "id": run})), {"isError": true, "message": owner});
     let group = world.document(&run)["group_id"].clone();
-    let (is_error, reply) = other.daemon(&json!({"action": "reclaim", "group_id": group}));
-    assert_eq!((is_error, &reply["message"]), (true, &json!(owner)));
+    shows!(other.daemon(&json!({"action": "reclaim", "group_id": group})), {"isError": true, "message": owner});
     for call in [
         json!({"action": "check", "id": "em-1"}),
         json!({"action": "ask", "id": "em-1", "message": "x"}),
     ] {
-        let (is_error, reply) = other.daemon(&call);
-        assert_eq!(
-            (is_error, &reply["message"]),
-            (true, &json!("Unknown emanation: em-1"))
-        );
+        shows!(other.daemon(&call), {"isError": true, "message": "Unknown emanation: em-1"});
     }
     assert_eq!(world.document(&run)["state"], "running");
     // Every caller sees which parent a run has.
@@ -69,13 +62,8 @@ fn two_clients_of_one_name_are_two_parents() {
     let (_, checked) = one.daemon(&json!({"action": "check", "id": "em-1"}));
     assert_eq!(checked["run_id"], run.as_str());
     // The owner of the host ends any by its full id, and none by the short name of another's.
-    let (code, reply) = world.json(&["emanate", "reclaim", "em-1"]);
-    assert_eq!(
-        (code, &reply["error"]["message"]),
-        (66, &json!("Unknown emanation: em-1"))
-    );
-    let (code, reply) = world.json(&["emanate", "reclaim", &run]);
-    assert_eq!((code, &reply["cancelled"]), (0, &json!(1)), "{reply}");
+    shows!(world.json(&["emanate", "reclaim", "em-1"]), {"$?": 66, "error.message": "Unknown emanation: em-1"});
+    shows!(world.json(&["emanate", "reclaim", &run]), {"$?": 0, "cancelled": 1});
     assert_eq!((one.end(), other.end()), (Some(0), Some(0)));
 }
 
@@ -90,16 +78,12 @@ fn a_short_name_that_only_the_disk_knows_is_its_parents_alone() {
     host.kill();
     let _host = world.serve();
     let mut other = Client::start(&world);
-    let (is_error, reply) = other.daemon(&json!({"action": "check", "id": "em-1"}));
-    assert_eq!(
-        (is_error, &reply["message"]),
-        (true, &json!("Unknown emanation: em-1"))
-    );
-    let (is_error, checked) = one.daemon(&json!({"action": "check", "id": "em-1"}));
-    assert_eq!(
-        (is_error, &checked["run_id"], &checked["source"]),
-        (false, &json!(run), &json!("history"))
-    );
+    shows!(other.daemon(&json!({"action": "check", "id": "em-1"})), {
+        "isError": true, "message": "Unknown emanation: em-1",
+    });
+    shows!(one.daemon(&json!({"action": "check", "id": "em-1"})), {
+        "isError": false, "run_id": run, "source": "history",
+    });
 }
 
 #[test]
@@ -125,17 +109,12 @@ fn a_client_that_keeps_its_token_keeps_its_runs() {
         assert_eq!(stranger.end(), Some(0));
     }
     let mut client = Client::started(&world, "An Editor", &["--parent", token]);
-    let (is_error, reply) = client.daemon(&json!({"action": "reclaim", "id": "em-1"}));
-    assert_eq!(
-        (is_error, &reply["cancelled"]),
-        (false, &json!(1)),
-        "{reply}"
-    );
+    shows!(client.daemon(&json!({"action": "reclaim", "id": "em-1"})), {"isError": false, "cancelled": 1});
     // It is notified of the end of a run that an earlier connection dispatched.
     let again = client.dispatch(&world);
     std::fs::write(world.desk().join("go"), "").expect("a file");
-    eventually("the end is told", || {
-        (client.hear()["params"]["run_id"] == again.as_str()).then_some(())
+    until("the end is told", || {
+        client.hear()["params"]["run_id"] == again.as_str()
     });
     assert_eq!(client.end(), Some(0));
     let output = world.run(&["mcp", "--parent", "short"]);

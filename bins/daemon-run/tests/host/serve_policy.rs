@@ -1,9 +1,8 @@
 //! Policies and reloads while a repository or the store cannot be read; `transcripts/configuration.md` has the other cases.
 
-use serde_json::json;
-
+use crate::fields::Shown as _;
 use crate::slow_git::SlowGit;
-use crate::world::{World, daemon_file, eventually, watch};
+use crate::world::{World, daemon_file, until, watch};
 
 /// Makes a second repository of a world, `o/other`, with the daemon `other`.
 fn other_repository(world: &World) -> SlowGit {
@@ -26,7 +25,7 @@ fn watch_other(world: &World, other: &SlowGit, more: &str) {
 fn daemons(world: &World) -> Vec<String> {
     let (_, listed) = world.json(&["list"]);
     let all = listed["daemons"].as_array().expect("a list").iter();
-    let ids = all.map(|daemon| daemon["id"].as_str().expect("an id").to_owned());
+    let ids = all.map(|daemon| daemon.text("id"));
     ids.collect()
 }
 
@@ -44,16 +43,11 @@ fn a_reload_that_the_store_fails_keeps_the_old_configuration_whole() {
         renamed.expect("a table is renamed");
     };
     rename("ref_cursor", "hidden");
-    let (code, answer) = world.json(&["reload"]);
-    assert_eq!(
-        (code, &answer["error"]["code"]),
-        (69, &json!("store-failed")),
-        "{answer}"
-    );
+    shows!(world.json(&["reload"]), {"$?": 69, "error.code": "store-failed"});
     host.signal(rustix::process::Signal::HUP);
-    eventually("both failures are logged", || {
+    until("both failures are logged", || {
         let failed = "the configuration could not be replaced; the old one stays";
-        (world.log().matches(failed).count() == 2).then_some(())
+        world.log().matches(failed).count() == 2
     });
     assert!(!world.log().contains("the configuration is wrong"));
     rename("hidden", "ref_cursor");
@@ -62,8 +56,7 @@ fn a_reload_that_the_store_fails_keeps_the_old_configuration_whole() {
     assert_eq!(daemons(&world), ["other", "pusher"]);
 
     // As soon as the store can be read, the new one is taken, as a whole.
-    let (code, answer) = world.json(&["reload"]);
-    assert_eq!((code, &answer["generation"]), (0, &json!(2)), "{answer}");
+    shows!(world.json(&["reload"]), {"$?": 0, "generation": 2});
     assert_eq!(daemons(&world), ["pusher"]);
     assert_eq!(world.json(&["fire", "other"]).0, 66);
 }
@@ -76,8 +69,7 @@ fn a_registration_that_cannot_be_ended_stops_no_reload_and_ends_at_the_next_star
     world.configure("");
     let store = world.store();
     store.execute_batch("BEGIN IMMEDIATE").expect("a lock");
-    let (code, answer) = world.json(&["reload"]);
-    assert_eq!((code, &answer["generation"]), (0, &json!(2)), "{answer}");
+    shows!(world.json(&["reload"]), {"$?": 0, "generation": 2});
     drop(store);
     assert_eq!(world.json(&["fire", "other"]).0, 66);
     let failed = "the registration of a repository that is watched no longer could not be ended";

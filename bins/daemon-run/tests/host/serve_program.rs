@@ -4,10 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use serde_json::Value;
-
 use crate::serve_sandbox::levels;
-use crate::world::World;
+use crate::world::{World, document, kept};
 
 /// Tries to read the files next to the program, those of the host and those of the machine, and prints what it could read.
 const READS: &str = "cat > /dev/null\nfor path in BESIDE/.ssh/id BESIDE/home/token BESIDE/home/hook-secret BESIDE/repo/.git/config \
@@ -24,11 +22,9 @@ fn printed(level: u8) -> String {
     world.configure(&format!("[policy]\nsandbox_min = {level}\n"));
     let host = world.serve();
     let (_, fired) = world.json(&["fire", "pusher"]);
-    let folder = fired["runs"][0]["folder"].as_str().expect("a folder");
-    let text = fs::read_to_string(Path::new(folder).join("daemon.json")).expect("it is there");
-    let document: Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(document["sandbox"]["level"], level, "{document}");
-    let printed = fs::read_to_string(Path::new(folder).join("result.txt")).unwrap_or_default();
+    let run = &fired["runs"][0];
+    shows!(document(run), {"sandbox.level": level});
+    let printed = kept(run, "result.txt");
     host.stop();
     printed.replace(&beside, "")
 }
@@ -57,10 +53,9 @@ fn a_package_that_holds_what_no_run_may_read_is_refused_at_the_start() {
     let agent = outer.join("package/bin/agent.sh");
     fs::copy(world.beside("agent.sh"), &agent).expect("a program");
     let configure = |program: &Path, secret: &Path| {
-        world.write_config(&format!(
-            "[[repo]]\npath = {:?}\nname = \"o/r\"\n[provider]\ndefault = \"sh\"\n[provider.sh]\ncommand = {program:?}\n\
-             [sources.github]\nsecret_file = {secret:?}\n[policy]\nsandbox_min = 2\n",
-            world.repo
+        world.watch_with(&format!(
+            "[provider]\ndefault = \"sh\"\n[provider.sh]\ncommand = {program:?}\n\
+             [sources.github]\nsecret_file = {secret:?}\n[policy]\nsandbox_min = 2\n"
         ));
     };
     let secret = world.home.join("hook-secret");

@@ -3,16 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::http::pull_request_opened;
-use crate::world::{World, eventually, watch};
-
-/// Returns the check of a name.
-fn check(doctor: &Value, name: &str) -> Value {
-    let checks = doctor["checks"].as_array().expect("a list");
-    let found = checks.iter().find(|check| check["name"] == name);
-    found
-        .unwrap_or_else(|| panic!("no check `{name}` in {doctor:#}"))
-        .clone()
-}
+use crate::world::{World, check, eventually, until, watch};
 
 #[test]
 fn a_schedule_that_exceeds_its_rate_is_warned_of() {
@@ -58,10 +49,10 @@ fn an_activation_that_a_rate_holds_back_says_so() {
     world.configure("[limits]\nrate_daemon = 1\n[policy.daemon.settling]\nsettle = \"2s\"\n");
     let host = world.serve();
     let succeeded = |n: usize| {
-        eventually("the first have succeeded", || {
+        until("the first have succeeded", || {
             let all = host.list("activations");
             let succeeded = all.iter().filter(|one| one["state"] == "succeeded");
-            (succeeded.count() == n).then_some(())
+            succeeded.count() == n
         });
     };
     let first = host.hook("pull_request", "d-1", &pull_request_opened(1));

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::fields::Shown as _;
 use crate::http::{self, Answer, pull_request_opened};
 use crate::world::{Host, World, daemon_file, watch};
 
@@ -29,10 +30,7 @@ fn post(host: &Host, path: &str, key: Option<&str>, body: &str) -> Answer {
 fn told(world: &World) -> (Host, String) {
     let host = world.serve();
     let answer = host.hook("pull_request", "d-1", &pull_request_opened(7));
-    let id = answer.json()["event_ids"][0]
-        .as_str()
-        .expect("an id")
-        .to_owned();
+    let id = answer.text("event_ids.0");
     host.settled(1);
     (host, id)
 }
@@ -90,10 +88,7 @@ fn a_host_explains_what_it_registered() {
         &world.repo.display().to_string(),
     ]);
     assert_eq!(said["event"], object["event"]);
-    assert_eq!(
-        said["daemons"][0]["conditions"],
-        object["daemons"][0]["conditions"]
-    );
+    shows!(said, {"daemons.0.conditions": object["daemons"][0]["conditions"]});
     let elsewhere = body
         .to_string()
         .replace("\"full_name\":\"o/r\"", "\"full_name\":\"o/x\"");
@@ -107,10 +102,7 @@ fn a_host_explains_what_it_registered() {
         "{answer:?}"
     );
     let read = answer.json();
-    assert_eq!(
-        (&read["status"], &read["wakes"]),
-        (&json!("mapped"), &json!(true))
-    );
+    shows!(read, {"status": "mapped", "wakes": true});
     for (body, status) in [
         (json!({"id": "nobody"}), 404),
         (json!({"event": "01ARZ3NDEKTSV4RRFFQ69G5FAV"}), 404),
@@ -183,32 +175,14 @@ fn a_replay_through_the_host_wakes_only_as_a_new_delivery() {
         events.filter(|event| event["source"] == "github").count()
     };
     let same = post(&host, &path, None, "");
-    assert_eq!(
-        (same.status, &same.json()["duplicate"], &same.json()["id"]),
-        (202, &json!(true), &json!(id))
-    );
+    shows!(same, {"HTTP": 202, "duplicate": true, "id": id});
     let dry = post(&host, &path, None, "{\"as_new\":true,\"dry_run\":true}").json();
-    assert_eq!(
-        (
-            &dry["duplicate"],
-            &dry["dry_run"],
-            &dry["verdicts"][0]["daemon_id"],
-            &dry["verdicts"][0]["wakes"]
-        ),
-        (&json!(false), &json!(true), &json!("opener"), &json!(true))
-    );
+    shows!(dry, {"duplicate": false, "dry_run": true, "verdicts.0.daemon_id": "opener", "verdicts.0.wakes": true});
     assert_eq!(n_told(), 1);
-    let (code, replayed) = world.json(&["events", "replay", &id, "--as-new"]);
-    assert_eq!(
-        (code, &replayed["events"][0]["duplicate"]),
-        (0, &json!(false))
-    );
+    shows!(world.json(&["events", "replay", &id, "--as-new"]), {"$?": 0, "events.0.duplicate": false});
     assert_eq!(host.settled(2).len(), 2);
     assert_eq!(post(&host, "events/nobody/replay", None, "").status, 404);
-    assert_eq!(
-        host.open("POST", &format!("/api/v1/{path}"), &[]).status,
-        401
-    );
+    shows!(host.open("POST", &format!("/api/v1/{path}"), &[]), {"HTTP": 401});
 }
 
 #[test]
@@ -260,11 +234,7 @@ fn a_key_does_one_request_once_and_no_other() {
         ("hold", "{\"as_new\":true}"),
     ] {
         let other = post(&host, path, Some("k-1"), body);
-        assert_eq!(
-            (other.status, &other.json()["error"]["code"]),
-            (409, &json!("idempotency-key-reused")),
-            "{path} {body}"
-        );
+        shows!(other, {"HTTP": 409, "error.code": "idempotency-key-reused"}, "{path} {body}");
     }
     assert_eq!(
         post(&host, "daemons/opener/fire", Some("k-2"), "").status,
@@ -296,8 +266,5 @@ fn a_key_does_one_request_once_and_no_other() {
     host.kill();
     let host = world.serve();
     let late = post(&host, &path, Some("k-1"), "{\"as_new\":true}").json();
-    assert_eq!(
-        (&late["duplicate"], &late["id"]),
-        (&json!(true), &first.json()["id"])
-    );
+    shows!(late, {"duplicate": true, "id": &first.json()["id"]});
 }

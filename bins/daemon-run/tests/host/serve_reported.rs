@@ -9,10 +9,7 @@ const NO_MODEL: &str = "no model is configured";
 
 fn without_model() -> World {
     let world = World::pushed();
-    world.write_config(&format!(
-        "[[repo]]\npath = {:?}\nname = \"o/r\"\n",
-        world.repo.display().to_string()
-    ));
+    world.watch_with("");
     world
 }
 
@@ -25,31 +22,14 @@ fn a_run_without_a_model_is_reported_and_says_how_to_configure_one() {
         "{}",
         world.log()
     );
-    let (code, fired) = world.json(&["fire", "pusher"]);
-    assert_eq!(
-        (
-            code,
-            &fired["activation"]["state"],
-            &fired["activation"]["reported"],
-            &fired["runs"][0]["state"],
-            &fired["runs"][0]["reported"],
-        ),
-        (
-            0,
-            &json!("succeeded"),
-            &json!(true),
-            &json!("done"),
-            &json!(true)
-        ),
-        "{fired}"
-    );
+    let fired = shown!(world.json(&["fire", "pusher"]), {
+        "$?": 0, "activation.state": "succeeded", "activation.reported": true, "runs.0.state": "done",
+        "runs.0.reported": true,
+    });
     for (path, plural) in [("activations", "activations"), ("runs", "runs")] {
         assert_eq!(host.get(path)[plural][0]["reported"], true, "{path}");
     }
-    assert_eq!(
-        host.get("daemons")["daemons"][0]["last_activation"]["reported"],
-        true
-    );
+    shows!(host.get("daemons"), {"daemons.0.last_activation.reported": true});
     let id = fired["activation"]["id"].as_str().expect("an id");
     assert_eq!(host.get(&format!("activations/{id}"))["reported"], true);
     for path in ["/", "/runs", "/activations"] {
@@ -95,16 +75,10 @@ fn a_dispatched_run_without_a_model_is_reported_wherever_people_read_of_it() {
     let host = world.serve();
     let run = world.dispatch(&["look"]).remove(0);
     let shown = world.announced(&run);
-    assert_eq!(
-        json!([shown["status"], shown["reported"]]),
-        json!(["done", true])
-    );
+    shows!(shown, {"status": "done", "reported": true});
     let (_, list) = world.json(&["emanate", "list", "--status", "done"]);
     let entry = &list["emanations"][0];
-    assert_eq!(
-        json!([entry["status"], entry["reported"]]),
-        json!(["done", true])
-    );
+    shows!(entry, {"status": "done", "reported": true});
     let notices = world.notices();
     let event = &notices["data"]["events"][0];
     assert_eq!(
@@ -144,25 +118,17 @@ fn a_run_of_a_program_is_not_reported() {
     let host = world.serve();
     assert!(!world.log().contains(NO_MODEL), "{}", world.log());
     let (_, fired) = world.json(&["fire", "pusher"]);
-    assert_eq!(
-        (
-            &fired["activation"]["reported"],
-            &fired["runs"][0]["reported"]
-        ),
-        (&json!(false), &json!(false)),
-        "{fired}"
-    );
+    shows!(fired, {"activation.reported": false, "runs.0.reported": false});
     assert!(host.page("/activations").body.contains("</span> succeeded"));
 }
 
 #[test]
 fn a_run_of_builtin_where_another_provider_is_the_default_is_not_said_to_lack_a_model() {
     let world = World::pushed();
-    world.write_config(&format!(
-        "[[repo]]\npath = {:?}\nname = \"o/r\"\n[provider]\ndefault = \"sh\"\n[provider.sh]\n\
+    world.watch_with(
+        "[provider]\ndefault = \"sh\"\n[provider.sh]\n\
          command = \"/bin/true\"\n[policy.daemon.pusher]\nprovider = \"builtin\"\n",
-        world.repo.display().to_string()
-    ));
+    );
     let repo = world.repo.display().to_string();
     let ran = world.run(&["fire", "pusher", "--repo", &repo]);
     let output = String::from_utf8_lossy(&ran.stdout);
@@ -196,11 +162,7 @@ fn the_example_of_the_readme_makes_a_branch_as_it_says() {
     world.git(&["mv", "docs/setup.md", "docs/start/setup.md"]);
     world.commit("move the setup");
     let activations = host.settled(1);
-    assert_eq!(
-        (&activations[0]["daemon_id"], &activations[0]["state"]),
-        (&json!("link-janitor"), &json!("succeeded")),
-        "{activations:?}"
-    );
+    shows!(activations, {"0.daemon_id": "link-janitor", "0.state": "succeeded"});
     let branches = world.branches();
     let [branch] = branches.as_slice() else {
         panic!("one branch: {branches:?} {activations:?}");

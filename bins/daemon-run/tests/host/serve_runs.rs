@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::world::{World, eventually, processes_with};
+use crate::world::{World, eventually, no_process_of, processes_with, until};
 
 /// Fires the daemon, and returns its activation's state and reason and its run's state and error type.
 fn fired(world: &World, script: &str) -> [Value; 4] {
@@ -23,8 +23,7 @@ fn fired(world: &World, script: &str) -> [Value; 4] {
 
 #[test]
 fn a_command_ends_as_it_exits() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let rows = [
         ("cat > /dev/null", json!(["succeeded", null, "done", null])),
         (
@@ -52,11 +51,7 @@ fn a_command_ends_as_it_exits() {
     assert_eq!(waiting["reason"], "backoff: exit: exit code 75");
     let id = waiting["id"].as_str().expect("an id");
     assert_eq!(world.json(&["cancel", id, "--yes"]).1["state"], "cancelled");
-    let (code, answer) = fire.json();
-    assert_eq!(
-        (code, &answer["activation"]["state"]),
-        (1, &json!("cancelled"))
-    );
+    shows!(fire.json(), {"$?": 1, "activation.state": "cancelled"});
     assert_eq!(world.json(&["cancel", id, "--yes"]).0, 75, "it has ended");
 }
 
@@ -83,16 +78,9 @@ fn a_run_that_takes_too_long_is_ended_with_all_its_processes() {
             let activation = host.list("activations").into_iter().next()?;
             (activation["state"] == "pending" && activation["attempts"] == 1).then_some(activation)
         });
-        assert_eq!(
-            activation["reason"],
-            format!("backoff: {reason} limit reached")
-        );
+        shows!(activation, {"reason": format!("backoff: {reason} limit reached")});
         let run = &host.list("runs")[0];
-        assert_eq!(
-            (&run["state"], &run["error"]["type"]),
-            (&json!("timeout"), &json!(reason)),
-            "{run}"
-        );
+        shows!(run, {"state": "timeout", "error.type": reason});
         let marker = format!("DAEMON_RUN_ID={}", run["id"].as_str().expect("an id"));
         assert_eq!(processes_with(&marker), Vec::<u32>::new());
     }
@@ -112,25 +100,19 @@ fn a_cancelled_run_is_ended_with_all_its_processes() {
     let marker = format!("DAEMON_RUN_ID={}", run["id"].as_str().expect("an id"));
     assert!(processes_with(&marker).len() >= 3);
     let id = activation["id"].as_str().expect("an id");
-    let (code, cancelled) = world.json(&["cancel", id, "--yes"]);
-    assert_eq!((code, &cancelled["state"]), (0, &json!("cancelled")));
-    let (code, _) = fire.json();
-    assert_eq!(code, 1);
+    shows!(world.json(&["cancel", id, "--yes"]), {"$?": 0, "state": "cancelled"});
+    shows!(fire.json(), {"$?": 1});
     let run = eventually("the run has ended", || {
         let run = host.list("runs").into_iter().next()?;
         (run["state"] != "running").then_some(run)
     });
-    assert_eq!(
-        (&run["state"], &run["error"]["type"]),
-        (&json!("cancelled"), &json!("reclaim")),
-        "{run}"
-    );
+    shows!(run, {"state": "cancelled", "error.type": "reclaim"});
     assert!(run["finished_at"].is_string(), "{run}");
     assert_eq!(processes_with(&marker), Vec::<u32>::new());
     assert_eq!(world.branches(), Vec::<String>::new());
-    eventually("its worktree is gone", || {
+    until("its worktree is gone", || {
         let left = fs::read_dir(world.home.join("worktrees")).expect("it is there");
-        (left.count() == 0).then_some(())
+        left.count() == 0
     });
 }
 
@@ -144,12 +126,8 @@ fn a_run_folder_holds_what_the_run_was_given_and_what_it_said() {
          echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"all good\"}'\n",
     );
     let host = world.serve();
-    let (code, answer) = world.json(&["fire", "pusher"]);
-    assert_eq!(
-        (code, &answer["runs"][0]["result_preview"]),
-        (0, &json!("all good")),
-        "{answer}"
-    );
+    let answer =
+        shown!(world.json(&["fire", "pusher"]), {"$?": 0, "runs.0.result_preview": "all good"});
     let folder = answer["runs"][0]["folder"].as_str().expect("a folder");
     let folder = Path::new(folder);
     let mode = |path: &Path| {
@@ -190,16 +168,7 @@ fn a_run_folder_holds_what_the_run_was_given_and_what_it_said() {
     let document: Value =
         serde_json::from_slice(&fs::read(folder.join("daemon.json")).expect("it is there"))
             .expect("JSON");
-    assert_eq!(
-        (
-            &document["state"],
-            &document["backend"],
-            &document["sandbox"]["level"],
-            &document["exit"]["code"]
-        ),
-        (&json!("done"), &json!("sh"), &json!(1), &json!(0)),
-        "{document}"
-    );
+    shows!(document, {"state": "done", "backend": "sh", "sandbox.level": 1, "exit.code": 0});
     let branch = &world.branches()[0];
     let variables = world.git(&["show", &format!("{branch}:ENV.txt")]);
     let known =
@@ -274,24 +243,15 @@ fn a_host_that_is_told_to_stop_lets_runs_end_and_loses_nothing() {
     let activation = host.activation_in("running");
     let mut client = crate::rpc::Rpc::initialized(host.socket());
     host.signal(rustix::process::Signal::TERM);
-    eventually("it stops", || {
-        world.log().contains("stopping").then_some(())
-    });
+    until("it stops", || world.log().contains("stopping"));
     let refusal = client.call("daemon/list", &json!({}));
-    assert_eq!(
-        refusal["error"]["data"]["code"], "shutting-down",
-        "{refusal}"
-    );
+    shows!(refusal, {"error.data.code": "shutting-down"});
     assert!(client.call("ping", &json!({}))["result"].is_object());
     fs::write(flag, "").expect("a flag");
     assert_eq!(host.wait().0, Some(0));
     let (_, listed) = world.json(&["activations"]);
     let kept = &listed["activations"][0];
-    assert_eq!(
-        (&kept["id"], &kept["attempts"]),
-        (&activation["id"], &json!(1)),
-        "{kept}"
-    );
+    shows!(kept, {"id": &activation["id"], "attempts": 1});
 
     let host = world.serve();
     let activations = host.settled(1);
@@ -319,10 +279,7 @@ fn a_run_that_outlives_the_drain_is_ended_and_runs_again() {
         .expect("an id")
         .to_owned();
     assert_eq!(host.stop().0, Some(0));
-    assert_eq!(
-        processes_with(&format!("DAEMON_RUN_ID={id}")),
-        Vec::<u32>::new()
-    );
+    no_process_of(&id);
     world.script(crate::world::NOTE);
     let host = world.serve();
     let activations = host.settled(1);
@@ -342,9 +299,7 @@ fn a_second_signal_ends_runs_at_once() {
     world.commit("wake it");
     host.activation_in("running");
     host.signal(rustix::process::Signal::TERM);
-    eventually("it stops", || {
-        world.log().contains("stopping").then_some(())
-    });
+    until("it stops", || world.log().contains("stopping"));
     host.signal(rustix::process::Signal::INT);
     assert_eq!(host.wait().0, Some(0));
     let (_, listed) = world.json(&["activations"]);

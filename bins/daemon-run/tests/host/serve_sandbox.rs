@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::world::{World, eventually, watch};
+use crate::fields::Shown as _;
+use crate::world::{World, eventually, executable, until, watch};
 
 /// Returns the levels above 1 that can be reached here, and says loudly what cannot be tried.
 #[expect(
@@ -30,8 +30,7 @@ fn program(world: &World, name: &str, body: &str) -> PathBuf {
     fs::create_dir_all(&directory).expect("a directory");
     fs::write(directory.join("package.json"), "{}").expect("a manifest");
     let path = directory.join(name);
-    fs::write(&path, format!("#!/bin/sh\n{body}")).expect("a program");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its mode");
+    executable(&path, &format!("#!/bin/sh\n{body}"));
     path
 }
 
@@ -51,9 +50,8 @@ fn configure(world: &World, providers: &[(&str, &Path)], more: &str) {
     let own = providers
         .iter()
         .map(|(name, _)| format!("\n[policy.daemon.{name}]\nprovider = {name:?}\n"));
-    let repo = world.repo.display().to_string();
-    world.write_config(&format!(
-        "[[repo]]\npath = {repo:?}\nname = \"o/r\"\n{}\n{more}{}",
+    world.watch_with(&format!(
+        "{}\n{more}{}",
         sections.collect::<String>(),
         own.collect::<String>()
     ));
@@ -62,12 +60,7 @@ fn configure(world: &World, providers: &[(&str, &Path)], more: &str) {
 /// Fires the daemon and returns the folder of its run, which must have ended well.
 fn fire(world: &World, provider: &str) -> PathBuf {
     let (_, fired) = world.json(&["fire", provider]);
-    assert_eq!(
-        fired["activation"]["state"],
-        "succeeded",
-        "{fired} {}",
-        world.log()
-    );
+    shows!(fired, {"activation.state": "succeeded"}, "{fired} {}", world.log());
     folder(&fired)
 }
 
@@ -198,12 +191,9 @@ fn probed(level: u8) -> (Vec<String>, Value) {
     configure(&world, &[("stays", &stays), ("probes", &probes)], &policy);
     let host = world.serve();
     let call = json!({"action": "emanate", "backend": "stays", "tasks": [{"task": "stay"}]});
-    let (code, reply) = world.tool(&call);
-    assert_eq!(code, 0, "{reply}");
-    let id = reply["run_ids"][0].as_str().expect("an id").to_owned();
-    eventually("the neighbour is there", || {
-        desk.join("note").exists().then_some(())
-    });
+    let reply = shown!(world.tool(&call), {"$?": 0});
+    let id = reply.text("run_ids.0");
+    until("the neighbour is there", || desk.join("note").exists());
     let pid = eventually("its process is recorded", || {
         world.document(&id)["child"]["pid"].as_u64()
     });
@@ -277,12 +267,7 @@ fn a_run_without_a_network_is_isolated_whatever_policy_asks_for() {
         "[provider.closed]\nnetwork = false\n",
     );
     fs::write(&path, text).expect("the configuration");
-    let (code, planned) = world.json(&["fire", "closed", "--dry-run", "--repo", "repo"]);
-    assert_eq!(
-        (code, &planned["plan"]["sandbox"]),
-        (0, &json!(3)),
-        "{planned}"
-    );
+    shows!(world.json(&["fire", "closed", "--dry-run", "--repo", "repo"]), {"$?": 0, "plan.sandbox": 3});
     let host = world.serve();
     for (provider, network, level) in [("open", "reached\n", 1), ("closed", "none\n", 3)] {
         let folder = fire(&world, provider);
@@ -339,10 +324,7 @@ fn where_no_namespace_can_be_made_what_needs_one_is_refused_and_the_doctor_says_
     let Some((code, refused)) = without_namespaces(&world, &fire) else {
         return;
     };
-    let message = refused["error"]["message"]
-        .as_str()
-        .expect("a message")
-        .to_owned();
+    let message = refused.text("error.message");
     assert_eq!(
         (code, &refused["error"]["code"]),
         (77, &json!("sandbox")),
@@ -377,12 +359,7 @@ fn where_no_namespace_can_be_made_what_needs_one_is_refused_and_the_doctor_says_
         message.starts_with("the sandbox reaches level 2, policy asks for 3: "),
         "{message}"
     );
-    let (code, planned) = world.json(&fire);
-    assert_eq!(
-        (code, &planned["plan"]["sandbox"]),
-        (0, &json!(3)),
-        "{planned}"
-    );
+    shows!(world.json(&fire), {"$?": 0, "plan.sandbox": 3});
 }
 
 #[test]

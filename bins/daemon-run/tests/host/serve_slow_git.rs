@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::fields::Shown as _;
 use crate::http;
 use crate::slow_git::SlowGit;
-use crate::world::{Host, World, daemon_file, eventually, watch};
+use crate::world::{Host, World, check, daemon_file, until, watch};
 
 /// How soon a host is ready whose repository cannot be read: 5 s, and as much again for a busy machine.
 const READY: Duration = Duration::from_secs(20);
@@ -55,54 +56,31 @@ fn a_hanging_repository_holds_neither_the_listener_nor_the_ready_line() {
     let repositories = ready.json()["parts"]["repositories"].clone();
     assert_eq!(repositories, "not read yet: o/slow");
     let doctor = host.get("doctor");
-    let checks = doctor["checks"].as_array().expect("checks");
-    let check = checks
-        .iter()
-        .find(|check| check["name"] == "repository o/slow");
-    let check = check.expect("the repository is examined");
+    let check = check(&doctor, "repository o/slow");
     assert_eq!(check["status"], "warn", "{check}");
-    let (code, listed) = world.json(&["list"]);
-    assert_eq!(code, 0);
+    let listed = shown!(world.json(&["list"]), {"$?": 0});
     let unread = &listed["unread"];
     assert_eq!(unread[0]["repo"], "o/slow", "{listed}");
-    let (code, answer) = world.json(&["fire", "slow-opened"]);
-    assert_eq!(code, 66, "{answer}");
+    let answer = shown!(world.json(&["fire", "slow-opened"]), {"$?": 66});
     let help = answer["error"]["help"].as_str().unwrap_or_default();
     assert!(help.contains("`o/slow`"), "{answer}");
 
-    assert_eq!(
-        host.hook("pull_request", "d-1", &opened("o/slow", 1))
-            .status,
-        200
-    );
-    assert_eq!(
-        host.hook("pull_request", "d-2", &opened("o/r", 2)).status,
-        200
-    );
+    shows!(host.hook("pull_request", "d-1", &opened("o/slow", 1)), {"HTTP": 200});
+    shows!(host.hook("pull_request", "d-2", &opened("o/r", 2)), {"HTTP": 200});
     let woken = |host: &Host| -> Vec<String> {
         let all = host.list("activations");
-        let ids = all
-            .iter()
-            .map(|one| one["daemon_id"].as_str().expect("an id").to_owned());
+        let ids = all.iter().map(|one| one.text("daemon_id"));
         ids.collect()
     };
-    eventually("the other repository's daemon is woken", || {
-        (woken(&host) == ["opened"]).then_some(())
+    until("the other repository's daemon is woken", || {
+        woken(&host) == ["opened"]
     });
-    assert_eq!(
-        host.get("stats")["unmatched"],
-        1,
-        "the event waits for its repository"
-    );
+    shows!(host.get("stats"), {"unmatched": 1}, "the event waits for its repository");
 
     slow.release();
-    eventually(
+    until(
         "what came meanwhile wakes the daemon that was read after it",
-        || {
-            woken(&host)
-                .contains(&"slow-opened".to_owned())
-                .then_some(())
-        },
+        || woken(&host).contains(&"slow-opened".to_owned()),
     );
     assert_eq!(host.settled(2).len(), 2);
     let ready = host.open("GET", "/readyz", &[]).json();
@@ -120,8 +98,7 @@ fn what_was_acknowledged_before_a_host_died_in_its_first_reading_wakes() {
     slow.release();
     let host = serve(&world, &slow);
     let woken = host.settled(1);
-    let ids: Vec<&Value> = woken.iter().map(|one| &one["daemon_id"]).collect();
-    assert_eq!(ids, ["slow-opened"]);
+    shows!(woken, {"*.daemon_id": ["slow-opened"]});
 }
 
 #[test]

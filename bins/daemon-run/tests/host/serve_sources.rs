@@ -231,11 +231,7 @@ fn a_challenge_of_slack_is_echoed_once_it_is_known_to_be_slacks() {
         (now(), &*"x".repeat(257), 400),
         (now() - 400, "3eZbrw1a_B-10", 401),
     ] {
-        assert_eq!(
-            slack_at(&host, sent, &challenge(text)).status,
-            status,
-            "{text}"
-        );
+        shows!(slack_at(&host, sent, &challenge(text)), {"HTTP": status}, "{text}");
     }
     assert_eq!(host.list("events"), Vec::<Value>::new());
 }
@@ -248,10 +244,7 @@ fn late_retries_of_linear_are_admitted_where_that_is_configured() {
     let late = linear_issue(now() - 5 * 3600);
     assert_eq!(told(&linear(&host, "l-1", &late)), (200, json!(false)));
     assert_eq!(told(&linear(&host, "l-1", &late)), (200, json!(true)));
-    assert_eq!(
-        linear(&host, "l-2", &linear_issue(now() - 7 * 3600)).status,
-        401
-    );
+    shows!(linear(&host, "l-2", &linear_issue(now() - 7 * 3600)), {"HTTP": 401});
     host.kill();
     world.configure("[sources.linear]\nsecret_file = \"hook-secret\"\naccept_late = \"31d\"\n");
     let output = world.run(&["serve", "--listen", "127.0.0.1:0"]);

@@ -10,8 +10,7 @@ use crate::world::World;
 
 #[test]
 fn the_ready_line_says_where_the_host_is_and_nothing_follows_it() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let text = |name: &str| host.ready[name].as_str().expect(name).to_owned();
     let (http, socket, login) = (text("http"), text("socket"), text("login_url"));
     assert_eq!(
@@ -50,8 +49,7 @@ fn the_ready_line_says_where_the_host_is_and_nothing_follows_it() {
 
 #[test]
 fn a_second_host_is_told_who_owns_the_home_and_touches_nothing() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let inode = || {
         fs::metadata(host.socket())
             .expect("the socket is there")
@@ -61,8 +59,7 @@ fn a_second_host_is_told_who_owns_the_home_and_touches_nothing() {
         inode(),
         fs::read(world.home.join("run/host.lock")).expect("the lock"),
     );
-    let (code, answer) = world.json(&["serve", "--listen", "127.0.0.1:0"]);
-    assert_eq!(code, 75);
+    let answer = shown!(world.json(&["serve", "--listen", "127.0.0.1:0"]), {"$?": 75});
     assert_eq!(
         answer,
         json!({"schema_version": 1, "ok": false, "error": {
@@ -84,13 +81,11 @@ fn a_second_host_is_told_who_owns_the_home_and_touches_nothing() {
 
 #[test]
 fn a_socket_that_a_killed_host_left_is_replaced() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let socket = host.socket().to_owned();
     host.kill();
     assert!(socket.exists());
-    let (code, _) = world.json(&["list"]);
-    assert_eq!(code, 0, "without a host, the store answers");
+    shows!(world.json(&["list"]), {"$?": 0}, "without a host, the store answers");
     let host = world.serve();
     let pong = Rpc::connect(host.socket()).call("ping", &json!({}));
     assert!(pong["result"]["uptime_ms"].is_u64(), "{pong}");

@@ -5,23 +5,20 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use serde_json::json;
 
+use crate::fields::Shown as _;
 use crate::http;
-use crate::world::{World, eventually, watch};
+use crate::world::{World, until, watch};
 
 #[test]
 fn a_text_that_hides_is_seen_in_an_event() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     let title = "a\u{202e}b\u{200b}c\u{e0041}d\u{feff}e\u{2066}f";
     let mut body = http::pull_request_opened(7);
     body["pull_request"]["title"] = json!(title);
     body["pull_request"]["head"]["ref"] = json!("b\u{202e}ranch");
     body["sender"]["login"] = json!("an\u{200b}n");
     let answer = host.hook("pull_request", "hidden", &body);
-    let id = answer.json()["event_ids"][0]
-        .as_str()
-        .expect("an id")
-        .to_owned();
+    let id = answer.text("event_ids.0");
     let ran = world.run(&["events", "show", &id]);
     let text = String::from_utf8(ran.stdout).expect("it is text");
     assert!(
@@ -40,8 +37,7 @@ fn a_text_that_hides_is_seen_in_an_event() {
 
 #[test]
 fn what_a_page_of_another_site_asks_for_is_refused() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (_world, host) = World::serving();
     let link = host.ready["login_url"].as_str().expect("a link").to_owned();
     let path = link.split_once(host.address()).expect("our address").1;
     let login = host.open("GET", path, &[]);
@@ -226,10 +222,8 @@ fn daemons_that_are_links_or_invalid_are_told_at_the_start_and_on_change() {
     let before = world.log().len();
     world.write_daemon("later", "---\nid: later\n---\n");
     world.commit("one more");
-    eventually("the new one is told", || {
-        world.log()[before..]
-            .contains(".agents/daemons/later")
-            .then_some(())
+    until("the new one is told", || {
+        world.log()[before..].contains(".agents/daemons/later")
     });
     assert!(
         !world.log()[before..].contains("daemons/broken"),
@@ -307,6 +301,6 @@ fn daemons_behind_a_linked_directory_are_told_at_the_start() {
         world.commit("a link");
         let _host = world.serve();
         let line = format!("no daemon is read: `{path}` is a symbolic link");
-        eventually(&line, || world.log().contains(&line).then_some(()));
+        until(&line, || world.log().contains(&line));
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::http::{pull_request_opened, push};
-use crate::world::{World, daemon_file, eventually, watch};
+use crate::world::{World, daemon_file, eventually, until, watch};
 
 /// Returns the daemons that activations belong to, oldest first, each with its state.
 fn woken(activations: &[Value]) -> Vec<(String, String)> {
@@ -45,14 +45,7 @@ fn a_push_wakes_whom_it_concerns_and_ends_as_an_attributed_branch() {
     let outputs = host.list("outputs");
     let branch = format!("refs/heads/daemon/docs/{id}");
     assert_eq!(outputs.len(), 1);
-    assert_eq!(
-        (
-            &outputs[0]["state"],
-            &outputs[0]["target"],
-            &outputs[0]["activation_id"]
-        ),
-        (&json!("confirmed"), &json!(branch), &json!(id))
-    );
+    shows!(outputs, {"0.state": "confirmed", "0.target": branch, "0.activation_id": id});
     assert_eq!(world.branches(), [branch.as_str()]);
     assert_eq!(world.git(&["show", &format!("{branch}:NOTE.md")]), "note\n");
     assert_eq!(
@@ -84,19 +77,10 @@ fn a_pull_request_wakes_whom_it_concerns() {
     let answer = host.hook("pull_request", "d-1", &pull_request_opened(7));
     let activations = host.settled(1);
     assert_eq!(woken(&activations), succeeded(&["opened"]));
-    assert_eq!(
-        activations[0]["trigger"]["event_ids"],
-        answer.json()["event_ids"]
-    );
-    assert_eq!(
-        activations[0]["trigger"]["key"],
-        format!(
-            "event:{}",
-            activations[0]["trigger"]["event_ids"][0]
-                .as_str()
-                .expect("an id")
-        )
-    );
+    shows!(activations, {"0.trigger.event_ids": answer.json()["event_ids"]});
+    shows!(activations, {
+        "0.trigger.key": format!("event:{}", activations[0]["trigger"]["event_ids"][0].as_str().expect("an id")),
+    });
     assert_eq!(world.branches().len(), 1);
 }
 
@@ -108,11 +92,7 @@ fn one_move_told_twice_is_one_event() {
     let after = world.commit("told by both");
     host.settled(1);
     let answer = host.hook("push", "d-1", &push("O/R", &before, &after));
-    assert_eq!(
-        (answer.status, &answer.json()["duplicate"]),
-        (200, &json!(true)),
-        "git was first"
-    );
+    shows!(answer, {"HTTP": 200, "duplicate": true}, "git was first");
     assert_eq!(host.settled(1).len(), 1);
 
     // The other way round: the webhook comes while the repository is not looked at.
@@ -147,12 +127,9 @@ fn what_a_daemon_made_does_not_wake_it() {
     let host = world.serve();
     world.commit("wake it");
     host.settled(1);
-    eventually("its branch was seen", || {
+    until("its branch was seen", || {
         let events = host.list("events");
-        events
-            .iter()
-            .any(|event| event["kind"] == "create")
-            .then_some(())
+        events.iter().any(|event| event["kind"] == "create")
     });
     assert_eq!(woken(&host.settled(1)), succeeded(&["maker"]));
     world.git(&["branch", "topic"]);
@@ -165,8 +142,7 @@ fn what_a_daemon_made_does_not_wake_it() {
 
 /// Returns what `list` says of a daemon.
 fn listed(world: &World, id: &str) -> Value {
-    let (code, list) = world.json(&["list"]);
-    assert_eq!(code, 0, "{list}");
+    let list = shown!(world.json(&["list"]), {"$?": 0});
     let daemons = list["daemons"].as_array().expect("a list");
     daemons
         .iter()
@@ -189,14 +165,10 @@ fn an_invalid_file_stops_waking_says_why_and_wakes_again_when_mended() {
         "not even by the push that broke it"
     );
     let daemon = listed(&world, "broken");
-    assert_eq!(
-        (&daemon["valid"], &daemon["diagnostics"][0]["code"]),
-        (&json!(false), &json!("D010"))
-    );
+    shows!(daemon, {"valid": false, "diagnostics.0.code": "D010"});
     assert_eq!(daemon["diagnostics"][0]["start"]["line"], 4);
     assert_eq!(listed(&world, "sound")["valid"], true);
-    let (code, check) = world.examined("daemon o/r:broken");
-    assert_eq!((code, &check["status"]), (1, &json!("fail")), "{check}");
+    let check = shown!(world.examined("daemon o/r:broken"), {"$?": 1, "status": "fail"});
     assert!(
         check["detail"]
             .as_str()
@@ -204,12 +176,7 @@ fn an_invalid_file_stops_waking_says_why_and_wakes_again_when_mended() {
             .starts_with("does not wake: D010: "),
         "{check}"
     );
-    let (code, fired) = world.json(&["fire", "broken"]);
-    assert_eq!(
-        (code, &fired["error"]["code"]),
-        (65, &json!("invalid-daemon")),
-        "{fired}"
-    );
+    shows!(world.json(&["fire", "broken"]), {"$?": 65, "error.code": "invalid-daemon"});
 
     world.commit("nobody mended it");
     assert_eq!(woken(&host.settled(2)), succeeded(&["sound", "sound"]));
@@ -253,8 +220,7 @@ fn a_held_daemon_waits_and_a_removed_one_is_cancelled() {
     let world = World::new(&[("gone", &condition), ("kept", &condition)]);
     let host = world.serve();
     for id in ["gone", "kept"] {
-        let (code, daemon) = world.json(&["hold", id]);
-        assert_eq!((code, &daemon["gate"]), (0, &json!("held")));
+        shows!(world.json(&["hold", id]), {"$?": 0, "gate": "held"});
     }
     world.commit("while they are held");
     let waiting = eventually("both wait", || {
@@ -262,17 +228,9 @@ fn a_held_daemon_waits_and_a_removed_one_is_cancelled() {
         (all.len() == 2).then_some(all)
     });
     for activation in &waiting {
-        assert_eq!(
-            (&activation["state"], &activation["reason"]),
-            (&json!("pending"), &json!("hold"))
-        );
+        shows!(activation, {"state": "pending", "reason": "hold"});
     }
-    let (code, fired) = world.json(&["fire", "kept"]);
-    assert_eq!(
-        (code, &fired["error"]["code"]),
-        (75, &json!("held")),
-        "{fired}"
-    );
+    shows!(world.json(&["fire", "kept"]), {"$?": 75, "error.code": "held"});
     world.git(&["rm", "-r", "--quiet", ".agents/daemons/gone"]);
     let commit = world.commit("remove one");
     host.registered(&commit);
@@ -301,8 +259,7 @@ fn a_held_daemon_waits_and_a_removed_one_is_cancelled() {
 
 #[test]
 fn a_held_host_starts_no_run() {
-    let world = World::pushed();
-    let _host = world.serve();
+    let (world, _host) = World::serving();
     assert_eq!(
         world.json(&["hold"]),
         (0, json!({"schema_version": 1, "gate": "held"}))
@@ -317,8 +274,7 @@ fn a_held_host_starts_no_run() {
 
 #[test]
 fn a_push_while_no_host_runs_is_told_by_the_next() {
-    let world = World::pushed();
-    let host = world.serve();
+    let (world, host) = World::serving();
     assert_eq!(host.stop().0, Some(0));
     world.commit("nobody looks");
     let host = world.serve();

@@ -1,13 +1,12 @@
 //! A `git` that hangs in one repository until a test releases it.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use rustix::fs::OFlags;
 
-use crate::world::{World, cleared, eventually, git};
+use crate::world::{World, cleared, eventually, executable, git};
 
 /// What a `git` at the gate does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,8 +81,7 @@ impl SlowGit {
             self.gate.display(),
             real_git().display(),
         );
-        fs::write(&program, text).expect("a program");
-        fs::set_permissions(program, Permissions::from_mode(0o755)).expect("its mode");
+        executable(&program, &text);
     }
 
     /// Runs the real git in the repository.

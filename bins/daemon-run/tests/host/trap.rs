@@ -10,7 +10,7 @@ use daemon_fakes::{Message, ModelApi, Reply};
 use serde_json::{Value, json};
 
 use crate::leaks::{encodings, escaped};
-use crate::world::{Host, World, watch};
+use crate::world::{Host, World, executable, watch};
 
 /// How many secrets are planted.
 const N_PLANTED: usize = 50;
@@ -213,8 +213,7 @@ impl Trap {
 
     fn program(&self, name: &str, body: &str) {
         let path = self.world.beside(&format!("{name}.sh"));
-        fs::write(&path, format!("#!/bin/sh\n{body}")).expect("a program");
-        fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("its mode");
+        executable(&path, &format!("#!/bin/sh\n{body}"));
     }
 
     /// Writes programs that print all they know in small pieces, wait until the test has read it, and print a result.

@@ -1,6 +1,7 @@
 //! A repository with daemons, a home, and hosts that serve them.
 
 mod host;
+#[path = "../kit/waiting.rs"]
 mod waiting;
 
 use std::fmt::Write as _;
@@ -15,6 +16,12 @@ use tempfile::TempDir;
 
 pub(crate) use host::Host;
 pub(crate) use waiting::{eventually, eventually_within};
+
+/// Waits until something is so.
+#[track_caller]
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    eventually(what, || is_so().then_some(()));
+}
 
 /// The secret that webhooks are signed with.
 pub(crate) const SECRET: &str = "It's a Secret to Everybody";
@@ -79,6 +86,13 @@ impl World {
         Self::new(&[("pusher", &watch(&["when a commit is pushed to main"]))])
     }
 
+    /// Makes the same world, and a host that serves it.
+    pub(crate) fn serving() -> (Self, Host) {
+        let world = Self::pushed();
+        let host = world.serve();
+        (world, host)
+    }
+
     /// Writes a file of the repository.
     pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.repo.join(path);
@@ -119,8 +133,7 @@ impl World {
     /// Makes the provider do what a shell script says.
     pub(crate) fn script(&self, body: &str) {
         let new = self.scratch.path().join("agent.new");
-        fs::write(&new, format!("#!/bin/sh\n{body}")).expect("a script");
-        fs::set_permissions(&new, Permissions::from_mode(0o755)).expect("its mode");
+        executable(&new, &format!("#!/bin/sh\n{body}"));
         fs::rename(new, self.program()).expect("its place");
     }
 
@@ -131,26 +144,29 @@ impl World {
 
     /// Writes the configuration, with more behind it.
     pub(crate) fn configure(&self, more: &str) {
-        let text = format!(
-            "[[repo]]\npath = {:?}\nname = \"o/r\"\n\n[provider]\ndefault = \"sh\"\n\n[provider.sh]\ncommand = {:?}\n\n\
+        self.watch_with(&format!(
+            "[provider]\ndefault = \"sh\"\n\n[provider.sh]\ncommand = {:?}\n\n\
              [sources.github]\nsecret_file = \"hook-secret\"\n\n{more}",
-            self.repo.display().to_string(),
             self.program().display().to_string(),
-        );
-        self.write_config(&text);
+        ));
     }
 
     /// Makes a world whose default provider is a stand-in for `claude`: a script, with more of its configuration.
     pub(crate) fn of_claude(script: &str, more: &str) -> Self {
         let world = Self::pushed();
         world.script(script);
-        world.write_config(&format!(
-            "[[repo]]\npath = {:?}\nname = \"o/r\"\n\n[provider]\ndefault = \"claude\"\n\n[provider.claude]\n\
-             command = {:?}\n{more}\n",
-            world.repo.display().to_string(),
+        world.watch_with(&format!(
+            "[provider]\ndefault = \"claude\"\n\n[provider.claude]\ncommand = {:?}\n{more}\n",
             world.program().display().to_string(),
         ));
         world
+    }
+
+    /// Writes a configuration that watches the repository as `o/r`, with the rest of it.
+    pub(crate) fn watch_with(&self, rest: &str) {
+        let path = self.repo.display().to_string();
+        let repo = format!("[[repo]]\npath = {path:?}\nname = \"o/r\"\n\n");
+        self.write_config(&(repo + rest));
     }
 
     /// Writes the whole configuration.
@@ -222,10 +238,8 @@ impl World {
 
     /// Returns the exit code of `doctor` and its check with a name.
     pub(crate) fn examined(&self, name: &str) -> (i32, Value) {
-        let (code, mut report) = self.json(&["doctor"]);
-        let checks = report["checks"].as_array_mut().expect("a list");
-        let check = checks.iter_mut().find(|check| check["name"] == name);
-        (code, check.expect("it is examined").take())
+        let (code, report) = self.json(&["doctor"]);
+        (code, check(&report, name))
     }
 
     /// Makes the ticks of all schedules unrecorded since an instant, while no host serves.
@@ -312,6 +326,49 @@ pub(crate) fn end(child: &mut Child) {
     // A child that has ended cannot be killed, which is as good.
     child.kill().unwrap_or_default();
     child.wait().expect("a child can be waited for");
+}
+
+/// Returns the check of a doctor's report that has a name.
+#[track_caller]
+pub(crate) fn check(report: &Value, name: &str) -> Value {
+    let mut checks = report["checks"].as_array().expect("a list").iter();
+    let found = checks.find(|check| check["name"] == name);
+    let found = found.unwrap_or_else(|| panic!("no check `{name}` in {report:#}"));
+    found.clone()
+}
+
+/// Writes a program.
+pub(crate) fn executable(path: &Path, text: &str) {
+    fs::write(path, text).expect("a program");
+    fs::set_permissions(path, Permissions::from_mode(0o755)).expect("its mode");
+}
+
+/// Asserts that every process of a run has ended.
+#[track_caller]
+pub(crate) fn no_process_of(run: &str) {
+    let left = processes_with(&format!("DAEMON_RUN_ID={run}"));
+    assert!(left.is_empty(), "{run}: {left:?}");
+}
+
+/// Returns a file of the folder of a run that was listed or fired.
+#[track_caller]
+pub(crate) fn kept(run: &Value, file: &str) -> String {
+    let folder = run["folder"].as_str().expect("a folder");
+    let path = Path::new(folder).join(file);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Returns the JSON document of such a run.
+#[track_caller]
+pub(crate) fn document(run: &Value) -> Value {
+    serde_json::from_str(&kept(run, "daemon.json")).expect("it is JSON")
+}
+
+/// Reads lines of JSON.
+#[track_caller]
+pub(crate) fn json_lines(text: &str) -> Vec<Value> {
+    let lines = text.lines().map(serde_json::from_str);
+    lines.collect::<Result<_, _>>().expect("each line is JSON")
 }
 
 /// Returns the processes whose environment contains a string.

@@ -5,8 +5,10 @@ mod context;
 mod listings;
 mod mcp;
 mod pages;
+#[path = "../kit/paths.rs"]
+mod paths;
 mod streams;
 mod transcripts;
-#[path = "../host/world/waiting.rs"]
+#[path = "../kit/waiting.rs"]
 mod waiting;
 mod world;

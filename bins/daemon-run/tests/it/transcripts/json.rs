@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::paths::select;
+
 /// The longest line of JSON that is not broken.
 const WIDTH: usize = 120;
 /// Values that no two runs share and that only the name of their field shows: numbers, and instants after the run.
@@ -91,7 +93,7 @@ pub(super) fn fields(object: &Value, paths: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for path in paths.split_whitespace() {
         let parts: Vec<&str> = path.split('.').collect();
-        let found = select(object, &parts);
+        let found = select(object, &parts, &"absent".into());
         let shown = found
             .as_ref()
             .map_or_else(|| vec!["absent".to_owned()], pretty);
@@ -100,26 +102,4 @@ pub(super) fn fields(object: &Value, paths: &str) -> Vec<String> {
         lines.extend(shown);
     }
     lines
-}
-
-/// Follows a path: `*` is every member, `#` the number of members, a number a place from the start.
-fn select(value: &Value, path: &[&str]) -> Option<Value> {
-    let Some((&part, rest)) = path.split_first() else {
-        return Some(value.clone());
-    };
-    match (part, value) {
-        ("*", Value::Array(values)) => Some(each(values.iter(), rest)),
-        ("*", Value::Object(map)) => Some(each(map.values(), rest)),
-        ("#", Value::Array(values)) => Some(values.len().into()),
-        ("#", Value::Object(map)) => Some(map.len().into()),
-        (_, Value::Array(values)) => select(values.get(part.parse::<usize>().ok()?)?, rest),
-        (_, Value::Object(map)) => select(map.get(part)?, rest),
-        _ => None,
-    }
-}
-
-fn each<'a>(values: impl Iterator<Item = &'a Value>, rest: &[&str]) -> Value {
-    values
-        .map(|value| select(value, rest).unwrap_or_else(|| "absent".into()))
-        .collect()
 }
