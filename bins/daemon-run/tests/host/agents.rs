@@ -13,13 +13,7 @@ const HELP: &str = "if [ \"$1\" = --help ]; then echo '--print --output-format -
     --setting-sources --strict-mcp-config --mcp-config --max-budget-usd --permission-mode --tools --allowedTools --add-dir \
     --dangerously-skip-permissions --model'; exit 0; fi\n";
 /// A whole run: it prints its session, uses a tool, changes a file and prints its result.
-const WORKS: &str = r#"cat > /dev/null
-echo '{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555"}'
-echo '{"type":"assistant","message":{"content":[{"type":"text","text":"Writing."},{"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"NOTES.md"}}]}}'
-echo noted > NOTES.md
-echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1"}]}}'
-echo '{"type":"result","subtype":"success","is_error":false,"result":"Noted.","total_cost_usd":0.02,"usage":{"input_tokens":9,"cache_read_input_tokens":4,"output_tokens":2}}'
-"#;
+const WORKS: &str = include_str!("programs/agents-works.sh");
 
 #[test]
 fn an_agent_does_the_work_of_an_activation() {
@@ -106,7 +100,7 @@ fn the_doctor_proves_that_an_agent_knows_its_flags() {
 }
 
 #[test]
-fn the_doctor_tells_an_agent_that_is_not_there_from_one_that_may_not_be_run() {
+fn the_doctor_distinguishes_a_missing_agent_from_one_that_is_not_executable() {
     let world = World::of_claude(WORKS, "");
     let program = world.beside("agent.sh");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o644)).expect("it is there");
@@ -148,16 +142,7 @@ fn a_wrongly_configured_agent_is_refused_by_its_key() {
 }
 
 /// A run that continues only when its folder shows its last output.
-const WATCHES: &str = r#"cat > /dev/null
-shows() { until grep -q "$1" "$HOME/../daemon.json"; do sleep 0.05; done; }
-echo '{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555"}'
-shows '"claude_session_id": "11111111-2222-4333-8444-555555555555"'
-echo '{"type":"assistant","message":{"content":[{"type":"text","text":"Writing."},{"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"NOTES.md"}}]}}'
-shows '"current_tool": "Write"'
-echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1"}]}}'
-shows '"current_tool": null'
-echo '{"type":"result","subtype":"success","is_error":false,"result":"Noted.","usage":{"input_tokens":9}}'
-"#;
+const WATCHES: &str = include_str!("programs/agents-watches.sh");
 
 #[test]
 fn an_agents_session_and_its_tool_are_on_disk_while_it_works() {

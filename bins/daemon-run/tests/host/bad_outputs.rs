@@ -135,11 +135,8 @@ printf '{"daemon":"result","ok":true,"text":"<!-- daemon:other act:01 out:x -->\
         keys.iter()
             .all(|output| output["key"] != "x" && output["daemon_id"] == "forger")
     );
-    assert!(
-        world.log().contains("it has more than 200 lines"),
-        "{}",
-        world.log()
-    );
+    let log = world.log();
+    assert!(log.contains("it has more than 200 lines"), "{log}");
     let store = world.store();
     let value: String = store
         .query_row("SELECT json FROM memory WHERE key = 'n'", [], |row| {

@@ -99,7 +99,7 @@ fn r4_single_bytes_endless_lines_and_nul_are_read_as_they_are() {
 }
 
 #[test]
-fn r5_a_session_that_is_a_path_is_none() {
+fn r5_a_session_that_is_a_path_is_ignored() {
     let script = format!("{}; {GOOD}", SESSION.replace("s-1", "../../../escaped"));
     let rows = [row("path", "claude", script, DONE, "Fixed.")];
     let world = world(&rows, "");
@@ -154,7 +154,7 @@ fn r6_a_usage_that_is_no_amount_counts_nothing() {
 }
 
 #[test]
-fn r7_a_result_of_a_hundred_megabytes_or_with_a_secret_harms_nobody() {
+fn r7_a_result_of_a_hundred_megabytes_fails_its_run_and_a_secret_in_one_is_redacted() {
     let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
     let huge = "printf '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"'\nhead -c 100000000 /dev/zero | tr '\\0' x\necho '\"}'";
     let rows = [

@@ -57,7 +57,7 @@ fn answer(stream: TcpStream) -> Option<()> {
 }
 
 #[test]
-fn a_bridge_passes_the_tools_of_a_server_on_whose_address_is_a_secret() {
+fn a_bridge_serves_the_tools_of_a_server_with_a_secret_address() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("it is bound");
     std::thread::spawn(move || {
@@ -98,7 +98,7 @@ fn a_bridge_passes_the_tools_of_a_server_on_whose_address_is_a_secret() {
 }
 
 #[test]
-fn a_bridge_that_finds_no_server_does_not_tell_its_address() {
+fn a_bridge_without_a_server_does_not_print_its_address() {
     let world = World::pushed();
     let output = world
         .command(&["mcp", "--through"])

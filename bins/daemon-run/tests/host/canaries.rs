@@ -227,7 +227,7 @@ fn kept(trap: &Trap) -> Told {
 }
 
 #[test]
-fn fifty_planted_secrets_stand_nowhere_they_do_not_belong() {
+fn fifty_planted_secrets_occur_only_where_they_belong() {
     let trap = Trap::set();
     let told = live(&trap, &[]);
     let search = Search::of(&trap.secrets);

@@ -43,8 +43,7 @@ impl World {
 
     /// Returns the reply to `check`.
     pub(crate) fn check(&self, id: &str) -> Value {
-        let reply = shown!(self.json(&["emanate", "check", id]), {"$?": 0});
-        reply
+        shown!(self.json(&["emanate", "check", id]), {"$?": 0})
     }
 
     /// Waits until the program of a run has printed something.

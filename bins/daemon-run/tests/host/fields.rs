@@ -7,7 +7,7 @@ use crate::paths::select;
 
 /// Something that has fields: an object, a list of objects, the output of a command, or an HTTP response.
 pub(crate) trait Shown {
-    /// Returns the value at a path, `Null` if there is none.
+    /// Returns the value at a path, or `Null`.
     fn field(&self, path: &str) -> Value;
 
     /// Writes all of it, for the message of a failed assertion.

@@ -13,22 +13,7 @@ use crate::world::{World, check, executable, json_lines, kept, no_process_of};
 /// A secret of the server, which no output may contain.
 const KEY: &str = "tkt-canary-0123456789";
 /// A server with a tool that reads, one that changes, one that floods, and one that ends it.
-const SERVER: &str = r#"#!/bin/sh
-echo "$KEY" >> "$(dirname "$0")/given"
-while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  case "$line" in
-    *'"initialize"'*) answer='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
-    *'"tools/list"'*) answer='{"tools":[{"name":"find","description":"Finds.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"close","inputSchema":{"type":"object"}},{"name":"flood","inputSchema":{"type":"object"}},{"name":"die","inputSchema":{"type":"object"}}]}' ;;
-    *'"find"'*) answer="{\"content\":[{\"type\":\"text\",\"text\":\"found with $KEY\"}]}" ;;
-    *'"close"'*) answer='{"isError":true,"content":[{"type":"text","text":"no such ticket"}]}' ;;
-    *'"flood"'*) head -c 100000000 /dev/zero | tr '\0' x ;;
-    *'"die"'*) exit 3 ;;
-    *) continue ;;
-  esac
-  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$answer"
-done
-"#;
+const SERVER: &str = include_str!("programs/granted-server.sh");
 
 /// Two servers under one program, both granted to `pusher`.
 fn granted(world: &World, provider: &str, more: &str) {
@@ -101,7 +86,7 @@ fn error(name: &str) -> (String, String) {
 }
 
 #[test]
-fn a_model_uses_granted_tools_and_goes_on_whatever_a_server_does() {
+fn a_model_uses_granted_tools_and_continues_when_a_server_fails() {
     let calls = Message::default()
         .and_call("tickets__find", json!({"q": "x"}))
         .and_call("tickets__close", json!({}))
@@ -187,7 +172,7 @@ fn a_run_that_may_only_read_is_offered_tools_that_say_they_read() {
 }
 
 #[test]
-fn a_run_without_a_grant_sees_no_server_whatever_its_repository_says() {
+fn a_run_without_a_grant_sees_no_server_that_its_repository_configures() {
     let api = ModelApi::replaying([Reply::text("done")]).expect("a port");
     let world = World::pushed();
     granted(&world, &model(&api, &world), "");
@@ -211,7 +196,7 @@ fn a_run_without_a_grant_sees_no_server_whatever_its_repository_says() {
 }
 
 #[test]
-fn a_server_that_is_not_there_any_more_is_told_and_the_run_goes_on() {
+fn a_removed_server_is_recorded_and_the_run_continues() {
     let calls = Message::default().and_call("tickets__find", json!({}));
     let api = ModelApi::replaying([Reply::Message(calls), Reply::text("done")]).expect("a port");
     let world = World::pushed();
@@ -229,24 +214,10 @@ fn a_server_that_is_not_there_any_more_is_told_and_the_run_goes_on() {
     host.stop();
 }
 
-/// A client of the host's own server that writes every response to a file; `$program`, `$socket` and `$token` are its address.
-const ASKS: &str = r#"
-mkfifo "$HOME/said" "$HOME/told"
-DAEMON_RUN_TOKEN=$token "$program" mcp --run "$socket" < "$HOME/said" > "$HOME/told" 2> "$here/trouble" &
-exec 3> "$HOME/said" 4< "$HOME/told"
-ask() { printf '%s\n' "$1" >&3; read -r line <&4; printf '%s\n' "$line" >> "$here/answers"; }
-ask '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}'
-ask '{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}'
-ask '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"tickets__find","arguments":{"q":"x"}}}'
-ask '{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"pages__close","arguments":{}}}'
-exec 3>&-
-env > "$here/environment"; cat "$config" > "$here/config"
-"#;
-/// How a program finds the server in its configuration file.
-const FINDS: &str = r#"
-field() { sed -n "s|.*\"$1\":\"\([^\"]*\)\".*|\1|p" "$config"; }
-token=$(field DAEMON_RUN_TOKEN); program=$(field command); socket=$(sed -n 's|.*"--run","\([^"]*\)".*|\1|p' "$config")
-"#;
+/// A client of the server in a configuration file, which writes every response to a file.
+pub(crate) const CLIENT: &str = include_str!("programs/mcp-client.sh");
+/// What the client asks for.
+const ASKS: &str = include_str!("programs/granted-asks.sh");
 
 /// Asserts that a program got the tools of both servers, and nothing that they are given.
 fn asked_well(world: &World) {
@@ -277,7 +248,7 @@ fn an_agent_uses_granted_tools_through_the_hosts_own_server() {
         r#"cat > /dev/null; here=$(dirname "$0")
 echo '{{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555"}}'
 while [ $# -gt 0 ]; do [ "$1" = --mcp-config ] && config=$2; shift; done
-{FINDS}{ASKS}
+{CLIENT}{ASKS}
 echo '{{"type":"result","subtype":"success","is_error":false,"result":"Done.","usage":{{}}}}'
 "#
     ));
@@ -296,7 +267,7 @@ echo '{{"type":"result","subtype":"success","is_error":false,"result":"Done.","u
 fn a_command_reads_where_its_granted_tools_are_and_the_host_records_their_use() {
     let world = World::pushed();
     world.script(&format!(
-        "cat > /dev/null; here=$(dirname \"$0\"); config=$DAEMON_MCP\n{FINDS}{ASKS}\necho done\n"
+        "cat > /dev/null; here=$(dirname \"$0\"); config=$DAEMON_MCP\n{CLIENT}{ASKS}\necho done\n"
     ));
     let agent = world.beside("agent.sh").display().to_string();
     let provider = format!("[provider]\ndefault = \"sh\"\n[provider.sh]\ncommand = {agent:?}\n");

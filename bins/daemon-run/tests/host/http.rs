@@ -66,6 +66,18 @@ pub(crate) fn request(
     [head.as_bytes(), body].concat()
 }
 
+/// Writes the bytes of a signed webhook of GitHub.
+pub(crate) fn webhook(
+    address: &str,
+    (kind, delivery): (&str, &str),
+    secret: &str,
+    body: &[u8],
+) -> Vec<u8> {
+    let signature = signature(secret, body);
+    let headers = github(kind, delivery, &signature);
+    request(address, "POST", "/webhooks/github", &headers, body)
+}
+
 /// Sends bytes as they are and reads the answer.
 pub(crate) fn raw(address: &str, request: &[u8]) -> Answer {
     try_raw(address, request).expect("the host answers")

@@ -3,7 +3,7 @@
 use std::fs;
 
 use daemon_fakes::{Message, ModelApi, Reply, Tokens};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::fields::Shown as _;
 use crate::world::{World, check, document, json_lines, kept};
@@ -29,7 +29,7 @@ fn tokens(input: u64, cached: u64, output: u64) -> Tokens {
 }
 
 #[test]
-fn a_model_does_the_work_of_an_activation_and_its_folder_tells_every_turn() {
+fn a_model_carries_out_an_activation_and_its_folder_records_every_turn() {
     let api = ModelApi::replaying([
         Reply::Message(
             Message::text("Noting.")
@@ -52,38 +52,17 @@ fn a_model_does_the_work_of_an_activation_and_its_folder_tells_every_turn() {
     // 300 tokens read at 10 USD a million, 20 cached and 30 written at 100.
     shows!(fired, {"activation.cost_usd": 0.008, "activation.tokens": 330});
     let history = json_lines(&kept(run, "history/chat_history.jsonl"));
-    let said: Vec<Value> = history
-        .iter()
-        .map(|row| json!([row["role"], row["kind"], row["turn"]]))
-        .collect();
-    assert_eq!(
-        json!(said),
-        json!([
-            ["user", "task", 0],
-            ["assistant", null, 1],
-            ["user", "tool_results", 1],
-            ["assistant", null, 2],
-        ])
-    );
-    shows!(history, {"0.text": api.received()[0].body["messages"][0]["content"]});
+    shows!(history, {
+        "*.(role,kind,turn)": [
+            ["user", "task", 0], ["assistant", null, 1], ["user", "tool_results", 1], ["assistant", null, 2],
+        ],
+        "0.text": api.received()[0].body["messages"][0]["content"],
+    });
     let ledger = json_lines(&kept(run, "logs/token_ledger.jsonl"));
-    let counts: Vec<Value> = ledger
-        .iter()
-        .map(|row| {
-            json!([
-                row["input"],
-                row["cached"],
-                row["output"],
-                row["model"],
-                row["endpoint"]
-            ])
-        })
-        .collect();
     let endpoint = api.base_url();
-    assert_eq!(
-        json!(counts),
-        json!([[100, 20, 10, "m", endpoint], [200, 0, 20, "m", endpoint]])
-    );
+    shows!(ledger, {
+        "*.(input,cached,output,model,endpoint)": [[100, 20, 10, "m", endpoint], [200, 0, 20, "m", endpoint]],
+    });
     let of_home =
         fs::read_to_string(world.home.join("logs/token_ledger.jsonl")).expect("it is there");
     assert_eq!(json_lines(&of_home), ledger);
@@ -149,7 +128,7 @@ fn what_is_wrong_with_a_model_api_is_named_by_its_key() {
 }
 
 #[test]
-fn a_default_without_a_section_is_an_agent_or_says_that_the_section_is_wanted() {
+fn a_default_without_a_section_is_an_agent_or_an_error() {
     let world = World::pushed();
     let configure = |name: &str| {
         world.watch_with(&format!("[provider]\ndefault = {name:?}\n"));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::fields::Shown as _;
 use crate::leaks::{Found, Search, encodings, escaped, walk};
-use crate::world::World;
+use crate::world::{Host, World};
 
 /// One for each field that can hold a secret; some need escapes in JSON or in an address.
 const CANARIES: [&str; 8] = [
@@ -21,18 +21,7 @@ const CANARIES: [&str; 8] = [
 ];
 
 /// Prints everything it was given, in every form, where a program prints, and keeps it where its caller looks.
-const LEAKS: &str = r#"cat > /dev/null
-while [ $# -gt 0 ]; do [ "$1" = --mcp-config ] && config=$2; given="$given $1"; shift; done
-{ env; printf '%s\n' "$given"; [ -n "$config" ] && cat "$config"; } > seen
-begin
-cat seen; cat seen >&2
-while IFS= read -r canary; do
-  printf '%s' "$canary" | base64 -w0; echo
-  printf 'user:%s' "$canary" | base64 -w0; echo
-  printf '%s' "$canary" | od -An -v -tx1 | tr -d ' \n' | sed 's/../%&/g'; echo
-done < canaries
-told=$(tr '\n' ' ' < escaped)
-"#;
+const LEAKS: &str = include_str!("programs/secrets-leaks.sh");
 /// The start of each agent's transcript, and a result that contains every secret.
 const AGENTS: [(&str, &str, &str); 3] = [
     (
@@ -67,71 +56,68 @@ fn registrations() -> Value {
     ])
 }
 
-#[test]
-fn secrets_reach_the_program_and_stand_in_no_form_in_what_is_kept_or_told() {
-    for (agent, begin, end) in AGENTS {
-        let world = World::pushed();
-        world.script(&format!("{begin}\n{LEAKS}\n{end}\n"));
-        let program = world.beside("agent.sh").display().to_string();
-        world.configure(&format!("[provider.{agent}]\ncommand = {program:?}\n"));
-        let host = world.serve();
-        let desk = world.desk();
-        fs::create_dir_all(&desk).expect("a directory");
-        let given = CANARIES;
-        let search = Search::of(&given);
-        fs::write(desk.join("canaries"), given.join("\n") + "\n").expect("a file");
-        let all = given.iter().map(|canary| escaped(canary));
-        let all = all.collect::<Vec<_>>().join("\n");
-        fs::write(desk.join("escaped"), all + "\n").expect("a file");
-        let call = json!({"action": "emanate", "backend": agent, "tasks": [
-            {"task": "Leak.", "mcp": registrations(), "backend_options": {"some-token": CANARIES[7]}}]});
-        let reply = shown!(world.tool(&call), {"$?": 0});
-        let id = reply.text("run_ids.0");
-        let checked = world.announced(&id);
-        assert_eq!(checked["status"], "done", "{agent}: {checked}");
+/// Serves a provider that is a stand-in for an agent, whose script is given.
+fn serving(agent: &str, script: &str) -> (World, Host) {
+    let world = World::pushed();
+    world.script(script);
+    let program = world.beside("agent.sh").display().to_string();
+    world.configure(&format!("[provider.{agent}]\ncommand = {program:?}\n"));
+    let host = world.serve();
+    fs::create_dir_all(world.desk()).expect("a directory");
+    (world, host)
+}
 
-        let seen = fs::read_to_string(desk.join("seen")).expect("the program ran");
-        for canary in &given {
+/// Writes lines into a file that the agent reads.
+fn give(world: &World, name: &str, lines: &[String]) {
+    fs::write(world.desk().join(name), lines.join("\n") + "\n").expect("a file");
+}
+
+/// Dispatches a task that must succeed, and returns its id, the reply and what `check` shows.
+fn done(world: &World, agent: &str, task: &Value) -> (String, Value, Value) {
+    let call = json!({"action": "emanate", "backend": agent, "tasks": [task]});
+    let reply = shown!(world.tool(&call), {"$?": 0});
+    let id = reply.text("run_ids.0");
+    let checked = world.announced(&id);
+    shows!(checked, {"status": "done"}, "{agent}");
+    (id, reply, checked)
+}
+
+#[test]
+fn secrets_reach_the_program_and_occur_in_no_form_in_what_is_stored_or_sent() {
+    for (agent, begin, end) in AGENTS {
+        let (world, host) = serving(agent, &format!("{begin}\n{LEAKS}\n{end}\n"));
+        give(&world, "canaries", &CANARIES.map(str::to_owned));
+        give(&world, "escaped", &CANARIES.map(escaped));
+        let options = json!({"some-token": CANARIES[7]});
+        let task = json!({"task": "Leak.", "mcp": registrations(), "backend_options": options});
+        let (id, reply, checked) = done(&world, agent, &task);
+
+        let seen = fs::read_to_string(world.desk().join("seen")).expect("the program ran");
+        for canary in &CANARIES {
             let has_reached = seen.contains(canary) || seen.contains(&escaped(canary));
             assert!(has_reached, "{agent}: {canary} is not in {seen}");
         }
         let (_, listed) = world.json(&["emanate", "list"]);
         let (_, shown) = world.json(&["run", &id]);
-        for (what, told) in [
-            ("reply", &reply),
-            ("check", &checked),
-            ("list", &listed),
-            ("run", &shown),
-        ] {
-            assert_eq!(
-                search.leaks(&told.to_string()),
-                Vec::<String>::new(),
-                "{agent}: {what}: {told}"
-            );
-        }
         host.stop();
-        assert_eq!(
-            search.leaks(&world.log()),
-            Vec::<String>::new(),
-            "{agent}: {}",
-            world.log()
-        );
+        let search = Search::of(&CANARIES);
+        let sent = [reply, checked, listed, shown].map(|object| object.to_string());
+        for text in sent.into_iter().chain([world.log()]) {
+            assert_eq!(search.leaks(&text), [""; 0], "{agent}: {text}");
+        }
         for Found { path, text, mode } in &walk(&world.home, &["session"]) {
-            assert_eq!(
-                search.leaks(text),
-                Vec::<String>::new(),
-                "{agent}: {path}: {text}"
-            );
+            assert_eq!(search.leaks(text), [""; 0], "{agent}: {path}: {text}");
             let is_of_run = path.contains(&id);
             assert!(!is_of_run || mode & 0o077 == 0, "{path} has mode {mode:o}");
         }
-        let prompt = fs::read_to_string(world.file(&id, ".prompt")).expect("it is there");
-        assert!(
-            prompt.contains("## Parent-provided MCP registrations"),
-            "{prompt}"
-        );
-        assert!(prompt.contains("MODE: \"<redacted>\""), "{prompt}");
-        let result = fs::read_to_string(world.file(&id, "result.txt")).expect("it is there");
+        let prompt = fs::read_to_string(world.file(&id, ".prompt")).expect("it exists");
+        for words in [
+            "## Parent-provided MCP registrations",
+            "MODE: \"<redacted>\"",
+        ] {
+            assert!(prompt.contains(words), "{prompt}");
+        }
+        let result = fs::read_to_string(world.file(&id, "result.txt")).expect("it exists");
         assert!(result.contains("<redacted>"), "{result}");
         assert!(!world.file(&id, "private").exists());
     }
@@ -147,21 +133,11 @@ fn an_undeclared_token_is_taken_out_of_base64() {
         .take(6)
         .collect();
     let (agent, begin, end) = AGENTS[0];
-    let world = World::pushed();
     let print =
         "cat > /dev/null\nbegin\ncat written; cat written >&2\ntold=$(tr '\\n' ' ' < written)";
-    world.script(&format!("{begin}\n{print}\n{end}\n"));
-    let program = world.beside("agent.sh").display().to_string();
-    world.configure(&format!("[provider.{agent}]\ncommand = {program:?}\n"));
-    let host = world.serve();
-    let desk = world.desk();
-    fs::create_dir_all(&desk).expect("a directory");
-    fs::write(desk.join("written"), written.join("\n") + "\n").expect("a file");
-    let call = json!({"action": "emanate", "backend": agent, "tasks": [{"task": "Leak."}]});
-    let reply = shown!(world.tool(&call), {"$?": 0});
-    let id = reply.text("run_ids.0");
-    let checked = world.announced(&id);
-    assert_eq!(checked["status"], "done", "{checked}");
+    let (world, host) = serving(agent, &format!("{begin}\n{print}\n{end}\n"));
+    give(&world, "written", &written);
+    let (id, _, _) = done(&world, agent, &json!({"task": "Leak."}));
     host.stop();
     let search = Search::of(&[token]);
     let mut told = walk(&world.home, &["session"]);

@@ -28,7 +28,7 @@ fn claude(more: &str) -> (World, Host) {
 }
 
 #[test]
-fn a_program_that_is_not_there_fails_the_run_and_not_the_host() {
+fn a_missing_program_fails_the_run_and_not_the_host() {
     let world = World::pushed();
     world.configure("[provider.gone]\ncommand = \"/nowhere/gone\"\n");
     let host = world.serve();
@@ -126,7 +126,7 @@ until grep -q '\"last_output\": \"second\"' \"$HOME/../daemon.json\"; do
 done\n";
 
 #[test]
-fn what_a_run_said_last_is_on_disk_soon_though_it_says_no_more() {
+fn the_last_output_of_a_silent_run_is_soon_on_disk() {
     let world = World::pushed();
     world.script(WATCHES);
     let _host = world.serve();

@@ -11,7 +11,7 @@ use crate::world::{World, until};
 const HOSTILE: &str = "<script>window.pwned=1</script></pre></main><img src=x onerror=window.pwned=2>\\033[31mred \\342\\200\\256txt";
 
 #[test]
-fn a_browser_follows_a_run_to_its_end_and_obeys_nothing_it_says() {
+fn a_browser_follows_a_run_to_its_end_and_executes_none_of_its_output() {
     let Some(browser) = Browser::start() else {
         return;
     };

@@ -30,7 +30,7 @@ fn a_run_is_cancelled_by_its_id_once_and_progress_is_shown_before() {
 }
 
 #[test]
-fn a_route_says_conflict_where_a_run_cannot_be_changed() {
+fn a_route_returns_409_if_a_run_cannot_be_changed() {
     let (world, host) = World::serving();
     let id = world.dispatch(&["note"]).remove(0);
     world.announced(&id);
@@ -49,7 +49,7 @@ fn a_route_says_conflict_where_a_run_cannot_be_changed() {
 }
 
 #[test]
-fn a_list_of_runs_in_no_state_there_is_is_refused() {
+fn a_list_of_runs_in_an_unknown_state_is_refused() {
     let (world, _host) = World::serving();
     shows!(world.json(&["emanate", "list", "--status", "finished"]), {
         "$?": 64, "error.message": "status must be one of running, done, failed, cancelled, timeout, unknown",
@@ -57,7 +57,7 @@ fn a_list_of_runs_in_no_state_there_is_is_refused() {
 }
 
 #[test]
-fn a_message_is_read_from_the_input_where_a_hyphen_stands_for_it() {
+fn a_hyphen_reads_the_message_from_standard_input() {
     let world = World::pushed();
     world.script(
         "cat > last\necho '{\"daemon\":\"session\",\"id\":\"s1\"}'\necho '{\"daemon\":\"result\",\"ok\":true,\"text\":\"heard\"}'\n",
@@ -89,7 +89,7 @@ fn a_message_is_read_from_the_input_where_a_hyphen_stands_for_it() {
 }
 
 #[test]
-fn a_refusal_says_what_to_do_about_it() {
+fn a_refusal_has_help() {
     let (world, _host) = World::serving();
     let help = |call: Value| {
         let (_, answer) = world.tool(&call);

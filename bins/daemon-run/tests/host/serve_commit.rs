@@ -70,7 +70,7 @@ fn waiting(host: &Host, commit: &str) -> Value {
 }
 
 #[test]
-fn a_pull_request_whose_head_is_not_here_waits_for_it() {
+fn a_pull_request_waits_for_its_head_commit() {
     let world = world();
     let host = world.serve();
     let (clone, commit) = elsewhere(&world);
@@ -99,7 +99,7 @@ fn a_pull_request_whose_head_is_not_here_waits_for_it() {
 }
 
 #[test]
-fn a_push_told_before_it_was_fetched_waits_for_its_commit() {
+fn a_push_reported_before_it_was_fetched_waits_for_its_commit() {
     let world = world();
     let host = world.serve();
     let (clone, commit) = elsewhere(&world);
@@ -150,7 +150,7 @@ fn a_head_that_is_no_full_name_of_a_commit_waits_and_is_not_replaced() {
 }
 
 #[test]
-fn fire_without_a_host_says_that_the_commit_is_missing() {
+fn fire_without_a_host_reports_a_missing_commit() {
     let world = world();
     let (clone, commit) = elsewhere(&world);
     let payload = world.beside("opened.json");

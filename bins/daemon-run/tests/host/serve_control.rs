@@ -65,71 +65,7 @@ fn a_client_introduces_itself_first() {
 }
 
 /// Lines that are refused: each with the id of the error as JSON, its number and its code.
-const WRONG_LINES: [(&str, &str, i64, &str); 13] = [
-    ("{nope", "null", -32700, "parse-error"),
-    ("", "null", -32700, "parse-error"),
-    (
-        r#"{"jsonrpc":"2.0","id":1,"method":"ping"} x"#,
-        "null",
-        -32700,
-        "parse-error",
-    ),
-    ("5", "null", -32600, "invalid-request"),
-    (
-        r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
-        "null",
-        -32600,
-        "invalid-request",
-    ),
-    (
-        r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
-        "null",
-        -32600,
-        "invalid-request",
-    ),
-    (
-        r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
-        "null",
-        -32600,
-        "invalid-request",
-    ),
-    (
-        r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#,
-        "1",
-        -32600,
-        "invalid-request",
-    ),
-    (
-        r#"{"jsonrpc":"2.0","id":1,"method":"ping","extra":1}"#,
-        "1",
-        -32600,
-        "invalid-request",
-    ),
-    (
-        r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}"#,
-        "1",
-        -32600,
-        "invalid-request",
-    ),
-    (
-        r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":1}}"#,
-        "1",
-        -32602,
-        "invalid-params",
-    ),
-    (
-        r#"{"jsonrpc":"2.0","id":2,"method":"daemon/list","params":{"x":1}}"#,
-        "2",
-        -32602,
-        "invalid-params",
-    ),
-    (
-        r#"{"jsonrpc":"2.0","id":"a","method":"no/such"}"#,
-        r#""a""#,
-        -32601,
-        "method-not-found",
-    ),
-];
+const WRONG_LINES: &str = include_str!("programs/wrong-lines.txt");
 
 #[test]
 fn a_line_that_is_no_request_is_answered_and_the_next_is_read() {
@@ -139,17 +75,21 @@ fn a_line_that_is_no_request_is_answered_and_the_next_is_read() {
         "{{\"jsonrpc\":\"2.0\",\"id\":\"{}\",\"method\":\"ping\"}}",
         "x".repeat(129)
     );
-    let of_table = WRONG_LINES.map(|(line, id, number, word)| {
-        let id: Value = serde_json::from_str(id).expect("the table has JSON");
-        (line, id, number, word)
+    let rows = WRONG_LINES.lines().skip(1).map(|row| {
+        let mut columns = row.rsplitn(4, " | ");
+        let mut column = || columns.next().expect("there are four columns");
+        let (word, number) = (column(), column().parse().expect("a number"));
+        let id: Value = serde_json::from_str(column()).expect("the table has JSON");
+        (column(), id, number, word)
     });
+    assert_eq!(rows.clone().count(), 13);
     let long = (
         long.as_str(),
         json!("x".repeat(129)),
         -32600,
         "invalid-request",
     );
-    for (line, id, number, word) in of_table.into_iter().chain([long]) {
+    for (line, id, number, word) in rows.chain([long]) {
         rpc.line(line);
         assert_eq!(code(&rpc.answer()), (id, number, word.to_owned()), "{line}");
     }
@@ -289,7 +229,7 @@ fn names_that_reach_out_of_the_home_find_nothing() {
 }
 
 #[test]
-fn a_client_that_never_reads_costs_little_and_hinders_nobody() {
+fn a_client_that_never_reads_takes_little_memory_and_blocks_no_other() {
     let (_world, host) = World::serving();
     let resident = || {
         let status = std::fs::read_to_string(format!("/proc/{}/status", host.pid()));

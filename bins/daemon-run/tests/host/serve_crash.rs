@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::http::{github, pull_request_opened, signature, try_raw};
+use crate::http::{pull_request_opened, try_raw, webhook};
 use crate::world::{Host, SECRET, World, processes_with, watch};
 
 /// How many senders there are.
@@ -24,17 +24,14 @@ pub(crate) fn setting(name: &str, otherwise: u32) -> u32 {
 /// Sends one webhook, and returns the event's id if it was acknowledged.
 pub(crate) fn send(address: &str, number: u32) -> Option<String> {
     let body = pull_request_opened(number).to_string();
-    let (delivery, signature) = (format!("d-{number}"), signature(SECRET, body.as_bytes()));
-    let headers = github("pull_request", &delivery, &signature);
-    let lines: String = headers
-        .iter()
-        .map(|(name, value)| format!("{name}: {value}\r\n"))
-        .collect();
-    let length = body.len();
-    let request = format!(
-        "POST /webhooks/github HTTP/1.1\r\nHost: {address}\r\n{lines}Content-Length: {length}\r\n\r\n{body}"
+    let delivery = format!("d-{number}");
+    let request = webhook(
+        address,
+        ("pull_request", &delivery),
+        SECRET,
+        body.as_bytes(),
     );
-    let answer = try_raw(address, request.as_bytes()).filter(|answer| answer.status == 200)?;
+    let answer = try_raw(address, &request).filter(|answer| answer.status == 200)?;
     answer.json()["event_ids"][0].as_str().map(str::to_owned)
 }
 

@@ -37,16 +37,14 @@ fn starve(host: &mut Host) {
     let mut body = pull_request_opened(1);
     body["padding"] = "x".repeat(16 << 20).into();
     let body = body.to_string();
-    let signature = http::signature(SECRET, body.as_bytes());
-    let head = format!(
-        "POST /webhooks/github HTTP/1.1\r\nHost: {}\r\nX-GitHub-Event: pull_request\r\nX-GitHub-Delivery: large\r\n\
-         X-Hub-Signature-256: {signature}\r\nContent-Length: {}\r\n\r\n",
+    let request = http::webhook(
         host.address(),
-        body.len()
+        ("pull_request", "large"),
+        SECRET,
+        body.as_bytes(),
     );
-    let request = head + &body;
     until("the host aborts before it answers", || {
-        let answer = http::try_raw(host.address(), request.as_bytes());
+        let answer = http::try_raw(host.address(), &request);
         answer.is_none()
     });
     assert_eq!(host.wait().0, None, "a signal ended it");
@@ -98,7 +96,7 @@ fn a_host_that_another_process_aborts_counts_against_no_run() {
 }
 
 #[test]
-fn a_run_whose_host_aborts_three_times_is_poison_and_trips_nothing() {
+fn a_run_whose_host_aborts_three_times_is_poison_and_closes_no_gate() {
     let world = world();
     let mut host = world.serve();
     wake(&host, 1);
@@ -162,7 +160,7 @@ fn a_crash_loop_pauses_claims_and_serves_intake_and_reads() {
 }
 
 #[test]
-fn records_of_work_trees_that_kills_left_are_gone_after_the_next_start() {
+fn worktree_records_left_by_kills_are_removed_at_the_next_start() {
     let world = world();
     let host = world.serve();
     wake(&host, 1);

@@ -102,7 +102,7 @@ fn a_log_with_a_torn_end_is_no_reason_to_refuse() {
 }
 
 #[test]
-fn a_store_that_is_gone_is_not_begun_anew() {
+fn a_lost_store_is_not_replaced_by_an_empty_one() {
     let world = killed();
     for file in ["state.db", "state.db-wal"] {
         fs::remove_file(world.home.join(file)).expect("it can be removed");

@@ -89,6 +89,31 @@ fn fired_as(host: &Host, key: &str) -> (u16, Value) {
     (answer.status, answer.json())
 }
 
+/// Checks what a host does on a disk with too little room for intake, after it has fired once with the key `k-1`.
+fn only_new_work_is_refused(world: &World, host: &Host, first: &Value) {
+    let refused = host.hook("push", "d-2", &push(world, 2));
+    assert_eq!(refused.status, 503, "{refused:?}");
+    assert!(refused.header("retry-after").is_some(), "{refused:?}");
+    // A repeated request returns its activation, and an unknown id is unknown; neither needs the disk.
+    let again = fired_as(host, "k-1");
+    assert_eq!(
+        (again.0, &again.1["duplicate"]),
+        (202, &json!(true)),
+        "{again:?}"
+    );
+    assert_eq!(again.1["activation"]["id"], first["activation"]["id"]);
+    assert_eq!(fired_as(host, "k-2").0, 409);
+    assert_eq!(world.json(&["fire", "pusher"]).0, 75);
+    assert_eq!(world.json(&["fire", "nobody"]).0, 66);
+    let events = host.list("events");
+    let of_hooks = events.iter().filter(|one| one["source"] == "github");
+    assert_eq!(
+        of_hooks.count(),
+        1,
+        "what was refused is not stored, what was stored is read"
+    );
+}
+
 #[test]
 fn a_disk_that_fills_up_stops_first_the_runs_then_the_intake_and_neither_for_longer() {
     let Some(small) = Small::new() else { return };
@@ -123,27 +148,7 @@ fn a_disk_that_fills_up_stops_first_the_runs_then_the_intake_and_neither_for_lon
     );
 
     small.leave(40 * MIB);
-    let refused = host.hook("push", "d-2", &push(world, 2));
-    assert_eq!(refused.status, 503, "{refused:?}");
-    assert!(refused.header("retry-after").is_some(), "{refused:?}");
-    // A repeated request returns its activation, and an unknown id is unknown; neither needs the disk.
-    let again = fired_as(&host, "k-1");
-    assert_eq!(
-        (again.0, &again.1["duplicate"]),
-        (202, &json!(true)),
-        "{again:?}"
-    );
-    assert_eq!(again.1["activation"]["id"], first.1["activation"]["id"]);
-    assert_eq!(fired_as(&host, "k-2").0, 409);
-    assert_eq!(world.json(&["fire", "pusher"]).0, 75);
-    assert_eq!(world.json(&["fire", "nobody"]).0, 66);
-    let events = host.list("events");
-    let of_hooks = events.iter().filter(|one| one["source"] == "github");
-    assert_eq!(
-        of_hooks.count(),
-        1,
-        "what was refused is not stored, what was stored is read"
-    );
+    only_new_work_is_refused(world, &host, &first.1);
 
     small.leave(500 * MIB);
     assert_eq!(host.hook("push", "d-2", &push(world, 2)).status, 200);

@@ -94,7 +94,7 @@ fn a_long_prompt_and_one_that_begins_with_dashes_arrive_as_they_are() {
 }
 
 #[test]
-fn a_program_that_is_gone_fails_its_run_with_its_name() {
+fn a_removed_program_fails_its_run_with_its_name() {
     let (world, _host) = World::serving();
     fs::remove_file(world.beside("agent.sh")).expect("it is there");
     let id = &world.dispatch(&["do it"])[0];
@@ -106,7 +106,7 @@ fn a_program_that_is_gone_fails_its_run_with_its_name() {
 }
 
 #[test]
-fn a_deadline_ends_its_own_batch_alone_and_a_later_reclaim_changes_no_reason() {
+fn a_deadline_ends_only_its_batch_and_a_later_reclaim_changes_no_reason() {
     let world = World::pushed();
     world.script(
         "read -r _\nif grep -q quick; then echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"q\"}'; exit 0; fi\n\
@@ -171,7 +171,7 @@ fn reclaiming_confirms_deaths_keeps_folders_and_begins_to_count_again() {
         json!({"schema_version": 1, "status": "reclaimed", "cancelled": 3, "natural_terminal": 0, "pending": 0})
     );
     for run in &runs {
-        no_process_of(&run);
+        no_process_of(run);
         let ended = world.announced(run);
         shows!(ended, {"status": "cancelled", "error.type": "reclaim", "error.class": "final"});
     }
@@ -186,7 +186,7 @@ fn reclaiming_confirms_deaths_keeps_folders_and_begins_to_count_again() {
 }
 
 #[test]
-fn parents_count_by_themselves_and_are_told_when_they_repeat_themselves() {
+fn each_parent_has_its_own_numbers_and_is_warned_of_repeated_calls() {
     let (world, host) = World::serving();
     let mut rpc = Rpc::initialized(host.socket());
     let cwd = world.repo.display().to_string();
@@ -259,7 +259,7 @@ fn a_dispatched_run_can_be_listed_shown_and_cancelled_as_every_other() {
 }
 
 #[test]
-fn a_stopping_host_ends_what_it_was_asked_for_and_says_so() {
+fn a_stopping_host_cancels_dispatched_runs_with_that_reason() {
     let world = World::pushed();
     world.script(WAITS);
     world.configure("[host]\ndrain = \"6s\"\n");

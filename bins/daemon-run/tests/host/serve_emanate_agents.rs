@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::fields::Shown as _;
 use crate::world::{World, eventually};
 
 /// Plays the file of its directory that its task names, and exits with the code in it.
@@ -37,308 +38,86 @@ impl World {
     }
 }
 
-/// One transcript and what its run comes to.
-struct Played {
-    name: &'static str,
-    backend: &'static str,
-    lines: &'static [&'static str],
-    exit: i32,
-    /// State, error, session, `[input, cached, output, calls]` as the program reported them, text.
-    ends: Value,
-    /// The event log between its first line and the mark of the provider's end.
-    middle: Value,
-}
-
-const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s1"}"#;
-const READS: &str = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"Reading."},{"type":"tool_use","id":"t1","name":"Read","input":{}}]}}"#;
-const HAS_READ: &str =
-    r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1"}]}}"#;
-const SUCCESS: &str = r#"{"type":"result","subtype":"success","is_error":false,"result":"Fixed.","usage":{"input_tokens":9,"cache_read_input_tokens":4,"output_tokens":2},"permission_denials":[]}"#;
-const SPURIOUS: &str = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"result":"","usage":{"input_tokens":9}}"#;
-const BROKE: &str =
-    r#"{"type":"result","subtype":"success","is_error":true,"result":"Credit balance is too low"}"#;
-const THREAD: &str = r#"{"type":"thread.started","thread_id":"t-1"}"#;
-const SAYS_ONE: &str =
-    r#"{"type":"item.completed","item":{"id":"i2","type":"agent_message","text":"Fixed."}}"#;
-const SAYS_TWO: &str =
-    r#"{"type":"item.completed","item":{"id":"i3","type":"agent_message","text":"Twice."}}"#;
-const RECONNECTS: &str = r#"{"type":"error","message":"Reconnecting 2/5"}"#;
-const COMPLETED: &str = r#"{"type":"turn.completed","usage":{"input_tokens":100,"cached_input_tokens":25,"output_tokens":7}}"#;
-const TURN_FAILED: &str = r#"{"type":"turn.failed","error":{"message":"bad model"}}"#;
-const STEP: &str = r#"{"type":"step_start","sessionID":"ses_1","part":{}}"#;
-const OTHER_STEP: &str = r#"{"type":"step_start","sessionID":"ses_2","part":{}}"#;
-const USES: &str = r#"{"type":"tool_use","sessionID":"ses_1","part":{"tool":"bash","callID":"c1","state":{"status":"completed"}}}"#;
-const TEXT: &str =
-    r#"{"type":"text","sessionID":"ses_1","part":{"messageID":"m2","text":"Fixed."}}"#;
-const STOPS: &str = r#"{"type":"step_finish","sessionID":"ses_1","part":{"id":"p3","reason":"stop","tokens":{"input":5,"output":2,"reasoning":1,"cache":{"read":3,"write":0}}}}"#;
-const STOPS_ELSEWHERE: &str = r#"{"type":"step_finish","sessionID":"ses_2","part":{"id":"p3","reason":"stop","tokens":{"input":5,"output":2,"reasoning":1,"cache":{"read":3,"write":0}}}}"#;
-const QUOTA: &str = r#"{"type":"error","sessionID":"ses_1","error":{"name":"APIError","data":{"message":"quota"}}}"#;
-
-fn output(text: &str) -> Value {
-    json!({"event": "cli_output", "stream": "stdout", "text": text})
-}
-
-/// The error of a failed run.
-fn failed(kind: &str, message: &str, class: &str) -> Value {
-    json!({"type": kind, "message": message, "class": class})
-}
-
-/// The tokens and calls of a run that reported none.
-fn nothing() -> Value {
-    json!([0, 0, 0, 0])
-}
-
-fn transcripts() -> Vec<Played> {
-    let mut all = of_claude();
-    all.extend(of_codex());
-    all.extend(of_opencode());
-    all
-}
-
-/// Makes transcripts of a backend from their names, lines, ends and logged events.
-fn played<const N: usize>(
-    backend: &'static str,
-    rows: [(&'static str, &'static [&'static str], Value, Value); N],
-) -> Vec<Played> {
-    let rows = rows.into_iter();
-    rows.map(|(name, lines, ends, middle)| Played {
-        name,
-        backend,
-        lines,
-        exit: 0,
-        ends,
-        middle,
-    })
-    .collect()
-}
-
-fn of_claude() -> Vec<Played> {
-    let rows: [(_, &[&str], _, _); 3] = [
-        (
-            "a-tool-then-its-result-then-a-spurious-error",
-            &[INIT, READS, HAS_READ, SUCCESS, SPURIOUS],
-            json!(["done", null, "s1", [9, 4, 2, 1], "Fixed."]),
-            json!([
-                output("Reading."),
-                {"event": "tool_call", "name": "Read", "args_preview": "{}", "turn": 0},
-                {"event": "tool_result", "name": "Read", "status": "ok", "turn": 0},
-            ]),
-        ),
-        (
-            "an-error-at-exit-0",
-            &[INIT, BROKE],
-            json!([
-                "failed",
-                failed("provider", "Credit balance is too low", "final"),
-                "s1",
-                nothing(),
-                "Credit balance is too low"
-            ]),
-            json!([]),
-        ),
-        (
-            "no-result-at-exit-0",
-            &[INIT, READS],
-            json!([
-                "failed",
-                failed("protocol", "claude ended without a result", "retryable"),
-                "s1",
-                nothing(),
-                null
-            ]),
-            json!([output("Reading."), {"event": "tool_call", "name": "Read", "args_preview": "{}", "turn": 0}]),
-        ),
-    ];
-    played("claude", rows)
-}
-
-fn of_codex() -> Vec<Played> {
-    let rows: [(_, &[&str], _, _); 3] = [
-        (
-            "two-messages-around-an-error",
-            &[THREAD, SAYS_ONE, RECONNECTS, SAYS_TWO, COMPLETED, COMPLETED],
-            json!(["done", null, "t-1", [75, 25, 7, 1], "Fixed.\nTwice."]),
-            json!([
-                output("Fixed."),
-                output("Reconnecting 2/5"),
-                output("Twice.")
-            ]),
-        ),
-        (
-            "no-completed-turn-at-exit-0",
-            &[THREAD, SAYS_ONE],
-            json!([
-                "failed",
-                failed(
-                    "protocol",
-                    "codex ended before its turn was completed",
-                    "retryable"
-                ),
-                "t-1",
-                nothing(),
-                "Fixed."
-            ]),
-            json!([output("Fixed.")]),
-        ),
-        (
-            "a-failed-turn-after-text",
-            &[THREAD, SAYS_ONE, TURN_FAILED],
-            json!([
-                "failed",
-                failed("provider", "bad model", "final"),
-                "t-1",
-                nothing(),
-                "Fixed."
-            ]),
-            json!([output("Fixed.")]),
-        ),
-    ];
-    played("codex", rows)
-}
-
-fn of_opencode() -> Vec<Played> {
-    let rows: [(_, &[&str], _, _); 3] = [
-        (
-            "a-text-and-two-sessions",
-            &[STEP, OTHER_STEP, USES, TEXT, STOPS_ELSEWHERE],
-            json!(["done", null, "ses_1", [5, 3, 2, 1], "Fixed."]),
-            json!([
-                {"event": "tool_call", "name": "bash", "args_preview": "null", "turn": 0},
-                {"event": "tool_result", "name": "bash", "status": "ok", "turn": 0},
-                output("Fixed."),
-            ]),
-        ),
-        (
-            "an-error-after-text",
-            &[STEP, TEXT, STOPS, QUOTA],
-            json!([
-                "failed",
-                failed("provider", "quota", "final"),
-                "ses_1",
-                nothing(),
-                "Fixed."
-            ]),
-            json!([output("Fixed.")]),
-        ),
-        (
-            "nothing-but-a-beginning",
-            &[STEP],
-            json!([
-                "failed",
-                failed(
-                    "protocol",
-                    "opencode ended before its step was finished",
-                    "retryable"
-                ),
-                "ses_1",
-                nothing(),
-                null
-            ]),
-            json!([]),
-        ),
-    ];
-    played("opencode", rows)
-}
+/// What agents print, and what their runs come to: the state, the error, the session, `[input, cached, output, calls]`, and
+/// the text; and the event log between its first line and the mark of the provider's end.
+const PRINTED: &str = include_str!("programs/agents-print.json");
 
 #[test]
-fn what_an_agent_tells_is_what_its_folder_and_its_notice_tell() {
+fn what_an_agent_prints_is_in_its_folder_and_in_its_notice() {
     let world = world(PLAYS);
-    let played = transcripts();
-    for one in &played {
-        let place = world.desk().join(one.name);
-        fs::write(place.with_extension("out"), one.lines.join("\n") + "\n").expect("a file");
-        fs::write(place.with_extension("exit"), one.exit.to_string()).expect("a file");
+    let printed: Vec<Value> = serde_json::from_str(PRINTED).expect("it is JSON");
+    for one in &printed {
+        let place = world.desk().join(one.text("name"));
+        let lines = one["prints"].as_array().expect("a list").iter();
+        let lines: String = lines.map(|line| format!("{line}\n")).collect();
+        fs::write(place.with_extension("out"), lines).expect("a file");
+        fs::write(place.with_extension("exit"), one["exit"].to_string()).expect("a file");
     }
     let _host = world.serve();
     for backend in ["claude", "codex", "opencode"] {
-        let of_backend: Vec<&Played> = played.iter().filter(|one| one.backend == backend).collect();
-        let tasks: Vec<&str> = of_backend.iter().map(|one| one.name).collect();
+        let of_backend = printed.iter().filter(|one| one["backend"] == backend);
+        let of_backend: Vec<&Value> = of_backend.collect();
+        let tasks: Vec<String> = of_backend.iter().map(|one| one.text("name")).collect();
+        let tasks: Vec<&str> = tasks.iter().map(String::as_str).collect();
+        assert_eq!(tasks.len(), 3, "{backend}");
         for (id, one) in world.dispatch_to(backend, &tasks).iter().zip(of_backend) {
             world.announced(id);
-            told(&world, id, one);
+            check_folder(&world, id, one);
+            check_notice(&world, id, &one.text("name"));
         }
     }
-    // What a program says that it used is in no ledger.
+    // The usage that a program reports is in no ledger.
     assert!(!world.home.join("logs/token_ledger.jsonl").exists());
 }
 
-/// Compares what is kept of a run with what its transcript says.
-fn told(world: &World, id: &str, one: &Played) {
-    let name = one.name;
+/// Compares the folder of a run with what its program printed.
+fn check_folder(world: &World, id: &str, one: &Value) {
+    let name = one.text("name");
     let document = world.document(id);
-    let used = &document["cli_tokens"];
     let text = fs::read_to_string(world.file(id, "result.txt")).ok();
-    let ends = json!([
-        document["state"],
-        document["error"],
-        document[format!("{}_session_id", one.backend)],
-        [used["input"], used["cached"], used["output"], used["calls"]],
-        text,
-    ]);
-    assert_eq!(ends, one.ends, "{name}");
-    let n_tools = one
-        .lines
-        .iter()
-        .filter(|line| line.contains("tool_use\""))
-        .count();
+    let used = ["input", "cached", "output", "calls"].map(|key| &document["cli_tokens"][key]);
+    let session = &document[format!("{}_session_id", one.text("backend"))];
+    let ends = json!([document["state"], document["error"], session, used, text]);
+    assert_eq!(ends, one["ends"], "{name}");
+    let uses_tools = one["prints"].to_string().contains("tool_use\"");
     shows!(document, {
-        "current_tool": null, "tool_call_count": usize::from(n_tools > 0), "child": null,
+        "current_tool": null, "tool_call_count": usize::from(uses_tools), "child": null,
         "exit": {"code": 0, "signal": null}, "tokens": {"input": 0, "output": 0, "thinking": 0, "cached": 0},
     }, "{name}");
     let logged = world.logged(id);
     assert_eq!(logged[0], json!({"event": "daemon_start"}), "{name}");
     let end = logged
         .iter()
-        .position(|row| row["event"] == "provider_terminal")
-        .expect("it ended");
-    assert_eq!(json!(logged[1..end]), one.middle, "{name}");
-    let last: Vec<&Value> = logged[end..].iter().map(|row| &row["event"]).collect();
-    let (expected, outcome) = match document["state"].as_str() {
+        .position(|row| row["event"] == "provider_terminal");
+    let end = end.expect("it ended");
+    assert_eq!(json!(logged[1..end]), one["logs"], "{name}");
+    let (last, outcome) = match document["state"].as_str() {
         Some("done") => (
-            json!(["provider_terminal", "cli_usage", "daemon_done"]),
+            vec!["provider_terminal", "cli_usage", "daemon_done"],
             "done",
         ),
-        _ => (json!(["provider_terminal", "daemon_error"]), "failed"),
+        _ => (vec!["provider_terminal", "daemon_error"], "failed"),
     };
-    assert_eq!(
-        (json!(last), &logged[end]["outcome"]),
-        (expected, &json!(outcome)),
-        "{name}"
-    );
-    assert!(
-        !world.file(id, "logs/token_ledger.jsonl").exists(),
-        "{name}"
-    );
-    let events = world.events();
-    let events: Vec<&Value> = events
-        .iter()
-        .filter(|event| event["run_id"] == id)
-        .collect();
-    let [event] = events[..] else {
-        panic!("{name} is told once: {events:?}");
-    };
-    assert_eq!(event["status"], document["state"], "{name}");
+    shows!(logged[end..].to_vec(), {"*.event": last, "0.outcome": outcome}, "{name}");
+    let ledger = world.file(id, "logs/token_ledger.jsonl");
+    assert!(!ledger.exists(), "{name}");
+}
+
+/// Compares the one notice of a run's end with its document.
+fn check_notice(world: &World, id: &str, name: &str) {
+    let document = world.document(id);
+    let mut events = world.events();
+    events.retain(|event| event["run_id"] == id);
+    shows!(events, {"#": 1, "0.status": document["state"]}, "{name} is announced once");
     if let Some(message) = document["error"]["message"].as_str() {
-        let kind = document["error"]["type"].as_str().expect("a type");
-        let body = event["body"].as_str().expect("a body");
-        assert!(
-            body.contains(&format!("\nError: {kind}: {message}")),
-            "{name}: {body}"
-        );
+        let line = format!("\nError: {}: {message}", document.text("error.type"));
+        let body = events.text("0.body");
+        assert!(body.contains(&line), "{name}: {body}");
     }
 }
 
 /// Says its session, and nothing more until it may; then text, a tool and its result, each when it may.
-const IN_STEPS: &str = r#"cat > /dev/null
-wait_for() { while [ ! -e "$1" ]; do sleep 0.02; done; }
-echo '{"type":"system","subtype":"init","session_id":"s1"}'
-wait_for say
-echo '{"type":"assistant","message":{"content":[{"type":"text","text":"Reading."},{"type":"tool_use","id":"t1","name":"Read","input":{}}]}}'
-wait_for read
-echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1"}]}}'
-wait_for end
-echo '{"type":"result","subtype":"success","is_error":false,"result":"Fixed."}'
-"#;
+const IN_STEPS: &str = include_str!("programs/emanate-agents-in-steps.sh");
 
 #[test]
 fn a_session_is_on_disk_before_any_text_and_a_tool_while_it_is_used() {

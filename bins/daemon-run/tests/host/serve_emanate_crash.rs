@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::world::{World, until};
 
 #[test]
-fn an_end_is_told_once_wherever_its_host_dies() {
+fn an_end_is_announced_once_after_a_crash_at_every_step() {
     for place in ["E1", "E2", "E3"] {
         let world = World::pushed();
         let first = world.serve();

@@ -4,19 +4,11 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::world::{World, processes_with, until};
+use crate::fields::Shown as _;
+use crate::world::{World, no_process_of, processes_with, until};
 
 /// Ends at once, at a word, at the first signal or at none, as its task says.
-const SCRIPT: &str = r#"name=$(tail -n 1)
-case "$name" in
-quick) echo '{"daemon":"result","ok":true,"text":"q"}'; exit 0;;
-stubborn) trap '' TERM; (trap '' TERM; while :; do sleep 1000; done) & while :; do sleep 1000; done;;
-silent) exec sleep 1000;;
-esac
-echo begun
-while [ ! -e "go-$name" ]; do sleep 0.02; done
-echo '{"daemon":"result","ok":true,"text":"went"}'
-"#;
+const SCRIPT: &str = include_str!("programs/emanate-deadlines-script.sh");
 
 /// Takes what a run came to, without what differs from day to day.
 fn came_to(world: &World, id: &str) -> Value {
@@ -46,70 +38,51 @@ fn one_batch_times_out_at_its_deadline_and_the_others_run_on() {
     let world = World::pushed();
     world.script(SCRIPT);
     let _host = world.serve();
-    // Side by side, so that the shortest deadline there can be is waited for once.
+    // Side by side, so that the shortest possible deadline is waited for once.
     let late = world.dispatch_within(&["silent", "stubborn"], 5);
     let quick = world.dispatch_within(&["quick"], 5).remove(0);
     let other = world.dispatch(&["other"]).remove(0);
     world.announced(&quick);
-    let done = fs::read(world.file(&quick, "daemon.json")).expect("it is there");
+    let done = fs::read(world.file(&quick, "daemon.json")).expect("it exists");
     for (id, signal) in late.iter().zip([15, 9]) {
         world.announced(id);
-        assert_eq!(
-            came_to(&world, id),
-            json!(["timeout", "timeout", "retryable", "timeout", {"code": null, "signal": signal}, null, 4])
-        );
-        let message = format!("sh CLI terminated by the host (timeout, SIGTERM, code -{signal})");
-        assert_eq!(world.document(id)["error"]["message"], message.as_str());
-        let names: Vec<Value> = world
-            .logged(id)
-            .iter_mut()
-            .map(|row| row["event"].take())
-            .collect();
-        assert_eq!(
-            json!(names),
-            json!([
-                "daemon_start",
-                "daemon_cli_terminate",
-                "provider_terminal",
-                "daemon_timeout"
-            ])
-        );
+        let ended = json!(["timeout", "timeout", "retryable", "timeout", {"code": null, "signal": signal}, null, 4]);
+        assert_eq!(came_to(&world, id), ended);
+        shows!(world.document(id), {
+            "error.message": format!("sh CLI terminated by the host (timeout, SIGTERM, code -{signal})"),
+        });
+        shows!(world.logged(id), {
+            "*.event": ["daemon_start", "daemon_cli_terminate", "provider_terminal", "daemon_timeout"],
+        });
         let took = seconds(&world, id);
         assert!((5.0..5.0 + 7.0).contains(&took), "{took} s");
-        let marker = format!("DAEMON_RUN_ID={id}");
-        assert_eq!(processes_with(&marker), Vec::<u32>::new());
+        no_process_of(id);
     }
-    // Its deadline has passed like that of the others, and nothing came of it.
-    assert_eq!(
-        fs::read(world.file(&quick, "daemon.json")).expect("it is there"),
-        done
-    );
-    assert_eq!(
-        came_to(&world, &quick),
-        json!(["done", null, null, null, {"code": 0, "signal": null}, null, 4])
-    );
+    // The deadline of the quick run has passed too, and changed nothing.
+    let after = fs::read(world.file(&quick, "daemon.json")).expect("it exists");
+    assert_eq!(after, done);
+    let ended = json!(["done", null, null, null, {"code": 0, "signal": null}, null, 4]);
+    assert_eq!(came_to(&world, &quick), ended);
     assert_eq!(world.document(&other)["state"], "running");
     fs::write(world.desk().join("go-other"), "").expect("a file");
     world.announced(&other);
-    assert_eq!(
-        came_to(&world, &other),
-        json!(["done", null, null, null, {"code": 0, "signal": null}, null, 4])
-    );
+    assert_eq!(came_to(&world, &other), ended);
     assert_eq!(world.document(&other)["result_preview"], "went");
     let mut told: Vec<Value> = world
         .events()
         .iter()
-        .map(|event| json!([event["run_id"], event["status"]]))
+        .map(|event| event.field("(run_id,status)"))
         .collect();
     told.sort_by_key(Value::to_string);
-    let mut expected = vec![
-        json!([late[0], "timeout"]),
-        json!([late[1], "timeout"]),
-        json!([quick, "done"]),
-        json!([other, "done"]),
+    let ends = [
+        (&late[0], "timeout"),
+        (&late[1], "timeout"),
+        (&quick, "done"),
+        (&other, "done"),
     ];
+    let mut expected = ends.map(|(run, status)| json!([run, status]));
     expected.sort_by_key(Value::to_string);
-    assert_eq!(told, expected, "each is told once");
+    assert_eq!(told, expected, "each is announced once");
 }
 
 #[test]
@@ -122,26 +95,18 @@ fn a_reclaim_cancels_keeps_every_folder_counts_right_and_gives_the_first_name_ag
     assert!(runs[2].starts_with("em-4-"), "{runs:?}");
     world.announced(&ended);
     for id in &runs[..2] {
-        until("it has begun", || {
-            world.document(id)["last_output"].is_string()
-        });
+        world.begun(id);
     }
     let marker = |id: &str| format!("DAEMON_RUN_ID={id}");
     until("the stubborn ones are up", || {
         processes_with(&marker(&runs[2])).len() >= 3
     });
     let before = fs::read(world.file(&ended, "daemon.json")).expect("it is there");
-    let (code, reply) = world.json(&["emanate", "reclaim"]);
-    assert_eq!(
-        (code, reply),
-        (
-            0,
-            json!({"schema_version": 1, "status": "reclaimed", "cancelled": 3, "natural_terminal": 0, "pending": 0})
-        )
-    );
+    let three = json!({"schema_version": 1, "status": "reclaimed", "cancelled": 3, "natural_terminal": 0, "pending": 0});
+    assert_eq!(world.json(&["emanate", "reclaim"]), (0, three));
     // The reply came after their deaths and their ends.
     for (id, signal) in runs.iter().zip([15, 15, 9]) {
-        assert_eq!(processes_with(&marker(id)), Vec::<u32>::new());
+        no_process_of(id);
         shows!(world.document(id), {"state": "cancelled", "exit.signal": signal});
     }
     for (id, signal) in runs.iter().zip([15, 15, 9]) {

@@ -9,12 +9,7 @@ use serde_json::{Value, json};
 use crate::world::{World, eventually, processes_with, until};
 
 /// Prints usage and a result, then stays until it is allowed to go.
-const STAYS: &str = r#"cat > /dev/null
-echo '{"daemon":"usage","input":5,"output":2}'
-echo '{"daemon":"result","ok":true,"text":"fixed"}'
-echo reported
-while [ ! -e go ]; do sleep 0.02; done
-"#;
+const STAYS: &str = include_str!("programs/emanate-ends-stays.sh");
 
 /// A stand-in for `claude`: it prints its session and ends at once; resumed, it hangs if the message requests that.
 const AGENT: &str = r#"message=$(cat)

@@ -50,7 +50,7 @@ impl World {
 }
 
 #[test]
-fn a_name_that_several_runs_had_means_the_newest_and_moves_none() {
+fn a_name_that_several_runs_had_means_the_newest_for_a_check_and_is_ambiguous_for_a_change() {
     let world = World::pushed();
     let runs = [1, 2, 3].map(|days| world.past_run(5, days));
     for host in [None, Some(world.serve())] {
@@ -137,13 +137,9 @@ fn filters_of_a_list_combine() {
         world.announced(run);
     }
     let slow = world.dispatch_within(&["slow ALPHA"], 5).remove(0);
-    let group = world.check(&slow)["group_id"]
-        .as_str()
-        .expect("a group")
-        .to_owned();
+    let group = world.check(&slow).text("group_id");
     let list = |args: &[&str]| {
-        let (code, mut reply) = world.json(&[&["emanate", "list"], args].concat());
-        assert_eq!(code, 0, "{reply}");
+        let mut reply = shown!(world.json(&[&["emanate", "list"], args].concat()), {"$?": 0});
         let runs = reply["emanations"].as_array().expect("a list");
         let ids: Vec<String> = runs.iter().map(|run| run.text("run_id")).collect();
         reply["emanations"].take();
@@ -156,33 +152,25 @@ fn filters_of_a_list_combine() {
         json!({"schema_version": 1, "emanations": null, "running": 1, "max_emanations": 100, "history_included": true,
             "index": "daemon_run_dirs", "total_before_filter": 3, "total_matches": 3, "showing": 3})
     );
-    assert_eq!(
-        list(&["--contains", "alpha"]).0,
-        [slow.clone(), quick[0].clone()]
-    );
-    assert_eq!(
-        list(&["--contains", "alpha", "--status", "done"]).0,
-        [quick[0].clone()]
-    );
-    assert_eq!(list(&["--group-id", &group]).0, std::slice::from_ref(&slow));
-    let (ids, reply) = list(&["--include-done", "false"]);
-    assert_eq!(
-        (ids, &reply["history_included"]),
-        (vec![slow.clone()], &json!(false))
-    );
-    let (ids, reply) = list(&["--last", "1"]);
-    assert_eq!(
-        (ids, &reply["showing"], &reply["total_matches"]),
-        (vec![slow.clone()], &json!(1), &json!(3))
-    );
-    let second = world.check(&quick[1])["notified_seq"]
-        .as_u64()
-        .expect("a number");
-    let first = world.check(&quick[0])["notified_seq"]
-        .as_u64()
-        .expect("a number");
-    let later = if first < second { &quick[1] } else { &quick[0] };
-    assert_eq!(list(&["--after-seq", "1"]).0, std::slice::from_ref(later));
+    let seq = |run: &str| world.check(run)["notified_seq"].as_u64().expect("a number");
+    let later = if seq(&quick[0]) < seq(&quick[1]) {
+        &quick[1]
+    } else {
+        &quick[0]
+    };
+    let rows: [(&[&str], &[&String]); 6] = [
+        (&["--contains", "alpha"], &[&slow, &quick[0]]),
+        (&["--contains", "alpha", "--status", "done"], &[&quick[0]]),
+        (&["--group-id", &group], &[&slow]),
+        (&["--include-done", "false"], &[&slow]),
+        (&["--last", "1"], &[&slow]),
+        (&["--after-seq", "1"], &[later]),
+    ];
+    for (args, ids) in rows {
+        assert_eq!(list(args).0.iter().collect::<Vec<_>>(), ids, "{args:?}");
+    }
+    shows!(list(&["--include-done", "false"]).1, {"history_included": false});
+    shows!(list(&["--last", "1"]).1, {"showing": 1, "total_matches": 3});
     let ended = world.announced(&slow);
     assert_eq!(ended["status"], "timeout");
     assert_eq!(list(&["--status", "timeout"]).0, [slow]);
@@ -192,7 +180,7 @@ fn filters_of_a_list_combine() {
 }
 
 #[test]
-fn a_spoilt_document_is_mended_by_a_list_and_never_by_a_check() {
+fn a_damaged_document_is_rebuilt_by_a_list_and_never_by_a_check() {
     let world = World::pushed();
     let spoil: [(&str, Option<&str>); 4] = [
         ("daemon_json_missing", None),
@@ -281,7 +269,7 @@ fn a_host_that_was_killed_leaves_no_process_and_its_runs_are_announced_once() {
     for run in runs.iter().chain([&lost]) {
         let ended = world.announced(run);
         shows!(ended, {"status": "failed", "error.type": "DaemonOrphaned", "error.class": "retryable"});
-        no_process_of(&run);
+        no_process_of(run);
     }
     assert_eq!(world.document(&kept)["state"], "running");
     let keys = |world: &World| {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::fields::Shown as _;
 use crate::serve_emanate_agents::world as agents;
-use crate::world::{World, eventually, until};
+use crate::world::{Host, World, eventually, until};
 
 /// Lists what is below a directory with its mode.
 fn listing(root: &Path, directory: &Path, acc: &mut Vec<String>) {
@@ -43,14 +43,17 @@ fn files(world: &World, id: &str) -> Vec<String> {
     acc
 }
 
+/// The events of the log of such a run.
+const LOGGED: [&str; 5] = [
+    "daemon_start",
+    "cli_output",
+    "provider_terminal",
+    "cli_usage",
+    "daemon_done",
+];
+
 /// Keeps what it got, waits, then works as `claude` does.
-const WORKS: &str = r#"cat > got.part
-mv got.part got
-while [ ! -e go ]; do sleep 0.02; done
-echo '{"type":"system","subtype":"init","session_id":"s1"}'
-echo '{"type":"assistant","message":{"content":[{"type":"text","text":"Reading."}]}}'
-echo '{"type":"result","subtype":"success","is_error":false,"result":"x","usage":{"input_tokens":9,"output_tokens":2}}'
-"#;
+const WORKS: &str = include_str!("programs/emanate-folder-works.sh");
 
 fn call(world: &World) -> Value {
     let skill = world.desk().join("review");
@@ -67,8 +70,107 @@ fn call(world: &World) -> Value {
     }]})
 }
 
+/// Returns the whole document of a run that is running, with what no two runs share from the document itself.
+fn running(world: &World, host: &Host, reply: &Value, document: &Value) -> Value {
+    let child = &document["child"];
+    let mut begun = json!({
+        "data_version": 1, "handle": "em-1", "run_id": reply["run_ids"][0], "group_id": reply["group_id"],
+        "parent_addr": format!("cli:{}", rustix::process::geteuid().as_raw()),
+        "parent_pid": host.pid(), "parent_start": document["parent_start"],
+        "child": {"pid": child["pid"], "start": child["start"], "pgid": child["pid"]},
+        "task": "repair\nlinks", "tools": ["file"],
+        "call_parameters": {
+            "task": "repair\nlinks", "tools": ["file"], "skills": ["review"],
+            "mcp": [{"name": "docs", "command": "docs", "args": ["--token", "<redacted>"], "env": {"KEY": "<redacted>"}}],
+            "system_prompt": "You repair.", "cwd": world.desk(),
+            "backend_options": {"effort": "high", "api_key": "<redacted>"},
+        },
+        "backend": "claude", "model": "claude", "preset_name": null, "preset_provider": null, "preset_model": null,
+        "max_turns": null, "timeout_s": 60.0, "idle_timeout_s": null, "budget": {"usd": 1.0}, "permissions": "propose",
+        "sandbox": {"level": 1, "detail": document["sandbox"]["detail"]},
+    });
+    let rest = json!({
+        "prompt_sha256": document["prompt_sha256"], "state": "running", "started_at": document["started_at"],
+        "finished_at": null, "elapsed_s": document["elapsed_s"], "turn": 0, "current_tool": null, "tool_call_count": 0,
+        "tokens": {"input": 0, "output": 0, "thinking": 0, "cached": 0},
+        "cli_tokens": {"input": 0, "output": 0, "thinking": 0, "cached": 0, "calls": 0},
+        "last_output": null, "last_output_at": null, "dropped": {"lines": 0, "bytes": 0},
+        "result_preview": null, "result_path": null, "error": null,
+        "backend_options": {"effort": "high", "api_key": "<redacted>"}, "backend_argv": document["backend_argv"],
+        "exit": null, "followups": [], "terminal_notified": false, "notified_seq": null,
+    });
+    let members = begun.as_object_mut().expect("an object");
+    members.extend(rest.as_object().cloned().unwrap_or_default());
+    begun
+}
+
+/// Checks that neither the arguments nor the prompt in the folder contain a secret.
+fn check_command(world: &World, id: &str, document: &Value) {
+    let argv = document["backend_argv"].as_array().expect("a list");
+    assert_eq!(argv[0], json!(world.beside("agent.sh")));
+    assert!(
+        argv.contains(&json!("--effort=high")) && argv.contains(&json!("--api-key=<redacted>")),
+        "{argv:?}"
+    );
+    let kept = fs::read_to_string(world.file(id, ".prompt")).expect("it is kept");
+    for part in [
+        "You repair.",
+        "## Parent-selected skills",
+        "## Parent-provided MCP registrations",
+        "<redacted>",
+    ] {
+        assert!(kept.contains(part), "{part}: {kept}");
+    }
+    assert!(
+        !kept.contains("secret") && kept.ends_with("\nTask:\nrepair\nlinks"),
+        "{kept}"
+    );
+}
+
+/// Compares the document of a run that has ended with that of the running one.
+fn check_ended(world: &World, id: &str, begun: Value) {
+    let mut document = world.document(id);
+    let mut expected = begun;
+    for name in ["finished_at", "elapsed_s", "last_output_at"] {
+        expected[name] = document[name].take();
+        document[name] = expected[name].clone();
+    }
+    for (name, value) in [
+        ("child", json!(null)),
+        (
+            "cli_tokens",
+            json!({"input": 9, "output": 2, "thinking": 0, "cached": 0, "calls": 1}),
+        ),
+        ("last_output", json!("Reading.")),
+        ("result_preview", json!("x")),
+        ("result_path", json!(world.file(id, "result.txt"))),
+        ("state", json!("done")),
+        ("claude_session_id", json!("s1")),
+        ("exit", json!({"code": 0, "signal": null})),
+        ("terminal_notified", json!(true)),
+        ("notified_seq", json!(1)),
+    ] {
+        expected[name] = value;
+    }
+    assert_eq!(document, expected);
+    for name in ["started_at", "finished_at", "last_output_at"] {
+        let text = document[name].as_str().expect("a time");
+        let is_digit_or = |(byte, form): (u8, u8)| {
+            if form == b'0' {
+                byte.is_ascii_digit()
+            } else {
+                byte == form
+            }
+        };
+        assert!(
+            text.len() == 20 && text.bytes().zip(*b"0000-00-00T00:00:00Z").all(is_digit_or),
+            "{name}: {text}"
+        );
+    }
+}
+
 #[test]
-fn a_dispatched_run_is_recorded_whole_and_for_its_owner_alone() {
+fn a_dispatched_run_is_recorded_completely_and_readable_by_its_owner_only() {
     let world = agents(WORKS);
     let host = world.serve();
     let reply = shown!(world.tool(&call(&world)), {"$?": 0});
@@ -102,34 +204,7 @@ fn a_dispatched_run_is_recorded_whole_and_for_its_owner_alone() {
     assert!(Path::new(&format!("/proc/{}", child["pid"])).exists());
     let prompt = fs::read(world.desk().join("got")).expect("what it got");
     shows!(document, {"prompt_sha256": daemon_run_folder::sha256(&prompt).as_str()});
-    let mut begun = json!({
-        "data_version": 1, "handle": "em-1", "run_id": id, "group_id": reply["group_id"],
-        "parent_addr": format!("cli:{}", rustix::process::geteuid().as_raw()),
-        "parent_pid": host.pid(), "parent_start": document["parent_start"],
-        "child": {"pid": child["pid"], "start": child["start"], "pgid": child["pid"]},
-        "task": "repair\nlinks", "tools": ["file"],
-        "call_parameters": {
-            "task": "repair\nlinks", "tools": ["file"], "skills": ["review"],
-            "mcp": [{"name": "docs", "command": "docs", "args": ["--token", "<redacted>"], "env": {"KEY": "<redacted>"}}],
-            "system_prompt": "You repair.", "cwd": world.desk(),
-            "backend_options": {"effort": "high", "api_key": "<redacted>"},
-        },
-        "backend": "claude", "model": "claude", "preset_name": null, "preset_provider": null, "preset_model": null,
-        "max_turns": null, "timeout_s": 60.0, "idle_timeout_s": null, "budget": {"usd": 1.0}, "permissions": "propose",
-        "sandbox": {"level": 1, "detail": document["sandbox"]["detail"]},
-    });
-    let rest = json!({
-        "prompt_sha256": document["prompt_sha256"], "state": "running", "started_at": document["started_at"],
-        "finished_at": null, "elapsed_s": document["elapsed_s"], "turn": 0, "current_tool": null, "tool_call_count": 0,
-        "tokens": {"input": 0, "output": 0, "thinking": 0, "cached": 0},
-        "cli_tokens": {"input": 0, "output": 0, "thinking": 0, "cached": 0, "calls": 0},
-        "last_output": null, "last_output_at": null, "dropped": {"lines": 0, "bytes": 0},
-        "result_preview": null, "result_path": null, "error": null,
-        "backend_options": {"effort": "high", "api_key": "<redacted>"}, "backend_argv": document["backend_argv"],
-        "exit": null, "followups": [], "terminal_notified": false, "notified_seq": null,
-    });
-    let members = begun.as_object_mut().expect("an object");
-    members.extend(rest.as_object().cloned().unwrap_or_default());
+    let begun = running(&world, &host, &reply, &document);
     assert_eq!(document, begun);
     let text = fs::read_to_string(world.file(&id, "daemon.json")).expect("it is there");
     let keys = |text: &str| -> Vec<String> {
@@ -143,25 +218,7 @@ fn a_dispatched_run_is_recorded_whole_and_for_its_owner_alone() {
         keys(&format!("{begun:#}")),
         "in this order, indented by two"
     );
-    let argv = document["backend_argv"].as_array().expect("a list");
-    assert_eq!(argv[0], json!(world.beside("agent.sh")));
-    assert!(
-        argv.contains(&json!("--effort=high")) && argv.contains(&json!("--api-key=<redacted>")),
-        "{argv:?}"
-    );
-    let kept = fs::read_to_string(world.file(&id, ".prompt")).expect("it is kept");
-    for part in [
-        "You repair.",
-        "## Parent-selected skills",
-        "## Parent-provided MCP registrations",
-        "<redacted>",
-    ] {
-        assert!(kept.contains(part), "{part}: {kept}");
-    }
-    assert!(
-        !kept.contains("secret") && kept.ends_with("\nTask:\nrepair\nlinks"),
-        "{kept}"
-    );
+    check_command(&world, &id, &document);
 
     fs::write(world.desk().join("go"), "").expect("a file");
     world.announced(&id);
@@ -170,44 +227,7 @@ fn a_dispatched_run_is_recorded_whole_and_for_its_owner_alone() {
     assert_eq!(made, ["600 .notified", "600 result.txt"]);
     let gone: Vec<&String> = during.iter().filter(|name| !ended.contains(name)).collect();
     assert_eq!(gone, ["600 private/mcp.json", "700 private"]);
-    let mut document = world.document(&id);
-    let mut expected = begun;
-    for name in ["finished_at", "elapsed_s", "last_output_at"] {
-        expected[name] = document[name].take();
-        document[name] = expected[name].clone();
-    }
-    for (name, value) in [
-        ("child", json!(null)),
-        (
-            "cli_tokens",
-            json!({"input": 9, "output": 2, "thinking": 0, "cached": 0, "calls": 1}),
-        ),
-        ("last_output", json!("Reading.")),
-        ("result_preview", json!("x")),
-        ("result_path", json!(world.file(&id, "result.txt"))),
-        ("state", json!("done")),
-        ("claude_session_id", json!("s1")),
-        ("exit", json!({"code": 0, "signal": null})),
-        ("terminal_notified", json!(true)),
-        ("notified_seq", json!(1)),
-    ] {
-        expected[name] = value;
-    }
-    assert_eq!(document, expected);
-    for name in ["started_at", "finished_at", "last_output_at"] {
-        let text = document[name].as_str().expect("a time");
-        let is_digit_or = |(byte, form): (u8, u8)| {
-            if form == b'0' {
-                byte.is_ascii_digit()
-            } else {
-                byte == form
-            }
-        };
-        assert!(
-            text.len() == 20 && text.bytes().zip(*b"0000-00-00T00:00:00Z").all(is_digit_or),
-            "{name}: {text}"
-        );
-    }
+    check_ended(&world, &id, begun);
 }
 
 /// Watches what changes below a home, in the order in which it changes.
@@ -311,23 +331,11 @@ fn a_session_precedes_text_and_the_steps_of_an_end_follow_each_other() {
         "daemon.json",
     ];
     assert_eq!(steps, expected, "{changed:?}");
-    let names: Vec<Value> = world
-        .logged(&id)
-        .iter_mut()
-        .map(|row| row["event"].take())
-        .collect();
-    let expected = [
-        "daemon_start",
-        "cli_output",
-        "provider_terminal",
-        "cli_usage",
-        "daemon_done",
-    ];
-    assert_eq!(names, expected);
+    shows!(world.logged(&id), {"*.event": LOGGED});
 }
 
 #[test]
-fn an_end_that_cannot_be_written_is_tried_until_it_can_and_told_then() {
+fn an_end_that_cannot_be_written_is_retried_and_announced_after_that() {
     let world = agents(WORKS);
     let _host = world.serve();
     let id = world.dispatch_to("claude", &["go on"]).remove(0);
@@ -352,19 +360,7 @@ fn an_end_that_cannot_be_written_is_tried_until_it_can_and_told_then() {
     let run = world.announced(&id);
     shows!(run, {"status": "done", "result_preview": "x"});
     assert_eq!(fs::read_to_string(result).expect("it is kept"), "x");
-    let names: Vec<Value> = world
-        .logged(&id)
-        .iter_mut()
-        .map(|row| row["event"].take())
-        .collect();
-    let expected = [
-        "daemon_start",
-        "cli_output",
-        "provider_terminal",
-        "cli_usage",
-        "daemon_done",
-    ];
-    assert_eq!(names, expected);
+    shows!(world.logged(&id), {"*.event": LOGGED});
 }
 
 #[test]

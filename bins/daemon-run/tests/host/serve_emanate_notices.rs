@@ -4,81 +4,95 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::fields::Shown as _;
 use crate::rpc::Rpc;
-use crate::world::{World, until};
+use crate::world::World;
+
+/// Ends as its task is named, or stays.
+const ENDS: &str = r#"read -r x; prompt=$(cat)
+case "$prompt" in
+*good*) echo '{"daemon":"result","ok":true,"text":"g"}';;
+*bad*) echo '{"daemon":"result","ok":false,"text":"could not"}';;
+*) echo begun; sleep 1000;;
+esac
+"#;
+
+/// A task, its deadline in seconds, the status of its end, the last lines of its notice, its text, and the priority.
+const ENDINGS: [(&str, u64, &str, &str, &str, &str); 4] = [
+    ("good", 3600, "done", "\nPreview:\ng", "g", "normal"),
+    (
+        "bad",
+        3600,
+        "failed",
+        "\nError: provider: could not",
+        "could not",
+        "high",
+    ),
+    (
+        "stopped",
+        3600,
+        "cancelled",
+        "\nError: reclaim: sh CLI terminated by the host (reclaim, SIGTERM, code -15)",
+        "begun",
+        "high",
+    ),
+    (
+        "late",
+        5,
+        "timeout",
+        "\nError: timeout: sh CLI terminated by the host (timeout, SIGTERM, code -15)",
+        "begun",
+        "high",
+    ),
+];
+
+/// Returns the event that a run's folder records as published.
+fn mark(world: &World, run: &str) -> Value {
+    let mark = fs::read_to_string(world.file(run, ".notified")).expect("the mark");
+    serde_json::from_str(&mark).expect("it is JSON")
+}
+
+/// Returns the event of a run that has ended, whose body ends with the given lines.
+fn announcement(world: &World, seq: u64, ended: &Value, end: &str) -> Value {
+    let [run, status, task] = ["run_id", "status", "task"].map(|name| ended.text(name));
+    let directory = world.file(&run, "");
+    let directory = directory.display().to_string();
+    let directory = directory.trim_end_matches('/');
+    let body = format!(
+        "Daemon {run} {status}.\nInspect with daemon(action=\"check\", id=\"{run}\").\nTask: {task}\n\
+         Run directory: {directory}\nResult file: {directory}/result.txt{end}"
+    );
+    json!({
+        "seq": seq, "event_id": format!("evt_{seq}"), "source": "daemon", "ref_id": run, "run_id": run,
+        "group_id": ended["group_id"], "parent": format!("cli:{}", rustix::process::geteuid().as_raw()),
+        "status": status, "result_path": format!("{directory}/result.txt"), "at": ended["finished_at"],
+        "body": body, "idempotency_key": format!("daemon-terminal:{run}"),
+    })
+}
 
 #[test]
-fn every_end_is_told_once_with_all_that_a_caller_needs() {
+fn every_end_is_announced_once_with_all_that_a_caller_needs() {
     let world = World::pushed();
-    world.script(
-        "read -r x; prompt=$(cat)\ncase \"$prompt\" in\n\
-         *good*) echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"g\"}';;\n\
-         *bad*) echo '{\"daemon\":\"result\",\"ok\":false,\"text\":\"could not\"}';;\n\
-         *) echo begun; sleep 1000;;\nesac\n",
-    );
+    world.script(ENDS);
     let host = world.serve();
     let mut listening = Rpc::initialized(host.socket());
-    let ends = |task: &str, timeout: u64| {
+    for (seq, (task, timeout, status, end, text, priority)) in (1_u64..).zip(ENDINGS) {
         let run = world.dispatch_within(&[task], timeout).remove(0);
         if task == "stopped" {
-            until("it has begun", || {
-                world.check(&run)["last_output"].is_string()
-            });
-            let (_, reply) = world.json(&["emanate", "reclaim", &run]);
-            assert_eq!(reply["cancelled"], 1);
+            world.begun(&run);
+            shows!(world.json(&["emanate", "reclaim", &run]), {"cancelled": 1});
         }
-        run
-    };
-    let rows = [
-        ("good", 3600, "done", None),
-        ("bad", 3600, "failed", Some("provider: could not")),
-        (
-            "stopped",
-            3600,
-            "cancelled",
-            Some("reclaim: sh CLI terminated by the host (reclaim, SIGTERM, code -15)"),
-        ),
-        (
-            "late",
-            5,
-            "timeout",
-            Some("timeout: sh CLI terminated by the host (timeout, SIGTERM, code -15)"),
-        ),
-    ];
-    for (n, (task, timeout, status, error)) in rows.iter().enumerate() {
-        let run = ends(task, *timeout);
         let ended = world.announced(&run);
-        let seq = n as u64 + 1;
         let mut told = listening.answer();
         assert_eq!(told["method"], "run/event");
         let event = told["params"].take();
         assert_eq!(world.events().last(), Some(&event));
-        let directory = world.home.join("daemons").join(&run).display().to_string();
-        let mut body = format!(
-            "Daemon {run} {status}.\nInspect with daemon(action=\"check\", id=\"{run}\").\nTask: {task}\n\
-             Run directory: {directory}\nResult file: {directory}/result.txt"
-        );
-        match error {
-            None => body.push_str("\nPreview:\ng"),
-            Some(error) => body.extend(["\nError: ", error]),
-        }
-        assert_eq!(
-            event,
-            json!({
-                "seq": seq, "event_id": format!("evt_{seq}"), "source": "daemon", "ref_id": run, "run_id": run,
-                "group_id": ended["group_id"], "parent": format!("cli:{}", rustix::process::geteuid().as_raw()),
-                "status": status, "result_path": format!("{directory}/result.txt"), "at": ended["finished_at"],
-                "body": body, "idempotency_key": format!("daemon-terminal:{run}"),
-            })
-        );
-        let mark = fs::read_to_string(world.file(&run, ".notified")).expect("the mark");
-        assert_eq!(serde_json::from_str::<Value>(&mark).expect("JSON"), event);
-        let text = fs::read_to_string(format!("{directory}/result.txt")).expect("the text");
-        let told = ["g", "could not", "begun", "begun"];
-        assert_eq!(text, told[n]);
-        let document = world.document(&run);
-        shows!(document, {"terminal_notified": true, "notified_seq": seq});
-        let priority = if n == 0 { "normal" } else { "high" };
+        shows!(ended, {"status": status, "task": task, "run_id": run});
+        assert_eq!(event, announcement(&world, seq, &ended, end));
+        assert_eq!(mark(&world, &run), event);
+        let result = fs::read_to_string(world.file(&run, "result.txt")).expect("the text");
+        assert_eq!(result, text);
+        shows!(world.document(&run), {"terminal_notified": true, "notified_seq": seq});
         assert_eq!(world.notices()["priority"], priority);
     }
     let events = world.events();
@@ -100,8 +114,7 @@ fn twenty_five_ends_leave_twenty_five_marks_and_the_newest_twenty_in_the_window(
     let mut marks = Vec::new();
     for run in &runs {
         let ended = world.announced(run);
-        let mark = fs::read_to_string(world.file(run, ".notified")).expect("the mark");
-        let mark: Value = serde_json::from_str(&mark).expect("JSON");
+        let mark = mark(&world, run);
         shows!(mark, {"run_id": run, "seq": &ended["notified_seq"]});
         marks.push(mark);
     }

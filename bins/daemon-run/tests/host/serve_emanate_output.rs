@@ -8,20 +8,7 @@ use crate::serve_emanate_agents::world as agents;
 use crate::world::{World, no_process_of};
 
 /// Does what its task is named after.
-const SCRIPT: &str = r#"name=$(tail -n 1)
-case "$name" in
-strange)
-  echo 'Welcome to the program!'; echo '[1,2]'; printf 'bad \377\376 bytes\n'; echo; echo '   '
-  head -c 5000000 /dev/zero | tr '\0' x; echo
-  echo '{"daemon":"result","ok":true,"text":"survived"}';;
-flood)
-  head -c 10000000 /dev/zero | tr '\0' x | fold -w 3900 >&2; echo >&2
-  seq 101 130 >&2; exit 1;;
-asks) if read -r line; then echo "got $line"; else echo 'end of file'; fi;;
-complains) seq -f 'line %03g' 1 100 >&2; yes é | head -n 480 | tr -d '\n' >&2; echo >&2; echo said; exit 1;;
-silent) exit 3;;
-esac
-"#;
+const SCRIPT: &str = include_str!("programs/emanate-output-script.sh");
 
 fn texts(world: &World, id: &str) -> Vec<String> {
     let rows = world.logged(id).into_iter();
@@ -39,7 +26,7 @@ fn strange_lines_are_recorded_within_bounds_and_the_run_survives_them() {
     let runs = world.dispatch(&["strange", "flood", "asks", "complains", "silent"]);
     for id in &runs {
         world.announced(id);
-        no_process_of(&id);
+        no_process_of(id);
     }
     let [strange, flood, asks, complains, silent] = runs.as_slice() else {
         panic!("five runs: {runs:?}");
@@ -108,7 +95,7 @@ fn told_flood(world: &World, id: &str) {
 }
 
 #[test]
-fn a_long_prompt_that_begins_with_dashes_reaches_every_agent_and_stands_in_no_argument() {
+fn a_long_prompt_that_begins_with_dashes_reaches_every_agent_and_is_in_no_argument() {
     let world =
         agents("cat > \"got-$DAEMON_RUN_ID\"\nprintf '%s\\n' \"$@\" > \"args-$DAEMON_RUN_ID\"\n");
     let _host = world.serve();
@@ -157,7 +144,7 @@ fn zombies(parent: u32) -> Vec<String> {
 }
 
 #[test]
-fn a_program_that_is_not_there_fails_its_run_by_name_and_leaves_no_zombie() {
+fn a_missing_program_fails_its_run_by_name_and_leaves_no_zombie() {
     let world = World::pushed();
     world.watch_with(
         "[provider]\ndefault = \"builtin\"\n\n[provider.codex]\n\

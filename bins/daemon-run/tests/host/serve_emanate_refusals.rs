@@ -29,7 +29,7 @@ fn refusal(rpc: &mut Rpc, world: &World, mut call: Value) -> String {
 }
 
 #[test]
-fn every_fault_of_a_batch_is_named_at_once_even_under_a_provider_that_is_none() {
+fn every_fault_of_a_batch_is_named_at_once_even_with_an_unknown_provider() {
     let world = world();
     let host = world.serve();
     let mut rpc = Rpc::initialized(host.socket());

@@ -96,7 +96,7 @@ fn fact(event: &Value) -> Value {
 }
 
 #[test]
-fn a_pull_request_wakes_only_after_the_api_said_what_it_changes() {
+fn a_pull_request_wakes_only_after_the_api_returned_its_files() {
     let api = HeldApi::start();
     let world = waiting(&api);
     let host = world.serve();
@@ -166,7 +166,7 @@ fn a_try_that_failed_is_repeated_by_the_next_host() {
 }
 
 #[test]
-fn what_the_api_does_not_have_is_given_up_and_wakes_nobody() {
+fn a_fact_that_the_api_does_not_have_is_given_up_and_wakes_no_daemon() {
     let api = HeldApi::start();
     let world = waiting(&api);
     let host = world.serve();

@@ -6,9 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::fields::Shown as _;
-use crate::http::pull_request_opened;
+use crate::http::{pull_request_opened, try_raw, webhook};
 use crate::serve_crash::everything_ran_once;
-use crate::world::{World, daemon_file, eventually, until, watch};
+use crate::world::{SECRET, World, daemon_file, eventually, until, watch};
 
 /// The places on the way of a webhook to its branch.
 const HOOK_PLACES: [&str; 22] = [
@@ -27,18 +27,13 @@ fn a_webhook_survives_a_death_at_every_place() {
         let world = World::new(&[("pr-helper", &watch(&["when a pull request is opened"]))]);
         let mut host = world.serve_with(&[], &[("DAEMON_FAILPOINT", place)]);
         let body = pull_request_opened(7).to_string();
-        let signature = crate::http::signature(crate::world::SECRET, body.as_bytes());
-        let headers = crate::http::github("pull_request", "d-1", &signature);
-        let lines: String = headers
-            .iter()
-            .map(|(name, value)| format!("{name}: {value}\r\n"))
-            .collect();
-        let request = format!(
-            "POST /webhooks/github HTTP/1.1\r\nHost: {}\r\n{lines}Content-Length: {}\r\n\r\n{body}",
+        let request = webhook(
             host.address(),
-            body.len()
+            ("pull_request", "d-1"),
+            SECRET,
+            body.as_bytes(),
         );
-        let answer = crate::http::try_raw(host.address(), request.as_bytes());
+        let answer = try_raw(host.address(), &request);
         // M1 is reached as soon as the event is stored, while the answer is being written: either may come first.
         if place != "M1" {
             let is_lost = place.starts_with('W');
@@ -148,7 +143,7 @@ fn a_tick_survives_a_death_at_every_place() {
 }
 
 #[test]
-fn a_run_that_panics_ends_failed_and_the_host_goes_on() {
+fn a_run_that_panics_fails_and_the_host_continues() {
     for place in ["R2", "R3", "R5", "R6"] {
         let world = World::new(&[("pr-helper", &watch(&["when a pull request is opened"]))]);
         let point = format!("panic:{place}");

@@ -198,7 +198,7 @@ fn what_cannot_be_followed_is_refused() {
 }
 
 #[test]
-fn the_stream_tells_rows_as_they_come_and_change() {
+fn the_stream_sends_rows_as_they_are_made_and_changed() {
     let world = waiting();
     let host = world.serve();
     let mut stream = host.follow("stream?daemon=pusher", "");
@@ -238,7 +238,7 @@ fn the_stream_tells_rows_as_they_come_and_change() {
 }
 
 #[test]
-fn a_reader_that_never_reads_is_dropped_and_holds_nobody_up() {
+fn a_reader_that_never_reads_is_dropped_and_blocks_no_other() {
     let world = World::pushed();
     world.script("cat > /dev/null\nseq -f 'a line of a flood that is long enough to fill what lies between, %.0f' 1 150000\n");
     let host = world.serve();

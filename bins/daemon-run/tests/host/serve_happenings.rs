@@ -98,7 +98,7 @@ fn a_merge_and_its_pull_request_are_one_event_in_either_order() {
         };
         events.iter().filter(moved).count() == 2
     };
-    crate::world::until("the merge was seen", || pushed());
+    crate::world::until("the merge was seen", pushed);
     assert_eq!(woken(&host, 4), each(&["labelled", "merged"], 2));
     known(&host, ("pull_request", "d-2"), &closed(2, &commit));
 }
@@ -116,7 +116,7 @@ fn said(host: &Host) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_run_is_about_the_report_that_woke_it_whichever_came_first() {
+fn a_run_gets_the_report_that_woke_it_in_either_order() {
     let world = World::new(&[
         ("born", &watch(&["when a branch is created"])),
         (

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::fields::Shown as _;
 use crate::http::{self, Answer, github, pull_request_opened, push, signature};
-use crate::world::{Host, SECRET, World, watch};
+use crate::world::{SECRET, World, watch};
 
 const REFUSED: &str = "{\"schema_version\":1,\"ok\":false,\"error\":{\"code\":\"unauthorized\",\"message\":\"the delivery is not authentic\",\"help\":null}}\n";
 
@@ -52,12 +52,6 @@ fn a_signed_webhook_is_stored_once_however_often_it_comes() {
     shows!(event, {"duplicates": 3, "payload": &body});
 }
 
-/// Posts a webhook with its headers as they are given.
-fn posted(host: &Host, headers: &[(&str, &str)], body: &str) -> Answer {
-    let body = body.as_bytes();
-    http::ask(host.address(), "POST", "/webhooks/github", headers, body)
-}
-
 #[test]
 fn a_forged_webhook_is_refused_with_one_body_for_every_fault() {
     let world = helper();
@@ -88,7 +82,7 @@ fn a_forged_webhook_is_refused_with_one_body_for_every_fault() {
     ];
     for signature in rows {
         let headers = github("pull_request", "d-1", &signature);
-        let answer = posted(&host, &headers, &body);
+        let answer = host.post("/webhooks/github", &headers, &body);
         assert_eq!(
             (answer.status, answer.body.as_str()),
             (401, REFUSED),
@@ -99,7 +93,7 @@ fn a_forged_webhook_is_refused_with_one_body_for_every_fault() {
     let twice = [&twice[..], &twice[3..]].concat();
     let unsigned = &twice[..3];
     for headers in [&twice[..], unsigned] {
-        let answer = posted(&host, headers, &body);
+        let answer = host.post("/webhooks/github", headers, &body);
         assert_eq!(
             (answer.status, answer.body.as_str()),
             (401, REFUSED),
@@ -130,13 +124,7 @@ fn every_configured_secret_is_tried() {
     let body = pull_request_opened(7).to_string();
     let old = signature("old", body.as_bytes());
     let headers = github("pull_request", "d-1", &old);
-    let answer = http::ask(
-        host.address(),
-        "POST",
-        "/webhooks/github",
-        &headers,
-        body.as_bytes(),
-    );
+    let answer = host.post("/webhooks/github", &headers, &body);
     assert_eq!(answer.status, 200, "{answer:?}");
     shows!(host.hook("pull_request", "d-1", &pull_request_opened(7)), {"HTTP": 200});
 }
@@ -177,7 +165,7 @@ fn a_body_that_cannot_be_read_is_refused_before_it_is_stored() {
         let mut headers = github("pull_request", "d-x", &right).to_vec();
         headers.retain(|(known, _)| *known != name);
         headers.push((name, value));
-        posted(&host, &headers, &body).status
+        host.post("/webhooks/github", &headers, &body).status
     };
     assert_eq!(
         [
@@ -199,7 +187,7 @@ fn a_body_that_cannot_be_read_is_refused_before_it_is_stored() {
 }
 
 #[test]
-fn a_body_over_the_cap_is_refused_whatever_its_sender_declares() {
+fn a_body_over_the_cap_is_refused_with_every_declared_length() {
     let world = helper();
     let host = world.serve();
     let head = |rest: &str| {
@@ -257,7 +245,7 @@ fn headers_without_end_do_not_hurt_the_host() {
 }
 
 #[test]
-fn what_concerns_nobody_is_stored_and_wakes_nobody() {
+fn an_event_that_matches_no_daemon_is_stored_and_wakes_none() {
     let (_world, host) = World::serving();
     let (zero, one) = ("0".repeat(40), "1".repeat(40));
     let rows = [
@@ -275,7 +263,7 @@ fn what_concerns_nobody_is_stored_and_wakes_nobody() {
 }
 
 #[test]
-fn other_methods_and_routes_are_no_doors() {
+fn other_methods_and_routes_are_refused() {
     let (_world, host) = World::serving();
     let rows = [
         ("GET", "/webhooks/github", 405),

@@ -48,7 +48,7 @@ fn delivered(host: &Host) -> Vec<u16> {
 }
 
 #[test]
-fn bodies_that_are_announced_and_not_sent_shut_nobody_out() {
+fn bodies_that_are_announced_and_not_sent_block_no_other_sender() {
     let world = World::new(&[]);
     let host = world.serve();
     let lengths = [25 * MIB; 10].into_iter().chain([6 * MIB]);
@@ -63,7 +63,7 @@ fn bodies_that_are_announced_and_not_sent_shut_nobody_out() {
 }
 
 #[test]
-fn many_slow_bodies_shut_nobody_out() {
+fn many_slow_bodies_block_no_other_sender() {
     let world = World::new(&[]);
     let host = world.serve();
     let slow: Vec<TcpStream> = (0..128).map(|_| announced(&host, 1_024, b"{")).collect();
@@ -75,7 +75,7 @@ fn many_slow_bodies_shut_nobody_out() {
 }
 
 #[test]
-fn more_unfinished_requests_than_connections_are_allowed_shut_nobody_out() {
+fn more_unfinished_requests_than_allowed_connections_block_no_other_sender() {
     let world = World::new(&[]);
     let host = world.serve();
     let half = b"POST /webhooks/github HTTP/1.1\r\nHost: x\r\n";
@@ -129,11 +129,9 @@ fn a_sender_that_closes_its_writing_side_is_answered() {
     let host = world.serve();
     for (n, size) in [(1, 0), (2, MIB / 2), (3, 2 * MIB)] {
         let body = format!("{}{}", pull_request_opened(n), " ".repeat(size));
-        let signature = http::signature(crate::world::SECRET, body.as_bytes());
         let delivery = format!("d-{n}");
-        let headers = http::github("pull_request", &delivery, &signature);
-        let path = "/webhooks/github";
-        let request = http::request(host.address(), "POST", path, &headers, body.as_bytes());
+        let hook = ("pull_request", delivery.as_str());
+        let request = http::webhook(host.address(), hook, crate::world::SECRET, body.as_bytes());
         assert_eq!(half_closed(&host, &request), Some(200), "{size} bytes");
         let without_its_end = &request[..request.len() - 1];
         let answer = half_closed(&host, without_its_end);

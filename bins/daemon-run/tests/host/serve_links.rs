@@ -61,7 +61,7 @@ fn refused(diagnostics: &Value) -> BTreeSet<String> {
 }
 
 #[test]
-fn chains_of_links_are_judged_alike_by_the_linter_and_the_host() {
+fn the_linter_and_the_host_refuse_the_same_chains_of_links() {
     let world = World::pushed();
     let references = world.repo.join(".agents/daemons/pusher/references");
     let root = world.repo.display().to_string();

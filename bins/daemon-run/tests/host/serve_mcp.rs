@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdout, Stdio};
 use serde_json::{Value, json};
 
 use crate::fields::Shown as _;
+use crate::granted::CLIENT;
 use crate::world::{Host, World, eventually, json_lines};
 
 /// A client of `daemon-run mcp`.
@@ -148,7 +149,7 @@ fn an_agent_dispatches_checks_and_reclaims_in_its_own_name() {
 }
 
 #[test]
-fn the_end_of_a_run_is_told_to_the_client_that_dispatched_it_and_to_no_other() {
+fn the_end_of_a_run_is_sent_only_to_the_client_that_dispatched_it() {
     let (world, host) = World::serving();
     let desk = world.desk();
     std::fs::create_dir_all(&desk).expect("a directory");
@@ -178,31 +179,15 @@ fn the_end_of_a_run_is_told_to_the_client_that_dispatched_it_and_to_no_other() {
 }
 
 /// A stand-in for `claude` that calls the server it is given, writes the responses to files, and writes down how to connect again.
-const SPEAKS: &str = r#"cat > /dev/null
+const SPEAKS: &str = include_str!("programs/mcp-speaks.sh");
+
+fn speaking() -> World {
+    let begins = r#"cat > /dev/null
 echo '{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555"}'
 here=$(dirname "$0")
 while [ $# -gt 0 ]; do [ "$1" = --mcp-config ] && config=$2; shift; done
-field() { sed -n "s|.*\"$1\":\"\([^\"]*\)\".*|\1|p" "$config"; }
-token=$(field DAEMON_RUN_TOKEN); program=$(field command); socket=$(sed -n 's|.*"--run","\([^"]*\)".*|\1|p' "$config")
-mkfifo "$HOME/said" "$HOME/told"
-DAEMON_RUN_TOKEN=$token "$program" mcp --run "$socket" < "$HOME/said" > "$HOME/told" 2> "$here/trouble" &
-exec 3> "$HOME/said" 4< "$HOME/told"
-ask() { printf '%s\n' "$1" >&3; read -r line <&4; printf '%s\n' "$line" >> "$here/answers"; }
-ask '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}'
-ask '{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}'
-call() { ask "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"$1\",\"arguments\":$2}}"; }
-call state_set '{"key":"seen","value":{"n":1}}'
-call state_get '{"key":"seen"}'
-call propose_output '{"output":{"v":1,"verb":"no_op","reason":"clean"}}'
-call propose_output '{"output":{"v":1,"verb":"merge","target":"github:o/r#1"}}'
-exec 3>&-
-printf '%s\n%s\n%s\n' "$program" "$socket" "$token" > "$here/way"
-echo "the token is $token"
-echo '{"type":"result","subtype":"success","is_error":false,"result":"Done.","usage":{}}'
 "#;
-
-fn speaking() -> World {
-    World::of_claude(SPEAKS, "")
+    World::of_claude(&[begins, CLIENT, SPEAKS].concat(), "")
 }
 
 fn lines(world: &World, name: &str) -> Vec<String> {
@@ -262,7 +247,7 @@ fn a_run_reads_and_sets_state_and_proposes_through_the_hosts_own_server() {
 }
 
 #[test]
-fn a_process_of_a_run_can_do_nothing_without_the_token_of_a_run_that_goes_on() {
+fn a_process_of_a_run_needs_the_token_of_a_live_run() {
     let world = speaking();
     let host = world.serve();
     fire(&host, &world);

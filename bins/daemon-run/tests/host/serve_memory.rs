@@ -57,9 +57,8 @@ fn sent(host: &Host, round: usize, secret: &str) -> Vec<u16> {
 /// Sends a body, and again while the host is busy: a debug build on a loaded machine reads eight slower than they may wait.
 fn send(host: &Host, number: usize, secret: &str) -> u16 {
     let body = issue(number);
-    let (delivery, signature) = (format!("d-{number}"), http::signature(secret, &body));
-    let headers = http::github("issues", &delivery, &signature);
-    let request = http::request(host.address(), "POST", "/webhooks/github", &headers, &body);
+    let delivery = format!("d-{number}");
+    let request = http::webhook(host.address(), ("issues", &delivery), secret, &body);
     eventually_within(BUSY, "the host is not busy", || {
         // A refusal can be lost with its connection, since the body is still on its way.
         let answer = http::try_raw(host.address(), &request);
@@ -82,9 +81,8 @@ fn given_back(host: &Host) {
 fn abandon(host: &Host) {
     for number in 0..N_LARGE {
         let body = issue(100 + number);
-        let (delivery, signature) = (format!("left-{number}"), http::signature(SECRET, &body));
-        let headers = http::github("issues", &delivery, &signature);
-        let request = http::request(host.address(), "POST", "/webhooks/github", &headers, &body);
+        let delivery = format!("left-{number}");
+        let request = http::webhook(host.address(), ("issues", &delivery), SECRET, &body);
         let mut stream = TcpStream::connect(host.address()).expect("the host listens");
         // A busy host may refuse it while it is sent.
         stream.write_all(&request).unwrap_or_default();

@@ -31,7 +31,7 @@ fn a_mirror_clone_delivers_to_its_origin() {
 }
 
 #[test]
-fn doctor_says_which_repository_would_not_deliver() {
+fn the_doctor_names_a_repository_that_cannot_deliver() {
     let world = mirrored("upstream");
     let host = world.serve();
     let delivery = check(&host.get("doctor"), "surface git o/r");

@@ -200,7 +200,7 @@ fn a_person_who_moves_a_branch_to_an_output_begins_a_new_chain() {
 }
 
 #[test]
-fn a_program_that_moves_a_branch_to_an_output_goes_on_with_its_chain() {
+fn a_program_that_moves_a_branch_to_an_output_continues_its_chain() {
     let world = World::new(&[("maker", &watch(&["when a commit is pushed to main"]))]);
     let host = world.serve();
     let mut before = world.git(&["rev-parse", "main"]).trim().to_owned();
@@ -279,7 +279,7 @@ fn on_top_of(world: &World, made: &Delivered) -> String {
 }
 
 #[test]
-fn a_program_that_answers_each_output_goes_on_with_its_chain() {
+fn a_program_that_answers_each_output_continues_its_chain() {
     let world = World::new(&[(
         "maker",
         &watch(&[

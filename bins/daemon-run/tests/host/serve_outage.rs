@@ -1,5 +1,7 @@
 //! Ticks that came while no host ran or a gate was closed: outages, edits and holds.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -39,12 +41,26 @@ fn down_for(outage: SignedDuration, daemons: &[(&str, &str)], config: &str) -> W
 fn recorded(host: &Host, n_daemons: usize) -> Vec<Value> {
     eventually("the ticks are recorded", || {
         let ticks = host.list("ticks");
-        let daemons: std::collections::BTreeSet<&str> = ticks
+        let daemons: BTreeSet<&str> = ticks
             .iter()
             .filter_map(|row| row["daemon_id"].as_str())
             .collect();
         (daemons.len() >= n_daemons).then_some(ticks)
     })
+}
+
+/// Three daemons whose missed ticks are not collapsed into one.
+const MISFIRES: &str = "[policy.daemon.skipper]\nmisfire = \"skip\"\n[policy.daemon.catcher]\nmisfire = \"catch_up\"\n\
+                  overlap = \"buffer_all\"\n[policy.daemon.patient]\nmisfire = \"catch_up\"\noverlap = \"buffer_all\"\n\
+                  window = \"4000d\"\n";
+
+/// Counts the activations of each daemon.
+fn n_activations(host: &Host) -> BTreeMap<String, usize> {
+    let mut made = BTreeMap::new();
+    for activation in host.list("activations") {
+        *made.entry(activation.text("daemon_id")).or_insert(0) += 1;
+    }
+    made
 }
 
 #[test]
@@ -54,9 +70,6 @@ fn a_host_that_was_down_does_what_the_misfire_policy_says() {
     let ids = ids.chain(["skipper", "catcher", "patient"]);
     let schedule = hourly();
     let daemons: Vec<(&str, &str)> = ids.map(|id| (id, schedule.as_str())).collect();
-    let config = "[policy.daemon.skipper]\nmisfire = \"skip\"\n[policy.daemon.catcher]\nmisfire = \"catch_up\"\n\
-                  overlap = \"buffer_all\"\n[policy.daemon.patient]\nmisfire = \"catch_up\"\noverlap = \"buffer_all\"\n\
-                  window = \"4000d\"\n";
     for (hours, coalesced, skipped, caught_up, waited_for) in [
         (1, "enqueued 1", "missed_window 1", 1, 1),
         (
@@ -74,7 +87,7 @@ fn a_host_that_was_down_does_what_the_misfire_policy_says() {
             100,
         ),
     ] {
-        let world = down_for(HOUR * hours, &daemons, config);
+        let world = down_for(HOUR * hours, &daemons, MISFIRES);
         let host = world.serve_with(&["--hold"], &[]);
         let ticks = recorded(&host, daemons.len());
         for id in &many {
@@ -101,13 +114,8 @@ fn a_host_that_was_down_does_what_the_misfire_policy_says() {
             "{hours} h"
         );
 
-        let mut made = std::collections::BTreeMap::new();
-        for activation in host.list("activations") {
-            let id = activation.text("daemon_id");
-            *made.entry(id).or_insert(0) += 1;
-        }
-        let mut expected: std::collections::BTreeMap<String, usize> =
-            many.iter().map(|id| (id.clone(), 1)).collect();
+        let made = n_activations(&host);
+        let mut expected: BTreeMap<String, usize> = many.iter().map(|id| (id.clone(), 1)).collect();
         expected.insert("catcher".to_owned(), caught_up);
         expected.insert("patient".to_owned(), waited_for);
         assert_eq!(made, expected, "{hours} h");

@@ -43,7 +43,7 @@ fn fired(world: &World, script: &str) -> Value {
 }
 
 #[test]
-fn a_page_needs_a_login_and_says_how() {
+fn a_page_needs_a_login_and_explains_it() {
     let (_world, host) = World::serving();
     for path in ["/", "/runs", "/runs/em-1", "/activations", "/outputs"] {
         let page = host.open("GET", path, &[("Accept", BROWSER)]);
@@ -85,7 +85,7 @@ fn a_page_needs_a_login_and_says_how() {
 }
 
 #[test]
-fn every_page_is_the_object_of_its_command_for_who_asks_for_json() {
+fn every_page_is_the_object_of_its_command_if_json_is_accepted() {
     let world = World::new(&[("pusher", &watch(&["when a commit is pushed to main"]))]);
     let host = world.serve();
     world.commit("wake it");
@@ -145,7 +145,7 @@ fn an_unknown_path_is_not_found_as_a_page_and_as_an_object() {
 }
 
 #[test]
-fn the_page_of_a_run_shows_what_it_was_told_what_it_did_and_what_came_of_it() {
+fn the_page_of_a_run_shows_its_input_its_steps_and_its_outputs() {
     let (world, host) = World::serving();
     let run = fired(
         &world,
@@ -226,7 +226,7 @@ fn the_page_of_a_run_under_way_reloads_itself_where_no_script_runs() {
 }
 
 #[test]
-fn the_overview_says_what_does_not_wake_and_what_is_held() {
+fn the_overview_shows_invalid_daemons_and_holds() {
     let world = World::new(&[
         ("pusher", &watch(&["when a commit is pushed to main"])),
         ("broken", "schedule: \"0 0 9 * * 1\""),
@@ -252,7 +252,7 @@ fn the_overview_says_what_does_not_wake_and_what_is_held() {
 }
 
 #[test]
-fn strangers_text_stays_text() {
+fn hostile_output_is_escaped() {
     let (world, host) = World::serving();
     let hostile = "<script>alert(1)</script></pre></main><img src=x onerror=alert(2)>\\033[31m\\342\\200\\256\"'&amp;";
     let run = fired(
@@ -335,7 +335,7 @@ fn a_flood_does_not_make_the_page_long() {
 }
 
 #[test]
-fn a_bypass_a_stop_and_follow_ups_are_shown_as_the_folder_tells_them() {
+fn a_bypass_a_stop_and_follow_ups_are_shown_as_the_folder_has_them() {
     let (world, host) = World::serving();
     let id = world.dispatch(&["look around"])[0].clone();
     world.announced(&id);
@@ -423,7 +423,7 @@ fn a_listing_is_filtered_by_its_form_and_turned_page_by_page() {
 }
 
 #[test]
-fn style_and_script_are_served_to_everybody_and_kept_by_browsers() {
+fn style_and_script_need_no_login_and_are_cached() {
     let (_world, host) = World::serving();
     let page = host.page("/");
     for (suffix, kind) in [

@@ -68,7 +68,7 @@ fn two_clients_of_one_name_are_two_parents() {
 }
 
 #[test]
-fn a_short_name_that_only_the_disk_knows_is_its_parents_alone() {
+fn a_short_name_found_on_disk_belongs_to_its_parent_only() {
     let world = waiting();
     let host = world.serve();
     let mut one = Client::start(&world);

@@ -30,10 +30,18 @@ fn printed(level: u8) -> String {
 }
 
 #[test]
-fn a_confined_run_reads_its_program_and_nothing_that_lies_beside_it() {
+fn a_confined_run_reads_its_program_and_no_other_file_of_that_directory() {
     for level in levels() {
         assert_eq!(printed(level).trim(), "usual", "level {level}");
     }
+}
+
+/// Configures a provider at the level that confines it, and the file of the webhook secret.
+fn configure(world: &World, program: &Path, secret: &Path) {
+    world.watch_with(&format!(
+        "[provider]\ndefault = \"sh\"\n[provider.sh]\ncommand = {program:?}\n\
+         [sources.github]\nsecret_file = {secret:?}\n[policy]\nsandbox_min = 2\n"
+    ));
 }
 
 #[test]
@@ -52,12 +60,6 @@ fn a_package_that_holds_what_no_run_may_read_is_refused_at_the_start() {
     fs::write(outer.join("package/package.json"), manifest).expect("a manifest");
     let agent = outer.join("package/bin/agent.sh");
     fs::copy(world.beside("agent.sh"), &agent).expect("a program");
-    let configure = |program: &Path, secret: &Path| {
-        world.watch_with(&format!(
-            "[provider]\ndefault = \"sh\"\n[provider.sh]\ncommand = {program:?}\n\
-             [sources.github]\nsecret_file = {secret:?}\n[policy]\nsandbox_min = 2\n"
-        ));
-    };
     let secret = world.home.join("hook-secret");
     let away = outer.join("package/etc/secret");
     fs::write(&away, "It's a Secret to Everybody").expect("a secret");
@@ -89,7 +91,7 @@ fn a_package_that_holds_what_no_run_may_read_is_refused_at_the_start() {
             ),
         ),
     ] {
-        configure(&program, secret);
+        configure(&world, &program, secret);
         let (code, told) = world.refused(&[("HOME", home.to_str().expect("text"))]);
         let (directory, what, path) = expected;
         let message = format!(

@@ -41,7 +41,7 @@ fn a_schedule_that_exceeds_its_rate_is_warned_of() {
 }
 
 #[test]
-fn an_activation_that_a_rate_holds_back_says_so() {
+fn an_activation_that_waits_for_a_rate_has_that_reason() {
     let world = World::new(&[
         ("opened", &watch(&["when a pull request is opened"])),
         ("settling", &watch(&["when a pull request is opened"])),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::fields::Shown as _;
-use crate::http::{self, Answer, pull_request_opened};
+use crate::http::{Answer, pull_request_opened};
 use crate::world::{Host, World, daemon_file, watch};
 
 fn world() -> World {
@@ -17,13 +17,12 @@ fn post(host: &Host, path: &str, key: Option<&str>, body: &str) -> Answer {
     let bearer = format!("Bearer {}", host.token());
     let mut headers = vec![("Authorization", bearer.as_str())];
     headers.extend(key.map(|key| ("Idempotency-Key", key)));
-    http::ask(
-        host.address(),
-        "POST",
-        &format!("/api/v1/{path}"),
-        &headers,
-        body.as_bytes(),
-    )
+    host.post(&format!("/api/v1/{path}"), &headers, body)
+}
+
+/// Asks a host for an explanation.
+fn explain(host: &Host, body: &Value) -> Answer {
+    post(host, "explain", None, &body.to_string())
 }
 
 /// A host that received one pull request, and the event's id.
@@ -39,70 +38,48 @@ fn told(world: &World) -> (Host, String) {
 fn a_host_explains_what_it_registered() {
     let world = world();
     let (host, id) = told(&world);
-    let answer = post(
-        &host,
-        "explain",
-        None,
-        &json!({"id": "opener", "event": id, "all_daemons": true}).to_string(),
-    );
+    let all = json!({"id": "opener", "event": id, "all_daemons": true});
+    let answer = explain(&host, &all);
     assert_eq!(answer.status, 202, "{answer:?}");
     let object = answer.json();
-    let why: Vec<(&Value, &Value, &str)> = object["daemons"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(|daemon| {
-            let why = daemon["why"].as_str().expect("a sentence");
-            let start = why.split(" (").next().unwrap_or_default();
-            (&daemon["daemon_id"], &daemon["wakes"], start)
-        })
-        .collect();
-    assert_eq!(
-        why,
-        [
-            (
-                &json!("drafter"),
-                &json!(false),
-                "watch[0] asks `draft is true`"
-            ),
-            (&json!("opener"), &json!(true), "watch[0] is met"),
-        ]
-    );
-    assert_eq!(object["daemons"][0]["conditions"][0]["nearest"], json!([0]));
-    assert_eq!(object["event"]["delivery_id"], "d-1");
+    shows!(object, {
+        "daemons.*.(daemon_id,wakes)": [["drafter", false], ["opener", true]],
+        "daemons.0.conditions.0.nearest": [0], "event.delivery_id": "d-1",
+    });
+    let why = ["daemons.0.why", "daemons.1.why"].map(|path| object.text(path));
+    let why = why
+        .each_ref()
+        .map(|why| why.split(" (").next().unwrap_or_default());
+    assert_eq!(why, ["watch[0] asks `draft is true`", "watch[0] is met"]);
     let body = json!({"id": "drafter", "event": {"source": "github", "kind": "pull_request", "payload": pull_request_opened(8)}});
-    let one = post(&host, "explain", None, &body.to_string()).json();
-    assert_eq!(
-        (
-            one["daemons"].as_array().map(Vec::len),
-            &one["event"]["subject"]
-        ),
-        (Some(1), &json!("github:o/r#8"))
-    );
+    shows!(explain(&host, &body), {"daemons.#": 1, "event.subject": "github:o/r#8"});
     // What the command says of the working tree, the host says of the same files.
-    let (_, said) = world.json(&[
-        "explain",
-        "--event",
-        &id,
-        "-C",
-        &world.repo.display().to_string(),
-    ]);
-    assert_eq!(said["event"], object["event"]);
-    shows!(said, {"daemons.0.conditions": object["daemons"][0]["conditions"]});
-    let elsewhere = body
-        .to_string()
-        .replace("\"full_name\":\"o/r\"", "\"full_name\":\"o/x\"");
-    let why = post(&host, "explain", None, &elsewhere).json()["daemons"][0]["why"].clone();
-    assert_eq!(why, "the event is of `o/x`, the daemon of `o/r`");
-    let condition = json!({"condition": "when a pull request is opened", "event": id});
-    let answer = post(&host, "explain", None, &condition.to_string());
-    assert_eq!(
-        answer.body.matches("schema_version").count(),
-        1,
-        "{answer:?}"
+    let repo = world.repo.display().to_string();
+    let (_, said) = world.json(&["explain", "--event", &id, "-C", &repo]);
+    shows!(said, {
+        "event": object["event"], "daemons.0.conditions": object["daemons"][0]["conditions"],
+    });
+    let mut elsewhere = body;
+    elsewhere["event"]["payload"]["repository"]["full_name"] = json!("o/x");
+    shows!(explain(&host, &elsewhere), {"daemons.0.why": "the event is of `o/x`, the daemon of `o/r`"});
+    let answer = explain(
+        &host,
+        &json!({"condition": "when a pull request is opened", "event": id}),
     );
-    let read = answer.json();
-    shows!(read, {"status": "mapped", "wakes": true});
+    let n_versions = answer.body.matches("schema_version").count();
+    assert_eq!(n_versions, 1, "{answer:?}");
+    shows!(answer, {"status": "mapped", "wakes": true});
+    assert_eq!(
+        host.list("activations").len(),
+        1,
+        "an explanation wakes no daemon"
+    );
+}
+
+#[test]
+fn what_cannot_be_explained_is_refused() {
+    let world = world();
+    let (host, _) = told(&world);
     for (body, status) in [
         (json!({"id": "nobody"}), 404),
         (json!({"event": "01ARZ3NDEKTSV4RRFFQ69G5FAV"}), 404),
@@ -115,18 +92,14 @@ fn a_host_explains_what_it_registered() {
             400,
         ),
     ] {
-        let answer = post(&host, "explain", None, &body.to_string());
+        let answer = explain(&host, &body);
         assert_eq!(answer.status, status, "{body}: {answer:?}");
     }
-    assert_eq!(
-        host.list("activations").len(),
-        1,
-        "an explanation wakes nobody"
-    );
+    assert_eq!(host.list("activations").len(), 1);
 }
 
 #[test]
-fn a_daemon_whose_condition_is_met_says_why_it_was_not_woken_all_the_same() {
+fn an_explanation_has_why_a_daemon_with_a_met_condition_was_not_woken() {
     let world = world();
     let (host, id) = told(&world);
     world.write_daemon(

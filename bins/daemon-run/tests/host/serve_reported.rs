@@ -14,7 +14,7 @@ fn without_model() -> World {
 }
 
 #[test]
-fn a_run_without_a_model_is_reported_and_says_how_to_configure_one() {
+fn a_run_without_a_model_is_reported_with_how_to_configure_one() {
     let world = without_model();
     let host = world.serve();
     assert!(
@@ -70,7 +70,7 @@ fn a_run_without_a_model_is_reported_and_says_how_to_configure_one() {
 }
 
 #[test]
-fn a_dispatched_run_without_a_model_is_reported_wherever_people_read_of_it() {
+fn a_dispatched_run_without_a_model_is_reported_in_every_view() {
     let world = without_model();
     let host = world.serve();
     let run = world.dispatch(&["look"]).remove(0);
@@ -123,7 +123,7 @@ fn a_run_of_a_program_is_not_reported() {
 }
 
 #[test]
-fn a_run_of_builtin_where_another_provider_is_the_default_is_not_said_to_lack_a_model() {
+fn a_run_of_builtin_under_another_default_gets_no_note_about_a_missing_model() {
     let world = World::pushed();
     world.watch_with(
         "[provider]\ndefault = \"sh\"\n[provider.sh]\n\
@@ -149,7 +149,7 @@ fn readme_block(language: &str) -> String {
 }
 
 #[test]
-fn the_example_of_the_readme_makes_a_branch_as_it_says() {
+fn the_example_of_the_readme_makes_its_branch() {
     let world = World::new(&[]);
     world.write_daemon("link-janitor", &readme_block("markdown"));
     world.write("docs/setup.md", "# Setup\n");

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::world::{World, eventually, no_process_of, processes_with, until};
+use crate::fields::Shown as _;
+use crate::world::{World, document, eventually, kept, no_process_of, processes_with, until};
 
 /// Fires the daemon, and returns its activation's state and reason and its run's state and error type.
 fn fired(world: &World, script: &str) -> [Value; 4] {
@@ -116,8 +117,24 @@ fn a_cancelled_run_is_ended_with_all_its_processes() {
     });
 }
 
+/// The variables that a run may have: those that it is given, and those that its shell sets.
+const KNOWN: [&str; 12] = [
+    "DAEMON_CONTEXT",
+    "DAEMON_OUTPUTS",
+    "DAEMON_RUN_ID",
+    "DAEMON_WORKTREE",
+    "HOME",
+    "LANG",
+    "PATH",
+    "PWD",
+    "_",
+    "OLDPWD",
+    "SHLVL",
+    "TMPDIR",
+];
+
 #[test]
-fn a_run_folder_holds_what_the_run_was_given_and_what_it_said() {
+fn a_run_folder_holds_the_input_and_the_output_of_the_run() {
     let world = World::pushed();
     world.script(
         "cat > \"$HOME/prompt\"\nenv | sed 's/=.*//' | sort > ENV.txt\npwd > PWD.txt\necho noise >&2\n\
@@ -126,17 +143,42 @@ fn a_run_folder_holds_what_the_run_was_given_and_what_it_said() {
          echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"all good\"}'\n",
     );
     let host = world.serve();
-    let answer =
+    let fired =
         shown!(world.json(&["fire", "pusher"]), {"$?": 0, "runs.0.result_preview": "all good"});
-    let folder = answer["runs"][0]["folder"].as_str().expect("a folder");
-    let folder = Path::new(folder);
-    let mode = |path: &Path| {
-        fs::metadata(path)
-            .expect("it is there")
-            .permissions()
-            .mode()
-            & 0o777
-    };
+    let run = &fired["runs"][0];
+    files_are_private(run);
+    let file = world.repo.join(".agents/daemons/pusher/DAEMON.md");
+    let file = fs::read_to_string(file).expect("the file");
+    assert_eq!(kept(run, "context/DAEMON.md"), file);
+    assert_eq!(kept(run, "result.txt"), "all good");
+    let prompt = kept(run, "session/prompt");
+    assert_eq!(
+        prompt,
+        kept(run, ".prompt"),
+        "what it read is what was kept"
+    );
+    assert_eq!(prompt.matches("\nid: pusher\n").count(), 1);
+    shows!(document(run), {"state": "done", "backend": "sh", "sandbox.level": 1, "exit.code": 0});
+    let variables = world.git(&["show", &format!("{}:ENV.txt", world.branches()[0])]);
+    let mut foreign: Vec<&str> = variables.lines().collect();
+    foreign.retain(|name| !KNOWN.contains(name));
+    assert_eq!(foreign, Vec::<&str>::new());
+    let run = host.get(&format!("runs/{}", run.text("id")));
+    let kinds = run.field("timeline.*.kind");
+    let kinds = kinds.as_array().expect("a list");
+    let ends = (kinds.first(), kinds.last());
+    assert_eq!(
+        ends,
+        (Some(&json!("daemon_start")), Some(&json!("daemon_done"))),
+        "{kinds:?}"
+    );
+}
+
+/// Asserts that the folder of a run has all its files, and that no other user can read them.
+fn files_are_private(run: &Value) {
+    let folder = run.text("folder");
+    let folder = Path::new(&folder);
+    let mode = |path: &Path| fs::metadata(path).expect("it exists").permissions().mode() & 0o777;
     assert_eq!(mode(folder), 0o700);
     for name in [
         "daemon.json",
@@ -153,60 +195,10 @@ fn a_run_folder_holds_what_the_run_was_given_and_what_it_said() {
         assert!(folder.join(name).is_file(), "{name}");
         assert_eq!(mode(&folder.join(name)) & 0o077, 0, "{name}");
     }
-    assert_eq!(
-        fs::read(folder.join("context/DAEMON.md")).expect("a copy"),
-        fs::read(world.repo.join(".agents/daemons/pusher/DAEMON.md")).expect("the file")
-    );
-    assert_eq!(
-        fs::read_to_string(folder.join("result.txt")).expect("a result"),
-        "all good"
-    );
-    assert_eq!(
-        fs::read(folder.join("session/prompt")).expect("what it read"),
-        fs::read(folder.join(".prompt")).expect("what was kept"),
-    );
-    let document: Value =
-        serde_json::from_slice(&fs::read(folder.join("daemon.json")).expect("it is there"))
-            .expect("JSON");
-    shows!(document, {"state": "done", "backend": "sh", "sandbox.level": 1, "exit.code": 0});
-    let branch = &world.branches()[0];
-    let variables = world.git(&["show", &format!("{branch}:ENV.txt")]);
-    let known =
-        "DAEMON_CONTEXT\nDAEMON_OUTPUTS\nDAEMON_RUN_ID\nDAEMON_WORKTREE\nHOME\nLANG\nPATH\nPWD\n";
-    let foreign: Vec<&str> = variables
-        .lines()
-        .filter(|name| {
-            !known.lines().any(|known| known == *name)
-                && !["_", "OLDPWD", "SHLVL", "TMPDIR"].contains(name)
-        })
-        .collect();
-    assert_eq!(foreign, Vec::<&str>::new());
-    let run = host.get(&format!(
-        "runs/{}",
-        answer["runs"][0]["id"].as_str().expect("an id")
-    ));
-    let kinds: Vec<&str> = run["timeline"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .filter_map(|line| line["kind"].as_str())
-        .collect();
-    assert_eq!(
-        (kinds.first(), kinds.last()),
-        (Some(&"daemon_start"), Some(&"daemon_done")),
-        "{kinds:?}"
-    );
-    assert_eq!(
-        fs::read_to_string(folder.join("session/prompt"))
-            .expect("text")
-            .matches("\nid: pusher\n")
-            .count(),
-        1
-    );
 }
 
 #[test]
-fn a_run_cannot_speak_to_the_host_that_started_it() {
+fn a_run_cannot_use_the_control_socket_of_its_host() {
     let world = World::pushed();
     let program = env!("CARGO_BIN_EXE_daemon-run");
     let (home, out) = (world.home.display(), world.beside("told"));
@@ -230,7 +222,7 @@ fn a_run_cannot_speak_to_the_host_that_started_it() {
 }
 
 #[test]
-fn a_host_that_is_told_to_stop_lets_runs_end_and_loses_nothing() {
+fn a_stopping_host_lets_runs_end_and_loses_nothing() {
     let world = World::pushed();
     let flag = world.beside("go-on");
     world.script(&format!(

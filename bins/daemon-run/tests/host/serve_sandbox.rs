@@ -74,29 +74,7 @@ fn document(folder: &Path) -> Value {
 }
 
 /// A stand-in for `claude` that asks the server it is given, twice at once, then tries the host's own doors.
-const ASKS: &str = r#"cat > /dev/null
-echo '{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555"}'
-while [ $# -gt 0 ]; do [ "$1" = --mcp-config ] && config=$2; shift; done
-field() { sed -n "s|.*\"$1\":\"\([^\"]*\)\".*|\1|p" "$config"; }
-token=$(field DAEMON_RUN_TOKEN); program=$(field command); way=$(sed -n 's|.*"--run","\([^"]*\)".*|\1|p' "$config")
-cd "$HOME"
-ask() {
-  hello='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}'
-  call="{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"$2\",\"arguments\":$3}}"
-  mkfifo "said-$1"
-  DAEMON_RUN_TOKEN=$4 "$program" mcp --run "$way" < "said-$1" > "answer-$1" 2> "trouble-$1" &
-  exec 3> "said-$1"; printf '%s\n%s\n' "$hello" "$call" >&3
-  n=0; while [ "$(wc -l < "answer-$1")" -lt 2 ] && [ $n -lt 600 ]; do sleep 0.1; n=$((n+1)); done
-  exec 3>&-; wait
-}
-ask set state_set '{"key":"seen","value":{"n":1}}' "$token"
-(ask one state_get '{"key":"seen"}' "$token") & (ask two state_get '{"key":"seen"}' "$token") & wait
-ask three propose_output '{"output":{"v":1,"verb":"no_op","reason":"clean"}}' "$token"
-ask stranger state_get '{"key":"seen"}' 0000
-perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new($ARGV[0]) or die "$!\n"' HOME_OF_HOST/run/daemon.sock 2> socket && echo connected > socket
-DAEMON_HOME=HOME_OF_HOST "$program" hold --json > hold 2>&1; echo $? > held
-echo '{"type":"result","subtype":"success","is_error":false,"result":"Done.","usage":{}}'
-"#;
+const ASKS: &str = include_str!("programs/sandbox-asks.sh");
 
 #[test]
 fn a_confined_run_uses_the_hosts_tools_and_nothing_else_of_the_host() {
@@ -244,7 +222,7 @@ fn a_run_reaches_its_neighbour_and_the_host_at_level_1_and_neither_above() {
 }
 
 #[test]
-fn a_run_without_a_network_is_isolated_whatever_policy_asks_for() {
+fn a_run_without_a_network_is_isolated_under_every_policy() {
     if !levels().contains(&3) {
         return;
     }
@@ -309,7 +287,7 @@ fn without_namespaces(world: &World, args: &[&str]) -> Option<(i32, Value)> {
 }
 
 #[test]
-fn where_no_namespace_can_be_made_what_needs_one_is_refused_and_the_doctor_says_so() {
+fn without_namespaces_isolation_is_refused_and_the_doctor_reports_it() {
     if !levels().contains(&3) {
         return;
     }
@@ -363,7 +341,7 @@ fn where_no_namespace_can_be_made_what_needs_one_is_refused_and_the_doctor_says_
 }
 
 #[test]
-fn a_run_that_takes_too_much_fails_and_its_folder_says_of_what() {
+fn a_run_over_a_resource_limit_fails_and_its_folder_names_the_limit() {
     let world = inhabited(&["many", "large"]);
     let many = program(
         &world,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::http::{self, Answer, hmac_hex};
+use crate::http::{Answer, hmac_hex};
 use crate::world::{Host, World, watch};
 
 /// One secret for every source; a file of it is the world's.
@@ -41,13 +41,7 @@ fn linear(host: &Host, delivery: &str, body: &Value) -> Answer {
         ("Linear-Delivery", delivery),
         ("Linear-Signature", signature.as_str()),
     ];
-    http::ask(
-        host.address(),
-        "POST",
-        "/webhooks/linear",
-        &headers,
-        body.as_bytes(),
-    )
+    host.post("/webhooks/linear", &headers, &body)
 }
 
 fn slack_at(host: &Host, sent: i64, body: &Value) -> Answer {
@@ -62,13 +56,7 @@ fn slack_at(host: &Host, sent: i64, body: &Value) -> Answer {
         ("X-Slack-Request-Timestamp", sent.as_str()),
         ("X-Slack-Signature", signature.as_str()),
     ];
-    http::ask(
-        host.address(),
-        "POST",
-        "/webhooks/slack",
-        &headers,
-        body.as_bytes(),
-    )
+    host.post("/webhooks/slack", &headers, &body)
 }
 
 fn slack_message(id: &str) -> Value {
@@ -86,13 +74,7 @@ fn sentry(host: &Host, delivery: &str, body: &Value) -> Answer {
         ("Request-ID", delivery),
         ("Sentry-Hook-Signature", signature.as_str()),
     ];
-    http::ask(
-        host.address(),
-        "POST",
-        "/webhooks/sentry",
-        &headers,
-        body.as_bytes(),
-    )
+    host.post("/webhooks/sentry", &headers, &body)
 }
 
 fn sentry_issue() -> Value {
@@ -160,13 +142,7 @@ fn a_signature_of_another_source_or_time_is_refused_with_one_body() {
     let github = format!("sha256={hex}");
     let send = |source: &str, name: &'static str, value: &str| {
         let headers = [("Content-Type", "application/json"), (name, value)];
-        http::ask(
-            host.address(),
-            "POST",
-            &format!("/webhooks/{source}"),
-            &headers,
-            body.as_bytes(),
-        )
+        host.post(&format!("/webhooks/{source}"), &headers, &body)
     };
     let refused = [
         send("sentry", "Sentry-Hook-Signature", &github),
@@ -203,7 +179,7 @@ fn a_source_that_is_not_configured_answers_like_a_wrong_signature() {
         linear(&host, "l-1", &linear_issue(now())),
         slack_at(&host, now(), &slack_message("Ev1")),
         sentry(&host, "s-1", &sentry_issue()),
-        http::ask(host.address(), "POST", "/webhooks/github", &[], b"{}"),
+        host.post("/webhooks/github", &[], "{}"),
     ];
     for answer in &bodies {
         assert_eq!((answer.status, &answer.body), (401, &bodies[3].body));

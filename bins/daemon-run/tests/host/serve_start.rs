@@ -9,7 +9,7 @@ use crate::rpc::Rpc;
 use crate::world::World;
 
 #[test]
-fn the_ready_line_says_where_the_host_is_and_nothing_follows_it() {
+fn the_ready_line_has_the_addresses_of_the_host_and_nothing_follows_it() {
     let (world, host) = World::serving();
     let text = |name: &str| host.ready[name].as_str().expect(name).to_owned();
     let (http, socket, login) = (text("http"), text("socket"), text("login_url"));
@@ -48,7 +48,7 @@ fn the_ready_line_says_where_the_host_is_and_nothing_follows_it() {
 }
 
 #[test]
-fn a_second_host_is_told_who_owns_the_home_and_touches_nothing() {
+fn a_second_host_names_the_owner_of_the_home_and_changes_nothing() {
     let (world, host) = World::serving();
     let inode = || {
         fs::metadata(host.socket())

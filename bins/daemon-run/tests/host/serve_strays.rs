@@ -31,7 +31,7 @@ fn stray(home: &Path) -> Option<String> {
 const NOBODY: u32 = 65534;
 
 #[test]
-fn what_a_dead_hosts_runs_left_is_gone_before_the_next_host_is_ready() {
+fn processes_left_by_a_killed_host_end_before_the_next_host_is_ready() {
     // At level 3 processes end with their namespace, and inside it they have other numbers.
     let levels = [1, 2]
         .into_iter()

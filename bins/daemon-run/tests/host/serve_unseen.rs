@@ -173,7 +173,7 @@ fn a_dry_run_does_not_advise_to_serve_while_a_host_lives() {
 }
 
 #[test]
-fn daemons_that_are_links_or_invalid_are_told_at_the_start_and_on_change() {
+fn linked_and_invalid_daemons_are_logged_at_the_start_and_on_change() {
     let world = World::pushed();
     world.write(
         "elsewhere/DAEMON.md",
@@ -290,7 +290,7 @@ fn a_link_inside_the_references_that_stays_in_the_repository_is_its_content() {
 }
 
 #[test]
-fn daemons_behind_a_linked_directory_are_told_at_the_start() {
+fn daemons_in_a_linked_directory_are_logged_at_the_start() {
     for (path, target) in [
         (".agents", "elsewhere"),
         (".agents/daemons", "../elsewhere"),

@@ -23,7 +23,7 @@ fn succeeded(ids: &[&str]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_push_wakes_whom_it_concerns_and_ends_as_an_attributed_branch() {
+fn a_push_wakes_the_matching_daemon_and_makes_an_attributed_branch() {
     let world = World::new(&[
         (
             "docs",
@@ -67,7 +67,7 @@ fn a_push_wakes_whom_it_concerns_and_ends_as_an_attributed_branch() {
 }
 
 #[test]
-fn a_pull_request_wakes_whom_it_concerns() {
+fn a_pull_request_wakes_the_matching_daemon() {
     let world = World::new(&[
         ("opened", &watch(&["when a pull request is opened"])),
         ("closed", &watch(&["when a pull request is closed"])),
@@ -85,7 +85,7 @@ fn a_pull_request_wakes_whom_it_concerns() {
 }
 
 #[test]
-fn one_move_told_twice_is_one_event() {
+fn one_move_reported_twice_is_one_event() {
     let world = World::pushed();
     let before = world.git(&["rev-parse", "HEAD"]).trim().to_owned();
     let host = world.serve();
@@ -152,7 +152,7 @@ fn listed(world: &World, id: &str) -> Value {
 }
 
 #[test]
-fn an_invalid_file_stops_waking_says_why_and_wakes_again_when_mended() {
+fn an_invalid_file_wakes_no_more_with_a_reason_until_it_is_corrected() {
     let condition = watch(&["when a commit is pushed to main"]);
     let world = World::new(&[("broken", &condition), ("sound", &condition)]);
     let host = world.serve();
@@ -273,7 +273,7 @@ fn a_held_host_starts_no_run() {
 }
 
 #[test]
-fn a_push_while_no_host_runs_is_told_by_the_next() {
+fn a_push_while_no_host_runs_is_seen_by_the_next() {
     let (world, host) = World::serving();
     assert_eq!(host.stop().0, Some(0));
     world.commit("nobody looks");

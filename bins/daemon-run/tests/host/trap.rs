@@ -54,6 +54,14 @@ fn planted() -> Vec<String> {
     all.collect()
 }
 
+/// The name of an agent, the secrets of its run, its first line, and its last lines.
+type Agent = (
+    &'static str,
+    Vec<std::ops::Range<usize>>,
+    &'static str,
+    String,
+);
+
 /// A world in which all of them are planted, and a model API that repeats what it is given.
 pub(crate) struct Trap {
     pub(crate) world: World,
@@ -270,32 +278,27 @@ impl Trap {
         self.program("server", "env >&2\necho \"$@\" >&2\nexit 3\n");
     }
 
+    /// Returns both halves of each secret of a run, as JSON escapes them.
+    fn halves(&self, own: &[std::ops::Range<usize>]) -> Vec<String> {
+        let secrets = self.of_run(own).into_iter();
+        let halved = secrets.flat_map(|secret| {
+            let (one, other) = secret.split_at(secret.len() / 2);
+            [escaped(one), escaped(other)]
+        });
+        halved.collect()
+    }
+
     /// Returns each agent with the secrets of its run, how it begins, and how it ends.
-    fn agents(
-        &self,
-    ) -> [(
-        &'static str,
-        Vec<std::ops::Range<usize>>,
-        &'static str,
-        String,
-    ); 3] {
+    fn agents(&self) -> [Agent; 3] {
         let claude = [OF_CLAUDE, 19..20].to_vec();
         let opencode = [OF_OPENCODE, 20..21].to_vec();
         let codex = [OF_CODEX, 21..22].to_vec();
         let told = |own: &[std::ops::Range<usize>]| escaped(&self.of_run(own).join(" "));
-        let halves = |own: &[std::ops::Range<usize>]| -> Vec<String> {
-            let secrets = self.of_run(own).into_iter();
-            let halved = secrets.flat_map(|secret| {
-                let (one, other) = secret.split_at(secret.len() / 2);
-                [escaped(one), escaped(other)]
-            });
-            halved.collect()
-        };
         let mut claude_end = format!(
             "{{\"type\":\"assistant\",\"message\":{{\"content\":[{{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"Read\",\"input\":{{\"k\":\"{0}\"}}}}]}}}}\n",
             told(&claude)
         );
-        for half in halves(&claude) {
+        for half in self.halves(&claude) {
             writeln!(claude_end, "{{\"type\":\"assistant\",\"message\":{{\"content\":[{{\"type\":\"text\",\"text\":\"{half}\"}}]}}}}")
                 .expect("writing to a string cannot fail");
         }
@@ -313,7 +316,7 @@ impl Trap {
         );
         // The text parts of the last message are joined into one result.
         let mut opencode_end = String::new();
-        for half in halves(&opencode) {
+        for half in self.halves(&opencode) {
             writeln!(opencode_end, "{{\"type\":\"text\",\"sessionID\":\"ses_1\",\"part\":{{\"messageID\":\"m\",\"text\":\"{half}\"}}}}")
                 .expect("writing to a string cannot fail");
         }

@@ -3,7 +3,7 @@
 use crate::world::{TIDY, World};
 
 #[test]
-fn the_file_stands_in_the_context_byte_for_byte() {
+fn the_context_contains_the_file_byte_for_byte() {
     let text = format!(
         "{}Smörgås \u{1f56f}\u{fe0f}\r\n",
         TIDY.replace('\n', "\r\n")

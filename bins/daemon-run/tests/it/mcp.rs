@@ -139,7 +139,7 @@ fn what_reads_the_working_tree_answers_as_the_commands_do_and_needs_no_home() {
 }
 
 #[test]
-fn what_needs_a_host_says_that_there_is_none() {
+fn what_needs_a_host_fails_without_one() {
     let world = World::of_daemon(TIDY);
     let mut client = Client::start(&world, &[]);
     let (is_error, told) = client.call("fire", &json!({"id": "tidy"}));

@@ -19,7 +19,7 @@ fn schema(world: &World, of: &str) -> Value {
 }
 
 #[test]
-fn every_schema_is_valid_and_tells_good_from_bad() {
+fn every_schema_is_valid_and_rejects_a_bad_example() {
     let world = World::new();
     let good_config = json!({"host": {"listen": "127.0.0.1:0"}, "policy": {"capability": "read"}});
     let table = [

@@ -1,16 +1,22 @@
-//! Paths into JSON, as transcripts and assertions write them: `runs.0.id`, `runs.*.id`, `runs.#`.
+//! Paths into JSON, as transcripts and assertions write them: `runs.0.id`, `runs.*.id`, `runs.*.(id,state)`, `runs.#`.
 
 use serde_json::Value;
 
-/// Follows a path: `*` is every member, `#` the number of members, a number a place from the start.
+/// Follows a path: `*` is every member, `#` the number of members, a number a place from the start, and `(a,b)` at the end a
+/// list of those members.
 ///
-/// `absent` stands in a list for members that do not have the rest of the path.
+/// A list has `absent` for the members without the rest of the path.
 pub(crate) fn select(value: &Value, path: &[&str], absent: &Value) -> Option<Value> {
     let Some((&part, rest)) = path.split_first() else {
         return Some(value.clone());
     };
     let each = |value: &Value| select(value, rest, absent).unwrap_or_else(|| absent.clone());
     match (part, value) {
+        (_, Value::Object(map)) if part.starts_with('(') => {
+            let names = part.trim_matches(['(', ')']).split(',');
+            let values = names.map(|name| map.get(name).unwrap_or(absent).clone());
+            Some(values.collect())
+        }
         ("*", Value::Array(values)) => Some(values.iter().map(each).collect()),
         ("*", Value::Object(map)) => Some(map.values().map(each).collect()),
         ("#", Value::Array(values)) => Some(values.len().into()),

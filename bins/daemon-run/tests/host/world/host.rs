@@ -234,6 +234,11 @@ impl Host {
         }
     }
 
+    /// Posts a body without the token.
+    pub(crate) fn post(&self, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        http::ask(self.address(), "POST", path, headers, body.as_bytes())
+    }
+
     /// Sends a signed webhook.
     pub(crate) fn hook(&self, kind: &str, delivery: &str, body: &Value) -> Answer {
         let body = body.to_string();
