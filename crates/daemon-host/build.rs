@@ -1,4 +1,4 @@
-//! Tells the host when it was built: a clock that shows an earlier instant is wrong.
+//! Sets the build time of the host: a clock that shows an earlier instant is wrong.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,4 @@
-//! Room on the disk of the home: under one limit nothing starts, under a lower one nothing is taken in either.
+//! Free space on the disk of the home: below one limit nothing starts, below a lower one webhooks are refused too.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -10,42 +10,43 @@ use rustix::fs::{FallocateFlags, StatVfsMountFlags, fallocate, statvfs};
 
 /// Free bytes below which nothing starts.
 pub const LOW: u64 = 256 * 1024 * 1024;
-/// Free bytes below which nothing is taken in.
+/// Free bytes below which webhooks are refused.
 pub const FULL: u64 = 64 * 1024 * 1024;
-/// How large the file is that is given up when nothing else is left, so that what runs can be recorded and a host can start.
+/// The size of the file that is removed when the disk is full, so that active runs can be recorded and a host can start.
 const RESERVE: u64 = 4 * 1024 * 1024;
-/// Free bytes below which the reserve is given up.
+/// Free bytes below which the reserve is removed.
 const LAST: u64 = 1024 * 1024;
 
-/// How much room there is.
+/// The free space of a disk, compared with the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// Enough for everything.
+    /// At least [`LOW`].
     Enough {
         /// The free bytes.
         free: u64,
     },
-    /// Under [`LOW`]: what runs is finished, and nothing starts.
+    /// Below [`LOW`]: active runs are finished, and nothing starts.
     Low {
         /// The free bytes.
         free: u64,
     },
-    /// Under [`FULL`]: nothing is taken in either.
+    /// Below [`FULL`]: webhooks are refused too.
     Full {
         /// The free bytes.
         free: u64,
     },
-    /// Nothing can be written.
+    /// The file system is mounted read-only.
     ReadOnly,
-    /// The file system does not say.
+    /// The free space cannot be read.
     Unknown(rustix::io::Errno),
 }
 
 impl Space {
-    /// Looks at the file system that holds a directory.
+    /// Reads the free space of the file system of a directory.
     pub fn of(directory: &Path) -> Self {
         match statvfs(directory) {
             Ok(status) if status.f_flag.contains(StatVfsMountFlags::RDONLY) => Self::ReadOnly,
+            // Not `f_bfree`, which includes blocks that only root can use.
             Ok(status) => Self::with(status.f_bavail.saturating_mul(status.f_frsize)),
             Err(error) => Self::Unknown(error),
         }
@@ -70,7 +71,7 @@ impl Space {
         }
     }
 
-    /// Says why nothing may start, if so.
+    /// Returns the reason if nothing may start.
     pub fn pause(self) -> Option<String> {
         let mib = |bytes: u64| bytes >> 20;
         let low = mib(LOW);
@@ -90,12 +91,12 @@ impl Space {
         }
     }
 
-    /// Returns why no run may start, if so, beginning with a word for what is missing.
+    /// Returns the reason if no run may start, beginning with `disk`.
     pub fn pause_of_runs(self) -> Option<String> {
         self.pause().map(|why| format!("disk: {why}"))
     }
 
-    /// Says why nothing is taken in, if so.
+    /// Returns the reason if webhooks are refused.
     pub fn refusal(self) -> Option<String> {
         match self {
             Self::Full { .. } | Self::ReadOnly => self.pause(),
@@ -103,7 +104,7 @@ impl Space {
         }
     }
 
-    /// Says why so many bytes more are not stored, if so.
+    /// Returns the reason if this many more bytes are not stored.
     pub fn refusal_of(self, bytes: u64) -> Option<String> {
         match self {
             Self::Enough { free } | Self::Low { free } if free.saturating_sub(FULL) < bytes => {
@@ -123,7 +124,7 @@ fn reserve(home: &Path) -> PathBuf {
     home.join("reserve")
 }
 
-/// Sets room aside in a home, where there is enough of it and none is set aside.
+/// Creates the reserve of a home if it does not exist.
 pub(crate) fn set_aside(home: &Path) -> io::Result<()> {
     let path = reserve(home);
     if fs::metadata(&path).is_ok_and(|metadata| metadata.len() == RESERVE) {
@@ -135,10 +136,11 @@ pub(crate) fn set_aside(home: &Path) -> io::Result<()> {
         .truncate(true)
         .mode(0o600)
         .open(path)?;
+    // Allocated, because a sparse file would reserve no blocks.
     Ok(fallocate(&file, FallocateFlags::empty(), 0, RESERVE)?)
 }
 
-/// Gives up what a home set aside, where nearly nothing else is left.
+/// Removes the reserve of a home if the disk is nearly full.
 pub(crate) fn give_up_reserve(home: &Path) {
     let Space::Full { free } = Space::of(home) else {
         return;

@@ -1,4 +1,4 @@
-//! Facts that a repository's own objects tell.
+//! Facts from the objects of a local repository.
 
 use std::num::NonZeroU64;
 
@@ -7,14 +7,14 @@ use daemon_event::{Enrichment, Event, Field, Source};
 use daemon_repo::{GitError, MAX_CHANGED_FILES, ObjectId, Repository};
 use serde::Deserialize;
 
-/// Why local git does not tell what a pull request changes.
+/// The reason why local git cannot list the files that a pull request changes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LocalMiss {
-    /// The event is not about a pull request whose ends are known.
+    /// The event is not about a pull request with known base and head.
     #[error("the event names no base and head commit")]
     NoEnds,
-    /// A commit is not there, or the two have nothing in common here.
+    /// A commit is missing, or the two have no common ancestor in this repository.
     #[error("local git does not have both commits")]
     Absent,
     /// Git failed.
@@ -22,7 +22,7 @@ pub enum LocalMiss {
     Git(#[source] GitError),
 }
 
-/// The part of a payload that names the ends of a pull request.
+/// The part of a payload with the base and head of a pull request.
 #[derive(Deserialize)]
 struct PayloadEnds {
     pull_request: Option<EndsPayload>,
@@ -48,12 +48,12 @@ struct EndPayload {
     sha: String,
 }
 
-/// Lists what the pull request of an event changes, from the merge base of its ends to its head. It blocks.
+/// Lists the files that the pull request of an event changes, from the merge base to its head. It blocks.
 ///
-/// The ends are those that the payload names, else those of the mirrored refs `refs/pull/N/head` and `refs/pull/N/merge`.
+/// Base and head come from the payload, else from the mirrored refs `refs/pull/N/head` and `refs/pull/N/merge`.
 ///
 /// # Errors
-/// Says why this repository cannot tell.
+/// If base or head is unknown, a commit is missing, or git fails.
 pub fn changed_files(repository: &Repository, event: &Event) -> Result<Fact, LocalMiss> {
     let (ends, mut note) = match payload_ends(event) {
         Some(ends) => (Some(ends), None),
@@ -96,6 +96,7 @@ fn mirrored_ends(
     repository: &Repository,
     event: &Event,
 ) -> Result<(Option<Ends>, Option<String>), GitError> {
+    // A comment on an issue has a number too, which names no pull request.
     let is_on_another = event
         .facts
         .text(Field::CommentOn)
@@ -107,6 +108,7 @@ fn mirrored_ends(
     let number = event.facts.number(Field::Number).and_then(NonZeroU64::new);
     match number.filter(|_| event.source == Source::Github && is_its_own && !is_on_another) {
         Some(number) => {
+            // The refs are as fresh as the last fetch of the mirror, so explanations name them.
             let note = format!("from refs/pull/{number}/merge");
             Ok((repository.pull_request_ends(number)?, Some(note)))
         }

@@ -1,4 +1,4 @@
-//! The home: the host's one directory, its owner and its token.
+//! The home: the directory of the host, its owner and its token.
 
 mod ownership;
 
@@ -17,7 +17,7 @@ use daemon_runner::random;
 pub use ownership::Ownership;
 use ownership::read_pid;
 
-/// The parts of a home that a host makes.
+/// The directories that a host creates in its home.
 const DIRECTORIES: [&str; 5] = [
     daemon_runner::NOTICES,
     "daemons",
@@ -25,7 +25,7 @@ const DIRECTORIES: [&str; 5] = [
     "run",
     "worktrees",
 ];
-/// File systems on which neither `flock` nor SQLite's log can be relied on.
+/// File systems on which `flock` and SQLite's write-ahead log are unreliable, by the magic number of `statfs`.
 const NETWORK_FILE_SYSTEMS: [(u32, &str); 5] = [
     (0x6969, "NFS"),
     (0x517B, "SMB"),
@@ -33,27 +33,27 @@ const NETWORK_FILE_SYSTEMS: [(u32, &str); 5] = [
     (0xFE53_4D42, "SMB2"),
     (0x0102_1997, "9P"),
 ];
-/// How long a child that a killed owner had just forked may keep its lock, until it becomes another program.
+/// How long a child that a killed owner had just forked may keep the lock, until it executes another program.
 const LAST_GASP: Duration = Duration::from_secs(2);
-/// The shortest bearer token, in bytes.
+/// The minimum length of the bearer token, in bytes.
 pub const MIN_TOKEN_BYTES: usize = 32;
 
-/// A failure of the home.
+/// The error of an operation on the home.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HomeError {
-    /// A part of it cannot be made, read or written.
+    /// A file or directory cannot be created, read or written.
     #[error("failed to use `{path}`: {what}")]
     Io {
-        /// The part.
+        /// The file or directory.
         path: PathBuf,
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
         /// The cause.
         #[source]
         source: io::Error,
     },
-    /// Another process owns it.
+    /// Another process owns the home.
     #[error("the home `{home}` is owned by process {pid}")]
     Owned {
         /// The home.
@@ -61,20 +61,20 @@ pub enum HomeError {
         /// The owner's process id, 0 if it could not be read.
         pid: u32,
     },
-    /// It lies on a network file system.
-    #[error("the home `{home}` lies on {kind}, where locks and the store cannot be relied on")]
+    /// The home is on a network file system.
+    #[error("the home `{home}` is on {kind}, where locks and the store are unreliable")]
     Network {
         /// The home.
         home: PathBuf,
         /// The kind of file system.
         kind: &'static str,
     },
-    /// Something in it is open to others, or not what it should be.
+    /// A file or directory is accessible to other users, or has the wrong owner or content.
     #[error("`{path}` {problem}")]
     Unsafe {
-        /// The part.
+        /// The file or directory.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem, as the rest of a sentence that begins with the path.
         problem: String,
     },
 }
@@ -84,17 +84,17 @@ fn io_error(path: &Path, what: &'static str) -> impl FnOnce(io::Error) -> HomeEr
     move |source| HomeError::Io { path, what, source }
 }
 
-/// The host's one directory.
+/// The directory of a host.
 #[derive(Clone, Debug)]
 pub struct Home {
     root: PathBuf,
 }
 
 impl Home {
-    /// Opens a home, making it and its parts where they are missing: directories 0700, files 0600.
+    /// Opens a home and creates it and its directories (0700) if they are missing.
     ///
     /// # Errors
-    /// If a part cannot be made, or it lies on a network file system.
+    /// If a directory cannot be created, or the home is on a network file system.
     pub fn open(root: &Path) -> Result<Self, HomeError> {
         make_directory(root)?;
         let root = root.canonicalize().map_err(io_error(root, "resolve"))?;
@@ -105,23 +105,24 @@ impl Home {
         Ok(Self { root })
     }
 
-    /// Names a home that need not be there, for what writes nothing.
+    /// Refers to a home that may not exist, for callers that write nothing.
     pub fn named(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
         }
     }
 
-    /// Names a home without making anything, for reading.
+    /// Refers to an existing home for reading, without creating anything.
     ///
-    /// A home that has lost its store exists too, if the log or the mark of the store is left: opening it says what is missing.
+    /// A home whose store is missing exists too if the log or the mark of the store is left: opening it then fails and names
+    /// what is missing.
     pub fn existing(root: &Path) -> Option<Self> {
         let parts = ["state.db", "state.db-wal", "state.db-mark"];
         let mut parts = parts.iter().map(|part| root.join(part));
         parts.any(|part| part.is_file()).then(|| Self::named(root))
     }
 
-    /// Returns its directory.
+    /// Returns the path of the home.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -141,7 +142,7 @@ impl Home {
         self.root.join("daemons")
     }
 
-    /// Returns the directory that holds one for each MCP server that is a program.
+    /// Returns the directory of the working directories of MCP servers that are programs.
     pub(crate) fn servers(&self) -> PathBuf {
         self.root.join("mcp")
     }
@@ -151,22 +152,24 @@ impl Home {
         self.root.join("worktrees")
     }
 
-    /// Returns a path below the home; an absolute one stays what it is.
+    /// Resolves a path relative to the home; an absolute path is returned unchanged.
     pub fn below(&self, path: &Path) -> PathBuf {
         self.root.join(path)
     }
 
-    /// Becomes the owner of the home until the returned guard is dropped, which knows how the owner before ended.
+    /// Locks the home until the returned guard is dropped. The guard reports how the previous owner ended.
     ///
     /// # Errors
-    /// [`HomeError::Owned`] if another process owns it; nothing was touched then.
+    /// Returns [`HomeError::Owned`] if another process owns it; nothing was changed then.
     pub fn own(&self) -> Result<Ownership, HomeError> {
+        // First, because writing the lock file may need the space.
         crate::disk::give_up_reserve(&self.root);
         let path = self.lock();
         let file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
+            // The content shows how the previous owner ended.
             .truncate(false)
             .mode(0o600)
             .open(&path)
@@ -177,6 +180,7 @@ impl Home {
                 return Err(io_error(&path, "lock")(error.into()));
             }
             let pid = read_pid(&file);
+            // If the recorded owner is dead, a child that it had just forked has the lock until it executes its program.
             if is_alive(pid) || Instant::now() >= gives_up {
                 return Err(HomeError::Owned {
                     home: self.root.clone(),
@@ -192,7 +196,7 @@ impl Home {
             .map_err(io_error(&path, "write"))
     }
 
-    /// Notes how often the kernel killed for want of memory around a live owner, so that only later kills count as the
+    /// Updates the number of out-of-memory kills in the owner's control group, so that only later kills count as the
     /// reason of its end.
     ///
     /// # Errors
@@ -206,10 +210,10 @@ impl Home {
         self.root.join("run/host.lock")
     }
 
-    /// Returns the process that owns the home, if one does.
+    /// Returns the id of the process that owns the home; `None` if no process does.
     ///
     /// # Errors
-    /// If the lock cannot be asked.
+    /// If the lock cannot be read.
     pub fn owner(&self) -> Result<Option<u32>, HomeError> {
         let path = self.lock();
         let file = match File::open(&path) {
@@ -217,6 +221,7 @@ impl Home {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(io_error(&path, "open")(error)),
         };
+        // A shared lock, so that two callers at a time do not take each other for the owner.
         match flock(&file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => Ok(None),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(Some(read_pid(&file))),
@@ -224,10 +229,10 @@ impl Home {
         }
     }
 
-    /// Returns the bearer token, making the file (0600) at the first start.
+    /// Returns the bearer token, and creates the file (0600) at the first start.
     ///
     /// # Errors
-    /// If it cannot be read or made, is shorter than 32 bytes, or is open to others.
+    /// If the file cannot be read or created, its token is shorter than 32 bytes, or other users can read it.
     pub fn token(&self, file: &Path) -> Result<String, HomeError> {
         let path = self.below(file);
         match fs::metadata(&path) {
@@ -239,6 +244,7 @@ impl Home {
             }
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // Atomically: a crash must not leave a token that is too short for the next start.
                 write_atomic(&path, format!("{}\n", random::hex(32)).as_bytes())
                     .map_err(io_error(&path, "write"))?;
             }
@@ -259,11 +265,12 @@ impl Home {
     }
 }
 
-/// Reports whether a process runs; one that nobody has collected yet does not.
+/// Reports whether a process is running; a zombie is not.
 fn is_alive(pid: u32) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
         return false;
     };
+    // The name of the program is in parentheses and may contain any character, so the last parenthesis ends it.
     let state = stat
         .rsplit_once(')')
         .and_then(|(_, rest)| rest.trim_start().chars().next());
@@ -282,6 +289,7 @@ fn make_directory(path: &Path) -> Result<(), HomeError> {
             problem: "belongs to another user".to_owned(),
         });
     }
+    // An existing directory may be accessible to other users.
     if metadata.permissions().mode() & 0o077 != 0 {
         fs::set_permissions(path, fs::Permissions::from_mode(0o700))
             .map_err(io_error(path, "close to others"))?;
@@ -357,7 +365,7 @@ mod tests {
         drop(unwound);
         let lock = std::fs::read_to_string(home.lock()).expect("the lock is read");
         assert!(lock.ends_with("\npanicked\n"), "{lock}");
-        // Whoever owns it next and stores nothing leaves the word to the one behind.
+        // An owner that stores nothing leaves the record for the next one.
         assert_eq!(next().previous(), HostEnd::Panicked);
         let mut owner = next();
         assert_eq!(owner.previous(), HostEnd::Panicked);

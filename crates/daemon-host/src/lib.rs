@@ -1,4 +1,4 @@
-//! The long-lived host: it watches repositories, takes webhooks, keeps schedules, runs daemons and delivers what they did.
+//! The long-lived host: it watches repositories, receives webhooks, runs schedules and daemons, and delivers their outputs.
 //!
 //! ```
 //! use daemon_host::config::{self, Capability, Period};
@@ -19,12 +19,12 @@
 //! `daemon-runner`. Stores, providers and surfaces come in as trait objects.
 //!
 //! # What this crate does not do
-//! It names no adapter: the binary composes them. It interprets no condition, evaluates no expression and judges no file;
-//! the libraries below it do.
+//! It depends on no particular store, provider or surface: the binary composes them. It interprets no condition, evaluates no
+//! cron expression and checks no daemon file; the libraries below it do.
 //!
 //! # Guarantees
 //! An event is acknowledged after it is durable. A stale attempt commits nothing. Nothing is saved at exit: a host that is
-//! killed anywhere goes on at its next start.
+//! killed at any point continues at its next start.
 
 mod built;
 pub mod config;

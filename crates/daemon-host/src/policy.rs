@@ -1,4 +1,4 @@
-//! From the configuration to the policies of runs.
+//! Derives the policies of runs from the configuration.
 
 use std::sync::Arc;
 

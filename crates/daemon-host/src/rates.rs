@@ -1,4 +1,4 @@
-//! Schedules that ask for more activations than the rates let begin.
+//! Warnings of schedules that are due more often than the rates allow.
 
 use daemon_cron::{CronField, Schedule};
 use daemon_store::Rates;
@@ -9,7 +9,7 @@ use crate::doctor::Check;
 use daemon_registry::Registered;
 
 impl Limits {
-    /// Returns how many activations may begin within an hour.
+    /// Returns the rates of activations.
     pub fn rates(&self) -> Rates {
         Rates {
             subject: Some(self.rate_subject),
@@ -19,7 +19,7 @@ impl Limits {
     }
 }
 
-/// How often a schedule fires at most.
+/// The maximum number of ticks of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Frequency {
     an_hour: u32,
@@ -27,7 +27,7 @@ struct Frequency {
 }
 
 impl Frequency {
-    /// Reads it off the expression: an hour in which it fires holds each of its minutes once.
+    /// Computes the numbers from the expression: each hour with ticks contains each of its minutes once.
     fn of(schedule: &Schedule) -> Self {
         let an_hour = schedule.expr().mask(CronField::Minute).count_ones();
         let hours = schedule.expr().mask(CronField::Hour).count_ones();
@@ -58,7 +58,7 @@ pub(crate) fn daemon_check(daemon: &Registered, limits: &Limits) -> Option<Check
     ))
 }
 
-/// Warns of schedules that exceed the rate of their daemon, or all together that of the host.
+/// Warns of schedules that exceed the rate of their daemon, or that together exceed the rate of the host.
 pub fn rate_checks(daemons: &[&Registered], limits: &Limits, now: Timestamp) -> Vec<Check> {
     let all = daemons.iter();
     let exceeding = all.filter_map(|daemon| daemon_check(daemon, limits));
@@ -79,10 +79,11 @@ pub fn rate_checks(daemons: &[&Registered], limits: &Limits, now: Timestamp) -> 
     checks
 }
 
-/// Counts what may fire in the busiest hour of a day, whatever the date.
+/// Returns the maximum number of ticks in an hour of the day, for any date.
 fn busiest_hour<'a>(schedules: impl Iterator<Item = &'a Schedule>, now: Timestamp) -> u64 {
     let mut hours = [0_u64; 24];
     for schedule in schedules {
+        // Hours of different zones are compared in UTC.
         let offset = schedule.zone().time_zone().to_offset(now).seconds();
         let shift = offset.div_euclid(3_600).rem_euclid(24);
         let mask = schedule.expr().mask(CronField::Hour);

@@ -1,4 +1,4 @@
-//! From a daemon file that was read and judged to the row that the store keeps of it.
+//! Builds the row that the store keeps of a checked daemon file.
 
 use daemon_engine::Gate;
 use daemon_event::{DaemonKey, RepoName};
@@ -11,21 +11,22 @@ use serde_json::Value;
 use crate::driver::Checked;
 use daemon_registry::{Definition, SupportEntry};
 
-/// Where and when a daemon file was read, and the zone its schedule is in.
+/// The origin of a daemon file, and the zone of its schedule.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// The repository.
+    /// The repository that contains the file.
     pub repo: RepoName,
-    /// The commit; empty for a working tree.
+    /// The id of the commit; empty for a working tree.
     pub commit: String,
-    /// The name of the zone.
+    /// The IANA name of the zone.
     pub zone: String,
-    /// When.
+    /// The time at which the file was read.
     pub at: Timestamp,
 }
 
-/// Makes the row of a daemon; `None` where its directory's name cannot be an id.
+/// Builds the row of a daemon; `None` if the name of its directory is not a valid id.
 pub fn row(source: &DaemonSource, checked: Checked, reading: Reading) -> Option<DaemonRow> {
+    // By the name of the directory: an invalid file has a row too, and two of them can claim one `id`.
     let id = source.dir.as_str().parse().ok()?;
     let support = source.support.files.iter().map(|file| SupportEntry {
         path: file.path.as_str().to_owned(),
@@ -69,7 +70,7 @@ pub fn row(source: &DaemonSource, checked: Checked, reading: Reading) -> Option<
     })
 }
 
-/// Logs why a daemon does not wake.
+/// Logs the first error of an invalid daemon.
 pub(crate) fn warn_if_invalid(row: &DaemonRow) {
     if row.validity == Validity::Valid {
         return;
@@ -77,6 +78,7 @@ pub(crate) fn warn_if_invalid(row: &DaemonRow) {
     let diagnostics: Value = serde_json::from_str(&row.diagnostics).unwrap_or_default();
     let all = diagnostics.as_array().into_iter().flatten();
     let errors: Vec<&Value> = all.filter(|one| one["severity"] == "error").collect();
+    // The strings are from the repository and may contain characters that a log would hide.
     let text = |value: &Value| visible(value.as_str().unwrap_or_default());
     let first = errors.first().map(|error| {
         let line = &error["start"]["line"];

@@ -1,4 +1,4 @@
-//! Reading the secrets that a configuration names.
+//! Reads the secrets that a configuration names, for redaction.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::config::Config;
 use daemon_runner::random;
 
-/// Returns the files in which a configuration, and the presets of a home, say that secrets are, each with its key.
+/// Returns the secret files that a configuration and the presets of a home name, each with its key.
 pub fn secret_files(home: &Path, config: &Config) -> Vec<(String, PathBuf)> {
     let config = serde_json::to_value(config).expect("a configuration is representable");
     let mut acc = Vec::new();
@@ -20,8 +20,7 @@ pub fn secret_files(home: &Path, config: &Config) -> Vec<(String, PathBuf)> {
     acc
 }
 
-/// Reads the presets of a home with their names. A missing directory and a preset that cannot be parsed are left out here;
-/// a preset that cannot be used is named in the log.
+/// Reads the presets of a home with their names. Presets that cannot be parsed are left out here, and named in the log.
 fn presets(home: &Path) -> impl Iterator<Item = (String, Value)> {
     let files = fs::read_dir(home.join("presets")).into_iter().flatten();
     files.flatten().filter_map(|file| {
@@ -41,7 +40,7 @@ fn collect_files(home: &Path, key: &str, value: &Value, acc: &mut Vec<(String, P
         } else {
             format!("{key}.{member}")
         };
-        // The members of `env_file` and its like are files, named by what they are for.
+        // The keys of tables such as `env_file` are names of variables, and their values are files.
         let is_file = member.ends_with("_file") || key.ends_with("_file");
         match value {
             Value::String(path) if is_file => acc.push((below, home.join(path))),
@@ -50,11 +49,12 @@ fn collect_files(home: &Path, key: &str, value: &Value, acc: &mut Vec<(String, P
     }
 }
 
-/// Reads the secrets that a configuration, and the presets of a home, name.
+/// Reads the secrets that a configuration and the presets of a home name.
 pub fn read(home: &Path, config: &Config) -> Vec<String> {
     let mut acc = Vec::new();
     let config = serde_json::to_value(config).expect("a configuration is representable");
     collect(home, "", &config, &mut acc);
+    // The default token file is not part of the configuration.
     if config["host"]["token_file"].is_null() {
         acc.extend(lines(&home.join("token")));
     }
@@ -68,7 +68,7 @@ fn collect(home: &Path, name: &str, value: &Value, acc: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
             for (member, value) in members {
-                // The members of `env_file` and its like are named by what they are for.
+                // The keys of tables such as `env_file` are names of variables; the table decides the kind of the values.
                 let is_of_places = name.ends_with("_file") || name.ends_with("_env");
                 let name = if is_of_places { name } else { member };
                 collect(home, name, value, acc);
@@ -76,6 +76,7 @@ fn collect(home: &Path, name: &str, value: &Value, acc: &mut Vec<String>) {
         }
         Value::Array(values) => {
             let texts: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
+            // `env` of a provider lists names of variables, not all of which are secret.
             if name == "env" {
                 let secret = texts.into_iter().filter(|name| is_secret_name(name));
                 acc.extend(secret.filter_map(variable));
@@ -101,7 +102,7 @@ fn collect(home: &Path, name: &str, value: &Value, acc: &mut Vec<String>) {
     }
 }
 
-/// Returns the lines of a file; one that cannot be read is refused by whoever needs it.
+/// Returns the lines of a file; an unreadable file has none, because the code that needs the secret reports the error.
 fn lines(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let lines = text.lines().map(str::trim);

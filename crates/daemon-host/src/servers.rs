@@ -1,4 +1,4 @@
-//! The MCP servers of the configuration with their secrets: those that runs are granted.
+//! Reads the configured MCP servers with their secrets, and checks them for `doctor`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -13,22 +13,22 @@ use crate::config::{Config, Mcp, McpTransport};
 use crate::doctor::Check;
 use crate::token::{self, TokenError};
 
-/// A server that is configured and cannot be used.
+/// The error of a configured server that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// A secret is not there.
-    #[error("a secret cannot be had")]
+    /// A secret cannot be read.
+    #[error("a secret cannot be read")]
     Secret(#[from] TokenError),
-    /// What it is given is of no server.
+    /// The table does not describe a server.
     #[error("mcp.{name}: {}", .fault.problem)]
     Unusable {
-        /// The server.
+        /// The name of the server.
         name: String,
-        /// What is wrong.
+        /// The first error of the table.
         fault: Fault,
     },
-    /// The program of a server does not exist.
+    /// The program of the server does not exist.
     #[error(transparent)]
     Program(#[from] UnusableProgram),
 }
@@ -49,14 +49,15 @@ fn read_one(home: &Path, name: &str, given: &Mcp) -> Result<GrantedServer, Serve
     let mut secrets = Vec::new();
     let registration = match given.transport() {
         McpTransport::Stdio => {
-            let found = Found::read(home, (name, "env"), (&given.env_file, &given.env_env))?;
-            let env = found.beside(&given.env, &mut secrets);
+            let places = (&given.env_file, &given.env_env);
+            let found = SecretValues::read(home, (name, "env"), places)?;
+            let env = found.merged_with(&given.env, &mut secrets);
             json!({"name": name, "command": given.command, "args": given.args, "env": env})
         }
         McpTransport::Http => {
             let places = (&given.headers_file, &given.headers_env);
-            let found = Found::read(home, (name, "headers"), places)?;
-            let headers = found.beside(&given.headers, &mut secrets);
+            let found = SecretValues::read(home, (name, "headers"), places)?;
+            let headers = found.merged_with(&given.headers, &mut secrets);
             let url = address(home, name, given, &mut secrets)?;
             json!({"name": name, "transport": "http", "url": url, "headers": headers})
         }
@@ -74,11 +75,11 @@ fn read_one(home: &Path, name: &str, given: &Mcp) -> Result<GrantedServer, Serve
     })
 }
 
-/// Values that are secrets, by their names.
-struct Found(BTreeMap<String, String>);
+/// The secret values of a server, by the names of variables or headers.
+struct SecretValues(BTreeMap<String, String>);
 
-impl Found {
-    /// Reads them from files and variables; `place` is a server and the kind of its values.
+impl SecretValues {
+    /// Reads the values from files and variables; `server` and `kind` are part of the keys in error messages.
     fn read(
         home: &Path,
         (server, kind): (&str, &str),
@@ -96,8 +97,8 @@ impl Found {
         Ok(Self(acc))
     }
 
-    /// Puts them beside values that are no secrets.
-    fn beside(
+    /// Merges the secret values with plain ones, and adds them to `secrets`.
+    fn merged_with(
         self,
         plain: &BTreeMap<String, String>,
         secrets: &mut Vec<String>,
@@ -120,7 +121,7 @@ fn address(
         (None, Some(variable)) => token::of_variable(format!("mcp.{name}.url_env"), variable)?,
         (None, None) => return Ok(given.url.clone()),
     };
-    // Each part of it that can be a secret, and the whole.
+    // Redaction has to find each secret part of the address, and the whole.
     let alone = McpRegistration {
         name: name.to_owned(),
         server: McpServer::Http {
@@ -133,8 +134,8 @@ fn address(
     Ok(Some(url))
 }
 
-/// Examines the servers of a configuration: whether each is whole, its secrets are there, and who is granted it. None is
-/// started or asked, and no secret is shown.
+/// Checks the servers of a configuration: their settings, programs, secrets and grants. No server is started or contacted, and
+/// no secret is shown.
 pub fn checks(home: &Path, config: &Config, search: &OsStr) -> Vec<Check> {
     let all = config.mcp.iter();
     all.map(|(name, given)| check(home, config, (name, given), search))
@@ -249,7 +250,7 @@ mod tests {
             "{found:?}"
         );
         assert!(
-            found[1].starts_with("fail mcp tickets a secret cannot be had: mcp.tickets.env_file.TICKETS_TOKEN: cannot read"),
+            found[1].starts_with("fail mcp tickets a secret cannot be read: mcp.tickets.env_file.TICKETS_TOKEN: cannot read"),
             "{found:?}"
         );
     }

@@ -1,10 +1,10 @@
-//! Processes that the runs of a dead host left behind.
+//! Ends the processes that runs of a dead host left.
 
 use daemon_process::end_strays;
 
-/// Ends every process of this machine whose host is dead, whatever tied it to its run, and logs how many there were.
+/// Kills every process of this machine that a run of a dead host left, and logs their number.
 ///
-/// What cannot be ended is logged too: it keeps no host from starting.
+/// Failures are only logged, because they must not prevent the start of the host.
 pub async fn end() {
     match tokio::task::spawn_blocking(end_strays).await {
         Ok(Ok(ended)) if ended.is_empty() => {}

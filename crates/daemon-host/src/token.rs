@@ -1,4 +1,4 @@
-//! Tokens of services, as the configuration names them: a file or a variable of the environment, never the token itself.
+//! Reads tokens of services, for which the configuration names a file or an environment variable.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use crate::config::{ApiAccess, SecretPlaces};
 use daemon_runner::random;
 
-/// What the mode of a file lets users do who are neither its owner nor in its group.
+/// The mode bits of users who are neither the owner of a file nor in its group.
+// The group bits may be set: service managers give a secret to the host by its group.
 const OTHERS: u32 = 0o007;
 
-/// A token that is configured and cannot be used.
+/// The error of a configured token that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
@@ -26,7 +27,7 @@ pub enum TokenError {
         #[source]
         source: std::io::Error,
     },
-    /// Others can read the file, and no directory of the home keeps them out.
+    /// Other users can read the file, which is outside of the home.
     #[error("{key}: `{path}` is open to other users; make it 0600", path = path.display())]
     Open {
         /// The key of the configuration.
@@ -42,7 +43,7 @@ pub enum TokenError {
         /// The variable.
         name: String,
     },
-    /// What is there is blank.
+    /// The file or the variable is blank.
     #[error("{key}: it holds no token")]
     Blank {
         /// The key of the configuration.
@@ -50,7 +51,7 @@ pub enum TokenError {
     },
 }
 
-/// Reads the token of a source; `None` where none is configured.
+/// Reads the token of a source; `None` if no token is configured.
 ///
 /// # Errors
 /// If one is configured and cannot be read.
@@ -66,7 +67,7 @@ pub fn service_token(
     configured(home, &format!("sources.{source}.token"), places)
 }
 
-/// Reads what the keys `<key>_file` and `<key>_env` of the configuration name; `None` where neither is set.
+/// Reads the secret that the keys `<key>_file` and `<key>_env` of the configuration name; `None` if neither is set.
 ///
 /// # Errors
 /// If one is set and cannot be read.
@@ -85,7 +86,7 @@ pub fn configured(
 /// Reads a secret from a file, relative to the home; `key` names it in the configuration.
 ///
 /// # Errors
-/// It cannot be read, or is blank.
+/// If the file cannot be read, is blank, or is accessible to other users.
 pub(crate) fn of_file(home: &Path, key: String, file: &Path) -> Result<String, TokenError> {
     let text = file_text(home, &key, file)?;
     whole(key, &text)
@@ -94,15 +95,16 @@ pub(crate) fn of_file(home: &Path, key: String, file: &Path) -> Result<String, T
 /// Reads a file of secrets, relative to the home; `key` names it in the configuration.
 ///
 /// # Errors
-/// It cannot be read, or is outside of the home and open to other users.
+/// If the file cannot be read, or is outside of the home and accessible to other users.
 pub(crate) fn file_text(home: &Path, key: &str, file: &Path) -> Result<String, TokenError> {
     let path = home.join(file);
     let read = || {
         let mut file = File::open(&path)?;
+        // Of the open file, so that it cannot be replaced between the check and the read.
         let mode = file.metadata()?.permissions().mode();
         let mut text = String::new();
         file.read_to_string(&mut text)?;
-        // The home is closed to others, whatever the modes of what it holds.
+        // Other users cannot enter the home, so the modes of its files do not matter.
         let is_inside = path.canonicalize()?.starts_with(home.canonicalize()?);
         Ok((text, is_inside || mode & OTHERS == 0))
     };
@@ -123,7 +125,7 @@ pub(crate) fn file_text(home: &Path, key: &str, file: &Path) -> Result<String, T
 /// Reads a secret from a variable of this process; `key` names it in the configuration.
 ///
 /// # Errors
-/// It is not set, or blank.
+/// If the variable is not set, or is blank.
 pub(crate) fn of_variable(key: String, name: &str) -> Result<String, TokenError> {
     let value = random::environment(name).and_then(|value| value.into_string().ok());
     match value {

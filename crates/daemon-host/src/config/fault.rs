@@ -1,17 +1,17 @@
-//! What is wrong with a configuration, and where it stands in the text.
+//! Errors of a configuration and their positions.
 
 use std::fmt;
 
 use toml::de::{DeTable, DeValue};
 
-/// One thing that is wrong with a configuration, by the key that it is about.
+/// One error of a configuration, located by its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The key, from the outermost table; an entry of a list is its index.
+    /// The key, from the outermost table; the entry of a list is given by its index.
     pub(super) path: Vec<String>,
-    /// What of the key is pointed at.
+    /// Whether the position is that of the key or of its value.
     pub(super) part: Part,
-    /// What is wrong, naming the key.
+    /// The error message, which names the key.
     pub message: String,
 }
 
@@ -25,12 +25,12 @@ pub(super) enum Part {
 }
 
 impl Fault {
-    /// Makes a fault of a key.
+    /// Creates an error at the position of a key.
     pub fn of_key<S: AsRef<str>>(path: &[S], message: impl Into<String>) -> Self {
         Self::new(path, Part::Key, message.into())
     }
 
-    /// Makes a fault of a key's value.
+    /// Creates an error at the position of a key's value.
     pub fn of_value<S: AsRef<str>>(path: &[S], message: impl Into<String>) -> Self {
         Self::new(path, Part::Value, message.into())
     }
@@ -44,14 +44,14 @@ impl Fault {
     }
 }
 
-/// One thing that is wrong with a configuration, with its place.
+/// One error of a configuration with its position.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// What is wrong, naming the key.
+    /// The error message, which names the key.
     pub message: String,
 }
 
@@ -66,11 +66,11 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A configuration that cannot be used, with everything that is wrong with it.
+/// A configuration that cannot be used, with all its errors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct ConfigError {
-    /// What is wrong, in the order of the text; at least one.
+    /// The errors in the order of their positions; at least one.
     pub problems: Vec<Problem>,
 }
 
@@ -82,9 +82,10 @@ impl ConfigError {
     }
 }
 
-/// Finds the places of faults in the text of a configuration; a key that is not in the text is at its nearest table, or
-/// else at the beginning.
+/// Finds the positions of errors in a configuration. A key that it does not contain is located at its nearest table, or at
+/// the beginning.
 pub fn locate(text: &str, faults: &[Fault]) -> ConfigError {
+    // Syntax errors were reported before; what could be parsed has positions.
     let (tree, _) = DeTable::parse_recoverable(text);
     let problems = faults
         .iter()
@@ -92,9 +93,10 @@ pub fn locate(text: &str, faults: &[Fault]) -> ConfigError {
     ConfigError::new(problems.collect())
 }
 
-/// Makes a problem of what is wrong at a byte.
+/// Converts an error at a byte to one with line and column.
 pub(super) fn problem(text: &str, byte: usize, message: String) -> Problem {
     let mut end = byte.min(text.len());
+    // A span of the parser may end inside a character.
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -137,9 +139,10 @@ fn byte_of(tree: &DeTable<'_>, fault: &Fault) -> usize {
     byte
 }
 
-/// Writes a key as a configuration spells it: with dots, and quotes where a part is not plain.
+/// Formats a key as in a configuration: with dots, and with quotes around parts that are not plain.
 pub fn dotted<S: AsRef<str>>(path: &[S]) -> String {
     let is_plain = |part: &str| {
+        // The characters that TOML allows in a key without quotes.
         let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
         !part.is_empty() && part.bytes().all(allowed)
     };

@@ -1,4 +1,4 @@
-//! Filters of the log: levels, and levels of single targets.
+//! Checks filters of the log: levels, and levels of single targets.
 
 use tracing::level_filters::LevelFilter;
 
@@ -6,9 +6,9 @@ use super::keys::nearest;
 
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
-/// Finds what is wrong with a filter of the log: levels and `target=level`, with commas between them.
+/// Returns the error of a filter of the log, which is a list of levels and `target=level`, separated by commas.
 ///
-/// A word that is no level counts as a target where lines are filtered, and everything else would not be logged.
+/// The filter itself would accept a misspelt level as the name of a target, and then log nothing else.
 pub fn filter_fault(filter: &str) -> Option<String> {
     filter.split(',').find_map(directive_fault)
 }
@@ -25,10 +25,11 @@ fn directive_fault(directive: &str) -> Option<String> {
 }
 
 fn level_fault(level: &str, of: &str) -> Option<String> {
-    // The empty word would be read as `error`.
+    // `LevelFilter` parses the empty string as `error`.
     if !level.is_empty() && level.parse::<LevelFilter>().is_ok() {
         return None;
     }
+    // `warning` is too far from `warn` for the distance of letters.
     let longer = |known: &&str| level.to_lowercase().starts_with(known);
     let near = LEVELS.into_iter().find(longer);
     let meant = match near.or_else(|| nearest(level, LEVELS)) {

@@ -1,14 +1,14 @@
-//! Keys that are not served, found by comparing a configuration with its schema.
+//! Finds unknown keys by comparing a configuration with its schema.
 
 use serde_json::{Map, Value};
 use toml::de::{DeTable, DeValue};
 
 use super::fault::{Fault, dotted};
 
-/// More tables that have a key are no help.
+/// The maximum number of tables that a message suggests for a misplaced key.
 const MOST_HOMES: usize = 3;
 
-/// Finds every key that the schema does not have, with what was perhaps meant.
+/// Finds every key that the schema does not have, with the most similar known key.
 pub(super) fn unknown(tree: &DeTable<'_>, schema: &Value) -> Vec<Fault> {
     let mut walk = Walk {
         schema,
@@ -19,9 +19,10 @@ pub(super) fn unknown(tree: &DeTable<'_>, schema: &Value) -> Vec<Fault> {
     walk.faults
 }
 
-/// Returns the candidate that a misspelt word was most likely meant to be.
+/// Returns the candidate that is most similar to a misspelt word; `None` if none is similar enough.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
+    // Two changes of a short word reach unrelated words.
     let allowed = if word.chars().count() < 5 { 1 } else { 2 };
     candidates
         .into_iter()
@@ -52,7 +53,7 @@ impl<'s> Walk<'s> {
                 {
                     self.value(value.get_ref(), others);
                 }
-                // Any key and any value may stand in a map of plain values.
+                // A map of plain values accepts any key.
                 None if others.is_object() && known.is_some() || others == false => {
                     self.refuse(key, known);
                 }
@@ -95,7 +96,7 @@ impl<'s> Walk<'s> {
         self.faults.push(Fault::of_key(&self.path, message));
     }
 
-    /// Names the tables that have a key of this name, if they are few.
+    /// Returns the tables that have a key of this name, unless there are too many.
     fn homes(&self, key: &str) -> Option<String> {
         let mut homes = Vec::new();
         homes_of(self.schema, self.schema, key, &mut Vec::new(), &mut homes);
@@ -106,12 +107,12 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// Reports whether the schema has tables where a plain value is, so that its key is the mistake.
+/// Reports whether the schema requires a table and the value is not one, so that the key is the error.
 fn is_misplaced(schema: &Value, node: &Value, value: &DeValue<'_>) -> bool {
     resolve(schema, node)["properties"].is_object() && !value.is_table()
 }
 
-/// Follows references, and what may be absent to what it is when it is there.
+/// Follows references of the schema, and the non-null alternative of an optional value.
 fn resolve<'s>(schema: &'s Value, node: &'s Value) -> &'s Value {
     if let Some(reference) = node["$ref"].as_str() {
         let target = reference.strip_prefix('#').unwrap_or(reference);

@@ -1,4 +1,4 @@
-//! Reading configuration text, with a place for everything that is wrong.
+//! Parses a configuration and reports all its errors with their positions.
 
 use serde::Deserialize as _;
 use toml::Spanned;
@@ -9,24 +9,25 @@ use super::keys;
 use super::meaning;
 use super::model::Config;
 
-/// Reads a configuration.
+/// Parses a configuration.
 ///
 /// # Errors
-/// Names everything that is wrong and where it is in the text: syntax, or else keys that are not served, values of the wrong
-/// kind, unknown zones, values out of range, names of what is not configured.
+/// Returns all errors with their positions: those of the syntax, or else unknown keys, values of the wrong type, unknown zones,
+/// values out of range, and names that are not configured.
 pub fn parse(text: &str) -> Result<Config, ConfigError> {
     parse_with(text, |_| Vec::new())
 }
 
-/// Reads a configuration that the caller checks too, for what only it knows.
+/// Parses a configuration with additional checks of the caller.
 ///
 /// # Errors
-/// As [`parse`], and with the faults that the caller finds.
+/// Like [`parse`], with the errors that the caller finds.
 pub fn parse_with(
     text: &str,
     more: impl FnOnce(&Config) -> Vec<Fault>,
 ) -> Result<Config, ConfigError> {
     let (tree, syntax) = DeTable::parse_recoverable(text);
+    // After a syntax error the tree is incomplete, and further checks would report missing keys.
     if !syntax.is_empty() {
         let problems = syntax.iter().map(|error| at(text, error)).collect();
         return Err(ConfigError::new(problems));
@@ -42,6 +43,7 @@ pub fn parse_with(
     let Some(config) = shape.read() else {
         return Err(ConfigError::new(shape.problems));
     };
+    // With other indexes than in the text, an error in a list would get the position of another entry.
     if !shape.is_shifted {
         let mut faults = meaning::faults(&config);
         faults.extend(more(&config));
@@ -64,14 +66,14 @@ fn at(text: &str, error: &toml::de::Error) -> Problem {
     problem(text, start, error.message().to_owned())
 }
 
-/// A configuration from which everything that cannot be read is taken out, so that what is left is read too.
+/// A configuration from which invalid entries are removed, so that the errors of the rest are found too.
 struct Shape<'t> {
     text: &'t str,
     tree: Spanned<DeTable<'t>>,
     problems: Vec<Problem>,
-    /// The keys that were taken out.
+    /// The removed keys.
     taken: Vec<Vec<String>>,
-    /// Whether an entry of a list was taken out, so that the others have other indexes than in the text.
+    /// Whether an entry of a list was removed, so that the others have other indexes than in the text.
     is_shifted: bool,
 }
 
@@ -84,7 +86,7 @@ impl Shape<'_> {
         }
     }
 
-    /// Reads the configuration; `None` where an error names no place, and nothing can be taken out.
+    /// Deserialises the configuration; `None` if an error has no position, so that nothing can be removed.
     fn read(&mut self) -> Option<Config> {
         loop {
             match Config::deserialize(Deserializer::from(self.tree.clone())) {
@@ -104,6 +106,7 @@ impl Shape<'_> {
             self.problems.push(found);
             return None;
         };
+        // A required key that was removed is then missing, which is no further error.
         let is_known = self.taken.iter().any(|taken| {
             let (key, table) = taken.split_last().expect("a key has a name");
             table == path && found.message == format!("missing field `{key}`")
@@ -121,7 +124,7 @@ impl Shape<'_> {
         self.taken.push(path);
     }
 
-    /// Reports whether a fault says no more than that a key is missing beside one that was taken out.
+    /// Reports whether an error is only that a key is missing in a table from which another key was removed.
     fn explains(&self, fault: &Fault, whole: &DeTable<'_>) -> bool {
         let Some((_, table)) = fault.path.split_last() else {
             return false;
@@ -131,7 +134,7 @@ impl Shape<'_> {
     }
 }
 
-/// Finds the innermost entry whose key or value is at a place of the text.
+/// Finds the innermost entry whose key or value has a span.
 fn find(table: &DeTable<'_>, span: &std::ops::Range<usize>, path: &mut Vec<String>) -> bool {
     for (key, value) in table {
         path.push(key.get_ref().to_string());
@@ -173,7 +176,7 @@ fn has(table: &DeTable<'_>, path: &[String]) -> bool {
     }
 }
 
-/// Where an entry was taken from.
+/// The container from which an entry was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Removed {
     FromTable,

@@ -1,4 +1,4 @@
-//! What the configuration says of MCP servers that runs may be granted.
+//! The configuration of MCP servers that can be granted to runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -12,53 +12,53 @@ use super::fault::{Fault, dotted};
 use super::keys::nearest;
 use super::model::Config;
 
-/// The name of the host's own server, which no other can have.
+/// The name of the host's own server, which is reserved.
 const OWN: &str = "daemon";
-/// The longest name: with a tool's name it is the name of a tool for a model.
+/// The maximum length of a name, which is part of the tool names for a model.
 const MAX_NAME: usize = 24;
 
-/// One MCP server. The host alone speaks to it; a run that is granted it gets its tools and nothing else.
+/// One MCP server. Only the host connects to it; a run to which it is granted gets its tools.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mcp {
-    /// `stdio` (default), or `http`, which is also the default where an address is given.
+    /// `stdio` or `http`; by default `http` if an address is given, else `stdio`.
     pub transport: Option<McpTransport>,
     /// For `stdio`: the program.
     pub command: Option<String>,
-    /// For `stdio`: its arguments, which hold no secret.
+    /// For `stdio`: the arguments, which must not contain a secret.
     pub args: Vec<String>,
-    /// For `stdio`: variables that are no secrets, with their values.
+    /// For `stdio`: environment variables that are not secret, with their values.
     pub env: BTreeMap<String, String>,
-    /// For `stdio`: variables, each with the file that holds its value, relative to the home.
+    /// For `stdio`: environment variables, each with the file that contains its value, relative to the home.
     pub env_file: BTreeMap<String, PathBuf>,
-    /// For `stdio`: variables, each with the host's variable that holds its value.
+    /// For `stdio`: environment variables, each with the variable of the host that contains its value.
     pub env_env: BTreeMap<String, String>,
     /// For `http`: the address, without user, password or query.
     pub url: Option<String>,
-    /// For `http`: the file that holds an address that is a secret.
+    /// For `http`: the file that contains a secret address.
     pub url_file: Option<PathBuf>,
-    /// For `http`: the host's variable that holds such an address.
+    /// For `http`: the variable of the host that contains a secret address.
     pub url_env: Option<String>,
-    /// For `http`: headers that are no secrets, with their values.
+    /// For `http`: headers that are not secret, with their values.
     pub headers: BTreeMap<String, String>,
-    /// For `http`: headers, each with the file that holds its value, relative to the home.
+    /// For `http`: headers, each with the file that contains its value, relative to the home.
     pub headers_file: BTreeMap<String, PathBuf>,
-    /// For `http`: headers, each with the host's variable that holds its value.
+    /// For `http`: headers, each with the variable of the host that contains its value.
     pub headers_env: BTreeMap<String, String>,
 }
 
-/// How an MCP server is reached.
+/// The transport of an MCP server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum McpTransport {
-    /// As a program that the host starts for each run.
+    /// The host starts a program for each run.
     Stdio,
-    /// Over HTTP.
+    /// The host sends HTTP requests.
     Http,
 }
 
 impl Mcp {
-    /// Returns how it is reached.
+    /// Returns the configured transport, or the default.
     pub fn transport(&self) -> McpTransport {
         let has_address = self.url.is_some() || self.url_file.is_some() || self.url_env.is_some();
         self.transport.unwrap_or(if has_address {
@@ -68,7 +68,7 @@ impl Mcp {
         })
     }
 
-    /// Checks what can be known without its secrets; an error is a key and what is wrong with it.
+    /// Checks the settings without the secrets; an error is a key and a message.
     fn check(&self) -> Result<(), (&'static str, String)> {
         match self.transport() {
             McpTransport::Stdio => self.check_stdio(),
@@ -99,6 +99,7 @@ impl Mcp {
                 env: BTreeMap::new(),
             },
         };
+        // Every user of the machine can read the arguments of a process.
         if !given.secret_args().is_empty() {
             let problem = "hold a secret: give it in `env_file` or `env_env`";
             return Err(("args", problem.to_owned()));
@@ -156,7 +157,7 @@ fn refuse_of(transport: &str, keys: &[(&'static str, bool)]) -> Result<(), (&'st
     }
 }
 
-/// Checks names and values of one kind: each name once, and no secret among the values that stand in the configuration.
+/// Checks variables or headers: each name is given once, and no plain value is a secret.
 fn check_pairs(
     key: &'static str,
     plain: &BTreeMap<String, String>,
@@ -166,6 +167,7 @@ fn check_pairs(
     let mut seen = BTreeSet::new();
     for name in plain.keys().chain(files.keys()).chain(variables.keys()) {
         if !seen.insert(name.to_ascii_lowercase()) {
+            // Header names ignore case, so the comparison does too.
             return Err((key, format!("gives `{name}` twice")));
         }
     }
@@ -183,7 +185,7 @@ fn check_pairs(
     }
 }
 
-/// Finds what is wrong with the servers and with who is granted them.
+/// Finds the errors of the servers and of their grants.
 pub(super) fn faults(config: &Config) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (name, server) in &config.mcp {
@@ -208,7 +210,7 @@ pub(super) fn faults(config: &Config) -> Vec<Fault> {
     faults
 }
 
-/// Finds what is wrong with the servers that one daemon is granted.
+/// Finds the errors in the list of servers that are granted to one daemon.
 fn grants<'a>(
     config: &Config,
     daemon: &str,

@@ -1,4 +1,4 @@
-//! What types cannot say of a configuration: ranges, zones, and names of what is not configured.
+//! Checks that types cannot express: ranges, time zones, and names that are not configured.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,14 +12,15 @@ use super::filter::filter_fault;
 use super::model::{Config, DaemonPolicy, Repo};
 use daemon_api::Period;
 
-/// How late a delivery may come: as long as the ids of deliveries are kept.
+/// The maximum of `accept_late`.
+// Ids of deliveries are kept this long; a later retry would not be recognised as a duplicate.
 const LONGEST_LATE: Period = Period::from_secs(30 * 86_400);
-/// The longest that an event may wait for others.
+/// The maximum time that an event waits for further events.
 const LONGEST_SETTLE: Period = Period::from_secs(300);
-/// The highest sandbox level that there is.
+/// The highest sandbox level.
 const HIGHEST_SANDBOX: u8 = 3;
 
-/// Finds what is wrong with a configuration whose types are right.
+/// Finds the errors of a configuration that was deserialised.
 pub(super) fn faults(config: &Config) -> Vec<Fault> {
     let mut faults = Vec::new();
     host(config, &mut faults);
@@ -124,7 +125,7 @@ fn daemon(key: &str, policy: &DaemonPolicy, faults: &mut Vec<Fault>) {
     }
 }
 
-/// Finds policies of one daemon whose repository is written in another case: only one of them would count.
+/// Finds policies of one daemon that differ only in the case of the repository, since only one of them would apply.
 fn repeated<'k>(keys: impl Iterator<Item = &'k String>, faults: &mut Vec<Fault>) {
     let mut seen: BTreeMap<(String, &str), &str> = BTreeMap::new();
     for key in keys {

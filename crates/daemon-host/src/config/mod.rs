@@ -1,6 +1,6 @@
-//! The host's configuration: `<home>/config.toml`, merged with flags and environment by the binary.
+//! The host's configuration: `<home>/config.toml`, which the binary merges with flags and environment.
 //!
-//! A key that this version does not serve is refused, so that nobody relies on a setting that does nothing.
+//! Unknown keys are rejected, so that no setting is silently without effect.
 
 mod fault;
 mod filter;

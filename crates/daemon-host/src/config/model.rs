@@ -1,4 +1,4 @@
-//! The configuration as types, with its defaults.
+//! The types of the configuration and their defaults.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,31 +18,31 @@ use daemon_api::Period;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The process: where it listens and what it keeps.
+    /// The host process: its listener, its store and its stop.
     pub host: Host,
     /// The control socket.
     pub uds: Uds,
     /// The watched repositories.
     pub repo: Vec<Repo>,
-    /// How schedules are read and what happens to missed ticks.
+    /// The zone of schedules, and the treatment of missed and overlapping ticks.
     pub schedule: Schedule,
-    /// What executes runs.
+    /// The providers that carry out runs.
     pub provider: Providers,
-    /// MCP servers that policy may grant to runs, by name.
+    /// MCP servers that policies can grant to runs, by name.
     pub mcp: BTreeMap<String, Mcp>,
-    /// What runs may do.
+    /// The permissions of runs.
     pub policy: Policy,
-    /// How much runs at once, and for how long.
+    /// The limits of the number, rate and duration of runs.
     pub limits: Limits,
-    /// What runs may cost.
+    /// The limits of the cost of runs.
     pub budget: Budget,
-    /// Where events come from.
+    /// The services that send webhooks.
     pub sources: Sources,
-    /// Where outputs go.
+    /// The destinations of outputs.
     pub surfaces: Surfaces,
-    /// How long things are kept.
+    /// How long records are kept.
     pub retain: Retain,
-    /// What is logged.
+    /// The log of the host.
     pub log: Log,
 }
 
@@ -57,7 +57,7 @@ impl Config {
 
     /// Returns the zone of a daemon's schedule: its own, else its repository's, else the general one.
     pub fn zone_of<'a>(&'a self, repo: &RepoName, id: &str, of_repo: Option<&'a str>) -> &'a str {
-        // What cannot be an id has no policy of its own.
+        // A string that is not an id has no policy of its own.
         let key = id.parse().ok().map(|id| DaemonKey {
             repo: repo.clone(),
             id,
@@ -67,7 +67,7 @@ impl Config {
             .unwrap_or(&self.schedule.zone)
     }
 
-    /// Returns one setting of a daemon's own policy: of the table that names its repository too, else of the table of its id.
+    /// Returns one setting of a daemon's own policy: from the table with its repository and id, else from the table of its id.
     pub fn own<'a, T>(
         &'a self,
         daemon: &DaemonKey,
@@ -78,26 +78,27 @@ impl Config {
             let (named, id) = DaemonPolicy::named(key);
             id == daemon.id.as_str() && named.is_some_and(|named| named.to_lowercase() == repo)
         });
+        // Per setting, not per table: a table for one repository contains only what differs there.
         let of_repo = of_repo.and_then(|(_, policy)| setting(policy));
         of_repo.or_else(|| setting(self.policy.daemon.get(daemon.id.as_str())?))
     }
 }
 
-/// The process.
+/// The host process.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Host {
     /// The address of the HTTP listener; port 0 picks one.
     pub listen: String,
-    /// The kind of the store; `sqlite` is served.
+    /// The kind of the store; only `sqlite` is supported.
     pub store: String,
-    /// Whether it starts held: everything is recorded, nothing runs.
+    /// Whether the host starts held: events and ticks are recorded, but nothing starts.
     pub hold: bool,
-    /// How long runs may go on after SIGTERM.
+    /// How long runs may continue after SIGTERM.
     pub drain: Period,
-    /// The file of the bearer token, relative to the home.
+    /// The file of the bearer token, relative to the home; by default `token`.
     pub token_file: Option<PathBuf>,
-    /// How many clients may be connected to the control socket.
+    /// The maximum number of clients of the control socket.
     pub clients: u32,
 }
 
@@ -118,7 +119,7 @@ impl Default for Host {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Uds {
-    /// Its path, relative to the home.
+    /// The path of the socket, relative to the home.
     pub path: PathBuf,
 }
 
@@ -136,41 +137,41 @@ impl Default for Uds {
 pub struct Repo {
     /// The directory of the repository or of its work tree.
     pub path: PathBuf,
-    /// Its name; by default `owner/name` of the URL of `origin`, else the folder's name.
+    /// The name of the repository; by default `owner/name` of the URL of `origin`, else the name of the directory.
     #[serde(default)]
     pub name: Option<String>,
-    /// The branch daemon files are read from; by default that of `origin/HEAD`, else `main`, `master`, or HEAD's.
+    /// The branch with the daemon files; by default that of `origin/HEAD`, else `main`, `master`, or that of HEAD.
     #[serde(default, rename = "ref")]
     pub branch: Option<String>,
-    /// The remote whose branches and tags are watched, fetched at each poll; by default the local ones are.
+    /// The remote whose branches and tags are watched; it is fetched at each poll. By default the local ones are watched.
     #[serde(default)]
     pub remote: Option<String>,
-    /// How often its refs are looked at when the file system tells nothing.
+    /// The interval at which the refs are read, in addition to notifications of the file system.
     #[serde(default = "default_poll")]
     pub poll: Period,
-    /// The zone of its daemons' schedules.
+    /// The IANA zone of the schedules of its daemons.
     #[serde(default)]
     pub zone: Option<String>,
 }
 
-/// The interval of looking at refs where nothing else is configured.
+/// The default interval at which refs are read.
 pub(crate) fn default_poll() -> Period {
     Period::from_secs(30)
 }
 
-/// Policies of schedules.
+/// The treatment of schedules.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Schedule {
     /// The IANA name of the zone.
     pub zone: String,
-    /// What happens to overdue ticks.
+    /// The treatment of overdue ticks.
     pub misfire: Misfire,
-    /// How old an overdue tick may be.
+    /// The maximum age of an overdue tick that still runs.
     pub window: Period,
-    /// What happens to a tick whose predecessor is unfinished.
+    /// The treatment of a tick while an earlier one is unfinished.
     pub overlap: Overlap,
-    /// The span over which starts are spread.
+    /// The maximum delay by which starts are spread.
     pub jitter: Period,
 }
 
@@ -186,41 +187,41 @@ impl Default for Schedule {
     }
 }
 
-/// What happens to overdue ticks.
+/// The treatment of overdue ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Misfire {
-    /// The newest runs, the others in the window join it.
+    /// The newest tick runs; the others in the window join it.
     Coalesce,
-    /// What is over a minute late is skipped.
+    /// Ticks that are more than a minute late are skipped.
     Skip,
-    /// All in the window run, oldest first, at most 100.
+    /// All ticks in the window run, the oldest first, at most 100.
     CatchUp,
 }
 
-/// What happens to a tick whose predecessor is unfinished.
+/// The treatment of a tick while an earlier one is unfinished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Overlap {
-    /// One waits, later ones join it.
+    /// One tick waits; later ones join it.
     BufferOne,
-    /// It is skipped.
+    /// The tick is skipped.
     Skip,
-    /// All wait, at most 100.
+    /// All ticks wait, at most 100.
     BufferAll,
-    /// The unfinished one is cancelled.
+    /// The unfinished activation is cancelled.
     CancelOther,
 }
 
-/// What runs may do.
+/// The permissions of runs.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// The capability of every daemon without its own.
+    /// The capability of every daemon without one of its own.
     pub capability: Capability,
     /// The lowest sandbox level at which a run may start, 0 to 3.
     pub sandbox_min: u8,
-    /// Policies of single daemons, by `<id>`, or by `<repository>/<id>`, which goes before the id alone.
+    /// Policies of single daemons, by `<id>` or by `<repository>/<id>`; the latter takes precedence.
     pub daemon: BTreeMap<String, DaemonPolicy>,
 }
 
@@ -234,17 +235,17 @@ impl Default for Policy {
     }
 }
 
-/// How far a run's effects reach.
+/// The reach of a run's effects.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Capability {
-    /// It changes only its daemon's state.
+    /// A run changes only its daemon's state.
     Read,
-    /// It proposes what a person can ignore, such as a new branch.
+    /// A run makes proposals that a person can ignore, such as a new branch.
     Propose,
-    /// It changes what exists.
+    /// A run changes existing things.
     Write,
 }
 
@@ -268,37 +269,38 @@ impl Capability {
     }
 }
 
-/// The policy of one daemon; what is absent follows the general one.
+/// The policy of one daemon; missing settings follow the general policy.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DaemonPolicy {
-    /// Its capability.
+    /// The capability of its runs.
     pub capability: Option<Capability>,
     /// The lowest sandbox level at which its runs may start, 0 to 3.
     pub sandbox_min: Option<u8>,
-    /// Its provider.
+    /// The name of its provider.
     pub provider: Option<String>,
-    /// The zone of its schedule.
+    /// The IANA zone of its schedule.
     pub zone: Option<String>,
-    /// What happens to its overdue ticks.
+    /// The treatment of its overdue ticks.
     pub misfire: Option<Misfire>,
-    /// How old an overdue tick may be.
+    /// The maximum age of an overdue tick that still runs.
     pub window: Option<Period>,
-    /// What happens to a tick whose predecessor is unfinished.
+    /// The treatment of a tick while an earlier one is unfinished.
     pub overlap: Option<Overlap>,
-    /// The span over which starts are spread.
+    /// The maximum delay by which starts are spread.
     pub jitter: Option<Period>,
-    /// How long the first event of a subject waits for others, at most 5 minutes.
+    /// How long the first event of a subject waits for further events, at most 5 minutes.
     pub settle: Option<Period>,
     /// The MCP servers whose tools its runs get.
     pub mcp: Option<Vec<String>>,
-    /// Whether the daemon is one to come, so that no repository needs to have it.
+    /// Whether the daemon does not exist yet, so that no repository needs to have it.
     pub planned: bool,
 }
 
 impl DaemonPolicy {
-    /// Divides the key of a policy into the name of a repository, where it has one, and a daemon's id.
+    /// Splits the key of a policy into the name of a repository, if it has one, and a daemon's id.
     pub fn named(key: &str) -> (Option<&str>, &str) {
+        // The name of a repository contains `/`, an id does not.
         match key.rsplit_once('/') {
             Some((repo, id)) => (Some(repo), id),
             None => (None, key),
@@ -306,27 +308,27 @@ impl DaemonPolicy {
     }
 }
 
-/// How much runs at once, and for how long.
+/// The limits of the number, rate and duration of runs.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Activations at once in all.
+    /// The maximum number of active activations.
     pub host: u32,
-    /// Activations at once of one daemon.
+    /// The maximum number of active activations of one daemon.
     pub daemon: u32,
-    /// Activations of one daemon about one subject that may begin in an hour; more wait and join.
+    /// The maximum number of activations of one daemon about one subject that start in an hour; more wait and are merged.
     pub rate_subject: u32,
-    /// Activations of one daemon that may begin in an hour.
+    /// The maximum number of activations of one daemon that start in an hour.
     pub rate_daemon: u32,
-    /// Activations that may begin in an hour in all.
+    /// The maximum number of activations that start in an hour.
     pub rate_host: u32,
-    /// Dispatched runs at once.
+    /// The maximum number of active dispatched runs.
     pub emanations: u32,
-    /// How deep a chain of daemons that wake each other may grow.
+    /// The maximum depth of a chain of daemons that wake each other.
     pub chain_depth: u32,
-    /// The longest run.
+    /// The maximum duration of a run.
     pub wall: Period,
-    /// The longest silence of a run.
+    /// The maximum time that a run may produce no output.
     pub idle: Period,
 }
 
@@ -346,13 +348,13 @@ impl Default for Limits {
     }
 }
 
-/// What runs may cost.
+/// The limits of the cost of runs.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Budget {
-    /// US dollars an activation may cost over all its attempts; passed to the provider.
+    /// The maximum cost of an activation with all its attempts, in US dollars; it is passed to the provider.
     pub activation_usd: f64,
-    /// US dollars that the activations of a day may cost, as far as providers tell; more waits.
+    /// The maximum cost of the activations of a day, in US dollars, as far as providers report it; further activations wait.
     pub day_usd: Option<f64>,
 }
 
@@ -365,19 +367,19 @@ impl Default for Budget {
     }
 }
 
-/// Where outputs go.
+/// The destinations of outputs.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Surfaces {
-    /// Branches.
+    /// The destination of branches.
     pub git: GitSurface,
 }
 
-/// Where branches are pushed.
+/// The destination of branches.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GitSurface {
-    /// `.` for the watched repository itself, or the name of one of its remotes.
+    /// `.` for the watched repository itself, the name of one of its remotes, or a URL.
     pub remote: String,
 }
 
@@ -389,15 +391,15 @@ impl Default for GitSurface {
     }
 }
 
-/// How long things are kept.
+/// How long records are kept.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Retain {
-    /// Payloads of events.
+    /// How long the payloads of events are kept.
     pub payloads: Retention,
-    /// Records of ticks.
+    /// How long the records of ticks are kept.
     pub ticks: Retention,
-    /// Folders of runs that ended, with their rows.
+    /// How long the folders and rows of ended runs are kept.
     pub runs: Retention,
 }
 
@@ -411,13 +413,13 @@ impl Default for Retain {
     }
 }
 
-/// What is logged.
+/// The log of the host.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
-    /// A level, or levels of single targets with commas between them, such as `info,daemon_host=debug`.
+    /// A level, or a list with levels of single targets, such as `info,daemon_host=debug`.
     pub level: String,
-    /// How lines look.
+    /// The format of the lines.
     pub format: LogFormat,
 }
 
@@ -430,12 +432,12 @@ impl Default for Log {
     }
 }
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LogFormat {
-    /// For people.
+    /// Text for people.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }

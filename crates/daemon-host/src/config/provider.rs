@@ -1,4 +1,4 @@
-//! What the configuration says of providers.
+//! The configuration of providers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,15 +14,15 @@ use super::sources::SecretPlaces;
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(default)]
 pub struct Providers {
-    /// The one that runs unless a policy says otherwise.
+    /// The provider of every daemon whose policy names no other.
     pub default: String,
-    /// Each by its name.
+    /// The sections of providers, by name.
     #[serde(flatten)]
     pub named: BTreeMap<String, Provider>,
 }
 
 impl Providers {
-    /// Returns the kind of a provider: what its section says, else its name.
+    /// Returns the kind of a provider: the `kind` of its section, else its name.
     pub fn kind_of<'a>(&'a self, name: &'a str) -> &'a str {
         let section = self.named.get(name);
         section
@@ -30,7 +30,7 @@ impl Providers {
             .unwrap_or(name)
     }
 
-    /// Returns the providers that somebody wrote down: those with a section, and the default.
+    /// Returns the providers that the configuration names: those with a section, the default, and `builtin`.
     pub fn written(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.named.keys().map(String::as_str).collect();
         names.extend([self.default.as_str(), "builtin"]);
@@ -41,7 +41,7 @@ impl Providers {
 }
 
 impl<'de> Deserialize<'de> for Providers {
-    // Not derived: a flattened map forgets the places of its values, which errors point at.
+    // Not derived: with a flattened map serde loses the spans of the values, which error messages need.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Sections;
 
@@ -83,54 +83,54 @@ impl Default for Providers {
 #[serde(default, deny_unknown_fields)]
 pub struct Provider {
     /// `builtin`, `command`, `claude`, `codex`, `opencode`, or a model API such as `anthropic`, `openai` or `ollama`; by default
-    /// the provider's name where it is one of them, else `command`.
+    /// the name of the section if it is one of these, else `command`.
     pub kind: Option<String>,
-    /// The program.
+    /// The program to run; for an agent by default its own name.
     pub command: Option<String>,
-    /// Its arguments.
+    /// The arguments of the program.
     pub args: Vec<String>,
-    /// For commands: its arguments when a session is resumed, in which `{session}` stands for the session; without them it
-    /// takes no follow-ups.
+    /// For commands: the arguments with which a session is resumed, in which `{session}` is replaced by its id; without them the
+    /// command accepts no follow-ups.
     pub resume: Option<Vec<String>>,
-    /// For agents and model APIs: the model, as they name it.
+    /// For agents and model APIs: their name of the model.
     pub model: Option<String>,
-    /// For model APIs: where the API is, if not where its maker has it.
+    /// For model APIs: the URL of the API; by default that of the vendor.
     pub base_url: Option<String>,
-    /// For model APIs: the variable that holds the key.
+    /// For model APIs: the variable that contains the key.
     pub key_env: Option<String>,
-    /// For model APIs: the file that holds the key.
+    /// For model APIs: the file that contains the key, relative to the home.
     pub key_file: Option<PathBuf>,
-    /// For model APIs: what a million tokens cost; a price of large models is assumed without it.
+    /// For model APIs: the price of a million tokens; by default that of large models.
     pub price: Option<Price>,
-    /// For model APIs: the most tokens of one reply.
+    /// For model APIs: the maximum number of tokens of a reply.
     pub max_tokens: Option<u32>,
-    /// For model APIs: whether the model may use a shell, which needs a sandbox of level 2.
+    /// For model APIs: whether the model may use a shell, which requires sandbox level 2.
     pub bash: bool,
-    /// For agents: `bypass` switches their own checks off; by default they may do what the run may do.
+    /// For agents: `bypass` disables their own checks; by default they have the permissions of the run.
     pub permissions: Option<String>,
-    /// For agents: `login` uses the login of the host's user; by default they have only what `env` names.
+    /// For agents: `login` uses the login of the host's user; by default they get only the variables in `env`.
     pub auth: Option<String>,
-    /// Names of environment variables that it may see.
+    /// The names of environment variables that the program gets.
     pub env: Vec<String>,
-    /// `text` (default) or `json`: what it reads from its standard input.
+    /// The form of the program's standard input: `text` (default) or `json`.
     pub input: Option<String>,
-    /// Whether ending without a result is a failure.
+    /// Whether a run that ends without a result has failed.
     pub require_result: bool,
-    /// The most bytes of context that it takes.
+    /// The maximum size of the context, in bytes.
     pub context_bytes: Option<u64>,
-    /// Whether its programs may use a network, as by default they may; without one they run at sandbox level 3 or not at all.
+    /// Whether its programs may use a network, which is the default; without one they run only at sandbox level 3.
     pub network: Option<bool>,
     /// For `builtin`: whether it repairs links that have exactly one candidate.
     pub repair: bool,
 }
 
 impl Provider {
-    /// Reports whether its programs are to have no network; `builtin` has no programs.
+    /// Reports whether its programs must have no network; `builtin` has no programs.
     pub fn is_offline(&self, name: &str) -> bool {
         self.network == Some(false) && self.kind.as_deref().unwrap_or(name) != "builtin"
     }
 
-    /// Returns where the key of a model API is.
+    /// Returns the file and the variable of a model API's key.
     pub fn key(&self) -> SecretPlaces<'_> {
         SecretPlaces {
             file: self.key_file.as_deref(),
@@ -139,20 +139,20 @@ impl Provider {
     }
 }
 
-/// US dollars for a million tokens.
+/// Prices in US dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Read.
+    /// The price of input tokens.
     pub input: f64,
-    /// Written.
+    /// The price of output tokens.
     pub output: f64,
-    /// Read from a cache, or written to one; as much as the others without it.
+    /// The price of tokens that are read from a cache or written to one; by default that of other tokens.
     pub cached: Option<f64>,
 }
 
 impl Price {
-    /// Reports whether every part is an amount of money.
+    /// Reports whether every price is a finite amount from 0 to a million.
     pub(super) fn is_valid(&self) -> bool {
         let parts = [Some(self.input), Some(self.output), self.cached];
         parts

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
 pub enum Retention {
-    /// For this long after they ended.
+    /// Records are removed this long after their end.
     For(Period),
-    /// They are never removed.
+    /// Records are never removed.
     Forever,
 }
 

@@ -1,4 +1,4 @@
-//! The sources of webhooks, and the services that are asked for facts.
+//! The configuration of webhooks, and of the APIs that are used to fetch facts.
 
 use std::path::{Path, PathBuf};
 
@@ -8,24 +8,24 @@ use serde::{Deserialize, Serialize};
 
 use daemon_api::Period;
 
-/// Where events come from besides the repositories.
+/// The services that send webhooks.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sources {
-    /// GitHub: its webhooks, and its API for facts that they lack.
+    /// GitHub: its webhooks, and its API for facts that they do not contain.
     pub github: Option<SourceConfig>,
     /// Linear's webhooks.
     pub linear: Option<LinearConfig>,
     /// Slack: its Events API, and its API for the names of channels.
     pub slack: Option<SourceConfig>,
-    /// Sentry's integration webhooks.
+    /// The webhooks of a Sentry integration.
     pub sentry: Option<HookConfig>,
 }
 
 impl Sources {
-    /// Returns the sources whose webhooks are configured, each with the places of its secrets.
+    /// Returns the sources whose webhooks are configured, each with the file and the variable of its secret.
     ///
-    /// One whose API alone is configured is none of them.
+    /// A source of which only the API is configured is left out.
     pub fn secrets(&self) -> Vec<(Source, SecretPlaces<'_>)> {
         let served = |config: &SourceConfig| {
             let has_secret = config.secret_file.is_some() || config.secret_env.is_some();
@@ -56,7 +56,7 @@ impl Sources {
         .collect()
     }
 
-    /// Names the sources whose API is asked for facts, each with how.
+    /// Returns the sources whose API is used for facts, each with its access.
     pub fn apis(&self) -> [(Source, ApiAccess<'_>); 2] {
         let github = self.github.as_ref().map(|github| ApiAccess {
             token_file: github.token_file.as_deref(),
@@ -78,7 +78,7 @@ impl Sources {
     }
 }
 
-/// Where the secrets of a source stand.
+/// The file and the variable of a secret.
 #[derive(Clone, Copy, Debug)]
 pub struct SecretPlaces<'a> {
     /// The file, relative to the home.
@@ -87,19 +87,19 @@ pub struct SecretPlaces<'a> {
     pub env: Option<&'a str>,
 }
 
-/// Where GitHub's API is, unless the configuration says otherwise.
+/// The default URL of GitHub's API.
 const GITHUB_API: &str = "https://api.github.com";
-/// Where Slack's API is, unless the configuration says otherwise.
+/// The default URL of Slack's API.
 const SLACK_API: &str = "https://slack.com/api";
 
-/// How the API of a source is reached.
+/// The access to the API of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApiAccess<'a> {
     /// The file of its token, relative to the home.
     pub token_file: Option<&'a Path>,
-    /// The environment variable that holds its token.
+    /// The environment variable that contains its token.
     pub token_env: Option<&'a str>,
-    /// The URL below which it answers.
+    /// The base URL.
     pub base: &'a str,
 }
 
@@ -113,7 +113,7 @@ impl<'a> ApiAccess<'a> {
     }
 }
 
-/// One source of webhooks.
+/// A source with webhooks and an API.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SourceConfig {
@@ -123,18 +123,18 @@ pub struct SourceConfig {
     /// The environment variable that holds its secret.
     #[serde(default)]
     pub secret_env: Option<String>,
-    /// The file of the token for its API, relative to the home; without a token the API is not asked.
+    /// The file of the token for its API, relative to the home; without a token the API is not called.
     #[serde(default)]
     pub token_file: Option<PathBuf>,
-    /// The environment variable that holds that token, where no file is named.
+    /// The environment variable that contains the token; `token_file` takes precedence.
     #[serde(default)]
     pub token_env: Option<String>,
-    /// The URL below which its API answers, the service's own by default; the token is sent nowhere else.
+    /// The base URL of its API, by default that of the service; the token is sent to no other address.
     #[serde(default)]
     pub api_base: Option<String>,
 }
 
-/// Webhooks alone.
+/// A source with webhooks only.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HookConfig {
@@ -156,7 +156,7 @@ pub struct LinearConfig {
     /// The environment variable that holds its secret.
     #[serde(default)]
     pub secret_env: Option<String>,
-    /// How late its retries may come, at most 30 days; a minute where it is not said.
+    /// The maximum age of a retry, at most 30 days; by default a minute.
     #[serde(default)]
     pub accept_late: Option<Period>,
 }

@@ -30,7 +30,7 @@ fn settings_are_read() {
     );
 }
 
-/// Reads a text that is wrong, and returns what is said of it.
+/// Parses an invalid configuration and returns its errors.
 #[track_caller]
 fn problems(text: &str) -> Vec<String> {
     let error = parse(text).expect_err(text);
@@ -151,7 +151,7 @@ fn everything_that_is_wrong_is_named_at_once() {
             "2:8: unclosed table, expected `]`"
         ]
     );
-    // What a wrong value would have said is not held against the rest.
+    // A missing value next to a removed one is no further error.
     assert_eq!(
         problems(
             "a = 1\n[[repo]]\npath = 1\n[host]\ndrain = 1\nhold = 'x'\n[mcp.a]\ncomand = 'x'\n[budget]\nday_usd = -1\n"
@@ -369,7 +369,7 @@ fn a_sandbox_level_above_the_highest_is_refused_with_its_place() {
     );
 }
 
-/// Reads a text that may be wrong, and returns what is said of it.
+/// Parses a configuration that may be invalid and returns its errors.
 fn problems_of(text: &str) -> Vec<String> {
     parse(text).map_or_else(|_| problems(text), |_| Vec::new())
 }

@@ -1,8 +1,8 @@
-//! Ownership of a home, and what the lock file says of the owner before.
+//! Ownership of a home, and the lock file with the end of the previous owner.
 //!
-//! The first line is the owner's process id, empty once it has stopped in order. The lines behind it are evidence of how it
-//! ended otherwise: `aborted`, `panicked`, how often the kernel had killed for want of memory in its control group; and
-//! `owed`, an end that no store knows yet.
+//! The first line is the owner's process id, empty once it has stopped in order. Further lines are evidence of another end:
+//! `aborted`, `panicked`, and the number of kills by the kernel because its control group ran out of memory. The line `owed`
+//! records an end that is not stored yet.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -13,10 +13,10 @@ use std::path::Path;
 use daemon_engine::HostEnd;
 use daemon_process::AbortNote;
 
-/// More than a lock file ever holds.
+/// An upper bound of the size of a lock file, in bytes.
 const MAX_BYTES: usize = 4_096;
 
-/// Ownership of a home; ends when dropped, or with the process.
+/// Ownership of a home until this is dropped, or the process ends.
 #[derive(Debug)]
 pub struct Ownership {
     file: File,
@@ -26,12 +26,13 @@ pub struct Ownership {
 }
 
 impl Ownership {
-    /// Writes this process into a lock file that it holds; `appending` is the same file.
+    /// Writes this process to the lock file, which it has locked; `appending` is the same file.
     pub(super) fn begin(file: File, appending: File) -> io::Result<Self> {
         let kills = MemoryKills::read();
         let previous = Left::read(&file)?.end(kills);
         let owner = Self {
             _abort: AbortNote::in_file(appending)?,
+            // A start that fails before the store has recorded the crash must not lose it.
             is_owed: previous.is_crash(),
             file,
             previous,
@@ -40,12 +41,12 @@ impl Ownership {
         Ok(owner)
     }
 
-    /// Tells how the host before this one ended.
+    /// Returns how the previous host ended.
     pub fn previous(&self) -> HostEnd {
         self.previous
     }
 
-    /// Notes that the store holds how the host before this one ended.
+    /// Records that the store contains the end of the previous host.
     ///
     /// # Errors
     /// If the lock file cannot be written.
@@ -62,6 +63,7 @@ impl Ownership {
 
 impl Drop for Ownership {
     fn drop(&mut self) {
+        // A panic of the main thread unwinds through this value.
         let written = if std::thread::panicking() {
             self.write(&std::process::id().to_string(), None)
                 .and_then(|()| append(&self.file, HostEnd::Panicked))
@@ -74,18 +76,19 @@ impl Drop for Ownership {
     }
 }
 
-/// Brings what a live owner's lock file says of kills for want of memory up to date.
+/// Updates the number of out-of-memory kills in the lock file of a running owner.
 pub(super) fn note_memory_kills(lock: &Path) -> io::Result<()> {
     let file = File::options().read(true).write(true).open(lock)?;
     let left = Left::read(&file)?;
     let kills = MemoryKills::read();
+    // Called every 15 s, so the file is written only if the number has changed.
     if left.kills == kills {
         return Ok(());
     }
     replace(&file, &Left::format(&left.pid, left.owed, kills))
 }
 
-/// Replaces the content in one write, so that no end of the process leaves an empty file.
+/// Replaces the content with one write, so that the process cannot end with an empty file, which means a regular stop.
 fn replace(file: &File, content: &str) -> io::Result<()> {
     file.write_all_at(content.as_bytes(), 0)?;
     file.set_len(u64::try_from(content.len()).expect("a short text"))
@@ -96,16 +99,16 @@ fn append(file: &File, end: HostEnd) -> io::Result<()> {
     file.write_all_at(format!("{}\n", end.as_str()).as_bytes(), length)
 }
 
-/// Reads the process id of a lock file, 0 if there is none.
+/// Returns the process id in a lock file, or 0 if it has no id.
 pub(super) fn read_pid(file: &File) -> u32 {
-    // A file that cannot be read names nobody.
+    // An unreadable file counts as a file without an id.
     Left::read(file)
         .ok()
         .and_then(|left| left.pid.parse().ok())
         .unwrap_or(0)
 }
 
-/// What a lock file holds.
+/// The content of a lock file.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Left {
     pid: String,
@@ -151,9 +154,10 @@ impl Left {
         text
     }
 
-    /// Tells how the owner ended; `kills` are those of this process's control group.
+    /// Returns how the owner ended; `kills` are those of this process's control group.
     fn end(&self, kills: Option<MemoryKills>) -> HostEnd {
         let was_short_of_memory = match (self.kills, kills) {
+            // Counts of different groups cannot be compared, and a service manager may create a group for each start.
             (Some(before), Some(now)) => before.group == now.group && before.n < now.n,
             _ => false,
         };
@@ -167,16 +171,16 @@ impl Left {
     }
 }
 
-/// How often the kernel killed a process of a control group for want of memory.
+/// The number of processes of a control group that the kernel killed because the group ran out of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MemoryKills {
-    /// The inode of the group, which another group of the same path does not share.
+    /// The inode of the group: a group that is created again has the same path and another inode.
     group: u64,
     n: u64,
 }
 
 impl MemoryKills {
-    /// Reads those of this process's control group, where the kernel tells.
+    /// Reads the number for this process's control group; `None` without cgroup v2 or a memory controller.
     fn read() -> Option<Self> {
         let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
         let path = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
