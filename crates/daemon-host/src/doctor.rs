@@ -1,4 +1,4 @@
-//! Examining a host and its surroundings.
+//! The checks of `daemon-run doctor`: the machine, the home, the store, providers, sources and daemons.
 
 use std::path::Path;
 
@@ -21,15 +21,15 @@ use daemon_runner::error::chain;
 use daemon_runner::policy::RunPolicy;
 use daemon_runner::random;
 
-/// How long ticks that did not run are warned of.
+/// The age up to which ticks that did not run are reported.
 const RECENT: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
 
-/// How a check went.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckStatus {
-    /// Nothing is wrong.
+    /// The check passed.
     Ok,
-    /// Something is missing that not everybody needs.
+    /// Something is missing that only some setups need.
     Warn,
     /// Something does not work.
     Fail,
@@ -46,21 +46,21 @@ impl CheckStatus {
     }
 }
 
-/// One check.
+/// One check with its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What was checked.
+    /// The subject of the check, such as `disk` or `daemon o/r/id`.
     pub name: String,
-    /// How it went.
+    /// The result of the check.
     pub status: CheckStatus,
-    /// What was found.
+    /// The observed state, in words.
     pub detail: String,
-    /// What to do about it.
+    /// What the operator can do; `None` if the check passed.
     pub remedy: Option<String>,
 }
 
 impl Check {
-    /// Says that nothing is wrong.
+    /// Creates a check that passed.
     pub fn ok(name: impl Into<String>, detail: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -70,7 +70,7 @@ impl Check {
         }
     }
 
-    /// Says that something is missing that not everybody needs.
+    /// Creates a check that found something missing.
     pub fn warn(
         name: impl Into<String>,
         detail: impl Into<String>,
@@ -84,7 +84,7 @@ impl Check {
         }
     }
 
-    /// Says that something does not work.
+    /// Creates a check that failed.
     pub fn fail(
         name: impl Into<String>,
         detail: impl Into<String>,
@@ -99,7 +99,7 @@ impl Check {
     }
 }
 
-/// Writes checks as programs read them.
+/// Returns checks as JSON.
 pub fn checks_json(checks: &[Check]) -> Value {
     let ok = checks.iter().all(|check| check.status != CheckStatus::Fail);
     let checks: Vec<Value> = checks
@@ -111,10 +111,10 @@ pub fn checks_json(checks: &[Check]) -> Value {
     json!({"ok": ok, "checks": checks})
 }
 
-/// Says whether the clock can be right.
+/// Checks that the clock is not before the build of this program.
 ///
 /// # Errors
-/// Says what is wrong.
+/// Returns the reason if it is.
 pub fn clock(now: Timestamp) -> Result<(), String> {
     if now < crate::built_at() {
         Err(format!("it shows {now}, before this program was built"))
@@ -123,7 +123,7 @@ pub fn clock(now: Timestamp) -> Result<(), String> {
     }
 }
 
-/// Examines what every home has: disk, clock, zones.
+/// Checks the disk of the home, the clock and the time zone database.
 pub fn examine_machine(home: &Path, now: Timestamp) -> Vec<Check> {
     let disk = match Space::of(home).pause() {
         None => Check::ok("disk", "enough is free"),
@@ -144,7 +144,7 @@ pub fn examine_machine(home: &Path, now: Timestamp) -> Vec<Check> {
     vec![disk, clock, tzdb]
 }
 
-/// Says whose runs are refused, since they get less of a sandbox than is asked for.
+/// Checks whose runs are refused because the machine offers a lower sandbox level than required.
 pub fn sandbox_refusals(config: &Config, parts: &Parts) -> Vec<Check> {
     let remedy = "a kernel with Landlock (6.2 or later) where user namespaces may be made, or less to ask for";
     let refusal = |policy: &RunPolicy| policy.sandbox_refusal(parts.sandbox_of(policy));
@@ -171,7 +171,7 @@ pub fn sandbox_refusals(config: &Config, parts: &Parts) -> Vec<Check> {
     daemons.chain(providers).collect()
 }
 
-/// Examines a running host.
+/// Checks a running host.
 pub async fn examine(host: &Host) -> Value {
     let mut checks = examine_machine(host.home.root(), host.now());
     let runtime = host.runtime();
@@ -232,7 +232,7 @@ pub async fn examine(host: &Host) -> Value {
     checks_json(&checks)
 }
 
-/// Says of each place that outputs go to whether it would take one.
+/// Checks for each destination of outputs whether it would accept one.
 pub async fn surface_checks(parts: &Parts) -> Vec<Check> {
     let mut checks = Vec::new();
     for (surface, examined) in &parts.surfaces {
@@ -248,9 +248,9 @@ pub async fn surface_checks(parts: &Parts) -> Vec<Check> {
     checks
 }
 
-/// Says whether ticks were missed or refused within a day.
+/// Checks whether ticks were missed or refused within a day.
 ///
-/// A missed tick lies as far back as the host was down, so that what counts is when it was recorded.
+/// The time of the record counts: a missed tick can be as old as the host was down.
 async fn ticks_check(store: &dyn Store, now: Timestamp) -> Check {
     let name = "ticks";
     let (mut lost, mut newest) = (0, None);
@@ -281,8 +281,8 @@ async fn ticks_check(store: &dyn Store, now: Timestamp) -> Check {
     }
 }
 
-/// Says whether webhooks can be verified, of GitHub and of every other source that is configured; a secret is looked for
-/// and never shown.
+/// Checks whether the webhooks of GitHub, and of every other configured source, can be verified. Secrets are read and never
+/// shown.
 pub fn webhook_checks(home: &Path, config: &Config) -> Vec<Check> {
     let configured = config.sources.secrets();
     let mut checks = Vec::new();
@@ -326,7 +326,7 @@ fn secret_check(home: &Path, source: Source, places: SecretPlaces<'_>) -> Check 
     Check::ok(name, "a webhook secret is set")
 }
 
-/// Says of each API that is configured whether its token is there; the token is looked for and never shown.
+/// Checks for each configured API whether its token can be read; the token is never shown.
 pub fn token_checks(home: &Path, config: &Config) -> Vec<Check> {
     let apis = config.sources.apis().into_iter();
     let checks = apis.filter_map(|(source, access)| {
@@ -347,7 +347,7 @@ pub fn token_checks(home: &Path, config: &Config) -> Vec<Check> {
     checks.collect()
 }
 
-/// Says whether conditions wait, or waited in vain, for facts that payloads lack.
+/// Checks whether conditions wait for facts, and whether the host gave up fetching some.
 async fn facts_check(host: &Host) -> Check {
     let name = "facts";
     let counts = match host.store.counts().await {
@@ -382,7 +382,7 @@ async fn facts_check(host: &Host) -> Check {
     }
 }
 
-/// Says whether the address of the HTTP listener is free.
+/// Checks whether the address of the HTTP listener is free.
 pub fn port_check(listen: &str) -> Check {
     let name = "port";
     match std::net::TcpListener::bind(listen) {
@@ -395,7 +395,7 @@ pub fn port_check(listen: &str) -> Check {
     }
 }
 
-/// Says whether a daemon can wake.
+/// Checks whether a daemon can wake.
 pub fn daemon_check(daemon: &Registered) -> Check {
     let name = format!("daemon {}", daemon.row.key);
     if daemon.row.validity == Validity::Invalid {
@@ -417,7 +417,7 @@ pub fn daemon_check(daemon: &Registered) -> Check {
         daemon_engine::Gate::Tripped => Check::fail(
             name,
             "tripped: it failed too often in a row",
-            format!("mend it, then daemon-run go {}", daemon.row.key.id),
+            format!("fix it, then daemon-run go {}", daemon.row.key.id),
         ),
     }
 }

@@ -116,7 +116,7 @@ pub enum Signal {
     Reload,
 }
 
-/// Serves until told to stop.
+/// Runs a host until it receives a stop.
 ///
 /// The HTTP listener is bound first. While the store is opened and the repositories are read, it answers `/healthz` and
 /// `/readyz`, and a stop ends the host at once.
@@ -275,7 +275,7 @@ async fn listen(address: SocketAddr) -> Result<(Http, SocketAddr), OpError> {
 
 /// Says that an address or a path cannot be used.
 fn unusable(what: &str, error: &std::io::Error) -> OpError {
-    // Another program may leave the address; nothing else mends itself.
+    // Another program may release the address, so a later try can succeed; other errors are permanent.
     let (kind, help) = match error.kind() {
         std::io::ErrorKind::AddrInUse => (
             OpErrorKind::Busy,

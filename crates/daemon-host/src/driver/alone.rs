@@ -36,7 +36,7 @@ pub async fn run_one(
         driver.until_quiet().await?;
         let found = host.store.activation(id).await?;
         let activation = found.ok_or_else(|| OpError::not_found("activation", id.as_str()))?;
-        // What is missing comes in its own time; a host goes on looking for it.
+        // Missing facts may arrive later; only a running host continues to fetch them.
         let missing = activation.reason.as_deref().and_then(Missing::of_reason);
         if activation.state.is_final() || missing.is_some() {
             return Ok(());

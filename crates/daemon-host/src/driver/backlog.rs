@@ -46,7 +46,7 @@ impl Backlog {
         std::mem::take(&mut *self.due_again())
     }
 
-    /// Replaces the count by what the store reports.
+    /// Replaces the count with that of the store.
     pub(super) fn set(&self, waiting: u64) {
         self.n_waiting.store(waiting, Ordering::Relaxed);
     }

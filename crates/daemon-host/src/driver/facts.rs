@@ -1,4 +1,4 @@
-//! The loop of wanted facts: what payloads lack is looked up in local git, then asked for, and the event matched once more.
+//! The loop of wanted facts: it reads them from local git, else from the APIs of services, and matches their events again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
@@ -262,7 +262,7 @@ async fn fetch(
     fetched.map_err(told)
 }
 
-/// Asks local git; an error says why it does not tell, if it could have.
+/// Reads a fact from local git; an error is the reason if local git could have had it.
 async fn local(finder: &FactFinder, event: &Event, need: Need) -> Result<Fact, Option<String>> {
     let watched = match (&event.repo, need) {
         (Some(repo), Need::ChangedFiles) => finder
@@ -284,7 +284,7 @@ async fn local(finder: &FactFinder, event: &Event, need: Need) -> Result<Fact, O
     }
 }
 
-/// Finds the names of the labels that an event removed in what other stored events tell.
+/// Finds the names of removed labels in other stored events.
 async fn named_labels(finder: &FactFinder, event: &Event) -> Result<Fact, String> {
     let ids = event.facts.get(Field::LabelRemovedId);
     let mut unknown: BTreeSet<&str> = ids.into_iter().flat_map(FieldValue::texts).collect();
@@ -372,7 +372,7 @@ async fn settle(finder: &FactFinder, tried: Tried, now: Timestamp) -> Result<(),
     Ok(())
 }
 
-/// Matches an event once more, for those that waited for the fact.
+/// Matches an event again, for the daemons that waited for the fact.
 async fn found(
     finder: &FactFinder,
     row: &EventRow,

@@ -156,7 +156,7 @@ fn count(n: usize) -> u64 {
     u64::try_from(n).expect("a count fits")
 }
 
-/// Tells a person of the chains that ended, once for each root.
+/// Logs the chains that were ended, once for each root.
 pub(crate) fn notice(admissions: &[Admission]) {
     for admission in admissions {
         if let Admission::Ended(activation, end, Notice::Due) = admission {
@@ -189,7 +189,7 @@ fn woken_by(matcher: &Matcher, reports: &[Event]) -> BTreeMap<DaemonKey, Woken> 
     woken
 }
 
-/// What is to be done about an event: whom it wakes, and what must be known to decide the rest.
+/// The result of matching an event: the daemons that it wakes, and the facts that the others need.
 #[derive(Debug, Default)]
 pub(crate) struct Decision {
     pub(crate) triggers: Vec<NewTrigger>,

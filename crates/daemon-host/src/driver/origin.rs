@@ -1,8 +1,8 @@
-//! Origins: whether an event is what a daemon put somewhere, or follows from it.
+//! Origins: whether an event is a daemon's output, or a consequence of one.
 //!
 //! The outbox has every commit that an activation of this host delivered, and its branch. An event at that commit and branch is
 //! the output itself; an event that a bot causes at either of them continues the chain; everything else begins a new one.
-//! Marks in texts and branch names that look like a daemon's do not count.
+//! Markers in messages, and branch names that look like a daemon's, prove nothing.
 
 use daemon_engine::{Link, Output};
 use daemon_event::{ActorKind, DaemonKey, Event, Field, RepoName, Source, branch_ref};
@@ -20,7 +20,7 @@ enum Tie {
     Consequence,
 }
 
-/// The output behind an event, and the chain that whatever the event wakes continues.
+/// The output that caused an event, and the chain that the activations of the event continue.
 #[derive(Debug)]
 pub(super) struct Origin {
     tie: Tie,
@@ -63,7 +63,7 @@ impl Place {
         }
     }
 
-    /// What a program does to the branch of an output, whatever commit is on it now.
+    /// The action of a program on the branch of an output, at any commit.
     fn follows_from_branch(target: String) -> Self {
         Self {
             at: OutputPlace::Target(target),
@@ -78,7 +78,7 @@ impl Place {
     }
 }
 
-/// Finds the output behind an event, whichever of its reports shows it; a chain may be `max_depth` deep.
+/// Finds the output that caused an event, in any of its reports; a chain may be `max_depth` deep.
 ///
 /// # Errors
 /// If the store fails.
@@ -200,11 +200,11 @@ fn is_by_program(event: &Event) -> bool {
     event.source != Source::Git && actor.is_some_and(|actor| actor.kind == ActorKind::Bot)
 }
 
-/// A pull request from the branch of an output, by what happened to it: asking for it is the daemon's own act, and so is
-/// moving its head to the output; anything else is done by who does it.
+/// Returns the places of an event of a pull request: opening it at an output, and moving its head to one, is the daemon's own
+/// act; any other action belongs to its actor.
 fn pull_request(event: &Event, commit: Option<&str>) -> Vec<Place> {
     let facts = &event.facts;
-    // The head of a fork is a stranger's, whatever it is called and holds.
+    // The head of a fork never belongs to a daemon, with any name and commit.
     if facts.flag(Field::Fork) == Some(true) {
         return Vec::new();
     }

@@ -30,13 +30,13 @@ pub struct Checked {
     pub is_registrable: bool,
 }
 
-/// Judges the daemon files of a repository; the binary brings the linter.
+/// Checks the daemon files of a repository; the binary provides the linter.
 pub trait Checker: Send + Sync {
-    /// Judges every daemon of a discovery, in its order; `zone_of` names the zone of a daemon's schedule.
+    /// Checks every daemon of a discovery, in its order; `zone_of` returns the zone of a daemon's schedule.
     fn check(&self, discovery: &Discovery, zone_of: &dyn Fn(&str) -> String) -> Vec<Checked>;
 }
 
-/// A configured repository that git did not open, or not in time. Git goes on opening it then.
+/// A configured repository that git refused, or has not opened in time; in the latter case the opening continues.
 #[derive(Clone, Debug)]
 pub struct Unopened {
     /// Its configured name, else the name of its folder, which may differ from the name that git will give.
@@ -68,7 +68,7 @@ pub enum Naming {
 /// What the binary composes from the configuration.
 #[derive(Clone)]
 pub struct Parts {
-    /// The judge of daemon files.
+    /// Checks daemon files.
     pub checker: Arc<dyn Checker>,
     /// The planner of branches.
     pub planner: Arc<dyn BranchPlanner>,
@@ -78,7 +78,7 @@ pub struct Parts {
     pub presets: BTreeMap<String, Arc<dyn Provider>>,
     /// Surfaces by name.
     pub surfaces: BTreeMap<String, Arc<dyn Surface>>,
-    /// What fetches facts that payloads and local git lack.
+    /// Fetches facts that neither payloads nor local git contain.
     pub facts: Arc<dyn daemon_engine::Facts>,
     /// The repositories.
     pub repos: Vec<Arc<Watched>>,

@@ -31,8 +31,8 @@ impl Named {
     }
 }
 
-/// Judges the daemons that a configuration names, whose repositories `parts` holds. A repository that git has not read by
-/// `until` counts as one that cannot be read.
+/// Checks the daemons that the policies of a configuration name against the repositories in `parts`. A repository that git has
+/// not read by `until` counts as unreadable.
 ///
 /// # Errors
 /// If the store fails.

@@ -43,7 +43,7 @@ pub struct Watched {
     pub remote: Option<RemoteName>,
     /// The zone of its daemons' schedules.
     pub zone: Option<String>,
-    /// How often its refs are looked at in any case.
+    /// The interval at which its refs are read without a notification.
     pub poll: Duration,
 }
 
@@ -150,7 +150,7 @@ pub(super) async fn read_all(reader: &RepositoryReader, stop: &CancellationToken
 /// Reads one repository whenever its refs change, until the host stops.
 pub(super) async fn run(reader: RepositoryReader, repo: Arc<Watched>, stop: CancellationToken) {
     let moved = Arc::new(Notify::new());
-    // A remote tells nobody that it moved: it is asked at each poll.
+    // A remote sends no notification of a change, so it is fetched at each poll.
     let watcher = repo
         .remote
         .is_none()
@@ -165,7 +165,7 @@ pub(super) async fn run(reader: RepositoryReader, repo: Arc<Watched>, stop: Canc
                     reader.registrations.states.reading_ended(&repo.name, None);
                     seen = fingerprint;
                 }
-                // Who asked for the stop reads it again, or nobody.
+                // A stopped reading is repeated by the next configuration, if that has the repository.
                 Err(RepoError::Stopped { .. }) => break,
                 Err(error) => {
                     let text = daemon_runner::error::chain(&error);
@@ -198,7 +198,7 @@ pub(super) async fn run(reader: RepositoryReader, repo: Arc<Watched>, stop: Canc
     drop(watcher);
 }
 
-/// Watches the refs of a repository for changes; without a watcher, polling alone tells them.
+/// Watches the refs of a repository for changes; without a watcher only polling finds them.
 fn watch(repo: &Watched, moved: Arc<Notify>) -> Option<notify::RecommendedWatcher> {
     let tell = move |event: notify::Result<notify::Event>| {
         if event.is_ok_and(|event| !event.kind.is_access()) {
@@ -246,7 +246,7 @@ pub(super) async fn daemons(
     Ok(found.daemons.iter().filter_map(key).collect())
 }
 
-/// Tells the moves of refs since the last sight, then makes the registry what the default branch holds.
+/// Stores the moves of refs since the last reading as events, then registers the daemons of the default branch.
 ///
 /// # Errors
 /// If git or the store fails, or `stop` comes first; everything is done again then.
@@ -255,7 +255,7 @@ pub(super) async fn sync(
     repo: &Arc<Watched>,
     stop: &CancellationToken,
 ) -> Result<(), RepoError> {
-    // Two at once could store an older sight of the refs over a newer one, and tell its moves again.
+    // Two readings at a time could replace newer positions of the refs by older ones, and report the moves again.
     let turn = reader.turns.of(&repo.name);
     let turn = turn.lock().await;
     let git = Git { repo, stop };
@@ -268,7 +268,7 @@ pub(super) async fn sync(
         return Err(RepoError::NoRoom { repo, why });
     }
     let found = discover(reader, &git, &sight.tip).await?;
-    // A push is matched by the daemons that it leaves behind: a file that it turned invalid never wakes once more.
+    // A push is matched by the daemon files that it contains: a file that it made invalid is not woken by it.
     let registering = match &found {
         Some(_) => Some(reader.registrations.replacing().await),
         None => None,
@@ -325,7 +325,7 @@ struct Git<'a> {
 }
 
 impl Git<'_> {
-    /// Runs git on a thread that may block. After a stop the thread goes on until git ends, and what it read is dropped.
+    /// Runs git on a thread for blocking calls. After a stop the thread continues until git ends, and its result is dropped.
     async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Watched) -> Result<T, GitError> + Send + 'static,

@@ -23,7 +23,7 @@ use daemon_runner::random;
 
 /// How many due daemons one transaction records.
 const BATCH: usize = 500;
-/// How often the clock is looked at, so that a step of it is noticed.
+/// The interval at which the clock is read to notice a step.
 const GLANCE: Duration = Duration::from_secs(1);
 /// How long the loop waits after the store failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);

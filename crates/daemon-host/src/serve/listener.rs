@@ -23,7 +23,7 @@ pub(super) struct ListenerSecrets {
 }
 
 impl ListenerSecrets {
-    /// Reads the token, made where there is none, and the secrets of webhooks.
+    /// Reads the token, which is created if it is missing, and the secrets of webhooks.
     ///
     /// # Errors
     /// If one of them cannot be used.
@@ -81,7 +81,7 @@ pub(super) fn sources(
                     None => Arc::new(linear),
                 }
             }
-            // A repository is looked at and sends nothing.
+            // Git sends no webhooks; the host reads repositories.
             Source::Git => continue,
         };
         sources.insert(name, source);

@@ -275,7 +275,7 @@ pub(super) async fn open_late(live: Arc<HostLive>) {
     }
 }
 
-/// Waits until one of some repositories may be opened; for ever where there are none.
+/// Waits until one of the repositories may be opened; without repositories it never returns.
 async fn may_open(unopened: &[Unopened]) {
     let waits = unopened.iter().map(|repo| {
         Box::pin(async {

@@ -66,7 +66,7 @@ pub(in crate::driver) struct Rig {
 }
 
 impl Rig {
-    /// Registers daemons of `o/r`, each with one condition, beside services that answer by script.
+    /// Registers daemons of `o/r`, each with one condition, and services with scripted responses.
     pub(in crate::driver) fn new(daemons: &[(&str, &str)], answers: Vec<Scripted>) -> Self {
         let scratch = tempfile::tempdir().unwrap();
         let script = Arc::new(Script {
@@ -92,7 +92,7 @@ impl Rig {
         self.host.registry().replace(&repo(), rows.collect());
     }
 
-    /// Goes on as the next host of this home would: with nothing but the store.
+    /// Continues as the next host of this home: only with the store.
     fn restart(&mut self, daemons: &[(&str, &str)]) {
         self.host = host(&self._scratch, &self.store, &self.script);
         self.finder = self.host.fact_finder();
@@ -119,7 +119,7 @@ impl Rig {
         accepted[0].id.clone()
     }
 
-    /// Tries what is due so many seconds after the beginning.
+    /// Tries what is due this many seconds after the beginning.
     async fn try_at(&self, seconds: i64) {
         use daemon_store::WantedFacts as _;
         // The match stamped its own instant.
@@ -145,7 +145,7 @@ impl Rig {
         self.store.event(id).await.unwrap().unwrap()
     }
 
-    /// Says how each wanted fact of an event stands.
+    /// Returns the state of each wanted fact of an event.
     async fn facts(&self, id: &EventId) -> Vec<String> {
         let row = self.row(id).await;
         let told = row.wanted.iter().map(|fact| {
