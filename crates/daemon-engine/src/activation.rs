@@ -117,7 +117,7 @@ pub struct Trigger {
 /// The details of a tick, at the time it was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Occasion {
-    /// The expression, as written.
+    /// The five-field expression, as the daemon file spells it.
     pub expression: String,
     /// The IANA name of the zone.
     pub zone: String,
@@ -142,7 +142,7 @@ pub struct Activation {
     pub triggers: Vec<Trigger>,
     /// Its position among activations that wake each other through outputs: the position of the trigger nearest to a root.
     pub chain: Chain,
-    /// The current state.
+    /// The state, which only a claim, the end of an attempt, an output or a person changes.
     pub state: ActivationState,
     /// The thing that a pending activation waits for, or the reason of a final state.
     pub reason: Option<String>,

@@ -78,7 +78,7 @@ impl Missing {
 /// The results of an attempt, which a store commits in one transaction under the lease.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttemptEnd {
-    /// The kind of end.
+    /// How the attempt ended, which decides the next state.
     pub outcome: AttemptOutcome,
     /// The outputs it proposed, planned or refused by a validator; kept only for [`AttemptOutcome::Done`].
     pub outputs: Vec<NewOutput>,
@@ -99,13 +99,13 @@ pub struct AttemptEnd {
 /// The next state of an activation whose attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Next {
-    /// The new state.
+    /// The state that the store writes.
     pub state: ActivationState,
-    /// The stored reason.
+    /// Why it is in that state, as people read it; `None` for a success without a note.
     pub reason: Option<String>,
     /// The earliest next claim, for [`ActivationState::Pending`].
     pub not_before: Option<Timestamp>,
-    /// Whether the attempt counts.
+    /// Whether the attempt counts against the limit of attempts.
     pub counts: Counting,
 }
 
@@ -182,7 +182,7 @@ fn missing(activation: &Activation, now: Timestamp, (what, detail): (Missing, &s
 /// The next state of an activation whose lease was taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenBack {
-    /// The next state.
+    /// The state that the store writes, with its reason.
     pub next: Next,
     /// The crashes of the host that it may have caused, including this one.
     pub blame: Blame,

@@ -37,11 +37,11 @@ pub fn step(state: OutputState) -> Step {
 /// The result of a step: the next state of an output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settlement {
-    /// The new state.
+    /// The state that the store writes.
     pub state: OutputState,
     /// The surface's id, once it is known.
     pub remote: Option<RemoteId>,
-    /// The newest failure.
+    /// The newest failure, as the surface worded it; `None` after a success.
     pub error: Option<String>,
     /// The earliest next try, for a state that is not settled.
     pub not_before: Option<Timestamp>,

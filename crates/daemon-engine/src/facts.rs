@@ -29,7 +29,7 @@ pub trait Facts: Send + Sync {
 /// A fact that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// The found values.
+    /// The values, which are added to the facts of the event.
     pub found: Enrichment,
     /// The source of the values.
     pub origin: FactOrigin,
@@ -182,11 +182,11 @@ impl FromStr for FactState {
 /// A fact that a condition of some daemon needs of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedFact {
-    /// The kind of fact.
+    /// What the condition needs to know.
     pub need: Need,
-    /// The current state.
+    /// Whether it is waited for, found or given up.
     pub state: FactState,
-    /// The number of tries.
+    /// How often it was tried, from 0.
     pub tries: u32,
     /// When it was first wanted.
     pub asked_at: Timestamp,

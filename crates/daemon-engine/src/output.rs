@@ -144,11 +144,11 @@ impl FromStr for OutputState {
 /// An output before it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewOutput {
-    /// The idempotency key.
+    /// The idempotency key: a second output with this key is the same output.
     pub key: OutputKey,
     /// Its index among the outputs of its activation, from 0.
     pub ordinal: u32,
-    /// The surface: `git`.
+    /// The name of the surface, such as `git`.
     pub surface: String,
     /// The place on the surface, such as a branch's full name.
     pub target: String,
@@ -165,7 +165,7 @@ pub struct NewOutput {
 /// One effect on a surface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
-    /// The idempotency key.
+    /// The idempotency key, which is also in the marks that a surface looks for.
     pub key: OutputKey,
     /// The activation that proposed it.
     pub activation: ActivationId,
@@ -181,7 +181,7 @@ pub struct Output {
     pub content: String,
     /// The name of the content on the surface, such as a commit; `None` if the surface has none.
     pub revision: Option<String>,
-    /// The current state.
+    /// The state; [`OutputState::is_settled`] says whether it can still change.
     pub state: OutputState,
     /// The surface's own id for it, once it is confirmed.
     pub remote_id: Option<String>,
@@ -193,7 +193,7 @@ pub struct Output {
     pub not_before: Timestamp,
     /// When the attempt that proposed it ended.
     pub created_at: Timestamp,
-    /// When it was confirmed.
+    /// When a look-up or a send confirmed it; `None` before.
     pub delivered_at: Option<Timestamp>,
     /// The newest failure, or the reason of a refusal.
     pub error: Option<String>,

@@ -39,9 +39,9 @@ pub struct ClaimRequest {
 pub struct Rates {
     /// Of one daemon about one subject. Ticks, and requests that are about nothing, are not limited by it.
     pub subject: Option<u32>,
-    /// Of one daemon.
+    /// Activations that one daemon may begin within an hour; `None` for no limit.
     pub daemon: Option<u32>,
-    /// Over all daemons.
+    /// Activations that all daemons together may begin within an hour; `None` for no limit.
     pub host: Option<u32>,
 }
 

@@ -35,7 +35,7 @@ pub struct DaemonState {
 pub struct PastActivation {
     /// The id of the activation.
     pub id: ActivationId,
-    /// The final state.
+    /// The state in which it ended.
     pub state: ActivationState,
     /// The key of its first trigger.
     pub trigger: String,

@@ -156,7 +156,7 @@ pub fn cancel_reason(row: Option<&DaemonRow>) -> Option<&'static str> {
 pub struct Calendar<'a> {
     /// The stored expression and zone.
     pub schedule: &'a ScheduleText,
-    /// The zone database.
+    /// The zone database, which resolves the zone names of schedules.
     pub zones: &'a dyn Zones,
 }
 

@@ -55,15 +55,15 @@ pub struct Bounds {
     pub limit: usize,
     /// Only rows after the page that ended at this position.
     pub before: Option<Position>,
-    /// Only of this daemon.
+    /// Only rows of daemons with this id.
     pub daemon: Option<String>,
-    /// Only of this repository.
+    /// Only rows of this repository.
     pub repo: Option<RepoName>,
     /// Only in this state, a word that the listing knows.
     pub state: Option<String>,
     /// Only from this instant on.
     pub since: Option<Timestamp>,
-    /// Only before this instant.
+    /// Only rows made before this instant.
     pub until: Option<Timestamp>,
 }
 

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 /// An event to be stored.
 #[derive(Clone, Debug)]
 pub struct NewEvent {
-    /// The event itself.
+    /// The event, parsed and verified.
     pub event: Event,
     /// The keys that identify a repetition: the event is a duplicate if any of them is stored.
     pub identities: Vec<Identity>,
@@ -73,7 +73,7 @@ pub struct EventRow {
     pub event: Event,
     /// Reports of the same change by other sources, or by the same source as another kind; oldest first, with the event's id.
     pub later_reports: Vec<Event>,
-    /// The number of duplicates.
+    /// How many further deliveries of the same report were counted and dropped.
     pub duplicates: u64,
     /// Whether conditions are still to be matched against it.
     pub matching: Matching,
@@ -124,7 +124,7 @@ impl EventRow {
 /// A daemon that an event matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventTrigger {
-    /// The daemon.
+    /// The daemon that the event woke.
     pub daemon: DaemonKey,
     /// Indexes of the conditions that matched.
     pub conditions: Vec<u32>,
@@ -135,7 +135,7 @@ pub struct EventTrigger {
 /// A matched event with its triggers, which are committed together with the mark that it was matched.
 #[derive(Clone, Debug)]
 pub struct Matched {
-    /// The event itself.
+    /// The id of the event that was matched.
     pub event: EventId,
     /// The number of later reports that were matched. An event that has more when this is committed is matched again.
     pub n_later: usize,
@@ -148,7 +148,7 @@ pub struct Matched {
 /// The result of one try to fetch a wanted fact.
 #[derive(Clone, Debug)]
 pub struct TriedFact {
-    /// The event itself.
+    /// The id of the event that the fact belongs to.
     pub event: EventId,
     /// The new state of the fact.
     pub fact: WantedFact,
@@ -170,7 +170,7 @@ pub struct FoundFact {
 /// The last seen position of a branch or tag of a watched repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefCursor {
-    /// The full name: `refs/heads/main`.
+    /// The full name of the ref, such as `refs/heads/main`.
     pub name: String,
     /// The commit; `None` if the ref was deleted.
     pub commit: Option<String>,
@@ -223,16 +223,16 @@ pub enum Validity {
 /// The kinds of triggers that can wake a daemon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Modes {
-    /// It has conditions.
+    /// Whether the file has conditions.
     pub watch: bool,
-    /// It has a schedule.
+    /// Whether the file has a schedule.
     pub schedule: bool,
 }
 
 /// A five-field expression and the zone it is read in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleText {
-    /// The expression, as written.
+    /// The five-field expression, as the daemon file spells it.
     pub expression: String,
     /// The IANA name of the zone.
     pub zone: String,
@@ -241,7 +241,7 @@ pub struct ScheduleText {
 /// The new registry of one repository.
 #[derive(Clone, Debug)]
 pub struct Registration {
-    /// The repository.
+    /// The repository, whose whole registry is replaced.
     pub repo: RepoName,
     /// The commit that was read.
     pub commit: String,
@@ -249,7 +249,7 @@ pub struct Registration {
     /// of the same key, except that a new `rev` opens a tripped gate; a key that was not registered gets `Open`, 0, the
     /// newest event that was stored, or received until `since`, and `now`.
     pub daemons: Vec<DaemonRow>,
-    /// When it was read.
+    /// When the commit was read.
     pub now: Timestamp,
     /// Events received after this instant wake new daemons; `None` means events that are stored after the registration.
     pub since: Option<Timestamp>,
@@ -269,11 +269,11 @@ pub struct RegistryChange {
 /// The period during which a daemon had one expression and zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage {
-    /// The daemon.
+    /// The daemon that the schedule belongs to.
     pub daemon: DaemonKey,
     /// Its number among the daemon's coverages.
     pub number: u64,
-    /// The expression and zone.
+    /// The expression and zone of that period.
     pub schedule: ScheduleText,
     /// Ticks up to and including this instant are recorded.
     pub cursor: Timestamp,
@@ -282,13 +282,13 @@ pub struct Coverage {
 /// Ticks of one coverage, which are committed together with the new cursor.
 #[derive(Clone, Debug)]
 pub struct TickCommit {
-    /// The daemon.
+    /// The daemon whose ticks are recorded.
     pub daemon: DaemonKey,
-    /// The coverage.
+    /// The number of the coverage that the ticks belong to.
     pub coverage: u64,
     /// The cursor as it was read. The commit writes nothing if the store has another value: another host was faster.
     pub from: Timestamp,
-    /// The new cursor.
+    /// The cursor afterwards: ticks up to and including it are recorded.
     pub to: Timestamp,
     /// The rows to be recorded. One that is `enqueued` or `coalesced` gets its activation from `trigger`.
     pub rows: Vec<TickRow>,
@@ -296,7 +296,7 @@ pub struct TickCommit {
     pub trigger: Option<NewTrigger>,
     /// Whether the leased activations of the daemon's earlier ticks are cancelled.
     pub cancels: Cancels,
-    /// When it is recorded.
+    /// The instant that is stored as the time of recording.
     pub now: Timestamp,
 }
 
@@ -315,7 +315,7 @@ pub enum TickResult {
 /// A recorded tick, or an unbroken range of ticks with one outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredTick {
-    /// The daemon.
+    /// The daemon whose ticks they are.
     pub daemon: DaemonKey,
     /// The coverage whose calendar the instants follow; `None` where that is not known.
     pub coverage: Option<u64>,
@@ -323,13 +323,13 @@ pub struct StoredTick {
     pub first: Timestamp,
     /// The only, or last, instant.
     pub scheduled_at: Timestamp,
-    /// How many instants.
+    /// How many instants the range has, from 1.
     pub count: u64,
     /// The outcome of all of them.
     pub outcome: TickOutcome,
     /// The activation they made, joined, or gave way to.
     pub activation: Option<ActivationId>,
-    /// When they were recorded.
+    /// When a host recorded them, which is later than their instants after an outage.
     pub recorded_at: Timestamp,
 }
 
@@ -338,7 +338,7 @@ pub struct StoredTick {
 pub struct TickActivations {
     /// Claimed, running or delivering activations.
     pub running: Vec<ActivationId>,
-    /// Pending activations.
+    /// Activations that wait to be claimed.
     pub pending: Vec<ActivationId>,
 }
 
@@ -384,9 +384,9 @@ pub struct RunRow {
     pub provider: String,
     /// `running`, `done`, `failed`, `cancelled`, `timeout` or `unknown`.
     pub state: String,
-    /// When it started.
+    /// When the folder of the run was made.
     pub started_at: Timestamp,
-    /// When it ended.
+    /// When the run ended; `None` while it is under way.
     pub finished_at: Option<Timestamp>,
     /// The object that listings show, as JSON; fields that change during a run are read from the folder.
     pub object: String,
@@ -401,7 +401,7 @@ pub struct Query {
     pub after: Option<String>,
     /// Only of daemons with this id, in any repository.
     pub daemon: Option<String>,
-    /// Only of this repository.
+    /// Only rows of this repository.
     pub repo: Option<RepoName>,
     /// Only in this state (for ticks: with this outcome).
     pub state: Option<String>,
@@ -414,7 +414,7 @@ pub struct Query {
 /// One page of a listing, newest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page<T> {
-    /// The rows.
+    /// At most `limit` rows, newest first.
     pub rows: Vec<T>,
     /// The value of `after` for the next page; `None` on the last one.
     pub next: Option<String>,
@@ -432,25 +432,25 @@ pub struct Ended {
 /// An activation that was taken back from an ended host, or after its lease expired.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reclaimed {
-    /// The activation.
+    /// The activation that was taken back.
     pub id: ActivationId,
-    /// The lease that ended.
+    /// The lease that ended: a write under it is refused from now on.
     pub lease: RunLease,
-    /// The new state.
+    /// The state afterwards: pending, or final where it may not be tried again.
     pub state: ActivationState,
 }
 
 /// The number of rows of each kind, for metrics and `doctor`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Events stored.
+    /// All stored events.
     pub events: u64,
     /// Events waiting to be matched.
     pub unmatched: u64,
-    /// Activations by state.
+    /// Activations in each state; a state without any is left out.
     pub activations: Vec<(ActivationState, u64)>,
-    /// Outputs by state.
+    /// Outputs in each state; a state without any is left out.
     pub outputs: Vec<(OutputState, u64)>,
-    /// Wanted facts by state.
+    /// Wanted facts in each state; a state without any is left out.
     pub facts: Vec<(FactState, u64)>,
 }

@@ -74,9 +74,9 @@ pub enum Round {
 /// A daemon with ticks to record.
 #[derive(Clone, Debug)]
 pub struct Overdue {
-    /// The daemon.
+    /// The daemon whose ticks are due.
     pub daemon: DaemonKey,
-    /// The coverage.
+    /// The number of the coverage that the ticks belong to.
     pub coverage: u64,
     schedule: Schedule,
     from: Timestamp,
@@ -91,7 +91,7 @@ pub struct Overdue {
 pub struct Waking {
     /// The revision that is registered.
     pub rev: String,
-    /// The expression, as written.
+    /// The five-field expression, as the daemon file spells it.
     pub expression: String,
     /// How long it is put off.
     pub jitter: Duration,
