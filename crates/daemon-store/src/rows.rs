@@ -384,7 +384,7 @@ pub struct RunRow {
     pub provider: String,
     /// `running`, `done`, `failed`, `cancelled`, `timeout` or `unknown`.
     pub state: String,
-    /// When the folder of the run was made.
+    /// When the run started.
     pub started_at: Timestamp,
     /// When the run ended; `None` while it is under way.
     pub finished_at: Option<Timestamp>,
@@ -436,7 +436,7 @@ pub struct Reclaimed {
     pub id: ActivationId,
     /// The lease that ended: a write under it is refused from now on.
     pub lease: RunLease,
-    /// The state afterwards: pending, or final where it may not be tried again.
+    /// The state afterwards.
     pub state: ActivationState,
 }
 
@@ -447,10 +447,10 @@ pub struct Counts {
     pub events: u64,
     /// Events waiting to be matched.
     pub unmatched: u64,
-    /// Activations in each state; a state without any is left out.
+    /// Activations in each state, also those with none.
     pub activations: Vec<(ActivationState, u64)>,
-    /// Outputs in each state; a state without any is left out.
+    /// Outputs in each state, also those with none.
     pub outputs: Vec<(OutputState, u64)>,
-    /// Wanted facts in each state; a state without any is left out.
+    /// Wanted facts in each state, also those with none.
     pub facts: Vec<(FactState, u64)>,
 }
