@@ -1,4 +1,4 @@
-//! A run's process, output and tool calls.
+//! A run's process, output, messages and tool calls.
 
 use crate::word::words;
 
@@ -22,6 +22,17 @@ impl Exit {
     }
 }
 
+/// The identity of a child process, which stays unique after its process id is reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ChildProcess {
+    /// The process id.
+    pub pid: i32,
+    /// The start of the process, in clock ticks since boot.
+    pub start: u64,
+    /// The id of its process group, which is signalled as a whole.
+    pub pgid: i32,
+}
+
 /// The stream on which a process printed a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OutputStream {
@@ -35,6 +46,28 @@ words!(OutputStream, "an output stream", {
     Stdout => "stdout",
     Stderr => "stderr",
 });
+
+/// Whether a line of output is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Truncation {
+    /// The whole line.
+    Whole,
+    /// The end of the line was cut off during capture.
+    Cut,
+}
+
+/// The author of a message in a conversation with a model, and the purpose of the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Speaker {
+    /// The host, with the task.
+    Task,
+    /// The host, with the results of the model's tool calls.
+    ToolResults,
+    /// The parent, with a follow-up message.
+    Followup,
+    /// The model, with its reply.
+    Assistant,
+}
 
 /// The result of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -73,7 +73,8 @@ mod server;
 mod tool;
 
 pub use client::{ClientError, ToolClient};
+pub use daemon_lifecycle::ToolStatus;
 pub use http::Endpoint;
 pub use program::Program;
 pub use server::{Notifications, Resource, ServeError, ToolServer};
-pub use tool::{CallStatus, Effect, ToolCall, ToolDescription, ToolResult, ToolTable};
+pub use tool::{Effect, ToolCall, ToolDescription, ToolResult, ToolTable};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use daemon_lifecycle::ToolStatus;
 use rmcp::model::{CallToolResult, ContentBlock, Tool, ToolAnnotations};
 use serde_json::{Map, Value};
 
@@ -43,20 +44,11 @@ pub struct ToolCall {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolResult {
     /// Whether the call succeeded.
-    pub status: CallStatus,
+    pub status: ToolStatus,
     /// The result as text for a model.
     pub text: String,
     /// The result as JSON for a program; `None` if the tool has no such form.
     pub structured: Option<Value>,
-}
-
-/// Whether a call succeeded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallStatus {
-    /// The tool did what it was called for.
-    Done,
-    /// The tool failed; the text has the reason.
-    Failed,
 }
 
 /// A set of tools that a server offers.
@@ -114,7 +106,7 @@ impl ToolResult {
     /// Returns a result of success with `value`, also rendered as text.
     pub fn done(value: Value) -> Self {
         Self {
-            status: CallStatus::Done,
+            status: ToolStatus::Ok,
             text: value.to_string(),
             structured: Some(value),
         }
@@ -123,7 +115,7 @@ impl ToolResult {
     /// Returns a result of failure with `value`, which has the reason.
     pub fn failed(value: Value) -> Self {
         Self {
-            status: CallStatus::Failed,
+            status: ToolStatus::Error,
             ..Self::done(value)
         }
     }
@@ -143,8 +135,8 @@ impl ToolResult {
     pub(crate) fn into_wire(self) -> CallToolResult {
         let content = vec![ContentBlock::text(self.text)];
         let mut result = match self.status {
-            CallStatus::Done => CallToolResult::success(content),
-            CallStatus::Failed => CallToolResult::error(content),
+            ToolStatus::Ok => CallToolResult::success(content),
+            ToolStatus::Error => CallToolResult::error(content),
         };
         result.structured_content = self.structured;
         result
@@ -162,9 +154,9 @@ impl ToolResult {
         });
         let text = texts.collect::<Vec<_>>().join("\n");
         let status = if result.is_error == Some(true) {
-            CallStatus::Failed
+            ToolStatus::Error
         } else {
-            CallStatus::Done
+            ToolStatus::Ok
         };
         Self {
             status,

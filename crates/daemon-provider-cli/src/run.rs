@@ -9,7 +9,7 @@ use daemon_process::{
 };
 use daemon_provider::{
     Asked, ChildProcess, Exit, MicroUsd, Outcome, OutputStream, ProviderError, Run, RunEvent,
-    SessionId, StopReason, Usage,
+    SessionId, StopReason, Truncation, Usage,
 };
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
@@ -244,7 +244,11 @@ impl<D: OutputParser> ProgramRun<D> {
         self.pending.push_back(RunEvent::Output {
             stream,
             text: line.text,
-            is_truncated: dropped > 0,
+            truncation: if dropped > 0 {
+                Truncation::Cut
+            } else {
+                Truncation::Whole
+            },
         });
         if dropped > 0 {
             self.pending.push_back(RunEvent::Dropped {

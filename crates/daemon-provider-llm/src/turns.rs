@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use daemon_provider::{
-    Failure, FailureKind, GrantError, Grants, Limits, Outcome, Reservation, Role, RunEvent,
+    Failure, FailureKind, GrantError, Grants, Limits, Outcome, Reservation, RunEvent, Speaker,
     ToolStatus, Usage,
 };
 use genai::chat::ToolCall;
@@ -72,10 +72,9 @@ impl Turns {
         self.channels.events.send(event).await.unwrap_or_default();
     }
 
-    async fn message(&self, role: Role, kind: &str, text: &str) {
+    async fn message(&self, speaker: Speaker, text: &str) {
         self.emit(RunEvent::Message {
-            role,
-            kind: kind.to_owned(),
+            speaker,
             text: text.to_owned(),
         })
         .await;
@@ -84,7 +83,7 @@ impl Turns {
     async fn turns(&mut self, last_text: &mut String) -> End {
         let task = std::mem::take(&mut self.task);
         let mut conversation = Conversation::new(&task, self.tool_set.specs());
-        self.message(Role::User, "task", &task).await;
+        self.message(Speaker::Task, &task).await;
         let most = self.limits.max_turns.unwrap_or(USUAL_TURNS).max(1);
         for turn in 1..=most {
             self.emit(RunEvent::Turn(turn)).await;
@@ -114,7 +113,7 @@ impl Turns {
                     return final_end(&step);
                 }
                 for message in waiting {
-                    self.message(Role::User, "followup", &message).await;
+                    self.message(Speaker::Followup, &message).await;
                     conversation.push_user(&message);
                 }
             // Tools of the last turn are not run: no further call would read their results.
@@ -146,7 +145,7 @@ impl Turns {
             endpoint: self.model.endpoint().to_owned(),
         })
         .await;
-        self.message(Role::Assistant, "", &shown(step)).await;
+        self.message(Speaker::Assistant, &shown(step)).await;
         if !step.text.trim().is_empty() {
             self.emit(RunEvent::output(step.text.clone())).await;
         }
@@ -286,7 +285,7 @@ impl Turns {
             answer.as_ref()?;
             results.push((call, text));
         }
-        self.message(Role::User, "tool_results", &shown.join("\n\n"))
+        self.message(Speaker::ToolResults, &shown.join("\n\n"))
             .await;
         Some(results)
     }

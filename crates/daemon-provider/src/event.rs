@@ -1,6 +1,8 @@
 //! The events of a run.
 
-use daemon_lifecycle::{Exit, Outcome, OutputStream, StopReason, ToolStatus};
+use daemon_lifecycle::{
+    ChildProcess, Exit, Outcome, OutputStream, Speaker, StopReason, ToolStatus, Truncation,
+};
 
 use crate::SessionId;
 
@@ -19,10 +21,8 @@ pub enum RunEvent {
     Exited(Exit),
     /// A message of the conversation with a model.
     Message {
-        /// The author of the message.
-        role: Role,
-        /// The purpose of a user message: `task`, `tool_results` or `followup`. Empty for a reply of the model.
-        kind: String,
+        /// The author and the purpose of the message.
+        speaker: Speaker,
         /// The whole text.
         text: String,
     },
@@ -35,7 +35,7 @@ pub enum RunEvent {
         /// The line, or its beginning.
         text: String,
         /// Whether the line was longer than `text`.
-        is_truncated: bool,
+        truncation: Truncation,
     },
     /// Output was discarded because it exceeded a capture limit.
     Dropped {
@@ -140,37 +140,7 @@ impl RunEvent {
         Self::Output {
             stream: OutputStream::Stdout,
             text: text.into(),
-            is_truncated: false,
-        }
-    }
-}
-
-/// The identity of a process, which stays unique after its process id is reused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ChildProcess {
-    /// The process id.
-    pub pid: i32,
-    /// The start of the process, in clock ticks since boot.
-    pub start: u64,
-    /// The id of its process group.
-    pub pgid: i32,
-}
-
-/// The author of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// The provider or the host, on behalf of the caller.
-    User,
-    /// The model.
-    Assistant,
-}
-
-impl Role {
-    /// Returns the word for this role.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
+            truncation: Truncation::Whole,
         }
     }
 }

@@ -115,11 +115,11 @@ pub mod redact;
 pub mod scripted;
 
 pub use daemon_lifecycle::{
-    ErrorClass, Exit, Failure, FailureKind, Outcome, OutputStream, ParseIdError, RunId, StopReason,
-    ToolStatus,
+    ChildProcess, ErrorClass, Exit, Failure, FailureKind, Outcome, OutputStream, ParseIdError,
+    RunId, Speaker, StopReason, ToolStatus, Truncation,
 };
 pub use error::{ProviderError, ProviderErrorKind};
-pub use event::{ChildProcess, Role, RunEvent, Usage};
+pub use event::{RunEvent, Usage};
 pub use grants::{GrantError, GrantedTool, Grants, NoGrants, Reservation, ToolReply, Verdict};
 pub use id::{InvalidSessionId, SessionId};
 pub use request::{Limits, MicroUsd, Permissions, RunRequest};

@@ -1,6 +1,6 @@
 //! `daemon.json`: the identity and live status of a run.
 
-use daemon_lifecycle::{Exit, RunId, RunState, StopReason};
+use daemon_lifecycle::{ChildProcess, Exit, RunId, RunState, StopReason};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -32,7 +32,7 @@ pub struct Document {
     /// process: a tick count alone would match another process after a reboot.
     pub parent_start: String,
     /// The child process; `None` before it is spawned and after its whole process tree is dead.
-    pub child: Option<Child>,
+    pub child: Option<ChildRecord>,
     /// The attempt that this run is; absent for an emanation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activation: Option<ActivationLink>,
@@ -150,15 +150,21 @@ pub struct Document {
     pub unknown: Map<String, Value>,
 }
 
-/// The child process of a run, identified across reuse of its process id.
+/// The [`ChildProcess`] of a run, as `daemon.json` contains it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Child {
+pub struct ChildRecord {
     /// The process id.
     pub pid: i32,
     /// The start of the process, in clock ticks since boot.
     pub start: u64,
     /// The id of the process group, which is signalled as a whole.
     pub pgid: i32,
+}
+
+impl From<ChildProcess> for ChildRecord {
+    fn from(ChildProcess { pid, start, pgid }: ChildProcess) -> Self {
+        Self { pid, start, pgid }
+    }
 }
 
 /// The attempt at an activation that a run carries out.

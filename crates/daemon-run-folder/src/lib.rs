@@ -68,20 +68,19 @@ mod word;
 mod writer;
 
 pub use daemon_lifecycle::{
-    ErrorClass, Exit, Failure, FailureKind, GroupId, Handle, Outcome, OutputStream, ParseIdError,
-    RunId, RunState, StopReason, ToolStatus,
+    ChildProcess, ErrorClass, Exit, Failure, FailureKind, GroupId, Handle, Outcome, OutputStream,
+    ParseIdError, RunId, RunState, Speaker, StopReason, ToolStatus, Truncation,
 };
 pub use disk::{Action, FolderError};
 pub use document::{
-    ActivationLink, Budget, Child, CliTokens, DATA_VERSION, Document, Dropped, ExitRecord,
+    ActivationLink, Budget, ChildRecord, CliTokens, DATA_VERSION, Document, Dropped, ExitRecord,
     Followup, Migration, SandboxRecord, Termination, Tokens,
 };
 pub use error::RunError;
 pub use folder::{Folder, Reserved};
 pub use hash::sha256;
-pub use log::Speaker;
 pub use notice::{Marked, Notice};
 pub use reader::{Broken, EventLog, NewerDocument, Reading};
 pub use remove::Removal;
 pub use tail::{LogPart, LogPlace, OutputPlace, UnknownPlace};
-pub use writer::{FinishError, Owner, Preset, Start, Truncation, Writer};
+pub use writer::{FinishError, Owner, Preset, Start, Writer};

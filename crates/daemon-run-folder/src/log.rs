@@ -1,5 +1,6 @@
 //! The rows of the event log, the transcript and the token ledger.
 
+use daemon_lifecycle::Speaker;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -119,19 +120,6 @@ impl<'e> ChatRow<'e> {
             ts: format(now),
         }
     }
-}
-
-/// The author of a message in the transcript.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speaker {
-    /// The host, with the task.
-    Task,
-    /// The host, with the results of the model's tool calls.
-    ToolResults,
-    /// The parent, with a follow-up message.
-    Followup,
-    /// The model, with its reply.
-    Assistant,
 }
 
 /// One line of `logs/token_ledger.jsonl`.

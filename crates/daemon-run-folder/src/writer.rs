@@ -26,7 +26,6 @@ use crate::log::{EventLine, LogEvent};
 use crate::output_log::OutputLog;
 use crate::reader::Reading;
 
-pub use progress::Truncation;
 pub use terminal::FinishError;
 
 /// The shortest time between two writes of `daemon.json` that only record progress: 4 per second at most.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use daemon_api::control::Client;
-use daemon_mcp::{CallStatus, Effect, ToolCall, ToolDescription, ToolResult, ToolTable};
+use daemon_mcp::{Effect, ToolCall, ToolDescription, ToolResult, ToolStatus, ToolTable};
 use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, OnceCell};
 
@@ -104,9 +104,9 @@ impl RunTools {
         match self.call_apart("grant/call", params).await {
             Ok(mut answer) => ToolResult {
                 status: if answer.get("status") == Some(&json!("ok")) {
-                    CallStatus::Done
+                    ToolStatus::Ok
                 } else {
-                    CallStatus::Failed
+                    ToolStatus::Error
                 },
                 text: text(answer.get("text")),
                 structured: answer.remove("structured"),

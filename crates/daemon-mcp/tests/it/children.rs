@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use daemon_mcp::{CallStatus, ClientError, Effect, ToolClient, ToolDescription, ToolResult};
+use daemon_mcp::{ClientError, Effect, ToolClient, ToolDescription, ToolResult, ToolStatus};
 use daemon_process::{ChildLimits, Launch, Sandbox, Supervisor, end_orphans};
 use serde_json::{Map, json};
 
@@ -60,14 +60,14 @@ async fn a_child_lists_its_tools_and_is_called() {
     );
     let result = client.call("tell", Map::new()).await.unwrap();
     let expected = ToolResult {
-        status: CallStatus::Done,
+        status: ToolStatus::Ok,
         text: "s3cret\n/usr".to_owned(),
         structured: None,
     };
     assert_eq!(result, expected);
     let failed = client.call("fail", Map::new()).await.unwrap();
     let expected = ToolResult {
-        status: CallStatus::Failed,
+        status: ToolStatus::Error,
         text: "[an image]".to_owned(),
         structured: Some(json!({"n": 1})),
     };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use daemon_mcp::{CallStatus, ClientError, Endpoint, Program, ToolClient};
+use daemon_mcp::{ClientError, Endpoint, Program, ToolClient, ToolStatus};
 use daemon_process::{Launch, ProgramError, Supervisor};
 use daemon_provider::RunRequest;
 use daemon_provider::inputs::{McpRegistration, McpServer};
@@ -167,8 +167,8 @@ impl ToolSource for ServerTools {
             _ => answer.text,
         };
         match answer.status {
-            CallStatus::Done => Ok(text),
-            CallStatus::Failed => Err(ToolError::new(text)),
+            ToolStatus::Ok => Ok(text),
+            ToolStatus::Error => Err(ToolError::new(text)),
         }
     }
 

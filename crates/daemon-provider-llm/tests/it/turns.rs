@@ -2,17 +2,16 @@
 
 use daemon_fakes::{Dialect, Message, ModelApi, Reply, Tokens};
 use daemon_provider::{
-    Asked, ErrorClass, FailureKind, MicroUsd, Outcome, Role, RunEvent, StopReason, ToolStatus,
+    Asked, ErrorClass, FailureKind, MicroUsd, Outcome, RunEvent, Speaker, StopReason, ToolStatus,
     Usage,
 };
 use serde_json::json;
 
 use crate::kit::{Bench, end, failure, story};
 
-fn message(role: Role, kind: &str, text: &str) -> RunEvent {
+fn message(speaker: Speaker, text: &str) -> RunEvent {
     RunEvent::Message {
-        role,
-        kind: kind.to_owned(),
+        speaker,
         text: text.to_owned(),
     }
 }
@@ -32,10 +31,10 @@ fn reading_events(id: String, endpoint: String) -> Vec<RunEvent> {
         endpoint,
     };
     vec![
-        message(Role::User, "task", "Repair the links."),
+        message(Speaker::Task, "Repair the links."),
         RunEvent::Turn(1),
         call.clone(),
-        message(Role::Assistant, "", "Looking.\nread({\"path\":\"a.md\"})"),
+        message(Speaker::Assistant, "Looking.\nread({\"path\":\"a.md\"})"),
         RunEvent::output("Looking."),
         RunEvent::ToolStart {
             id: id.clone(),
@@ -47,10 +46,10 @@ fn reading_events(id: String, endpoint: String) -> Vec<RunEvent> {
             name: "read".to_owned(),
             status: ToolStatus::Ok,
         },
-        message(Role::User, "tool_results", "read: ok\none\n"),
+        message(Speaker::ToolResults, "read: ok\none\n"),
         RunEvent::Turn(2),
         call,
-        message(Role::Assistant, "", "Done: ünï."),
+        message(Speaker::Assistant, "Done: ünï."),
         RunEvent::output("Done: ünï."),
         RunEvent::terminal(Outcome::Done, "Done: ünï."),
     ]
@@ -165,7 +164,7 @@ async fn a_message_joins_the_next_reply_that_uses_no_tool() {
     assert_eq!(run.ask("And the images?").await.unwrap(), Asked::Joined);
     let events = story(&mut *run).await;
     assert_eq!(end(&events), (Outcome::Done, "second"));
-    assert!(events.contains(&message(Role::User, "followup", "And the images?")));
+    assert!(events.contains(&message(Speaker::Followup, "And the images?")));
     let last = bench.api.received()[2].body["messages"].to_string();
     assert!(
         last.contains("first") && last.contains("And the images?"),

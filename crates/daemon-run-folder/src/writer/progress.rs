@@ -1,13 +1,15 @@
 //! Events between the start and the end of a run.
 
-use daemon_lifecycle::{Exit, OutputStream, StopReason, ToolStatus};
+use daemon_lifecycle::{
+    ChildProcess, Exit, OutputStream, Speaker, StopReason, ToolStatus, Truncation,
+};
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::Writer;
 use crate::disk::{Durability, FolderError, Lines};
-use crate::document::{Child, CliTokens, Dropped, Termination, Tokens};
-use crate::log::{ChatRow, EventLine, LedgerRow, LogEvent, Speaker, cut, marked, tail};
+use crate::document::{CliTokens, Dropped, Termination, Tokens};
+use crate::log::{ChatRow, EventLine, LedgerRow, LogEvent, cut, marked, tail};
 use crate::time::{elapsed, format, second};
 
 /// Characters of a tool's arguments in the event log.
@@ -24,11 +26,11 @@ impl Writer {
     /// A file could not be written. The same holds for every method of this file.
     pub fn spawned(
         &mut self,
-        child: Child,
+        child: ChildProcess,
         argv: Vec<String>,
         now: Timestamp,
     ) -> Result<(), FolderError> {
-        self.document.child = Some(child);
+        self.document.child = Some(child.into());
         self.document.backend_argv = Some(argv);
         if let Some(options) = self.options.take() {
             self.document.backend_options = Some(options);
@@ -303,13 +305,4 @@ impl Writer {
             .map(|()| reason)
             .inspect_err(|_| self.document.cli_termination = before)
     }
-}
-
-/// Whether a line of output is complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Truncation {
-    /// The whole line.
-    Whole,
-    /// The end of the line was cut off during capture.
-    Cut,
 }

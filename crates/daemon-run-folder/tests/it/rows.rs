@@ -1,7 +1,7 @@
 //! Every row of the logs, byte for byte.
 
 use daemon_run_folder::{
-    Child, ErrorClass, Exit, Failure, FailureKind, Folder, Outcome, OutputStream, RunError,
+    ChildProcess, ErrorClass, Exit, Failure, FailureKind, Folder, Outcome, OutputStream, RunError,
     RunState, Speaker, StopReason, Tokens, ToolStatus, Truncation, Writer,
 };
 use expect_test::{Expect, expect};
@@ -29,8 +29,8 @@ fn unanswered() -> RunError {
     RunError::from(&failure())
 }
 
-fn child() -> Child {
-    Child {
+fn child() -> ChildProcess {
+    ChildProcess {
         pid: 9,
         start: 8,
         pgid: 9,

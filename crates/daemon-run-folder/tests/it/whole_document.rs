@@ -4,8 +4,8 @@ use std::fs;
 use std::time::Duration;
 
 use daemon_run_folder::{
-    Budget, Child, CliTokens, Dropped, Exit, GroupId, Outcome, OutputStream, Preset, RunState,
-    SandboxRecord, Start, StopReason, Tokens, ToolStatus, Truncation, Writer,
+    Budget, ChildProcess, CliTokens, Dropped, Exit, GroupId, Outcome, OutputStream, Preset,
+    RunState, SandboxRecord, Start, StopReason, Tokens, ToolStatus, Truncation, Writer,
 };
 use expect_test::expect_file;
 use serde_json::{Value, json};
@@ -53,8 +53,8 @@ fn a_new_document_contains_every_start_field_and_nothing_else() {
     expect_file!["documents/start.json"].assert_eq(&home.plain(&folder, &text(folder.document())));
 }
 
-fn child() -> Child {
-    Child {
+fn child() -> ChildProcess {
+    ChildProcess {
         pid: 4242,
         start: 99,
         pgid: 4242,

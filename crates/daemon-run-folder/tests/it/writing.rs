@@ -4,14 +4,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use daemon_run_folder::{
-    ActivationLink, Child, Exit, Folder, Outcome, OutputStream, RunState, Speaker, StopReason,
-    Tokens, ToolStatus, Truncation, Writer,
+    ActivationLink, ChildProcess, Exit, Folder, Outcome, OutputStream, RunState, Speaker,
+    StopReason, Tokens, ToolStatus, Truncation, Writer,
 };
 use expect_test::{expect, expect_file};
 
 use crate::kit::{Home, at, document, listing, start, text};
 
-const CHILD: Child = Child {
+const CHILD: ChildProcess = ChildProcess {
     pid: 4242,
     start: 99,
     pgid: 4242,

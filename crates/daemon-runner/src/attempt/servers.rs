@@ -8,9 +8,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use daemon_mcp::CallStatus;
 use daemon_provider::redact::Redactor;
-use daemon_provider::{GrantedTool, RunEvent, ToolReply, ToolStatus};
+use daemon_provider::{GrantedTool, RunEvent, ToolReply};
 use serde_json::{Map, Value};
 use tokio::sync::{OnceCell, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -179,10 +178,7 @@ impl RunServers {
     fn reply(&self, answer: daemon_mcp::ToolResult) -> ToolReply {
         let answer = answer.bounded(MOST_ANSWER);
         ToolReply {
-            status: match answer.status {
-                CallStatus::Done => ToolStatus::Ok,
-                CallStatus::Failed => ToolStatus::Error,
-            },
+            status: answer.status,
             text: self.redactor.text(&answer.text).into_owned(),
             structured: answer.structured.map(|value| self.redactor.json(&value)),
         }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use daemon_provider::redact::Redactor;
 use daemon_run_folder::{
-    Budget, Child, Dropped, Exit, Failure, FailureKind, Folder, Outcome, OutputStream, Owner,
-    RunError, SandboxRecord, Start, StopReason, Tokens, ToolStatus, Truncation, Writer,
+    Budget, ChildProcess, Dropped, Exit, Failure, FailureKind, Folder, Outcome, OutputStream,
+    Owner, RunError, SandboxRecord, Start, StopReason, Tokens, ToolStatus, Truncation, Writer,
 };
 use expect_test::expect_file;
 use jiff::Timestamp;
@@ -74,7 +74,7 @@ fn start() -> Start {
 
 /// Records what a live run can record.
 fn live(writer: &mut Writer) {
-    let child = Child {
+    let child = ChildProcess {
         pid: 4242,
         start: 99,
         pgid: 4242,

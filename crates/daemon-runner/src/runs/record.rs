@@ -13,15 +13,14 @@ use daemon_provider::{
     Limits, MicroUsd, Outcome, OutputStream, Provider, RunEvent, StopReason, Verdict,
 };
 use daemon_run_folder::{
-    Budget, Child, Document, Dropped, Folder, FolderError, Owner, Reserved, SandboxRecord, Start,
-    Truncation, Writer,
+    Budget, Document, Dropped, Folder, FolderError, Owner, Reserved, SandboxRecord, Start, Writer,
 };
 use daemon_store::RunRow;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 pub(crate) use self::ending::Written;
-use self::words::{speaker, tokens};
+use self::words::tokens;
 use super::recorded::RecordedRun;
 use super::{redaction, row};
 use crate::clock::Clock;
@@ -235,7 +234,7 @@ impl Record {
             RunEvent::Output {
                 stream,
                 text,
-                is_truncated,
+                truncation,
             } => {
                 let [stdout, stderr] = &mut self.outputs;
                 let sequence = match stream {
@@ -248,7 +247,7 @@ impl Record {
                 Some(RunEvent::Output {
                     stream: *stream,
                     text: sequence.push(text),
-                    is_truncated: *is_truncated,
+                    truncation: *truncation,
                 })
             }
             event => Some(redaction::event(&self.redactor, event)),
@@ -258,31 +257,15 @@ impl Record {
     fn write(&mut self, event: &RunEvent) -> Result<(), FolderError> {
         let (writer, now) = (&mut self.writer, self.clock.now());
         match event {
-            RunEvent::Spawned { child, argv } => {
-                let child = Child {
-                    pid: child.pid,
-                    start: child.start,
-                    pgid: child.pgid,
-                };
-                writer.spawned(child, argv.clone(), now)
-            }
+            RunEvent::Spawned { child, argv } => writer.spawned(*child, argv.clone(), now),
             RunEvent::Exited(exit) => writer.exited(*exit, now),
-            RunEvent::Message { role, kind, text } => {
-                writer.message(speaker(*role, kind), text, now)
-            }
+            RunEvent::Message { speaker, text } => writer.message(*speaker, text, now),
             RunEvent::Session(id) => writer.session(id.as_str(), now),
             RunEvent::Output {
                 stream,
                 text,
-                is_truncated,
-            } => {
-                let truncation = if *is_truncated {
-                    Truncation::Cut
-                } else {
-                    Truncation::Whole
-                };
-                writer.output(*stream, text, truncation, now)
-            }
+                truncation,
+            } => writer.output(*stream, text, *truncation, now),
             RunEvent::Dropped { lines, bytes } => writer.dropped(
                 Dropped {
                     lines: *lines,

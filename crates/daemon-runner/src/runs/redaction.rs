@@ -38,9 +38,8 @@ pub(super) fn event(redactor: &Redactor, event: &RunEvent) -> RunEvent {
             child: *child,
             argv: argv.iter().map(clean).collect(),
         },
-        RunEvent::Message { role, kind, text } => RunEvent::Message {
-            role: *role,
-            kind: kind.clone(),
+        RunEvent::Message { speaker, text } => RunEvent::Message {
+            speaker: *speaker,
             text: clean(text),
         },
         RunEvent::ToolStart { id, name, args } => RunEvent::ToolStart {

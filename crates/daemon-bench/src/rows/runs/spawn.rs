@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use daemon_process::{ChildEvent, ChildLimits, Launch, Sandbox, SandboxLevel, Supervisor, probe};
-use daemon_run_folder::{Child, Folder, Owner, Start, Writer};
+use daemon_run_folder::{ChildProcess, Folder, Owner, Start, Writer};
 use jiff::Timestamp;
 
 use crate::kit::{Sample, settle};
@@ -100,7 +100,7 @@ fn supervised(supervisor: &Supervisor, runs: &Path) -> Result<Duration> {
         sandbox,
     })?;
     let id = child.id();
-    let child_of_run = Child {
+    let child_of_run = ChildProcess {
         pid: id.pid,
         start: id.start,
         pgid: id.pid,

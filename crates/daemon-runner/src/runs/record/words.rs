@@ -1,16 +1,7 @@
 //! Conversions of provider types to the types of run folders.
 
-use daemon_provider::{Role, Usage};
-use daemon_run_folder::{Speaker, Tokens};
-
-pub(super) fn speaker(role: Role, kind: &str) -> Speaker {
-    match (role, kind) {
-        (Role::Assistant, _) => Speaker::Assistant,
-        (Role::User, "tool_results") => Speaker::ToolResults,
-        (Role::User, "followup") => Speaker::Followup,
-        (Role::User, _) => Speaker::Task,
-    }
-}
+use daemon_provider::Usage;
+use daemon_run_folder::Tokens;
 
 pub(super) fn tokens(usage: &Usage) -> Tokens {
     Tokens {
