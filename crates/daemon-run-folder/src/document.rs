@@ -65,7 +65,7 @@ pub struct Document {
     pub idle_timeout_s: Option<f64>,
     /// The limit on the cost.
     #[serde(default)]
-    pub budget: Budget,
+    pub budget: BudgetRecord,
     /// The effective permissions: `read`, `propose`, `write` or `bypass`.
     pub permissions: String,
     /// The effective sandbox.
@@ -91,7 +91,7 @@ pub struct Document {
     pub tool_call_count: u64,
     /// Tokens of the model calls that the provider made itself.
     #[serde(default)]
-    pub tokens: Tokens,
+    pub tokens: TokensRecord,
     /// Usage that the child program reported; recorded only if the run ends as `done`.
     #[serde(default)]
     pub cli_tokens: CliTokens,
@@ -182,7 +182,7 @@ pub struct ActivationLink {
 
 /// The limit on what a run may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Budget {
+pub struct BudgetRecord {
     /// The limit in US dollars; `None` is unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usd: Option<f64>,
@@ -202,7 +202,7 @@ pub struct SandboxRecord {
 
 /// Token counts of model calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Tokens {
+pub struct TokensRecord {
     /// Input tokens, without cached ones.
     pub input: u64,
     /// Output tokens.
@@ -218,7 +218,7 @@ pub struct Tokens {
 pub struct CliTokens {
     /// The sum of the reported token counts.
     #[serde(flatten)]
-    pub tokens: Tokens,
+    pub tokens: TokensRecord,
     /// The number of reports.
     pub calls: u64,
     /// The sum of the reported prices in US dollars; `None` if the program reports no price.
@@ -369,7 +369,7 @@ impl Document {
             max_turns: None,
             timeout_s: None,
             idle_timeout_s: None,
-            budget: Budget::default(),
+            budget: BudgetRecord::default(),
             permissions: String::new(),
             sandbox: SandboxRecord {
                 level: 0,
@@ -383,7 +383,7 @@ impl Document {
             turn: 0,
             current_tool: None,
             tool_call_count: 0,
-            tokens: Tokens::default(),
+            tokens: TokensRecord::default(),
             cli_tokens: CliTokens::default(),
             last_output: None,
             last_output_at: None,

@@ -1,21 +1,21 @@
 //! The run folder: the files that record one run, with a single writer and any number of concurrent readers.
 //!
 //! ```
-//! use daemon_run_folder::{Folder, Handle, Outcome, Owner, Reading, RunState, Start, Writer, sha256};
+//! use daemon_run_folder::{DocumentReading, Folder, Handle, Outcome, Owner, RunStart, RunState, Writer, sha256};
 //! use jiff::Timestamp;
 //!
 //! let home = tempfile::tempdir()?;
 //! let now: Timestamp = "2026-01-02T03:04:05Z".parse()?;
 //! let reserved = Folder::reserve(home.path(), "em-1".parse::<Handle>()?, now)?;
 //! let owner = Owner { pid: 1, boot_id: "b7c0".to_owned(), start: 42 };
-//! let start = Start::new("cli:1000", owner, "builtin", "repair links", b"Task: repair links".to_vec());
+//! let start = RunStart::new("cli:1000", owner, "builtin", "repair links", b"Task: repair links".to_vec());
 //!
 //! let mut writer = Writer::start(reserved, start, now)?;
 //! writer.provider_ended(&Outcome::Done, "2 links repaired", now)?;
 //! assert_eq!(writer.finish(&Outcome::Done, now)?, RunState::Done);
 //!
 //! let folder = &Folder::list(home.path())?[0];
-//! let Reading::Known(document) = folder.read()? else { panic!("a document of this version") };
+//! let DocumentReading::Known(document) = folder.read()? else { panic!("a document of this version") };
 //! assert_eq!(document.result_preview.as_deref(), Some("2 links repaired"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -25,7 +25,7 @@
 //!   each kind of event. [`Writer::adopt`] takes over the folder of a dead owner, or of a run that has ended.
 //! - [`Folder`] names, lists, reads, rebuilds and removes folders. [`Folder::log_tail`] and [`Folder::log_after`] follow a
 //!   log while it is written.
-//! - [`Document`] is the content of `daemon.json`; [`Reading`] also covers documents of later versions and broken ones.
+//! - [`Document`] is the content of `daemon.json`; [`DocumentReading`] also covers documents of later versions and broken ones.
 //! - [`RunError`] is the recorded error of a run. The states, reasons and ids come from `daemon-lifecycle`, and the ones that
 //!   signatures here use are re-exported.
 //!
@@ -73,14 +73,14 @@ pub use daemon_lifecycle::{
 };
 pub use disk::{Action, FolderError};
 pub use document::{
-    ActivationLink, Budget, ChildRecord, CliTokens, DATA_VERSION, Document, Dropped, ExitRecord,
-    Followup, Migration, SandboxRecord, Termination, Tokens,
+    ActivationLink, BudgetRecord, ChildRecord, CliTokens, DATA_VERSION, Document, Dropped,
+    ExitRecord, Followup, Migration, SandboxRecord, Termination, TokensRecord,
 };
 pub use error::RunError;
 pub use folder::{Folder, Reserved};
 pub use hash::sha256;
-pub use notice::{Marked, Notice};
-pub use reader::{Broken, EventLog, NewerDocument, Reading};
+pub use notice::{Marked, RunNotice};
+pub use reader::{Broken, DocumentReading, EventLog, NewerDocument};
 pub use remove::Removal;
-pub use tail::{LogPart, LogPlace, OutputPlace, UnknownPlace};
-pub use writer::{FinishError, Owner, Preset, Start, Writer};
+pub use tail::{LogPart, LogPlace, OutputLogPlace, UnknownPlace};
+pub use writer::{FinishError, Owner, PresetRecord, RunStart, Writer};

@@ -4,7 +4,7 @@ use daemon_lifecycle::Speaker;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::document::Tokens;
+use crate::document::TokensRecord;
 use crate::time::format;
 
 /// One line of `logs/events.jsonl`.
@@ -130,7 +130,7 @@ pub(crate) struct LedgerRow<'e> {
     pub(crate) run_id: &'e str,
     pub(crate) ts: String,
     #[serde(flatten)]
-    pub(crate) tokens: Tokens,
+    pub(crate) tokens: TokensRecord,
     pub(crate) model: &'e str,
     pub(crate) endpoint: &'e str,
 }

@@ -9,7 +9,7 @@ use crate::folder::Folder;
 
 /// A notice that is published about a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Notice {
+pub enum RunNotice {
     /// The end of the run.
     End,
     /// The reply to the message with this number, or its failure.
@@ -32,7 +32,7 @@ impl Folder {
     ///
     /// # Errors
     /// The mark could not be written, or an existing one could not be read.
-    pub fn mark(&self, notice: Notice, content: &[u8]) -> Result<Marked, FolderError> {
+    pub fn mark(&self, notice: RunNotice, content: &[u8]) -> Result<Marked, FolderError> {
         let mark = self.mark_path(notice);
         let mut random = [0; 6];
         getrandom::fill(&mut random)
@@ -67,7 +67,7 @@ impl Folder {
     ///
     /// # Errors
     /// The mark exists but could not be read.
-    pub fn marked(&self, notice: Notice) -> Result<Option<Vec<u8>>, FolderError> {
+    pub fn marked(&self, notice: RunNotice) -> Result<Option<Vec<u8>>, FolderError> {
         let mark = self.mark_path(notice);
         match fs::read(&mark) {
             Ok(content) => Ok(Some(content)),
@@ -76,10 +76,10 @@ impl Folder {
         }
     }
 
-    fn mark_path(&self, notice: Notice) -> PathBuf {
+    fn mark_path(&self, notice: RunNotice) -> PathBuf {
         match notice {
-            Notice::End => self.path().join(".notified"),
-            Notice::Reply(n) => self.path().join(format!(".notified-{n}")),
+            RunNotice::End => self.path().join(".notified"),
+            RunNotice::Reply(n) => self.path().join(format!(".notified-{n}")),
         }
     }
 }

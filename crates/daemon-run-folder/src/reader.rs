@@ -17,7 +17,7 @@ use crate::folder::Folder;
 
 /// The content of `daemon.json` as far as it can be read.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reading {
+pub enum DocumentReading {
     /// A document of the version this crate writes.
     Known(Box<Document>),
     /// A document of a later version. It may be shown, but is never rewritten.
@@ -125,12 +125,12 @@ impl Folder {
     ///
     /// # Errors
     /// The file exists but could not be read.
-    pub fn read(&self) -> Result<Reading, FolderError> {
+    pub fn read(&self) -> Result<DocumentReading, FolderError> {
         let path = self.document();
         match fs::read(&path) {
             Ok(text) => Ok(reading(self.id(), &text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Ok(Reading::Broken(Broken::Missing))
+                Ok(DocumentReading::Broken(Broken::Missing))
             }
             Err(error) => Err(failed(Action::Read, &path)(error)),
         }
@@ -191,21 +191,21 @@ impl Folder {
     }
 }
 
-fn reading(id: RunId, text: &[u8]) -> Reading {
+fn reading(id: RunId, text: &[u8]) -> DocumentReading {
     let value = match serde_json::from_slice::<Value>(text) {
         Ok(Value::Object(object)) => object,
-        Ok(_) => return Reading::Broken(Broken::NotObject),
-        Err(_) => return Reading::Broken(Broken::Invalid),
+        Ok(_) => return DocumentReading::Broken(Broken::NotObject),
+        Err(_) => return DocumentReading::Broken(Broken::Invalid),
     };
     match value.get("data_version").and_then(Value::as_u64) {
         Some(DATA_VERSION) => serde_json::from_value(Value::Object(value))
-            .map_or(Reading::Broken(Broken::Invalid), |document| {
-                Reading::Known(Box::new(document))
+            .map_or(DocumentReading::Broken(Broken::Invalid), |document| {
+                DocumentReading::Known(Box::new(document))
             }),
         Some(version) if version > DATA_VERSION => {
-            Reading::Newer(Box::new(NewerDocument::of(id, &value)))
+            DocumentReading::Newer(Box::new(NewerDocument::of(id, &value)))
         }
-        _ => Reading::Broken(Broken::VersionMismatch),
+        _ => DocumentReading::Broken(Broken::VersionMismatch),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::disk::{Durability, FolderError, write_whole};
 use crate::document::{Document, Migration};
 use crate::error::RunError;
 use crate::folder::Folder;
-use crate::reader::{Broken, Reading};
+use crate::reader::{Broken, DocumentReading};
 use crate::time::second;
 use crate::writer::lock;
 
@@ -33,7 +33,7 @@ impl Folder {
     pub fn rebuild(&self, reason: Broken, now: Timestamp) -> Result<Document, FolderError> {
         let _lock = lock(self)?;
         // The writer may have finished its start between the read that failed and the lock.
-        if let Reading::Known(document) = self.read()? {
+        if let DocumentReading::Known(document) = self.read()? {
             return Ok(*document);
         }
         let document = self.restored(reason, now);

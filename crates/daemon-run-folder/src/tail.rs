@@ -19,12 +19,12 @@ pub struct LogPlace {
     /// The offset in the event log, in bytes.
     pub events: u64,
     /// The position in the output segments; `None` if there were none.
-    pub output: Option<OutputPlace>,
+    pub output: Option<OutputLogPlace>,
 }
 
 /// A position in the output segments, formatted as `<segment>.<bytes>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OutputPlace {
+pub struct OutputLogPlace {
     segment: usize,
     bytes: u64,
 }
@@ -42,18 +42,18 @@ pub struct LogPart {
     pub is_whole: bool,
 }
 
-/// The string is not an [`OutputPlace`].
+/// The string is not an [`OutputLogPlace`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no place in later output")]
 pub struct UnknownPlace(pub String);
 
-impl fmt::Display for OutputPlace {
+impl fmt::Display for OutputLogPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.segment + 1, self.bytes)
     }
 }
 
-impl FromStr for OutputPlace {
+impl FromStr for OutputLogPlace {
     type Err = UnknownPlace;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -90,7 +90,7 @@ impl Folder {
             let (text, end) = log.lines(begin, room)?;
             room -= text.len() as u64;
             part.output.splice(0..0, rows(&text));
-            part.next.output.get_or_insert(OutputPlace {
+            part.next.output.get_or_insert(OutputLogPlace {
                 segment: number,
                 bytes: end,
             });
@@ -130,7 +130,7 @@ impl Folder {
             };
             let (text, end) = log.lines(place.bytes, most)?;
             part.output.extend(rows(&text));
-            let reached = OutputPlace {
+            let reached = OutputLogPlace {
                 bytes: end,
                 ..place
             };
@@ -151,8 +151,8 @@ impl Folder {
 }
 
 /// Returns the position in the segments at which reading continues; `None` if there is no segment.
-fn resume(segments: &[Option<Log>; 2], place: Option<OutputPlace>) -> Option<OutputPlace> {
-    let begin = |segment| OutputPlace { segment, bytes: 0 };
+fn resume(segments: &[Option<Log>; 2], place: Option<OutputLogPlace>) -> Option<OutputLogPlace> {
+    let begin = |segment| OutputLogPlace { segment, bytes: 0 };
     let Some(place) = place else {
         return newest_first(segments)
             .last()

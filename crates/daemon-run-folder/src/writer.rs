@@ -19,12 +19,12 @@ use crate::disk::{
     Action, Durability, FolderError, Lines, create_directory, create_file, failed, open_lock,
     remove_temporaries, write_whole,
 };
-use crate::document::{ActivationLink, Budget, CliTokens, Document, SandboxRecord};
+use crate::document::{ActivationLink, BudgetRecord, CliTokens, Document, SandboxRecord};
 use crate::folder::{Folder, Reserved};
 use crate::hash::sha256;
 use crate::log::{EventLine, LogEvent};
 use crate::output_log::OutputLog;
-use crate::reader::Reading;
+use crate::reader::DocumentReading;
 
 pub use terminal::FinishError;
 
@@ -35,7 +35,7 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// The parameters with which a run starts.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Start {
+pub struct RunStart {
     /// The group of runs dispatched together; `None` for an attempt at an activation.
     pub group_id: Option<GroupId>,
     /// The address of the parent: `mcp:<client>#<8 hex>`, `cli:<uid>`, `agent:<id>` or `daemon:<id>`.
@@ -57,7 +57,7 @@ pub struct Start {
     /// The model, or the provider's name if the provider chooses the model.
     pub model: String,
     /// The preset that the caller chose.
-    pub preset: Option<Preset>,
+    pub preset: Option<PresetRecord>,
     /// The limit on model turns; `None` where nothing enforces one.
     pub max_turns: Option<u32>,
     /// The limit on the duration.
@@ -65,7 +65,7 @@ pub struct Start {
     /// The limit on the time without output.
     pub idle_timeout: Option<Duration>,
     /// The limit on the cost.
-    pub budget: Budget,
+    pub budget: BudgetRecord,
     /// The effective permissions: `read`, `propose`, `write` or `bypass`.
     pub permissions: String,
     /// The effective sandbox.
@@ -78,7 +78,7 @@ pub struct Start {
     pub prompt_sha256: String,
 }
 
-impl Start {
+impl RunStart {
     /// Makes the parameters of a run without group, activation and limits, with permission to propose and sandbox level 1.
     pub fn new(
         parent_addr: &str,
@@ -102,7 +102,7 @@ impl Start {
             max_turns: None,
             timeout: None,
             idle_timeout: None,
-            budget: Budget::default(),
+            budget: BudgetRecord::default(),
             permissions: "propose".to_owned(),
             sandbox: SandboxRecord {
                 level: 1,
@@ -141,7 +141,7 @@ impl Owner {
 
 /// A preset: a named choice of API and model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Preset {
+pub struct PresetRecord {
     /// The name of the preset.
     pub name: String,
     /// The kind of API.
@@ -180,7 +180,7 @@ impl Writer {
     ///
     /// # Errors
     /// A file could not be written. The folder is removed.
-    pub fn start(reserved: Reserved, start: Start, now: Timestamp) -> Result<Self, FolderError> {
+    pub fn start(reserved: Reserved, start: RunStart, now: Timestamp) -> Result<Self, FolderError> {
         let folder = reserved.folder();
         for name in ["history", "logs", "session", "session/tmp"] {
             create_directory(&folder.path().join(name))?;
@@ -226,8 +226,8 @@ impl Writer {
         let lock = lock(&folder)?;
         // Read under the lock: an earlier writer may have recorded more since the caller looked.
         let document = match folder.read()? {
-            Reading::Known(document) => *document,
-            Reading::Newer(_) | Reading::Broken(_) => {
+            DocumentReading::Known(document) => *document,
+            DocumentReading::Newer(_) | DocumentReading::Broken(_) => {
                 let error = io::Error::new(io::ErrorKind::InvalidData, "it has another version");
                 return Err(failed(Action::Read, &folder.document())(error));
             }
@@ -356,7 +356,7 @@ pub(crate) fn lock(folder: &Folder) -> Result<File, FolderError> {
 const LOCK_TRIES: u32 = 200;
 const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
-fn document(folder: &Folder, start: Start, now: Timestamp) -> Document {
+fn document(folder: &Folder, start: RunStart, now: Timestamp) -> Document {
     let mut document = Document::blank(folder.id(), RunState::Running, now);
     document.group_id = start.group_id.map(|group| group.to_string());
     document.parent_addr = start.parent_addr;

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use crate::failure::Outcome;
 use crate::open::{open, open_in_memory};
 use crate::reader::Readers;
-use crate::writer::{TransactionScope, Writer};
+use crate::writer::{TransactionScope, WriterHandle};
 
 /// A store in one SQLite file, or in memory.
 ///
@@ -18,7 +18,7 @@ pub struct SqliteStore {
     // Dropped before the writer: the log is merged whole only if no reader has the file open.
     /// `None` for a store in memory: only the connection of the writer sees its content.
     readers: Option<Readers>,
-    writer: Writer,
+    writer: WriterHandle,
 }
 
 impl SqliteStore {
@@ -31,7 +31,7 @@ impl SqliteStore {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         Ok(Self {
-            writer: Writer::start(open(path)?)?,
+            writer: WriterHandle::start(open(path)?)?,
             readers: Some(Readers::new(path)),
         })
     }
@@ -42,7 +42,7 @@ impl SqliteStore {
     /// `Unavailable` if the linked SQLite is older than 3.51.3.
     pub fn in_memory() -> Result<Self, StoreError> {
         Ok(Self {
-            writer: Writer::start(open_in_memory()?)?,
+            writer: WriterHandle::start(open_in_memory()?)?,
             readers: None,
         })
     }

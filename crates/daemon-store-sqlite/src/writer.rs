@@ -31,13 +31,13 @@ pub(crate) struct Database {
 
 /// The sender's side of the writer.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub(crate) struct WriterHandle {
     // `None` only while it is dropped.
     queue: Option<mpsc::Sender<Box<dyn Operation>>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Writer {
+impl WriterHandle {
     /// Starts the writer over a connection.
     pub(crate) fn start(database: Database) -> Result<Self, StoreError> {
         let (queue, operations) = mpsc::channel(QUEUE);
@@ -93,7 +93,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for WriterHandle {
     /// Ends the writer once what is queued is done, and merges the log.
     fn drop(&mut self) {
         drop(self.queue.take());

@@ -3,7 +3,7 @@
 use std::fs;
 use std::num::NonZeroU32;
 
-use daemon_run_folder::{Folder, Handle, Outcome, Owner, Start, Writer};
+use daemon_run_folder::{Folder, Handle, Outcome, Owner, RunStart, Writer};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ impl World {
             Folder::reserve(&self.home.join("daemons"), handle, started).expect("a folder");
         let prompt = b"Task:\nlook back".to_vec();
         let parent = format!("cli:{}", rustix::process::geteuid().as_raw());
-        let start = Start::new(&parent, owner, "sh", "look back", prompt);
+        let start = RunStart::new(&parent, owner, "sh", "look back", prompt);
         Writer::start(reserved, start, started).expect("it is written")
     }
 

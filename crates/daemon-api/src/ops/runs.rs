@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use daemon_run_folder::{LogPlace, OutputPlace};
+use daemon_run_folder::{LogPlace, OutputLogPlace};
 use daemon_store::RunRow;
 use serde_json::{Map, Value, json};
 
@@ -137,7 +137,7 @@ pub(crate) fn log_place(params: &mut Params) -> Result<LogPlace, OpError> {
     let output = match params.text("output_after")? {
         None => None,
         Some(text) => Some(
-            text.parse::<OutputPlace>()
+            text.parse::<OutputLogPlace>()
                 .map_err(|error| OpError::invalid(format!("`output_after`: {error}")))?,
         ),
     };

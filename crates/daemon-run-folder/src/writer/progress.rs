@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Writer;
 use crate::disk::{Durability, FolderError, Lines};
-use crate::document::{CliTokens, Dropped, Termination, Tokens};
+use crate::document::{CliTokens, Dropped, Termination, TokensRecord};
 use crate::log::{ChatRow, EventLine, LedgerRow, LogEvent, cut, marked, tail};
 use crate::time::{elapsed, format, second};
 
@@ -182,12 +182,12 @@ impl Writer {
     /// Records the usage of one model call in the ledger of the run and in the ledger of the home. Zero usage is not recorded.
     pub fn model_call(
         &mut self,
-        tokens: Tokens,
+        tokens: TokensRecord,
         model: &str,
         endpoint: &str,
         now: Timestamp,
     ) -> Result<(), FolderError> {
-        if tokens == Tokens::default() {
+        if tokens == TokensRecord::default() {
             return Ok(());
         }
         let row = LedgerRow {
@@ -217,7 +217,7 @@ impl Writer {
     }
 
     /// Adds usage that the child program reported, with the report itself. It is recorded only if the run ends as `done`.
-    pub fn cli_usage(&mut self, tokens: Tokens, cost_usd: Option<f64>, raw: Value) {
+    pub fn cli_usage(&mut self, tokens: TokensRecord, cost_usd: Option<f64>, raw: Value) {
         let (total, all) = self.pending_usage.get_or_insert_default();
         total.tokens.input += tokens.input;
         total.tokens.output += tokens.output;
@@ -237,7 +237,7 @@ impl Writer {
         };
         let CliTokens {
             tokens:
-                Tokens {
+                TokensRecord {
                     input,
                     output,
                     thinking,

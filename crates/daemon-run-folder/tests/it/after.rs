@@ -1,7 +1,7 @@
 //! Messages to a run, and marks of what was published of it.
 
 use daemon_run_folder::{
-    Broken, ErrorClass, Exit, Folder, Marked, Notice, Outcome, RunError, RunState, Writer,
+    Broken, ErrorClass, Exit, Folder, Marked, Outcome, RunError, RunNotice, RunState, Writer,
 };
 
 use crate::kit::{Home, at, document, start, text};
@@ -134,7 +134,7 @@ fn exactly_one_concurrent_mark_is_first() {
         let tries: Vec<_> = (0..8_u8)
             .map(|n| {
                 let folder: &Folder = &folder;
-                scope.spawn(move || (n, folder.mark(Notice::End, &[n]).unwrap()))
+                scope.spawn(move || (n, folder.mark(RunNotice::End, &[n]).unwrap()))
             })
             .collect();
         let all: Vec<_> = tries.into_iter().map(|one| one.join().unwrap()).collect();
@@ -151,9 +151,12 @@ fn exactly_one_concurrent_mark_is_first() {
         }
         first
     });
-    assert_eq!(folder.marked(Notice::End).unwrap(), Some(vec![first]));
-    assert_eq!(folder.marked(Notice::Reply(1)).unwrap(), None);
-    assert_eq!(folder.mark(Notice::Reply(1), b"r").unwrap(), Marked::First);
+    assert_eq!(folder.marked(RunNotice::End).unwrap(), Some(vec![first]));
+    assert_eq!(folder.marked(RunNotice::Reply(1)).unwrap(), None);
+    assert_eq!(
+        folder.mark(RunNotice::Reply(1), b"r").unwrap(),
+        Marked::First
+    );
     let left = std::fs::read_dir(folder.path()).unwrap();
     let stray = left
         .flatten()

@@ -3,7 +3,7 @@
 use std::fs;
 
 use daemon_run_folder::{
-    ErrorClass, Exit, Failure, FailureKind, Outcome, RunState, StopReason, Tokens,
+    ErrorClass, Exit, Failure, FailureKind, Outcome, RunState, StopReason, TokensRecord,
 };
 
 use crate::kit::{Home, at, document, listing, start, text};
@@ -13,9 +13,9 @@ fn the_first_stop_reason_holds_and_overrides_success() {
     let home = Home::new();
     let mut writer = home.run(start());
     writer.cli_usage(
-        Tokens {
+        TokensRecord {
             input: 1,
-            ..Tokens::default()
+            ..TokensRecord::default()
         },
         None,
         serde_json::Value::Null,

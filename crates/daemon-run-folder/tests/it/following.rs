@@ -1,6 +1,6 @@
 //! Reading the end of a log, and going on from there.
 
-use daemon_run_folder::{LogPart, LogPlace, OutputPlace, OutputStream, Truncation, Writer};
+use daemon_run_folder::{LogPart, LogPlace, OutputLogPlace, OutputStream, Truncation, Writer};
 use serde_json::{Map, Value};
 
 use crate::kit::{Home, at, start};
@@ -117,10 +117,10 @@ fn a_position_inside_a_line_moves_to_the_next_line() {
 #[test]
 fn an_output_position_parses_back_to_itself() {
     for text in ["1.0", "2.4194304"] {
-        let place: OutputPlace = text.parse().unwrap();
+        let place: OutputLogPlace = text.parse().unwrap();
         assert_eq!(place.to_string(), text);
     }
     for text in ["", "1", "0.1", "3.1", "1.", "1.-1", "1.x", "../1.1"] {
-        assert!(text.parse::<OutputPlace>().is_err(), "{text}");
+        assert!(text.parse::<OutputLogPlace>().is_err(), "{text}");
     }
 }

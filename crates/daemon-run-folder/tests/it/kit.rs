@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use daemon_run_folder::{Document, Folder, Handle, Owner, Reading, Start, Writer};
+use daemon_run_folder::{Document, DocumentReading, Folder, Handle, Owner, RunStart, Writer};
 use jiff::{SignedDuration, Timestamp};
 
 /// Milliseconds after the start of every run here.
@@ -13,13 +13,13 @@ pub(crate) fn at(milliseconds: i64) -> Timestamp {
     start + SignedDuration::from_millis(milliseconds)
 }
 
-pub(crate) fn start() -> Start {
+pub(crate) fn start() -> RunStart {
     let owner = Owner {
         pid: 77,
         boot_id: "b7c0".to_owned(),
         start: 42,
     };
-    Start::new(
+    RunStart::new(
         "cli:1000",
         owner,
         "claude",
@@ -45,7 +45,7 @@ impl Home {
         self.directory.path().join("daemons")
     }
 
-    pub(crate) fn run(&self, start: Start) -> Writer {
+    pub(crate) fn run(&self, start: RunStart) -> Writer {
         let handle: Handle = "em-1".parse().unwrap();
         let reserved = Folder::reserve(&self.daemons(), handle, at(0)).unwrap();
         Writer::start(reserved, start, at(0)).unwrap()
@@ -61,7 +61,7 @@ impl Home {
 
 pub(crate) fn document(folder: &Folder) -> Document {
     match folder.read().unwrap() {
-        Reading::Known(document) => *document,
+        DocumentReading::Known(document) => *document,
         other => panic!("expected a document, got {other:?}"),
     }
 }

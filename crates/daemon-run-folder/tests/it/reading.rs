@@ -5,7 +5,8 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use daemon_run_folder::{
-    Folder, Outcome, OutputStream, Owner, Reading, RunId, RunState, StopReason, Truncation, Writer,
+    DocumentReading, Folder, Outcome, OutputStream, Owner, RunId, RunState, StopReason, Truncation,
+    Writer,
 };
 use serde_json::json;
 
@@ -225,7 +226,7 @@ fn a_later_version_is_read_field_by_field_and_loses_nothing() {
     file.insert("color".to_owned(), json!("red"));
     file.shift_remove("task");
     fs::write(folder.document(), json!(file).to_string()).unwrap();
-    let Reading::Newer(newer) = folder.read().unwrap() else {
+    let DocumentReading::Newer(newer) = folder.read().unwrap() else {
         panic!("a later version")
     };
     assert_eq!(newer.document.state, RunState::Unknown);
@@ -244,7 +245,7 @@ fn a_folder_can_be_named_before_it_exists() {
     let home = Home::new();
     let id: RunId = "em-1-20260102-030405-0a1b2c".parse().unwrap();
     let folder = Folder::new(&home.daemons(), id);
-    let missing = Reading::Broken(daemon_run_folder::Broken::Missing);
+    let missing = DocumentReading::Broken(daemon_run_folder::Broken::Missing);
     assert_eq!(folder.read().unwrap(), missing);
     assert_eq!(folder.last_events(5).unwrap().total, 0);
     assert_eq!(

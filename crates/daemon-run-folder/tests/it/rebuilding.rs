@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 
 use daemon_run_folder::{
-    Broken, ErrorClass, Failure, FailureKind, Folder, Outcome, Reading, RunState,
+    Broken, DocumentReading, ErrorClass, Failure, FailureKind, Folder, Outcome, RunState,
 };
 use expect_test::expect;
 
@@ -12,7 +12,7 @@ use crate::kit::{Home, at, document, start, text};
 
 fn broken(folder: &Folder) -> Broken {
     match folder.read().unwrap() {
-        Reading::Broken(reason) => reason,
+        DocumentReading::Broken(reason) => reason,
         other => panic!("expected a broken document, got {other:?}"),
     }
 }
@@ -163,7 +163,7 @@ fn a_later_version_and_a_live_folder_are_not_rebuilt() {
     drop(writer);
     let newer = r#"{"data_version": 2, "handle": 5}"#;
     fs::write(folder.path().join("daemon.json"), newer).unwrap();
-    let Reading::Newer(newer) = folder.read().unwrap() else {
+    let DocumentReading::Newer(newer) = folder.read().unwrap() else {
         panic!("a later version")
     };
     assert_eq!(newer.verbatim.get("handle"), Some(&serde_json::json!(5)));

@@ -2,7 +2,7 @@
 
 use daemon_run_folder::{
     ChildProcess, ErrorClass, Exit, Failure, FailureKind, Folder, Outcome, OutputStream, RunError,
-    RunState, Speaker, StopReason, Tokens, ToolStatus, Truncation, Writer,
+    RunState, Speaker, StopReason, TokensRecord, ToolStatus, Truncation, Writer,
 };
 use expect_test::{Expect, expect};
 use serde_json::json;
@@ -88,7 +88,7 @@ fn every_event_is_one_line() {
 
 #[test]
 fn every_end_writes_its_lines_in_order() {
-    let used = Tokens {
+    let used = TokensRecord {
         input: 75,
         output: 7,
         thinking: 1,
@@ -228,11 +228,11 @@ fn both_ledgers_get_a_row_for_each_call_with_usage() {
         .with_file_name("logs")
         .join("token_ledger.jsonl");
     writer
-        .model_call(Tokens::default(), "m", "e", at(0))
+        .model_call(TokensRecord::default(), "m", "e", at(0))
         .unwrap();
     assert!(!run.exists() && !whole_home.exists(), "nothing was used");
     for (n, at_ms) in [(1, 0), (2, 1000)] {
-        let used = Tokens {
+        let used = TokensRecord {
             input: 0,
             output: 0,
             thinking: 0,

@@ -4,8 +4,9 @@ use std::fs;
 use std::time::Duration;
 
 use daemon_run_folder::{
-    Budget, ChildProcess, CliTokens, Dropped, Exit, GroupId, Outcome, OutputStream, Preset,
-    RunState, SandboxRecord, Start, StopReason, Tokens, ToolStatus, Truncation, Writer,
+    BudgetRecord, ChildProcess, CliTokens, Dropped, Exit, GroupId, Outcome, OutputStream,
+    PresetRecord, RunStart, RunState, SandboxRecord, StopReason, TokensRecord, ToolStatus,
+    Truncation, Writer,
 };
 use expect_test::expect_file;
 use serde_json::{Value, json};
@@ -13,10 +14,10 @@ use serde_json::{Value, json};
 use crate::kit::{Home, at, document, start, text};
 
 /// A start that says everything there is to say.
-fn everything() -> Start {
+fn everything() -> RunStart {
     let object = |value: Value| value.as_object().cloned().unwrap();
     let group: GroupId = "dg-20260102-030405-77aa01".parse().unwrap();
-    Start {
+    RunStart {
         group_id: Some(group),
         tools: vec!["file".to_owned(), "email".to_owned()],
         call_parameters: object(
@@ -24,7 +25,7 @@ fn everything() -> Start {
         ),
         backend_options: object(json!({"effort": "high", "api_key": "<redacted>"})),
         model: "opus".to_owned(),
-        preset: Some(Preset {
+        preset: Some(PresetRecord {
             name: "fast".to_owned(),
             provider: "llm".to_owned(),
             model: "small".to_owned(),
@@ -32,7 +33,7 @@ fn everything() -> Start {
         max_turns: Some(100),
         timeout: Some(Duration::from_secs(3600)),
         idle_timeout: Some(Duration::from_millis(2500)),
-        budget: Budget {
+        budget: BudgetRecord {
             usd: Some(1.5),
             tokens: Some(9),
         },
@@ -64,7 +65,7 @@ fn child() -> ChildProcess {
 /// Does to a run all that can be done to it.
 fn whole_life(writer: &mut Writer) {
     let exit = Exit::Code(0);
-    let used = Tokens {
+    let used = TokensRecord {
         input: 75,
         output: 7,
         thinking: 0,
@@ -199,7 +200,7 @@ fn a_tool_is_current_until_it_or_its_turn_or_its_run_ends() {
 
 #[test]
 fn usage_of_a_program_counts_only_after_success() {
-    let used = Tokens {
+    let used = TokensRecord {
         input: 75,
         output: 7,
         thinking: 2,
@@ -216,7 +217,7 @@ fn usage_of_a_program_counts_only_after_success() {
         assert_eq!(document(writer.folder()).cli_tokens, CliTokens::default());
         writer.finish(&Outcome::Done, at(2)).unwrap();
         let found = document(writer.folder());
-        let total = Tokens {
+        let total = TokensRecord {
             input: 75 * calls,
             output: 7 * calls,
             thinking: 2 * calls,
@@ -229,7 +230,7 @@ fn usage_of_a_program_counts_only_after_success() {
         };
         assert_eq!(
             (found.cli_tokens, found.tokens),
-            (expected, Tokens::default())
+            (expected, TokensRecord::default())
         );
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use daemon_run_folder::{
     ActivationLink, ChildProcess, Exit, Folder, Outcome, OutputStream, RunState, Speaker,
-    StopReason, Tokens, ToolStatus, Truncation, Writer,
+    StopReason, TokensRecord, ToolStatus, Truncation, Writer,
 };
 use expect_test::{expect, expect_file};
 
@@ -92,7 +92,7 @@ fn a_stopped_attempt_has_every_key_in_order() {
 }
 
 /// What the program of [`successful_run`] reports that it used.
-const USED: Tokens = Tokens {
+const USED: TokensRecord = TokensRecord {
     input: 10,
     output: 2,
     thinking: 0,
@@ -177,7 +177,7 @@ fn a_model_run_records_its_transcript_and_its_calls() {
     let home = Home::new();
     let mut writer = home.run(start());
     let folder = writer.folder().clone();
-    let tokens = Tokens {
+    let tokens = TokensRecord {
         input: 9,
         output: 2,
         thinking: 1,
@@ -192,7 +192,7 @@ fn a_model_run_records_its_transcript_and_its_calls() {
         .model_call(tokens, "m", "https://x.y", at(30))
         .unwrap();
     writer
-        .model_call(Tokens::default(), "m", "https://x.y", at(30))
+        .model_call(TokensRecord::default(), "m", "https://x.y", at(30))
         .unwrap();
     expect![[r#"
         {"role":"user","kind":"task","text":"repair links","turn":0,"ts":"2026-01-02T03:04:05Z"}

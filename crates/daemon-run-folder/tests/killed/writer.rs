@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
 
 use daemon_run_folder::{
-    Document, Dropped, Folder, Handle, Outcome, Owner, Reading, RunState, Start, Writer,
+    Document, DocumentReading, Dropped, Folder, Handle, Outcome, Owner, RunStart, RunState, Writer,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -32,7 +32,7 @@ fn at(seconds: i64) -> Timestamp {
 
 fn document(folder: &Folder) -> Document {
     match folder.read().unwrap() {
-        Reading::Known(document) => *document,
+        DocumentReading::Known(document) => *document,
         other => panic!("expected a document, got {other:?}"),
     }
 }
@@ -46,7 +46,7 @@ fn begun(daemons: &std::path::Path) -> Folder {
         boot_id: "b7c0".to_owned(),
         start: 42,
     };
-    let start = Start::new("cli:1000", owner, "claude", &"t".repeat(TASK), Vec::new());
+    let start = RunStart::new("cli:1000", owner, "claude", &"t".repeat(TASK), Vec::new());
     Writer::start(reserved, start, at(0))
         .unwrap()
         .folder()
@@ -110,7 +110,7 @@ fn kill(mut child: Child) {
 /// Reads the document and returns how much it counts; an error for one that is not whole.
 fn whole(folder: &Folder) -> Result<u64, String> {
     let reading = folder.read().map_err(|error| error.to_string())?;
-    let Reading::Known(seen) = reading else {
+    let DocumentReading::Known(seen) = reading else {
         return Err(format!("{reading:?}"));
     };
     let is_whole = seen.run_id == folder.id().to_string()

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use daemon_engine::Activation;
-use daemon_run_folder::{ActivationLink, Folder, Handle, Start, sha256};
+use daemon_run_folder::{ActivationLink, Folder, Handle, RunStart, sha256};
 
 use super::place::Prepared;
 use crate::run_context::RunContext;
@@ -28,7 +28,7 @@ pub(super) fn begin(
     let prompt = prepared.context.bytes.clone();
     let task = prepared.context.task.clone();
     let provider = &*prepared.provider;
-    let mut start = Start::new(&parent, owner()?, provider.name(), &task, prompt);
+    let mut start = RunStart::new(&parent, owner()?, provider.name(), &task, prompt);
     start.activation = Some(ActivationLink {
         daemon: activation.daemon.id.to_string(),
         activation_id: activation.id.to_string(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use daemon_provider::{FollowUps, Limits};
-use daemon_run_folder::{Document, Folder, Reading, StopReason};
+use daemon_run_folder::{Document, DocumentReading, Folder, StopReason};
 use serde_json::{Map, Value};
 
 use super::call::{Ask, Caller, Emanate, Rank, Task};
@@ -86,8 +86,8 @@ fn unwritten(folder: &Folder) -> OpError {
 /// Reads a run's document.
 pub(super) fn document(folder: &Folder) -> Result<Document, OpError> {
     match folder.read().map_err(|error| unreadable(&error))? {
-        Reading::Known(document) => Ok(*document),
-        Reading::Newer(_) | Reading::Broken(_) => Err(OpError::new(
+        DocumentReading::Known(document) => Ok(*document),
+        DocumentReading::Newer(_) | DocumentReading::Broken(_) => Err(OpError::new(
             OpErrorKind::Conflict,
             "folder",
             format!("the folder of {} cannot be used", folder.id()),

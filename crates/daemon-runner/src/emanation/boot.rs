@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use daemon_process::{ProcessId, boot_id};
 use daemon_provider::redact::Redactor;
-use daemon_run_folder::{Document, Folder, Notice, Owner, Reading, RunError, RunState, Writer};
+use daemon_run_folder::{
+    Document, DocumentReading, Folder, Owner, RunError, RunNotice, RunState, Writer,
+};
 use daemon_store::{Query, RunRow, StoreError};
 use jiff::Timestamp;
 
@@ -19,7 +21,7 @@ struct Unpublished {
     seq: Option<u64>,
     at: Timestamp,
     folder: Folder,
-    notice: Notice,
+    notice: RunNotice,
 }
 
 /// Ends runs without an owner, then publishes the notices of earlier hosts. No other notice is published before that.
@@ -85,7 +87,7 @@ fn scan(runs: &Path, written: u64, now: Timestamp) -> (u64, Vec<Unpublished>) {
     let (mut last, mut unpublished) = (0, Vec::new());
     // Oldest first, so that notices without a number get theirs in the order of the starts.
     for folder in folders.into_iter().rev() {
-        let Ok(Reading::Known(document)) = folder.read() else {
+        let Ok(DocumentReading::Known(document)) = folder.read() else {
             continue;
         };
         last = last.max(document.notified_seq.unwrap_or(0));
@@ -106,8 +108,8 @@ fn scan(runs: &Path, written: u64, now: Timestamp) -> (u64, Vec<Unpublished>) {
                 .and_then(|content| of_mark(&content))
                 .map(|(seq, _)| seq);
             last = last.max(seq.unwrap_or(0));
-            if notice == Notice::End && document.terminal_notified
-                || notice != Notice::End && seq.is_some_and(|seq| seq <= written)
+            if notice == RunNotice::End && document.terminal_notified
+                || notice != RunNotice::End && seq.is_some_and(|seq| seq <= written)
             {
                 continue;
             }
@@ -124,7 +126,7 @@ fn scan(runs: &Path, written: u64, now: Timestamp) -> (u64, Vec<Unpublished>) {
 }
 
 /// Lists the notices of a run that has ended.
-fn owed(document: &Document) -> Vec<(Notice, Timestamp)> {
+fn owed(document: &Document) -> Vec<(RunNotice, Timestamp)> {
     if document.activation.is_some() || !document.state.is_terminal() {
         return Vec::new();
     }
@@ -134,10 +136,12 @@ fn owed(document: &Document) -> Vec<(Notice, Timestamp)> {
         .filter(|reply| reply.state != RunState::Running && !is_silent(reply));
     let replies = replies.map(|reply| {
         let at = reply.finished_at.unwrap_or(reply.started_at);
-        (Notice::Reply(reply.n), at)
+        (RunNotice::Reply(reply.n), at)
     });
     let end = document.finished_at.unwrap_or(document.started_at);
-    std::iter::once((Notice::End, end)).chain(replies).collect()
+    std::iter::once((RunNotice::End, end))
+        .chain(replies)
+        .collect()
 }
 
 /// Returns whether the owner of a run is alive, which may be this process.
@@ -194,12 +198,12 @@ async fn repeat(
     unpublished: Unpublished,
 ) {
     let Unpublished { folder, notice, .. } = unpublished;
-    let Ok(Reading::Known(document)) = folder.read() else {
+    let Ok(DocumentReading::Known(document)) = folder.read() else {
         return;
     };
     let new_notice = match notice {
-        Notice::End => Some(NewNotice::end(&document, &folder)),
-        Notice::Reply(n) => {
+        RunNotice::End => Some(NewNotice::end(&document, &folder)),
+        RunNotice::Reply(n) => {
             // The reply file may have been deleted; the notice is then published without a preview.
             let answer = std::fs::read_to_string(folder.reply(n)).unwrap_or_default();
             NewNotice::reply(&document, &folder, n, &answer)
@@ -209,7 +213,7 @@ async fn repeat(
     else {
         return;
     };
-    if notice != Notice::End {
+    if notice != RunNotice::End {
         return;
     }
     let clock = Arc::clone(&run_context.clock);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use daemon_run_folder::{Folder, GroupId, Handle, Preset, Start};
+use daemon_run_folder::{Folder, GroupId, Handle, PresetRecord, RunStart};
 use serde_json::{Map, Value, json};
 
 use super::call::{Caller, Emanate};
@@ -146,11 +146,11 @@ fn begin_one(
     let id = reserved.folder().id();
     let me = owner().map_err(|error| chain(&error))?;
     let prompt = plan.prompt.clone();
-    let mut start = Start::new(&common.parent, me, &common.backend, &plan.task.task, prompt);
+    let mut start = RunStart::new(&common.parent, me, &common.backend, &plan.task.task, prompt);
     start.group_id = Some(group);
     start.tools.clone_from(&plan.tools.asked);
     start.call_parameters = plan.call_parameters();
-    start.preset = plan.task.preset.as_ref().map(|name| Preset {
+    start.preset = plan.task.preset.as_ref().map(|name| PresetRecord {
         name: name.clone(),
         provider: common.preset_api.clone().unwrap_or_default(),
         model: common.provider.model().unwrap_or_default().to_owned(),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use daemon_run_folder::{Folder, Handle, Reading, RunId};
+use daemon_run_folder::{DocumentReading, Folder, Handle, RunId};
 
 use super::fault;
 use crate::error::{OpError, OpErrorKind, chain};
@@ -99,9 +99,9 @@ pub(super) fn find(
 /// Returns whether a parent dispatched a run. A folder without a readable parent belongs to no parent.
 fn is_of(folder: &Folder, parent: &str) -> bool {
     match folder.read() {
-        Ok(Reading::Known(document)) => document.parent_addr == parent,
-        Ok(Reading::Newer(newer)) => newer.document.parent_addr == parent,
-        Ok(Reading::Broken(_)) | Err(_) => false,
+        Ok(DocumentReading::Known(document)) => document.parent_addr == parent,
+        Ok(DocumentReading::Newer(newer)) => newer.document.parent_addr == parent,
+        Ok(DocumentReading::Broken(_)) | Err(_) => false,
     }
 }
 

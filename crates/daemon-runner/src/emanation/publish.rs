@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use daemon_run_folder::{Folder, Marked, Notice};
+use daemon_run_folder::{Folder, Marked, RunNotice};
 use serde_json::Value;
 use tokio::sync::{Mutex, broadcast, mpsc, oneshot};
 
@@ -29,7 +29,7 @@ pub(crate) struct Publisher {
 #[derive(Debug)]
 pub(super) struct Publication {
     pub(super) folder: Folder,
-    pub(super) notice: Notice,
+    pub(super) notice: RunNotice,
     pub(super) new_notice: NewNotice,
     pub(super) published: oneshot::Sender<u64>,
 }
@@ -55,7 +55,7 @@ impl Publisher {
     pub(super) async fn publish(
         &self,
         folder: Folder,
-        notice: Notice,
+        notice: RunNotice,
         new_notice: NewNotice,
     ) -> Option<u64> {
         let (published, seq) = oneshot::channel();
@@ -128,7 +128,7 @@ impl NoticeWriter {
     pub(super) fn publish(
         &mut self,
         folder: &Folder,
-        notice: Notice,
+        notice: RunNotice,
         new_notice: &NewNotice,
     ) -> Option<u64> {
         let event = new_notice.event(self.last + 1);

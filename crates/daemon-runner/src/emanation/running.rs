@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use daemon_provider::{FollowUps, Outcome, SessionId, Verdict};
-use daemon_run_folder::{Document, Failure, FailureKind, Notice, RunError, RunId, RunState};
+use daemon_run_folder::{Document, Failure, FailureKind, RunError, RunId, RunNotice, RunState};
 
 use tokio::sync::mpsc;
 
@@ -143,7 +143,7 @@ impl StartedRun {
         let folder = self.record.folder().clone();
         let new_notice = NewNotice::end(self.record.document(), &folder);
         let publisher = &run_context.emanations.publisher;
-        if let Some(seq) = publisher.publish(folder, Notice::End, new_notice).await {
+        if let Some(seq) = publisher.publish(folder, RunNotice::End, new_notice).await {
             self.record.published(seq);
             crate::failpoint::hit("E3");
             index(run_context, &self.record).await;
@@ -195,7 +195,7 @@ async fn publish_reply(run_context: &RunContext, record: &Record, n: u32, text: 
     if let Some(new_notice) = new_notice.filter(|_| !is_silent) {
         let publisher = &run_context.emanations.publisher;
         publisher
-            .publish(folder, Notice::Reply(n), new_notice)
+            .publish(folder, RunNotice::Reply(n), new_notice)
             .await;
     }
 }

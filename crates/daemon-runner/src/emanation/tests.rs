@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use daemon_provider::redact::Redactor;
 use daemon_run_folder::{
-    Budget, ChildProcess, Dropped, Exit, Failure, FailureKind, Folder, Outcome, OutputStream,
-    Owner, RunError, SandboxRecord, Start, StopReason, Tokens, ToolStatus, Truncation, Writer,
+    BudgetRecord, ChildProcess, Dropped, Exit, Failure, FailureKind, Folder, Outcome, OutputStream,
+    Owner, RunError, RunStart, SandboxRecord, StopReason, TokensRecord, ToolStatus, Truncation,
+    Writer,
 };
 use expect_test::expect_file;
 use jiff::Timestamp;
@@ -36,14 +37,14 @@ fn object(value: Value) -> Map<String, Value> {
 }
 
 /// Every parameter that a run can start with.
-fn start() -> Start {
+fn start() -> RunStart {
     let owner = Owner {
         pid: 77,
         boot_id: "b7c0".to_owned(),
         start: 42,
     };
     let long = "a long task, ".repeat(20);
-    Start {
+    RunStart {
         group_id: Some("dg-20260102-030405-77aa01".parse().unwrap()),
         tools: vec!["file".to_owned()],
         call_parameters: object(
@@ -53,7 +54,7 @@ fn start() -> Start {
         max_turns: Some(100),
         timeout: Some(Duration::from_secs(3600)),
         idle_timeout: Some(Duration::from_millis(2500)),
-        budget: Budget {
+        budget: BudgetRecord {
             usd: Some(1.5),
             tokens: None,
         },
@@ -62,7 +63,7 @@ fn start() -> Start {
             detail: "landlock".to_owned(),
         },
         is_reported: true,
-        ..Start::new(
+        ..RunStart::new(
             "cli:1000",
             owner,
             "claude",
@@ -79,7 +80,7 @@ fn live(writer: &mut Writer) {
         start: 99,
         pgid: 4242,
     };
-    let used = Tokens {
+    let used = TokensRecord {
         input: 75,
         output: 7,
         thinking: 3,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use daemon_run_folder::{Document, Folder, Reading, Removal, RunState};
+use daemon_run_folder::{Document, DocumentReading, Folder, Removal, RunState};
 use daemon_store::StoreError;
 use jiff::Timestamp;
 
@@ -63,10 +63,10 @@ fn old(runs: &Path, before: Timestamp) -> Vec<Folder> {
 
 fn is_over(folder: &Folder, before: Timestamp) -> bool {
     match folder.read() {
-        Ok(Reading::Known(document)) => has_ended(&document, before),
+        Ok(DocumentReading::Known(document)) => has_ended(&document, before),
         // `Folder::remove` refuses a folder with a writer. Without a document, only the heartbeat shows the age.
-        Ok(Reading::Broken(_)) => folder.last_heartbeat().is_none_or(|last| last < before),
-        Ok(Reading::Newer(_)) | Err(_) => false,
+        Ok(DocumentReading::Broken(_)) => folder.last_heartbeat().is_none_or(|last| last < before),
+        Ok(DocumentReading::Newer(_)) | Err(_) => false,
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use daemon_run_folder::{Folder, FolderError, Reading, RunId};
+use daemon_run_folder::{DocumentReading, Folder, FolderError, RunId};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
@@ -152,12 +152,12 @@ enum EntrySource {
 fn read_or_rebuild(folder: &Folder, now: Timestamp) -> Option<(RecordedRun, EntrySource)> {
     let reading = folder.read().ok()?;
     let source = match &reading {
-        Reading::Known(_) | Reading::Newer(_) => EntrySource::Document,
-        Reading::Broken(_) => EntrySource::OtherFiles,
+        DocumentReading::Known(_) | DocumentReading::Newer(_) => EntrySource::Document,
+        DocumentReading::Broken(_) => EntrySource::OtherFiles,
     };
     let run = match reading {
-        Reading::Broken(_) if is_starting(folder, now) => return None,
-        Reading::Broken(reason) if !folder.is_live().unwrap_or(true) => {
+        DocumentReading::Broken(_) if is_starting(folder, now) => return None,
+        DocumentReading::Broken(reason) if !folder.is_live().unwrap_or(true) => {
             // A folder that cannot be written is still listed, with the document that a rebuild would write.
             let rebuilt = folder
                 .rebuild(reason, now)

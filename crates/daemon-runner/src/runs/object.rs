@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use daemon_run_folder::Reading;
+use daemon_run_folder::DocumentReading;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -131,7 +131,7 @@ pub fn refresh(runs: &Path, object: RunObject, now: Timestamp) -> RunObject {
         return object;
     };
     match folder.read() {
-        Ok(Reading::Known(document)) => {
+        Ok(DocumentReading::Known(document)) => {
             let fresh = RunObject::of(&RecordedRun::new(&folder, *document), now);
             RunObject {
                 // Folders do not say what the calls of a model cost.
@@ -141,7 +141,7 @@ pub fn refresh(runs: &Path, object: RunObject, now: Timestamp) -> RunObject {
                 ..fresh
             }
         }
-        Ok(Reading::Newer(_) | Reading::Broken(_)) | Err(_) => object,
+        Ok(DocumentReading::Newer(_) | DocumentReading::Broken(_)) | Err(_) => object,
     }
 }
 

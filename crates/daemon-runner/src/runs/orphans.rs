@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use daemon_process::{ProcessId, end_orphans};
-use daemon_run_folder::{FinishError, Reading, Writer};
+use daemon_run_folder::{DocumentReading, FinishError, Writer};
 use daemon_store::RunRow;
 use jiff::Timestamp;
 
@@ -40,8 +40,8 @@ pub async fn end_orphan(runs: &Path, row: &RunRow, now: Timestamp) {
             return;
         };
         let document = match folder.read() {
-            Ok(Reading::Known(document)) => Some(document),
-            Ok(Reading::Newer(_) | Reading::Broken(_)) | Err(_) => None,
+            Ok(DocumentReading::Known(document)) => Some(document),
+            Ok(DocumentReading::Newer(_) | DocumentReading::Broken(_)) | Err(_) => None,
         };
         // The recorded child is checked by its start time. Descendants are found by their marker, also without a document.
         let child = document

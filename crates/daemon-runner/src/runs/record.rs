@@ -13,7 +13,8 @@ use daemon_provider::{
     Limits, MicroUsd, Outcome, OutputStream, Provider, RunEvent, StopReason, Verdict,
 };
 use daemon_run_folder::{
-    Budget, Document, Dropped, Folder, FolderError, Owner, Reserved, SandboxRecord, Start, Writer,
+    BudgetRecord, Document, Dropped, Folder, FolderError, Owner, Reserved, RunStart, SandboxRecord,
+    Writer,
 };
 use daemon_store::RunRow;
 use jiff::Timestamp;
@@ -65,7 +66,7 @@ pub(crate) fn owner() -> Result<Owner, RecordError> {
 
 /// Sets the provider, the permissions and the limits of a start. Limits that the provider does not enforce are not recorded.
 pub(crate) fn bound(
-    start: &mut Start,
+    start: &mut RunStart,
     provider: &dyn Provider,
     permissions: Permissions,
     limits: &Limits,
@@ -86,7 +87,7 @@ pub(crate) fn bound(
         level: sandbox.level,
         detail: sandbox.detail.clone(),
     };
-    start.budget = Budget {
+    start.budget = BudgetRecord {
         usd: limits.budget.map(MicroUsd::as_usd),
         tokens: None,
     };
@@ -112,7 +113,7 @@ impl Record {
     /// Starts the record of a run. Everything in it is written without the secrets that `redactor` knows.
     pub(crate) fn open(
         reserved: Reserved,
-        start: Start,
+        start: RunStart,
         redactor: Redactor,
         attempt: Option<Attempt>,
         clock: Arc<dyn Clock>,
@@ -395,14 +396,14 @@ impl Record {
 }
 
 /// Removes the secrets from the start of a run. The hash stays the one of the bytes that the provider receives.
-fn without_secrets(start: Start, redactor: &Redactor) -> Start {
+fn without_secrets(start: RunStart, redactor: &Redactor) -> RunStart {
     let clean = |text: &str| redactor.text(text).into_owned();
     let clean_map = |map: Map<String, Value>| match redactor.json(&Value::Object(map)) {
         Value::Object(map) => map,
         _ => Map::new(),
     };
     let prompt = String::from_utf8_lossy(&start.prompt);
-    Start {
+    RunStart {
         prompt: clean(&prompt).into_bytes(),
         task: clean(&start.task),
         call_parameters: clean_map(start.call_parameters),

@@ -1,6 +1,6 @@
 //! One run as its folder records it, in a document of any version.
 
-use daemon_run_folder::{Document, Folder, Reading, RunState};
+use daemon_run_folder::{Document, DocumentReading, Folder, RunState};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -33,15 +33,15 @@ impl RecordedRun {
         Some(Self::of_reading(folder, reading, now))
     }
 
-    pub(super) fn of_reading(folder: &Folder, reading: Reading, now: Timestamp) -> Self {
+    pub(super) fn of_reading(folder: &Folder, reading: DocumentReading, now: Timestamp) -> Self {
         match reading {
-            Reading::Known(document) => Self::new(folder, *document),
-            Reading::Newer(newer) => Self {
+            DocumentReading::Known(document) => Self::new(folder, *document),
+            DocumentReading::Newer(newer) => Self {
                 folder: folder.clone(),
                 document: newer.document,
                 verbatim: newer.verbatim,
             },
-            Reading::Broken(reason) => Self::new(folder, folder.restored(reason, now)),
+            DocumentReading::Broken(reason) => Self::new(folder, folder.restored(reason, now)),
         }
     }
 

@@ -6,11 +6,11 @@ use tempfile::TempDir;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
-use super::{TransactionScope, Writer};
+use super::{TransactionScope, WriterHandle};
 use crate::failure::{Failure, Outcome};
 use crate::open::open;
 
-fn started() -> (TempDir, Writer) {
+fn started() -> (TempDir, WriterHandle) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let opened = open(&path).unwrap();
@@ -18,7 +18,7 @@ fn started() -> (TempDir, Writer) {
         .conn
         .execute_batch("CREATE TABLE note (n INTEGER PRIMARY KEY, text TEXT)")
         .unwrap();
-    let writer = Writer::start(opened).unwrap();
+    let writer = WriterHandle::start(opened).unwrap();
     (folder, writer)
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use daemon_run_folder::{Folder, Handle, Outcome, Owner, RunId, Start, Writer};
+use daemon_run_folder::{Folder, Handle, Outcome, Owner, RunId, RunStart, Writer};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -120,7 +120,7 @@ fn ended(runs: &Path, start: Timestamp) -> Result<Folder> {
         "Run 0 looks through the documents. {}",
         "It says why. ".repeat(20)
     );
-    let mut first = Start::new("cli:0", owner, "sh", &task, task.clone().into_bytes());
+    let mut first = RunStart::new("cli:0", owner, "sh", &task, task.clone().into_bytes());
     let parameters = serde_json::json!({"task": task, "tools": ["file"], "cwd": "/srv/repository"});
     let Value::Object(parameters) = parameters else {
         unreachable!("it is written as an object");

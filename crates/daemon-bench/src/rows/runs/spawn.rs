@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use daemon_process::{ChildEvent, ChildLimits, Launch, Sandbox, SandboxLevel, Supervisor, probe};
-use daemon_run_folder::{ChildProcess, Folder, Owner, Start, Writer};
+use daemon_run_folder::{ChildProcess, Folder, Owner, RunStart, Writer};
 use jiff::Timestamp;
 
 use crate::kit::{Sample, settle};
@@ -78,7 +78,7 @@ fn supervised(supervisor: &Supervisor, runs: &Path) -> Result<Duration> {
         start: 42,
     };
     let prompt = "x".repeat(DOCUMENT).into_bytes();
-    let start = Start::new("cli:0", owner, "sh", "a task", prompt.clone());
+    let start = RunStart::new("cli:0", owner, "sh", "a task", prompt.clone());
     let mut writer = Writer::start(reserved, start, now)?;
     let sandbox = if probe().level >= SandboxLevel::Confined {
         Sandbox::Confined {

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use daemon_provider::redact::Redactor;
-use daemon_run_folder::{Folder, Owner, RunError, RunState, Start};
+use daemon_run_folder::{Folder, Owner, RunError, RunStart, RunState};
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
@@ -47,7 +47,7 @@ fn record(home: &tempfile::TempDir) -> Record {
         boot_id: "b7c0".to_owned(),
         start: 42,
     };
-    let start = Start::new("cli:7", owner, "llm", "a task", b"Task: a task".to_vec());
+    let start = RunStart::new("cli:7", owner, "llm", "a task", b"Task: a task".to_vec());
     Record::open(
         reserved,
         start,

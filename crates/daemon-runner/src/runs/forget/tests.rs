@@ -1,4 +1,4 @@
-use daemon_run_folder::{Handle, Outcome, Owner, Start, Writer};
+use daemon_run_folder::{Handle, Outcome, Owner, RunStart, Writer};
 use jiff::SignedDuration;
 
 use super::*;
@@ -15,7 +15,7 @@ fn begun(runs: &Path, handle: &str) -> Writer {
         boot_id: "b7c0".to_owned(),
         start: 42,
     };
-    let start = Start::new("cli:1", owner, "claude", "look", b"look".to_vec());
+    let start = RunStart::new("cli:1", owner, "claude", "look", b"look".to_vec());
     let reserved = Folder::reserve(runs, handle, at(0)).expect("a folder");
     Writer::start(reserved, start, at(0)).expect("a run")
 }

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use daemon_run_folder::{Folder, Outcome, Owner, Reading, RunId, Start, Writer};
+use daemon_run_folder::{DocumentReading, Folder, Outcome, Owner, RunId, RunStart, Writer};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -21,7 +21,7 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
         boot_id: "b7c0".to_owned(),
         start: 42,
     };
-    let start = Start::new(
+    let start = RunStart::new(
         "cli:7",
         owner,
         "builtin",
@@ -343,7 +343,7 @@ fn more_folders_than_one_thread_takes_are_listed_newest_first() {
         let mut document = DOCUMENT.as_object().unwrap().clone();
         document.insert("run_id".to_owned(), json!(id.to_string()));
         fs::write(folder.document(), json!(document).to_string()).unwrap();
-        assert!(matches!(folder.read().unwrap(), Reading::Known(_)));
+        assert!(matches!(folder.read().unwrap(), DocumentReading::Known(_)));
     }
     let read = entries(
         &home.runs(),
