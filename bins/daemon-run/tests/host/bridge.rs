@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use crate::mcp_client::Client;
 use crate::world::World;
 
 /// Answers one connection as a server of one tool does, where address and headers are right.
@@ -66,35 +67,16 @@ fn a_bridge_serves_the_tools_of_a_server_with_a_secret_address() {
         }
     });
     let world = World::pushed();
-    let mut child = world
-        .command(&["mcp", "--through"])
+    let mut command = world.command(&["mcp", "--through"]);
+    command
         .env("DAEMON_MCP_URL", format!("http://{address}/mcp?key=s3cr3t"))
-        .env("DAEMON_MCP_HEADERS", r#"{"X-Key":"k3y"}"#)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    let mut reading = BufReader::new(child.stdout.take().expect("a pipe"));
-    let mut writing = child.stdin.take().expect("a pipe");
-    let mut ask = |id: u32, method: &str, params: Value| -> Value {
-        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        writeln!(writing, "{request}").expect("it reads");
-        let mut line = String::new();
-        reading.read_line(&mut line).expect("an answer");
-        serde_json::from_str(&line).expect("JSON")
-    };
-    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
-    ask(1, "initialize", hello);
-    let listed = ask(2, "tools/list", json!({}));
+        .env("DAEMON_MCP_HEADERS", r#"{"X-Key":"k3y"}"#);
+    let mut client = Client::over(&mut command, "c");
+    let listed = client.ask("tools/list", &json!({}));
     assert_eq!(listed["result"]["tools"][0]["name"], "sum", "{listed}");
-    let called = ask(
-        3,
-        "tools/call",
-        json!({"name": "sum", "arguments": {"n": 7}}),
-    );
+    let called = client.ask("tools/call", &json!({"name": "sum", "arguments": {"n": 7}}));
     shows!(called, {"result": {"content": [{"type": "text", "text": "7"}], "isError": false}});
-    drop(writing);
-    assert!(child.wait().expect("it ends").success());
+    assert_eq!(client.end(), Some(0));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::fields::Shown as _;
 use crate::leaks::{Search, walk};
+use crate::mcp_client::Client;
 use crate::rpc::Rpc;
-use crate::serve_mcp::Client;
 use crate::trap::{OF_ARGUMENTS, OF_CLAUDE, OF_CODEX, OF_ENVIRONMENT, OF_OPENCODE, Trap};
 use crate::world::{Host, World, processes_with, until};
 

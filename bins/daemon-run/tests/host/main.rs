@@ -4,6 +4,8 @@
 
 #[macro_use]
 mod fields;
+#[path = "../kit/mcp_client.rs"]
+mod mcp_client;
 #[path = "../kit/paths.rs"]
 mod paths;
 

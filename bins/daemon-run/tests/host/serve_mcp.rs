@@ -1,23 +1,13 @@
 //! Tools over the Model Context Protocol: those of a live host, and those that a host gives its own runs.
 
 use std::collections::VecDeque;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::fields::Shown as _;
 use crate::granted::CLIENT;
+use crate::mcp_client::Client;
 use crate::world::{Host, World, eventually, json_lines};
-
-/// A client of `daemon-run mcp`.
-pub(crate) struct Client {
-    child: Child,
-    reading: BufReader<ChildStdout>,
-    next: u32,
-    /// The notifications that it received.
-    told: VecDeque<Value>,
-}
 
 impl Client {
     pub(crate) fn start(world: &World) -> Self {
@@ -30,64 +20,15 @@ impl Client {
 
     /// Starts it with more arguments.
     pub(crate) fn started(world: &World, name: &str, arguments: &[&str]) -> Self {
-        let mut command = world.command(&["mcp"]);
-        command.args(arguments);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("the program starts");
-        let reading = BufReader::new(child.stdout.take().expect("a pipe"));
-        let mut client = Self {
-            child,
-            reading,
-            next: 0,
-            told: VecDeque::new(),
-        };
-        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": name, "version": "1"}});
-        client.ask("initialize", &hello);
-        client
-    }
-
-    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
-        self.next += 1;
-        let request =
-            json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
-        let writing = self.child.stdin.as_mut().expect("a pipe");
-        writeln!(writing, "{request}").expect("the program reads");
-        loop {
-            let said = self.read();
-            if said.get("method").is_none() {
-                return said;
-            }
-            self.told.push_back(said);
-        }
-    }
-
-    fn read(&mut self) -> Value {
-        let mut line = String::new();
-        self.reading.read_line(&mut line).expect("an answer");
-        serde_json::from_str(&line).expect("what is said is JSON")
+        Self::over(world.command(&["mcp"]).args(arguments), name)
     }
 
     /// Waits for a notification.
-    pub(crate) fn hear(&mut self) -> Value {
-        match self.told.pop_front() {
-            Some(told) => told,
+    pub(crate) fn notification(&mut self) -> Value {
+        match self.notified.pop_front() {
+            Some(notified) => notified,
             None => self.read(),
         }
-    }
-
-    /// Calls a tool; returns whether it failed, and the object.
-    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> (bool, Value) {
-        let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
-        let result = &answer["result"];
-        (
-            result["isError"] == true,
-            result["structuredContent"].clone(),
-        )
-    }
-
-    pub(crate) fn end(mut self) -> Option<i32> {
-        drop(self.child.stdin.take());
-        self.child.wait().expect("the program ends").code()
     }
 }
 
@@ -163,7 +104,7 @@ fn the_end_of_a_run_is_sent_only_to_the_client_that_dispatched_it() {
     };
     for client in [&mut one, &mut other] {
         let run = run(client);
-        let told = client.hear();
+        let told = client.notification();
         let event = &told["params"];
         assert_eq!(
             json!([told["method"], event["run_id"], event["status"]]),
@@ -172,7 +113,7 @@ fn the_end_of_a_run_is_sent_only_to_the_client_that_dispatched_it() {
         );
         // It is the event that the home holds.
         assert_eq!(world.events().last(), Some(event));
-        assert_eq!(client.told, VecDeque::new());
+        assert_eq!(client.notified, VecDeque::new());
     }
     assert_eq!((one.end(), other.end()), (Some(0), Some(0)));
     host.stop();
@@ -257,40 +198,11 @@ fn a_process_of_a_run_needs_the_token_of_a_live_run() {
         command
             .env("DAEMON_RUN_TOKEN", token)
             .env("DAEMON_RUN_ID", "em-1");
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        let mut reading = BufReader::new(child.stdout.take().expect("a pipe"));
-        let mut writing = child.stdin.take().expect("a pipe");
-        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
-        let mut line = String::new();
-        for (id, method, params) in [
-            (1, "initialize", hello),
-            (
-                2,
-                "tools/call",
-                json!({"name": "state_get", "arguments": {"key": "seen"}}),
-            ),
-        ] {
-            writeln!(
-                writing,
-                "{}",
-                json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
-            )
-            .expect("it reads");
-            line.clear();
-            reading.read_line(&mut line).expect("an answer");
-        }
-        let answer: Value = serde_json::from_str(&line).expect("JSON");
-        let message = &answer["result"]["structuredContent"]["message"];
-        assert_eq!(
-            message, "a process of a run shows the token of its run first",
-            "{answer}"
-        );
-        drop(writing);
-        child.wait().expect("it ends");
+        let mut client = Client::over(&mut command, "c");
+        shows!(client.call("state_get", &json!({"key": "seen"})), {
+            "isError": true, "message": "a process of a run shows the token of its run first",
+        });
+        client.end();
     }
     // Neither does the owner's door open for it.
     let mut command = world.command(&["hold", "--json"]);

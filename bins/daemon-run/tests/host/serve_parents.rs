@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::fields::Shown as _;
-use crate::serve_mcp::Client;
+use crate::mcp_client::Client;
 use crate::world::{World, until};
 
 fn task(world: &World) -> Value {
@@ -114,7 +114,7 @@ fn a_client_that_keeps_its_token_keeps_its_runs() {
     let again = client.dispatch(&world);
     std::fs::write(world.desk().join("go"), "").expect("a file");
     until("the end is told", || {
-        client.hear()["params"]["run_id"] == again.as_str()
+        client.notification()["params"]["run_id"] == again.as_str()
     });
     assert_eq!(client.end(), Some(0));
     let output = world.run(&["mcp", "--parent", "short"]);

@@ -4,6 +4,8 @@ mod author_tests;
 mod context;
 mod listings;
 mod mcp;
+#[path = "../kit/mcp_client.rs"]
+mod mcp_client;
 mod pages;
 #[path = "../kit/paths.rs"]
 mod paths;

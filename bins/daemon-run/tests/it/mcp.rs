@@ -1,78 +1,21 @@
 //! `mcp`: a client sends lines of the protocol through the pipes of the program.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::io::Write as _;
 
 use serde_json::{Value, json};
 
+use crate::mcp_client::Client;
 use crate::world::{OPENED, TIDY, World};
-
-/// A client of one program.
-struct Client {
-    child: Child,
-    writing: Option<ChildStdin>,
-    reading: BufReader<ChildStdout>,
-    next: u32,
-}
 
 impl Client {
     fn start(world: &World, arguments: &[&str]) -> Self {
-        let mut all = vec!["mcp"];
-        all.extend(arguments);
-        let mut command = world.command(&all);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("the program starts");
-        let mut client = Self {
-            writing: child.stdin.take(),
-            reading: BufReader::new(child.stdout.take().expect("the output is a pipe")),
-            child,
-            next: 0,
-        };
-        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
-            "clientInfo": {"name": "An Editor", "version": "1"}});
-        let answer = client.ask("initialize", &hello);
-        assert_eq!(answer["result"]["serverInfo"]["name"], "daemon-run");
-        client.tell(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        client
-    }
-
-    fn tell(&mut self, message: &Value) {
-        let mut writing = self.writing.as_ref().expect("the conversation goes on");
-        writeln!(writing, "{message}").expect("the program reads");
-    }
-
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
-        self.next += 1;
-        self.tell(&json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params}));
-        let mut line = String::new();
-        self.reading.read_line(&mut line).expect("an answer");
-        let answer: Value = serde_json::from_str(&line).expect("an answer is JSON");
-        assert_eq!(answer["id"], self.next, "{answer}");
-        answer
-    }
-
-    /// Calls a tool; returns whether it failed, and the object.
-    fn call(&mut self, tool: &str, arguments: &Value) -> (bool, Value) {
-        let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
-        let result = &answer["result"];
-        let text = result["content"][0]["text"].as_str().expect("a text");
-        let object = result["structuredContent"].clone();
-        assert_eq!(text, object.to_string());
-        (result["isError"] == true, object)
+        Self::over(world.command(&["mcp"]).args(arguments), "An Editor")
     }
 
     fn tools(&mut self) -> Vec<Value> {
         let answer = self.ask("tools/list", &json!({}));
-        answer["result"]["tools"]
-            .as_array()
-            .expect("a list")
-            .clone()
-    }
-
-    /// Ends the input and returns the exit code.
-    fn end(mut self) -> Option<i32> {
-        drop(self.writing.take());
-        self.child.wait().expect("the program ends").code()
+        let tools = answer["result"]["tools"].as_array();
+        tools.expect("a list").clone()
     }
 }
 
@@ -302,9 +245,7 @@ fn what_is_not_of_the_protocol_ends_nothing_but_itself() {
     // What cannot be read has no id to answer to.
     writeln!(writing, "this is no JSON").expect("the program reads");
     writeln!(writing, "{{\"jsonrpc\":\"2.0\",\"id\":7}}").expect("the program reads");
-    let mut line = String::new();
-    client.reading.read_line(&mut line).expect("an answer");
-    let answer: Value = serde_json::from_str(&line).expect("JSON");
+    let answer = client.read();
     assert_eq!(answer["error"]["code"], -32600);
     assert!(!client.tools().is_empty());
     assert_eq!(client.end(), Some(0));
