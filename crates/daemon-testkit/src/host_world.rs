@@ -329,6 +329,7 @@ impl HostWorld {
         self.deadline += 1;
         if let Some(next) = next {
             let wait = next.saturating_sub(now.since_boot);
+            // Rounded up: a call before the deadline decides nothing and asks for the same deadline again.
             let wait = u64::try_from(wait.as_millis()).unwrap_or(0) + 1;
             self.after(wait, HostHappening::Deadline(self.deadline));
         }

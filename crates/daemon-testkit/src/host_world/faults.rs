@@ -19,6 +19,7 @@ impl HostWorld {
             HostHappening::StoreFails => HOUR,
             _ => 3 * HOUR,
         };
+        // Two draws, each of half the mean on average, make waits near the mean more frequent than very short ones.
         let wait = self.dice.below(mean) + self.dice.below(mean);
         self.after(wait, happening);
     }
