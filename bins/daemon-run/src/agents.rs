@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use daemon_host::config::Provider as ProviderConfig;
+use daemon_host::config::ProviderConfig;
 use daemon_host::doctor::Check;
 use daemon_process::{ByteCount, ExitStatus, Tool};
 use daemon_provider_cli::{Agent, AgentConfig, AgentPermissions};

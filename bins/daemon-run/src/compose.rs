@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use daemon_engine::{NewOutput, OutputKey, OutputState, Surface};
-use daemon_host::config::{self, Config, ConfigError, Fault, Period, Problem};
+use daemon_host::config::{self, Config, ConfigError, ConfigFault, Period, Problem};
 use daemon_host::driver::repos::Watched;
 use daemon_host::driver::{Checked, Checker, Parts};
 use daemon_host::home::Home;
@@ -191,7 +191,7 @@ impl Compose for Composer {
         })
     }
 
-    fn refuse(&self, faults: &[Fault]) -> OpError {
+    fn refuse(&self, faults: &[ConfigFault]) -> OpError {
         match self.text() {
             Ok((path, text)) => invalid(path, &config::locate(&text.unwrap_or_default(), faults)),
             Err(error) => error,
@@ -345,7 +345,10 @@ impl Composer {
     ) -> Result<Vec<(Repository, Remote)>, OpError> {
         let remote: Remote = config.surfaces.git.remote.parse().map_err(|error| {
             let message = format!("surfaces.git.remote: {error}");
-            self.refuse(&[Fault::of_value(&["surfaces", "git", "remote"], message)])
+            self.refuse(&[ConfigFault::of_value(
+                &["surfaces", "git", "remote"],
+                message,
+            )])
         })?;
         Ok(repos
             .iter()

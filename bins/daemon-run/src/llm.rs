@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use daemon_host::config::{Config, Provider as ProviderConfig, SecretPlaces};
+use daemon_host::config::{Config, ProviderConfig, SecretPlaces};
 use daemon_host::doctor::Check;
 use daemon_host::token;
 use daemon_process::{Enclosure, Supervisor};

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use daemon_host::config::{Config, Fault, dotted, nearest};
+use daemon_host::config::{Config, ConfigFault, dotted, nearest};
 use daemon_provider_cli::Agent;
 use daemon_provider_llm::Api;
 
 use crate::compose::SQLITE;
 
 /// Finds providers that are named but not configured, and unknown kinds of providers and stores.
-pub(crate) fn faults(config: &Config) -> Vec<Fault> {
+pub(crate) fn faults(config: &Config) -> Vec<ConfigFault> {
     let mut known: BTreeSet<&str> = config.provider.named.keys().map(String::as_str).collect();
     // These providers need no section of their own.
     known.insert("builtin");
@@ -33,18 +33,18 @@ pub(crate) fn faults(config: &Config) -> Vec<Fault> {
             dotted(&path),
             near.unwrap_or_default()
         );
-        Some(Fault::of_value(&path, message))
+        Some(ConfigFault::of_value(&path, message))
     });
     unknown.chain(kinds(config)).chain(store(config)).collect()
 }
 
-fn store(config: &Config) -> Option<Fault> {
+fn store(config: &Config) -> Option<ConfigFault> {
     let store = &config.host.store;
     let message = format!("`host.store` is `{store}`; the only kind is `{SQLITE}`");
-    (store != SQLITE).then(|| Fault::of_value(&["host", "store"], message))
+    (store != SQLITE).then(|| ConfigFault::of_value(&["host", "store"], message))
 }
 
-fn kinds(config: &Config) -> impl Iterator<Item = Fault> {
+fn kinds(config: &Config) -> impl Iterator<Item = ConfigFault> {
     let mut served = vec!["builtin", "command"];
     served.extend(Agent::ALL.map(Agent::as_str));
     served.extend(Api::names());
@@ -66,6 +66,6 @@ fn kinds(config: &Config) -> impl Iterator<Item = Fault> {
                     served.join("`, `")
                 ),
             };
-            Some(Fault::of_value(&path, message))
+            Some(ConfigFault::of_value(&path, message))
         })
 }

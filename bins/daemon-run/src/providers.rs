@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use daemon_host::config::{Config, Fault, Provider as ProviderConfig};
+use daemon_host::config::{Config, ConfigFault, ProviderConfig};
 use daemon_host::doctor::Check;
 use daemon_host::serve::Compose as _;
-use daemon_host::servers::{self, ServerError};
+use daemon_host::servers::{self, McpServerError};
 use daemon_process::{ProgramError, Supervisor};
 use daemon_provider::builtin::Builtin;
 use daemon_provider::{Provider, ProviderError};
@@ -192,8 +192,9 @@ impl Composer {
     /// # Errors
     /// A secret or a program is missing, or child processes cannot be supervised.
     pub(crate) fn servers(&self, config: &Config) -> Result<Servers, OpError> {
-        let wrong =
-            |error: ServerError| OpError::new(OpErrorKind::Config, "config-invalid", chain(&error));
+        let wrong = |error: McpServerError| {
+            OpError::new(OpErrorKind::Config, "config-invalid", chain(&error))
+        };
         let servers = servers::read(self.home(), config).map_err(wrong)?;
         if !servers.has_program() {
             return Ok(servers);
@@ -285,7 +286,7 @@ impl Composer {
     /// Returns the error of a provider that is configured wrongly.
     fn wrong_provider(&self, name: &str, message: &str) -> OpError {
         let message = format!("provider.{name}: {message}");
-        self.refuse(&[Fault::of_key(&["provider", name], message)])
+        self.refuse(&[ConfigFault::of_key(&["provider", name], message)])
     }
 
     /// Returns the supervisor of child processes. It is started for the first provider that needs one: `builtin` alone needs no

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use daemon_event::RepoName;
-use daemon_host::config::{Config, Fault, Repo};
+use daemon_host::config::{Config, ConfigFault, Repo};
 use daemon_host::driver::repos::Watched;
 use daemon_host::driver::{Naming, NotOpen, Unopened};
 use daemon_host::serve::{Compose as _, OpenFailure};
@@ -154,7 +154,7 @@ impl Composer {
     fn entry<'a>(&self, index: usize, repo: &'a Repo) -> Result<Entry<'a>, OpError> {
         let index = index.to_string();
         let wrong = |key: &str, message: String| {
-            self.refuse(&[Fault::of_value(&["repo", &index, key], message)])
+            self.refuse(&[ConfigFault::of_value(&["repo", &index, key], message)])
         };
         let name = repo.name.as_deref().map(str::parse::<RepoName>).transpose();
         let name = name.map_err(|error| wrong("name", format!("repo.name: {error}")))?;

@@ -4,11 +4,11 @@ use daemon_cron::{CronField, Schedule};
 use daemon_store::Rates;
 use jiff::Timestamp;
 
-use crate::config::Limits;
+use crate::config::LimitsConfig;
 use crate::doctor::Check;
 use daemon_registry::Registered;
 
-impl Limits {
+impl LimitsConfig {
     /// Returns the rates of activations.
     pub fn rates(&self) -> Rates {
         Rates {
@@ -39,7 +39,7 @@ impl Frequency {
 }
 
 /// Warns of a daemon whose schedule alone exceeds its rate.
-pub(crate) fn daemon_check(daemon: &Registered, limits: &Limits) -> Option<Check> {
+pub(crate) fn daemon_check(daemon: &Registered, limits: &LimitsConfig) -> Option<Check> {
     let schedule = daemon.schedule.as_ref().filter(|_| daemon.is_valid())?;
     let Frequency { an_hour, a_day } = Frequency::of(schedule);
     let limit = limits.rate_daemon;
@@ -59,7 +59,7 @@ pub(crate) fn daemon_check(daemon: &Registered, limits: &Limits) -> Option<Check
 }
 
 /// Warns of schedules that exceed the rate of their daemon, or that together exceed the rate of the host.
-pub fn rate_checks(daemons: &[&Registered], limits: &Limits, now: Timestamp) -> Vec<Check> {
+pub fn rate_checks(daemons: &[&Registered], limits: &LimitsConfig, now: Timestamp) -> Vec<Check> {
     let all = daemons.iter();
     let exceeding = all.filter_map(|daemon| daemon_check(daemon, limits));
     let mut checks: Vec<Check> = exceeding.collect();

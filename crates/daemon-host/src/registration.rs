@@ -13,7 +13,7 @@ use daemon_registry::{Definition, SupportEntry};
 
 /// The origin of a daemon file, and the zone of its schedule.
 #[derive(Clone, Debug)]
-pub struct Reading {
+pub struct FileOrigin {
     /// The repository that contains the file.
     pub repo: RepoName,
     /// The id of the commit; empty for a working tree.
@@ -25,7 +25,7 @@ pub struct Reading {
 }
 
 /// Builds the row of a daemon; `None` if the name of its directory is not a valid id.
-pub fn row(source: &DaemonSource, checked: Checked, reading: Reading) -> Option<DaemonRow> {
+pub fn row(source: &DaemonSource, checked: Checked, origin: FileOrigin) -> Option<DaemonRow> {
     // By the name of the directory: an invalid file has a row too, and two of them can claim one `id`.
     let id = source.dir.as_str().parse().ok()?;
     let support = source.support.files.iter().map(|file| SupportEntry {
@@ -40,16 +40,16 @@ pub fn row(source: &DaemonSource, checked: Checked, reading: Reading) -> Option<
     };
     let schedule = checked.schedule.map(|expression| ScheduleText {
         expression,
-        zone: reading.zone,
+        zone: origin.zone,
     });
     Some(DaemonRow {
         key: DaemonKey {
-            repo: reading.repo,
+            repo: origin.repo,
             id,
         },
         path: source.path(),
         rev: source.rev.as_str().to_owned(),
-        commit: reading.commit,
+        commit: origin.commit,
         purpose: checked.purpose,
         validity: if checked.is_registrable {
             Validity::Valid
@@ -66,7 +66,7 @@ pub fn row(source: &DaemonSource, checked: Checked, reading: Reading) -> Option<
         gate: Gate::Open,
         failures: 0,
         since_seq: 0,
-        registered_at: reading.at,
+        registered_at: origin.at,
     })
 }
 

@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 use self::begin::begin;
 use self::listener::ListenerSecrets;
 use self::seams::HostLive;
-use crate::config::{Config, Fault};
+use crate::config::{Config, ConfigFault};
 use crate::driver::Parts;
 use crate::home::{Home, Ownership};
 use daemon_api::control;
@@ -62,7 +62,7 @@ pub trait Compose: Send + Sync {
     ) -> Result<Parts, OpError>;
 
     /// Makes an error of what is wrong with the configuration, with its places in the file.
-    fn refuse(&self, faults: &[Fault]) -> OpError;
+    fn refuse(&self, faults: &[ConfigFault]) -> OpError;
 }
 
 /// What is done about a repository that git refuses to open.
@@ -75,7 +75,7 @@ pub enum OpenFailure {
 }
 
 /// What a host starts with.
-pub struct Start {
+pub struct HostInputs {
     /// Its home.
     pub home: Home,
     /// Ownership of it, until the host has stopped.
@@ -88,9 +88,9 @@ pub struct Start {
     pub secrets: HostSecrets,
 }
 
-impl std::fmt::Debug for Start {
+impl std::fmt::Debug for HostInputs {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Start")
+        f.debug_struct("HostInputs")
             .field("home", &self.home)
             .finish_non_exhaustive()
     }
@@ -124,7 +124,7 @@ pub enum Signal {
 /// # Errors
 /// If the configuration cannot be used, or the store, an address or the socket fails at the start.
 pub async fn serve<F: Future<Output = Signal>>(
-    mut start: Start,
+    mut start: HostInputs,
     on_ready: impl FnOnce(Ready) -> Result<(), OpError>,
     mut signals: impl FnMut() -> F,
 ) -> Result<(), OpError> {

@@ -16,7 +16,7 @@ use crate::token::{self, TokenError};
 /// The error of a configured server that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ServerError {
+pub enum McpServerError {
     /// A secret cannot be read.
     #[error("a secret cannot be read")]
     Secret(#[from] TokenError),
@@ -37,15 +37,15 @@ pub enum ServerError {
 ///
 /// # Errors
 /// If a secret cannot be read, or a table does not describe a server.
-pub fn read(home: &Path, config: &Config) -> Result<Servers, ServerError> {
+pub fn read(home: &Path, config: &Config) -> Result<Servers, McpServerError> {
     let read = config.mcp.iter().map(|(name, given)| {
         let server = read_one(home, name, given)?;
         Ok((name.clone(), server))
     });
-    Ok(Servers::new(read.collect::<Result<_, ServerError>>()?))
+    Ok(Servers::new(read.collect::<Result<_, McpServerError>>()?))
 }
 
-fn read_one(home: &Path, name: &str, given: &Mcp) -> Result<GrantedServer, ServerError> {
+fn read_one(home: &Path, name: &str, given: &Mcp) -> Result<GrantedServer, McpServerError> {
     let mut secrets = Vec::new();
     let registration = match given.transport() {
         McpTransport::Stdio => {
@@ -62,7 +62,7 @@ fn read_one(home: &Path, name: &str, given: &Mcp) -> Result<GrantedServer, Serve
             json!({"name": name, "transport": "http", "url": url, "headers": headers})
         }
     };
-    let read = inputs::mcp(&[registration]).map_err(|faults| ServerError::Unusable {
+    let read = inputs::mcp(&[registration]).map_err(|faults| McpServerError::Unusable {
         name: name.to_owned(),
         fault: faults
             .into_iter()

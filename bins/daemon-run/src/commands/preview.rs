@@ -7,7 +7,7 @@ use daemon_engine::{Activation, ActivationState, Chain, DaemonState, RunLease, T
 use daemon_event::{RepoName, TriggerKey};
 use daemon_host::config::Config;
 use daemon_host::policy::run_policy;
-use daemon_host::registration::{self, Reading};
+use daemon_host::registration::{self, FileOrigin};
 use daemon_registry::Registered;
 use daemon_repo::{DaemonContent, Git, Repository};
 use daemon_runner::clock;
@@ -92,13 +92,13 @@ impl<'a> PreviewDaemon<'a> {
         let (daemon, checked) = local::find(root, &all, id)?;
         local::refuse_invalid(daemon, checked)?;
         let source = &daemon.source;
-        let reading = Reading {
+        let origin = FileOrigin {
             zone: zone_of(source.dir.as_str()),
             repo: repo.clone(),
             commit: String::new(),
             at: clock::now(),
         };
-        let row = registration::row(source, checked.clone(), reading).ok_or_else(|| {
+        let row = registration::row(source, checked.clone(), origin).ok_or_else(|| {
             let message = format!("`{}` cannot be a daemon's id", source.dir.as_str());
             CommandFailure::new(ExitKind::Invalid, "invalid-daemon", message)
         })?;

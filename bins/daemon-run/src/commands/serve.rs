@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use daemon_host::home::Home;
-use daemon_host::serve::{Compose as _, Ready, Signal, Start, serve};
+use daemon_host::serve::{Compose as _, HostInputs, Ready, Signal, serve};
 use daemon_runner::error::{OpError, OpErrorKind};
 use daemon_runner::secrets::HostSecrets;
 use serde::Serialize;
@@ -46,7 +46,7 @@ pub(crate) async fn run(
         out.note("no repository is watched: use --repo DIR, or add [[repo]] to config.toml");
     }
     check_store(&config.host.store)?;
-    let start = Start {
+    let start = HostInputs {
         home,
         owner,
         config,

@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue};
 
 /// One error of a configuration, located by its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ConfigFault {
     /// The key, from the outermost table; the entry of a list is given by its index.
     pub(super) path: Vec<String>,
     /// Whether the position is that of the key or of its value.
@@ -24,7 +24,7 @@ pub(super) enum Part {
     Value,
 }
 
-impl Fault {
+impl ConfigFault {
     /// Creates an error at the position of a key.
     pub fn of_key<S: AsRef<str>>(path: &[S], message: impl Into<String>) -> Self {
         Self::new(path, Part::Key, message.into())
@@ -84,7 +84,7 @@ impl ConfigError {
 
 /// Finds the positions of errors in a configuration. A key that it does not contain is located at its nearest table, or at
 /// the beginning.
-pub fn locate(text: &str, faults: &[Fault]) -> ConfigError {
+pub fn locate(text: &str, faults: &[ConfigFault]) -> ConfigError {
     // Syntax errors were reported before; what could be parsed has positions.
     let (tree, _) = DeTable::parse_recoverable(text);
     let problems = faults
@@ -109,7 +109,7 @@ pub(super) fn problem(text: &str, byte: usize, message: String) -> Problem {
     }
 }
 
-fn byte_of(tree: &DeTable<'_>, fault: &Fault) -> usize {
+fn byte_of(tree: &DeTable<'_>, fault: &ConfigFault) -> usize {
     let mut table = Some(tree);
     let mut list: Option<&[toml::Spanned<DeValue<'_>>]> = None;
     let mut byte = 0;

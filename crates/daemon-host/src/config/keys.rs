@@ -3,13 +3,13 @@
 use serde_json::{Map, Value};
 use toml::de::{DeTable, DeValue};
 
-use super::fault::{Fault, dotted};
+use super::fault::{ConfigFault, dotted};
 
 /// The maximum number of tables that a message suggests for a misplaced key.
 const MOST_HOMES: usize = 3;
 
 /// Finds every key that the schema does not have, with the most similar known key.
-pub(super) fn unknown(tree: &DeTable<'_>, schema: &Value) -> Vec<Fault> {
+pub(super) fn unknown(tree: &DeTable<'_>, schema: &Value) -> Vec<ConfigFault> {
     let mut walk = Walk {
         schema,
         path: Vec::new(),
@@ -35,7 +35,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 struct Walk<'s> {
     schema: &'s Value,
     path: Vec<String>,
-    faults: Vec<Fault>,
+    faults: Vec<ConfigFault>,
 }
 
 impl<'s> Walk<'s> {
@@ -93,7 +93,7 @@ impl<'s> Walk<'s> {
             dotted(&self.path),
             meant.unwrap_or_default()
         );
-        self.faults.push(Fault::of_key(&self.path, message));
+        self.faults.push(ConfigFault::of_key(&self.path, message));
     }
 
     /// Returns the tables that have a key of this name, unless there are too many.

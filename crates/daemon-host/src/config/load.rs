@@ -4,7 +4,7 @@ use serde::Deserialize as _;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
-use super::fault::{ConfigError, Fault, Problem, dotted, locate, problem};
+use super::fault::{ConfigError, ConfigFault, Problem, dotted, locate, problem};
 use super::keys;
 use super::meaning;
 use super::model::Config;
@@ -24,7 +24,7 @@ pub fn parse(text: &str) -> Result<Config, ConfigError> {
 /// Like [`parse`], with the errors that the caller finds.
 pub fn parse_with(
     text: &str,
-    more: impl FnOnce(&Config) -> Vec<Fault>,
+    more: impl FnOnce(&Config) -> Vec<ConfigFault>,
 ) -> Result<Config, ConfigError> {
     let (tree, syntax) = DeTable::parse_recoverable(text);
     // After a syntax error the tree is incomplete, and further checks would report missing keys.
@@ -125,7 +125,7 @@ impl Shape<'_> {
     }
 
     /// Reports whether an error is only that a key is missing in a table from which another key was removed.
-    fn explains(&self, fault: &Fault, whole: &DeTable<'_>) -> bool {
+    fn explains(&self, fault: &ConfigFault, whole: &DeTable<'_>) -> bool {
         let Some((_, table)) = fault.path.split_last() else {
             return false;
         };

@@ -8,7 +8,7 @@ use daemon_provider::redact::{Redactor, is_secret_name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::fault::{Fault, dotted};
+use super::fault::{ConfigFault, dotted};
 use super::keys::nearest;
 use super::model::Config;
 
@@ -186,7 +186,7 @@ fn check_pairs(
 }
 
 /// Finds the errors of the servers and of their grants.
-pub(super) fn faults(config: &Config) -> Vec<Fault> {
+pub(super) fn faults(config: &Config) -> Vec<ConfigFault> {
     let mut faults = Vec::new();
     for (name, server) in &config.mcp {
         let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
@@ -194,14 +194,14 @@ pub(super) fn faults(config: &Config) -> Vec<Fault> {
         if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(is_plain) {
             let message =
                 format!("`{name}` is not a server's name (a-z, 0-9, `-`, at most {MAX_NAME})");
-            faults.push(Fault::of_key(&path, message));
+            faults.push(ConfigFault::of_key(&path, message));
         } else if name == OWN {
             let message =
                 format!("`mcp.{OWN}` is the host's own server: give this one another name");
-            faults.push(Fault::of_key(&path, message));
+            faults.push(ConfigFault::of_key(&path, message));
         } else if let Err((key, problem)) = server.check() {
             let message = format!("`mcp.{name}.{key}` {problem}");
-            faults.push(Fault::of_key(&["mcp", name, key], message));
+            faults.push(ConfigFault::of_key(&["mcp", name, key], message));
         }
     }
     for (daemon, policy) in &config.policy.daemon {
@@ -215,14 +215,14 @@ fn grants<'a>(
     config: &Config,
     daemon: &str,
     granted: impl Iterator<Item = &'a String>,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<ConfigFault>,
 ) {
     let list = ["policy", "daemon", daemon, "mcp"];
     let key = dotted(&list);
     let mut seen = BTreeSet::new();
     for (index, name) in granted.enumerate() {
         if index == MAX_MCP {
-            faults.push(Fault::of_key(
+            faults.push(ConfigFault::of_key(
                 &list,
                 format!("`{key}` names more than {MAX_MCP}"),
             ));
@@ -236,9 +236,9 @@ fn grants<'a>(
                 Some(near) => format!("{message}, did you mean `{near}`?"),
                 None => message,
             };
-            faults.push(Fault::of_value(&path, message));
+            faults.push(ConfigFault::of_value(&path, message));
         } else if !seen.insert(name) {
-            faults.push(Fault::of_value(
+            faults.push(ConfigFault::of_value(
                 &path,
                 format!("`{key}` names `{name}` twice"),
             ));

@@ -7,7 +7,7 @@ use daemon_event::{DaemonId, RepoName};
 use daemon_repo::RemoteName;
 use jiff::tz::TimeZone;
 
-use super::fault::{Fault, dotted};
+use super::fault::{ConfigFault, dotted};
 use super::filter::filter_fault;
 use super::model::{Config, DaemonPolicy, Repo};
 use daemon_api::Period;
@@ -21,7 +21,7 @@ const LONGEST_SETTLE: Period = Period::from_secs(300);
 const HIGHEST_SANDBOX: u8 = 3;
 
 /// Finds the errors of a configuration that was deserialised.
-pub(super) fn faults(config: &Config) -> Vec<Fault> {
+pub(super) fn faults(config: &Config) -> Vec<ConfigFault> {
     let mut faults = Vec::new();
     host(config, &mut faults);
     zone(
@@ -43,39 +43,39 @@ pub(super) fn faults(config: &Config) -> Vec<Fault> {
     faults
 }
 
-fn host(config: &Config, faults: &mut Vec<Fault>) {
+fn host(config: &Config, faults: &mut Vec<ConfigFault>) {
     let listen = &config.host.listen;
     if listen.parse::<SocketAddr>().is_err() {
         let message = format!(
             "`host.listen` is `{listen}`, which is no address with a port, such as `127.0.0.1:7777`"
         );
-        faults.push(Fault::of_value(&["host", "listen"], message));
+        faults.push(ConfigFault::of_value(&["host", "listen"], message));
     }
 }
 
-fn zone<S: AsRef<str>>(path: &[S], zone: Option<&str>, faults: &mut Vec<Fault>) {
+fn zone<S: AsRef<str>>(path: &[S], zone: Option<&str>, faults: &mut Vec<ConfigFault>) {
     if let Some(zone) = zone.filter(|zone| TimeZone::get(zone).is_err()) {
         let message = format!("`{}`: `{zone}` is not a time zone", dotted(path));
-        faults.push(Fault::of_value(path, message));
+        faults.push(ConfigFault::of_value(path, message));
     }
 }
 
-fn sandbox<S: AsRef<str>>(path: &[S], level: Option<u8>, faults: &mut Vec<Fault>) {
+fn sandbox<S: AsRef<str>>(path: &[S], level: Option<u8>, faults: &mut Vec<ConfigFault>) {
     if let Some(level) = level.filter(|level| *level > HIGHEST_SANDBOX) {
         let message = format!(
             "`{}` is {level}, at most {HIGHEST_SANDBOX} is served",
             dotted(path)
         );
-        faults.push(Fault::of_value(path, message));
+        faults.push(ConfigFault::of_value(path, message));
     }
 }
 
-fn log(level: &str) -> Option<Fault> {
+fn log(level: &str) -> Option<ConfigFault> {
     let message = format!("`log.level`: {}", filter_fault(level)?);
-    Some(Fault::of_value(&["log", "level"], message))
+    Some(ConfigFault::of_value(&["log", "level"], message))
 }
 
-fn repos(repos: &[Repo], faults: &mut Vec<Fault>) {
+fn repos(repos: &[Repo], faults: &mut Vec<ConfigFault>) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for (index, repo) in repos.iter().enumerate() {
         let index = index.to_string();
@@ -85,26 +85,26 @@ fn repos(repos: &[Repo], faults: &mut Vec<Fault>) {
             match name.parse::<RepoName>() {
                 Err(error) => {
                     let message = format!("`repo.name`: {error}");
-                    faults.push(Fault::of_value(&key("name"), message));
+                    faults.push(ConfigFault::of_value(&key("name"), message));
                 }
                 Ok(name) => {
                     let n = seen.entry(name.folded()).or_default();
                     *n += 1;
                     if *n > 1 {
                         let message = format!("two watched repositories are named `{name}`");
-                        faults.push(Fault::of_value(&key("name"), message));
+                        faults.push(ConfigFault::of_value(&key("name"), message));
                     }
                 }
             }
         }
         if let Some(Err(error)) = repo.remote.as_ref().map(|name| name.parse::<RemoteName>()) {
             let message = format!("`repo.remote`: {error}");
-            faults.push(Fault::of_value(&key("remote"), message));
+            faults.push(ConfigFault::of_value(&key("remote"), message));
         }
     }
 }
 
-fn daemon(key: &str, policy: &DaemonPolicy, faults: &mut Vec<Fault>) {
+fn daemon(key: &str, policy: &DaemonPolicy, faults: &mut Vec<ConfigFault>) {
     let path = |name| ["policy", "daemon", key, name];
     let (repo, id) = DaemonPolicy::named(key);
     let is_named =
@@ -115,18 +115,18 @@ fn daemon(key: &str, policy: &DaemonPolicy, faults: &mut Vec<Fault>) {
             "`{}` is neither a daemon's id nor a repository's name and an id",
             dotted(table)
         );
-        faults.push(Fault::of_key(table, message));
+        faults.push(ConfigFault::of_key(table, message));
     }
     zone(&path("zone"), policy.zone.as_deref(), faults);
     sandbox(&path("sandbox_min"), policy.sandbox_min, faults);
     if let Some(settle) = policy.settle.filter(|settle| *settle > LONGEST_SETTLE) {
         let message = format!("`settle` is {settle}, at most {LONGEST_SETTLE} is served");
-        faults.push(Fault::of_key(&path("settle"), message));
+        faults.push(ConfigFault::of_key(&path("settle"), message));
     }
 }
 
 /// Finds policies of one daemon that differ only in the case of the repository, since only one of them would apply.
-fn repeated<'k>(keys: impl Iterator<Item = &'k String>, faults: &mut Vec<Fault>) {
+fn repeated<'k>(keys: impl Iterator<Item = &'k String>, faults: &mut Vec<ConfigFault>) {
     let mut seen: BTreeMap<(String, &str), &str> = BTreeMap::new();
     for key in keys {
         let (Some(repo), id) = DaemonPolicy::named(key) else {
@@ -139,19 +139,19 @@ fn repeated<'k>(keys: impl Iterator<Item = &'k String>, faults: &mut Vec<Fault>)
                 "`{}` is the same daemon as `{first}`: write one table for both",
                 dotted(&path)
             );
-            faults.push(Fault::of_key(&path, message));
+            faults.push(ConfigFault::of_key(&path, message));
         }
     }
 }
 
-fn amounts(config: &Config, faults: &mut Vec<Fault>) {
+fn amounts(config: &Config, faults: &mut Vec<ConfigFault>) {
     let late = config.sources.linear.as_ref();
     if let Some(late) = late.and_then(|linear| linear.accept_late)
         && late > LONGEST_LATE
     {
         let message =
             format!("`sources.linear.accept_late` is {late}, at most {LONGEST_LATE} is served");
-        faults.push(Fault::of_key(
+        faults.push(ConfigFault::of_key(
             &["sources", "linear", "accept_late"],
             message,
         ));
@@ -165,7 +165,7 @@ fn amounts(config: &Config, faults: &mut Vec<Fault>) {
     ] {
         if count == 0 {
             let message = format!("`limits.{name}` must be at least 1");
-            faults.push(Fault::of_key(&["limits", name], message));
+            faults.push(ConfigFault::of_key(&["limits", name], message));
         }
     }
     for (name, usd) in [
@@ -174,16 +174,16 @@ fn amounts(config: &Config, faults: &mut Vec<Fault>) {
     ] {
         if usd.is_some_and(|usd| !usd.is_finite() || usd < 0.0) {
             let message = format!("`budget.{name}` must not be negative");
-            faults.push(Fault::of_key(&["budget", name], message));
+            faults.push(ConfigFault::of_key(&["budget", name], message));
         }
     }
 }
 
-fn providers(config: &Config, faults: &mut Vec<Fault>) {
+fn providers(config: &Config, faults: &mut Vec<ConfigFault>) {
     for (name, provider) in &config.provider.named {
         if provider.price.is_some_and(|price| !price.is_valid()) {
             let message = format!("`provider.{name}.price` must not be negative");
-            faults.push(Fault::of_key(&["provider", name, "price"], message));
+            faults.push(ConfigFault::of_key(&["provider", name, "price"], message));
         }
         let shaped = !name.is_empty()
             && name.len() <= 64
@@ -192,7 +192,7 @@ fn providers(config: &Config, faults: &mut Vec<Fault>) {
                 .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
         if !shaped {
             let message = format!("`{name}` is not a provider's name (a-z, 0-9, `-`)");
-            faults.push(Fault::of_key(&["provider", name], message));
+            faults.push(ConfigFault::of_key(&["provider", name], message));
         }
     }
 }

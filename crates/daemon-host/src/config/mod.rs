@@ -14,16 +14,16 @@ mod retention;
 mod sources;
 
 pub use daemon_api::{InvalidPeriod, Period};
-pub use fault::{ConfigError, Fault, Problem, dotted, locate};
+pub use fault::{ConfigError, ConfigFault, Problem, dotted, locate};
 pub use filter::filter_fault;
 pub use keys::nearest;
 pub use load::{parse, parse_with, schema};
 pub use mcp::{Mcp, McpTransport};
 pub use model::{
-    Budget, Capability, Config, DaemonPolicy, GitSurface, Host, Limits, Log, LogFormat, Misfire,
-    Overlap, Policy, Repo, Retain, Schedule, Surfaces, Uds,
+    BudgetConfig, Capability, Config, DaemonPolicy, GitSurface, Host, LimitsConfig, Log, LogFormat,
+    Misfire, Overlap, Policy, Repo, Retain, ScheduleConfig, Surfaces, Uds,
 };
-pub use provider::{Price, Provider, Providers};
+pub use provider::{PriceConfig, ProviderConfig, Providers};
 pub use retention::Retention;
 pub use sources::{ApiAccess, HookConfig, LinearConfig, SecretPlaces, SourceConfig, Sources};
 

@@ -25,7 +25,7 @@ pub struct Config {
     /// The watched repositories.
     pub repo: Vec<Repo>,
     /// The zone of schedules, and the treatment of missed and overlapping ticks.
-    pub schedule: Schedule,
+    pub schedule: ScheduleConfig,
     /// The providers that carry out runs.
     pub provider: Providers,
     /// MCP servers that policies can grant to runs, by name.
@@ -33,9 +33,9 @@ pub struct Config {
     /// The permissions of runs.
     pub policy: Policy,
     /// The limits of the number, rate and duration of runs.
-    pub limits: Limits,
+    pub limits: LimitsConfig,
     /// The limits of the cost of runs.
-    pub budget: Budget,
+    pub budget: BudgetConfig,
     /// The services that send webhooks.
     pub sources: Sources,
     /// The destinations of outputs.
@@ -162,7 +162,8 @@ pub(crate) fn default_poll() -> Period {
 /// The treatment of schedules.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Schedule {
+#[schemars(rename = "Schedule")]
+pub struct ScheduleConfig {
     /// The IANA name of the zone.
     pub zone: String,
     /// The treatment of overdue ticks.
@@ -175,7 +176,7 @@ pub struct Schedule {
     pub jitter: Period,
 }
 
-impl Default for Schedule {
+impl Default for ScheduleConfig {
     fn default() -> Self {
         Self {
             zone: "UTC".to_owned(),
@@ -311,7 +312,8 @@ impl DaemonPolicy {
 /// The limits of the number, rate and duration of runs.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Limits {
+#[schemars(rename = "Limits")]
+pub struct LimitsConfig {
     /// The maximum number of active activations.
     pub host: u32,
     /// The maximum number of active activations of one daemon.
@@ -332,7 +334,7 @@ pub struct Limits {
     pub idle: Period,
 }
 
-impl Default for Limits {
+impl Default for LimitsConfig {
     fn default() -> Self {
         Self {
             host: 4,
@@ -351,14 +353,15 @@ impl Default for Limits {
 /// The limits of the cost of runs.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Budget {
+#[schemars(rename = "Budget")]
+pub struct BudgetConfig {
     /// The maximum cost of an activation with all its attempts, in US dollars; it is passed to the provider.
     pub activation_usd: f64,
     /// The maximum cost of the activations of a day, in US dollars, as far as providers report it; further activations wait.
     pub day_usd: Option<f64>,
 }
 
-impl Default for Budget {
+impl Default for BudgetConfig {
     fn default() -> Self {
         Self {
             activation_usd: 1.0,

@@ -18,7 +18,7 @@ pub struct Providers {
     pub default: String,
     /// The sections of providers, by name.
     #[serde(flatten)]
-    pub named: BTreeMap<String, Provider>,
+    pub named: BTreeMap<String, ProviderConfig>,
 }
 
 impl Providers {
@@ -81,7 +81,8 @@ impl Default for Providers {
 /// One provider.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Provider {
+#[schemars(rename = "Provider")]
+pub struct ProviderConfig {
     /// `builtin`, `command`, `claude`, `codex`, `opencode`, or a model API such as `anthropic`, `openai` or `ollama`; by default
     /// the name of the section if it is one of these, else `command`.
     pub kind: Option<String>,
@@ -101,7 +102,7 @@ pub struct Provider {
     /// For model APIs: the file that contains the key, relative to the home.
     pub key_file: Option<PathBuf>,
     /// For model APIs: the price of a million tokens; by default that of large models.
-    pub price: Option<Price>,
+    pub price: Option<PriceConfig>,
     /// For model APIs: the maximum number of tokens of a reply.
     pub max_tokens: Option<u32>,
     /// For model APIs: whether the model may use a shell, which requires sandbox level 2.
@@ -124,7 +125,7 @@ pub struct Provider {
     pub repair: bool,
 }
 
-impl Provider {
+impl ProviderConfig {
     /// Reports whether its programs must have no network; `builtin` has no programs.
     pub fn is_offline(&self, name: &str) -> bool {
         self.network == Some(false) && self.kind.as_deref().unwrap_or(name) != "builtin"
@@ -142,7 +143,8 @@ impl Provider {
 /// Prices in US dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Price {
+#[schemars(rename = "Price")]
+pub struct PriceConfig {
     /// The price of input tokens.
     pub input: f64,
     /// The price of output tokens.
@@ -151,7 +153,7 @@ pub struct Price {
     pub cached: Option<f64>,
 }
 
-impl Price {
+impl PriceConfig {
     /// Reports whether every price is a finite amount from 0 to a million.
     pub(super) fn is_valid(&self) -> bool {
         let parts = [Some(self.input), Some(self.output), self.cached];

@@ -10,14 +10,14 @@ use tokio_util::sync::CancellationToken;
 use super::Parts;
 use super::parts::Naming;
 use super::repos;
-use crate::config::{Config, DaemonPolicy, Fault, dotted, nearest};
+use crate::config::{Config, ConfigFault, DaemonPolicy, dotted, nearest};
 use daemon_registry::Registry;
 
 /// What is to be said of the daemons that policy names.
 #[derive(Debug, Default)]
 pub struct Named {
     /// Policies of daemons that never were.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ConfigFault>,
     /// Policies of daemons that are gone, or of which it cannot be known.
     pub warnings: Vec<String>,
 }
@@ -144,7 +144,7 @@ impl Present {
             let warning = format!("{message}; a repository that cannot be read may have it");
             acc.warnings.push(warning);
         } else {
-            acc.faults.push(Fault::of_key(&path, message));
+            acc.faults.push(ConfigFault::of_key(&path, message));
         }
     }
 }

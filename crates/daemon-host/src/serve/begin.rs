@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use super::listener::{ListenerSecrets, hosts};
 use super::seams::{HostHealth, HostLive, Intake};
-use super::{Compose, OpenFailure, Start, begin_epoch, unusable, warn_without_model};
+use super::{Compose, HostInputs, OpenFailure, begin_epoch, unusable, warn_without_model};
 use crate::config::Config;
 use crate::driver::{self, ClaimsPause, Host, HostParts, Parts, Runtime, policies};
 use crate::home::Home;
@@ -79,7 +79,7 @@ impl Drop for BoundSocket {
 /// # Errors
 /// If the configuration cannot be used, or the store or the socket fails.
 pub(super) async fn begin(
-    start: &mut Start,
+    start: &mut HostInputs,
     http_secrets: ListenerSecrets,
     bound: SocketAddr,
     opening: &Opening,
@@ -132,7 +132,7 @@ pub(super) async fn begin(
 
 /// Composes the parts, begins the epoch and puts the host together.
 async fn put_together(
-    start: &mut Start,
+    start: &mut HostInputs,
     store: Arc<dyn Store>,
     deadlines: Deadlines,
     tokens: RunTokens,

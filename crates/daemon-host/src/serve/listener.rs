@@ -8,7 +8,7 @@ use std::sync::Arc;
 use daemon_event::Source;
 use daemon_ingest::{Github, Linear, Secrets, Sentry, Slack, WebhookSource};
 
-use super::Start;
+use super::HostInputs;
 use crate::config::{Config, SecretPlaces};
 use crate::home::Home;
 use crate::token;
@@ -27,7 +27,7 @@ impl ListenerSecrets {
     ///
     /// # Errors
     /// If one of them cannot be used.
-    pub(super) fn new(start: &Start) -> Result<Self, OpError> {
+    pub(super) fn new(start: &HostInputs) -> Result<Self, OpError> {
         let (home, config) = (&start.home, &start.config);
         let token_file = config.host.token_file.clone();
         let token_file = token_file.unwrap_or_else(|| PathBuf::from("token"));

@@ -10,7 +10,7 @@ use daemon_validate::visible;
 
 use super::{Git, RepoError, RepositoryReader, Watched, store_failed};
 use crate::rates;
-use crate::registration::{self, Reading};
+use crate::registration::{self, FileOrigin};
 use daemon_registry::Registry;
 
 /// What a commit holds, judged and ready to be stored.
@@ -165,13 +165,13 @@ fn daemon_rows(
         .iter()
         .zip(checked)
         .filter_map(|(source, checked)| {
-            let reading = Reading {
+            let origin = FileOrigin {
                 repo: repo.name.clone(),
                 commit: tip.as_str().to_owned(),
                 zone: zone_of(source.dir.as_str()),
                 at: now,
             };
-            registration::row(source, checked, reading)
+            registration::row(source, checked, origin)
         });
     rows.collect()
 }
