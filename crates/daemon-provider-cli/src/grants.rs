@@ -48,7 +48,7 @@ pub struct Guarded {
     "`{directory}`, which its runs may read, holds {what} `{path}`: install it in a directory of its own",
     directory = directory.display(), path = path.display()
 )]
-pub(crate) struct GrantError {
+pub(crate) struct GuardedPathError {
     directory: PathBuf,
     what: String,
     path: PathBuf,
@@ -63,7 +63,7 @@ pub(crate) fn grants(
     program: &Path,
     search: &OsStr,
     guarded: &[Guarded],
-) -> Result<Vec<PathBuf>, GrantError> {
+) -> Result<Vec<PathBuf>, GuardedPathError> {
     let mut acc = vec![program.to_owned()];
     acc.extend(installation(program, &PACKAGE));
     let mut file = program.to_owned();
@@ -89,7 +89,7 @@ pub(crate) fn grants(
 ///
 /// # Errors
 /// Names the first such path.
-pub(crate) fn refuse(granted: &[PathBuf], guarded: &[Guarded]) -> Result<(), GrantError> {
+pub(crate) fn refuse(granted: &[PathBuf], guarded: &[Guarded]) -> Result<(), GuardedPathError> {
     // Rejected instead of left out of the grant: the program would fail later, and no message would say why.
     for directory in granted {
         let resolved = directory.canonicalize();
@@ -106,7 +106,7 @@ pub(crate) fn refuse(granted: &[PathBuf], guarded: &[Guarded]) -> Result<(), Gra
             })
         });
         if let Some(Guarded { path, what }) = held {
-            return Err(GrantError {
+            return Err(GuardedPathError {
                 directory: resolved,
                 what,
                 path,

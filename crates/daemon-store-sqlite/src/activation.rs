@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row, ToSql, params};
 
 use crate::admission::conditions_from_text;
 use crate::column::{Columns as _, integer, micros};
-use crate::failure::Outcome;
+use crate::failure::TxResult;
 use crate::lane::Lane;
 use crate::occasion;
 
@@ -30,7 +30,7 @@ pub(crate) const COLUMNS: &str = "a.number, a.id, a.lane, a.rev, a.subject, a.st
 pub(crate) const TABLES: &str = "activation AS a JOIN lane AS l ON l.id = a.lane";
 
 /// Reads a row and its triggers.
-pub(crate) fn read(conn: &Connection, row: &Row<'_>) -> Outcome<Numbered> {
+pub(crate) fn read(conn: &Connection, row: &Row<'_>) -> TxResult<Numbered> {
     let number = row.get("number")?;
     let id: ActivationId = row.word("id")?;
     let activation = Activation {
@@ -74,7 +74,7 @@ pub(crate) fn read(conn: &Connection, row: &Row<'_>) -> Outcome<Numbered> {
     })
 }
 
-fn triggers(conn: &Connection, number: i64) -> Outcome<Vec<Trigger>> {
+fn triggers(conn: &Connection, number: i64) -> TxResult<Vec<Trigger>> {
     let mut find = conn.prepare_cached(
         "SELECT key, conditions, asked_by, recorded_at, occasion FROM wake WHERE activation = ?1 ORDER BY place",
     )?;
@@ -100,7 +100,7 @@ pub(crate) fn select(
     conn: &Connection,
     condition: &str,
     values: &[(&str, &dyn ToSql)],
-) -> Outcome<Vec<Numbered>> {
+) -> TxResult<Vec<Numbered>> {
     let mut find =
         conn.prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE {condition}"))?;
     let mut rows = find.query(values)?;
@@ -111,29 +111,29 @@ pub(crate) fn select(
     Ok(found)
 }
 
-pub(crate) fn find(conn: &Connection, id: &ActivationId) -> Outcome<Option<Numbered>> {
+pub(crate) fn find(conn: &Connection, id: &ActivationId) -> TxResult<Option<Numbered>> {
     let found = select(conn, "a.id = :id", &[(":id", &id.as_str())])?;
     Ok(found.into_iter().next())
 }
 
 /// Returns an activation without its row number.
-pub(crate) fn one(conn: &Connection, id: &ActivationId) -> Outcome<Option<Activation>> {
+pub(crate) fn one(conn: &Connection, id: &ActivationId) -> TxResult<Option<Activation>> {
     Ok(find(conn, id)?.map(|found| found.activation))
 }
 
 /// Returns an activation; `NotFound` if it does not exist.
-pub(crate) fn get(conn: &Connection, id: &ActivationId) -> Outcome<Numbered> {
+pub(crate) fn get(conn: &Connection, id: &ActivationId) -> TxResult<Numbered> {
     Ok(find(conn, id)?.ok_or_else(|| StoreError::not_found("activation", id))?)
 }
 
 /// Returns an activation; `LeaseLost` unless the lease is held.
-pub(crate) fn held(conn: &Connection, id: &ActivationId, lease: RunLease) -> Outcome<Numbered> {
+pub(crate) fn held(conn: &Connection, id: &ActivationId, lease: RunLease) -> TxResult<Numbered> {
     Ok(find(conn, id)?
         .filter(|found| found.activation.is_held_under(lease))
         .ok_or(StoreError::LeaseLost)?)
 }
 
-pub(crate) fn by_number(conn: &Connection, number: i64) -> Outcome<Numbered> {
+pub(crate) fn by_number(conn: &Connection, number: i64) -> TxResult<Numbered> {
     let found = select(conn, "a.number = :number", &[(":number", &number)])?;
     Ok(found
         .into_iter()
@@ -142,7 +142,7 @@ pub(crate) fn by_number(conn: &Connection, number: i64) -> Outcome<Numbered> {
 }
 
 /// Stores a new activation, without its triggers.
-pub(crate) fn insert(tx: &Connection, lane: Lane, new: &Activation) -> Outcome<i64> {
+pub(crate) fn insert(tx: &Connection, lane: Lane, new: &Activation) -> TxResult<i64> {
     tx.prepare_cached(
         "INSERT INTO activation (id, lane, rev, subject, state, reason, attempts, host_crashes, run_lease, \
          not_before, created_at, has_person, has_tick, finished_at, root, depth) \
@@ -168,7 +168,7 @@ pub(crate) fn insert(tx: &Connection, lane: Lane, new: &Activation) -> Outcome<i
 }
 
 /// Writes the columns that transitions change.
-pub(crate) fn update(tx: &Connection, changed: &Numbered) -> Outcome<()> {
+pub(crate) fn update(tx: &Connection, changed: &Numbered) -> TxResult<()> {
     let now = &changed.activation;
     tx.prepare_cached(
         "UPDATE activation SET rev = ?2, state = ?3, reason = ?4, attempts = ?5, host_crashes = ?6, run_lease = ?7, \

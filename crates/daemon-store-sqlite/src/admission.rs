@@ -8,13 +8,13 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::activation::{self, Numbered};
 use crate::column::{integer, micros};
-use crate::failure::{Outcome, damaged};
+use crate::failure::{TxResult, damaged};
 use crate::hosting;
 use crate::lane::{self, Lane};
 use crate::occasion;
 use crate::tick;
 
-pub(crate) fn enqueue(tx: &Connection, new: NewTrigger) -> Outcome<Admission> {
+pub(crate) fn enqueue(tx: &Connection, new: NewTrigger) -> TxResult<Admission> {
     match new.trigger.key {
         TriggerKey::Tick(at) => tick::enqueue(tx, at, new),
         TriggerKey::Event(_) | TriggerKey::Person(_) => admit_trigger(tx, new),
@@ -26,7 +26,7 @@ pub(crate) fn triggered(
     tx: &Connection,
     daemon: &DaemonKey,
     key: &TriggerKey,
-) -> Outcome<Option<ActivationId>> {
+) -> TxResult<Option<ActivationId>> {
     let Some(lane) = lane::find(tx, daemon)? else {
         return Ok(None);
     };
@@ -37,7 +37,7 @@ pub(crate) fn triggered(
 }
 
 /// Admits a trigger of any kind.
-pub(crate) fn admit_trigger(tx: &Connection, new: NewTrigger) -> Outcome<Admission> {
+pub(crate) fn admit_trigger(tx: &Connection, new: NewTrigger) -> TxResult<Admission> {
     let lane = lane::of(tx, &new.daemon)?;
     // Also if nothing is admitted: a daemon's place in the turns begins with its first trigger, as in the twin.
     lane::first_turn(tx, lane)?;
@@ -73,7 +73,7 @@ pub(crate) fn admit_trigger(tx: &Connection, new: NewTrigger) -> Outcome<Admissi
     Ok(admission)
 }
 
-fn known(tx: &Connection, lane: Lane, key: &TriggerKey) -> Outcome<Option<ActivationId>> {
+fn known(tx: &Connection, lane: Lane, key: &TriggerKey) -> TxResult<Option<ActivationId>> {
     let found: Option<String> = tx
         .prepare_cached(
             "SELECT a.id FROM wake AS w JOIN activation AS a ON a.number = w.activation \
@@ -84,7 +84,11 @@ fn known(tx: &Connection, lane: Lane, key: &TriggerKey) -> Outcome<Option<Activa
     found.map(|id| activation_id(&id)).transpose()
 }
 
-fn joinable(tx: &Connection, lane: Lane, new: &NewTrigger) -> Outcome<Option<(i64, ActivationId)>> {
+fn joinable(
+    tx: &Connection,
+    lane: Lane,
+    new: &NewTrigger,
+) -> TxResult<Option<(i64, ActivationId)>> {
     // `IS` and not `=`: no subject equals no subject here, and in SQL NULL equals nothing.
     let found: Option<(i64, String)> = tx
         .prepare_cached(
@@ -101,7 +105,7 @@ fn joinable(tx: &Connection, lane: Lane, new: &NewTrigger) -> Outcome<Option<(i6
         .transpose()
 }
 
-fn pending_of(tx: &Connection, lane: Lane) -> Outcome<u64> {
+fn pending_of(tx: &Connection, lane: Lane) -> TxResult<u64> {
     let n: i64 = tx
         .prepare_cached("SELECT pending FROM lane WHERE id = ?1")?
         .query_row([lane.0], |row| row.get(0))?;
@@ -109,7 +113,7 @@ fn pending_of(tx: &Connection, lane: Lane) -> Outcome<u64> {
 }
 
 /// Counts the activations of the root of a trigger's chain.
-fn of_root(tx: &Connection, new: &NewTrigger) -> Outcome<Standing> {
+fn of_root(tx: &Connection, new: &NewTrigger) -> TxResult<Standing> {
     let Some(link) = &new.link else {
         return Ok(Standing::default());
     };
@@ -136,13 +140,13 @@ fn of_root(tx: &Connection, new: &NewTrigger) -> Outcome<Standing> {
     })
 }
 
-fn activation_id(text: &str) -> Outcome<ActivationId> {
+fn activation_id(text: &str) -> TxResult<ActivationId> {
     Ok(text
         .parse()
         .map_err(|error| damaged("activation id", error))?)
 }
 
-fn join(tx: &Connection, lane: Lane, number: i64, new: NewTrigger) -> Outcome<()> {
+fn join(tx: &Connection, lane: Lane, number: i64, new: NewTrigger) -> TxResult<()> {
     let mut joined: Numbered = activation::by_number(tx, number)?;
     let place = u64::try_from(joined.activation.triggers.len()).expect("a count fits");
     put(tx, lane, &new.trigger, Some(number), place)?;
@@ -157,7 +161,7 @@ fn put(
     trigger: &Trigger,
     activation: Option<i64>,
     place: u64,
-) -> Outcome<()> {
+) -> TxResult<()> {
     tx.prepare_cached(
         "INSERT INTO wake (key, lane, conditions, asked_by, recorded_at, activation, place, occasion) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (key, lane) DO UPDATE SET \
@@ -178,6 +182,6 @@ fn put(
 }
 
 /// Reads the indexes of conditions.
-pub(crate) fn conditions_from_text(text: &str) -> Outcome<Vec<u32>> {
+pub(crate) fn conditions_from_text(text: &str) -> TxResult<Vec<u32>> {
     Ok(serde_json::from_str(text).map_err(|error| damaged("column `conditions`", error))?)
 }

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use crate::activation::{self, Numbered};
 use crate::column::micros;
-use crate::failure::Outcome;
+use crate::failure::TxResult;
 use crate::{hosting, memory, output, registry, run};
 
 pub(crate) fn start_run(
@@ -20,14 +20,14 @@ pub(crate) fn start_run(
     lease: RunLease,
     row: RunRow,
     now: Timestamp,
-) -> Outcome<()> {
+) -> TxResult<()> {
     let mut held = activation::held(tx, id, lease)?;
     held.activation.begin_run(now);
     activation::update(tx, &held)?;
     run::put(tx, &row)
 }
 
-pub(crate) fn put_run(tx: &Connection, row: RunRow, lease: Option<RunLease>) -> Outcome<()> {
+pub(crate) fn put_run(tx: &Connection, row: RunRow, lease: Option<RunLease>) -> TxResult<()> {
     if let Some(id) = &row.activation {
         activation::held(tx, id, lease.ok_or(StoreError::LeaseLost)?)?;
     }
@@ -38,7 +38,7 @@ pub(crate) fn renew(
     tx: &Connection,
     leases: Vec<(ActivationId, RunLease)>,
     until: Timestamp,
-) -> Outcome<Vec<ActivationId>> {
+) -> TxResult<Vec<ActivationId>> {
     // One UPDATE that checks the lease itself: a host renews all its leases every ten seconds and needs none of the rows.
     let mut extend = tx.prepare_cached(
         "UPDATE activation SET lease_until = ?3 WHERE id = ?1 AND run_lease = ?2 AND state IN ('claimed', 'running')",
@@ -58,7 +58,7 @@ pub(crate) fn end_attempt(
     id: &ActivationId,
     lease: RunLease,
     end: AttemptEnd,
-) -> Outcome<Ended> {
+) -> TxResult<Ended> {
     let mut held = activation::held(tx, id, lease)?;
     if end.keeps_results() {
         // First, because only a change of state can be refused. The savepoint would take the outputs back, the twin has
@@ -90,7 +90,7 @@ pub(crate) fn end_attempt(
 }
 
 /// Makes pending activations due; others are passed over.
-pub(crate) fn hasten(tx: &Connection, ids: &[ActivationId], now: Timestamp) -> Outcome<()> {
+pub(crate) fn hasten(tx: &Connection, ids: &[ActivationId], now: Timestamp) -> TxResult<()> {
     for id in ids {
         let Some(mut found) = activation::find(tx, id)? else {
             continue;
@@ -103,7 +103,7 @@ pub(crate) fn hasten(tx: &Connection, ids: &[ActivationId], now: Timestamp) -> O
 }
 
 /// Updates the daemon's failures and gate for the activation's new state.
-pub(crate) fn ended(tx: &Connection, ended: Numbered) -> Outcome<Ended> {
+pub(crate) fn ended(tx: &Connection, ended: Numbered) -> TxResult<Ended> {
     let activation = ended.activation;
     let gate = match registry::conduct(tx, &activation.daemon)? {
         None => Gate::Open,
@@ -124,7 +124,7 @@ pub(crate) fn ended(tx: &Connection, ended: Numbered) -> Outcome<Ended> {
 const LEASED: &str = "a.state IN ('claimed', 'running', 'delivering') AND a.state <> 'delivering' \
      AND (a.owner IS NULL OR a.owner < :epoch OR a.lease_until IS NULL OR a.lease_until <= :now) ORDER BY a.number";
 
-fn taken_back(conn: &Connection, epoch: HostEpoch, now: Timestamp) -> Outcome<Vec<Numbered>> {
+fn taken_back(conn: &Connection, epoch: HostEpoch, now: Timestamp) -> TxResult<Vec<Numbered>> {
     let epoch = crate::column::integer(epoch.0);
     activation::select(conn, LEASED, &[(":epoch", &epoch), (":now", &micros(now))])
 }
@@ -133,7 +133,7 @@ pub(crate) fn reclaim(
     tx: &Connection,
     epoch: HostEpoch,
     now: Timestamp,
-) -> Outcome<Vec<Reclaimed>> {
+) -> TxResult<Vec<Reclaimed>> {
     let mut reclaimed = Vec::new();
     for mut one in taken_back(tx, epoch, now)? {
         let departure = Departure::of(one.activation.owner, epoch, |owner| {
@@ -162,12 +162,12 @@ pub(crate) fn reclaimable(
     conn: &Connection,
     epoch: HostEpoch,
     now: Timestamp,
-) -> Outcome<Vec<Activation>> {
+) -> TxResult<Vec<Activation>> {
     let found = taken_back(conn, epoch, now)?;
     Ok(found.into_iter().map(|one| one.activation).collect())
 }
 
-pub(crate) fn expire(tx: &Connection, now: Timestamp) -> Outcome<u64> {
+pub(crate) fn expire(tx: &Connection, now: Timestamp) -> TxResult<u64> {
     let ready_since = micros(now - PENDING_EXPIRY);
     // The query selects by the index of waiting times, and the engine decides, so that the rule of expiry has one home.
     let waiting = activation::select(
@@ -191,7 +191,7 @@ pub(crate) fn cancel(
     id: &ActivationId,
     reason: &str,
     now: Timestamp,
-) -> Outcome<Ended> {
+) -> TxResult<Ended> {
     let mut found = activation::get(tx, id)?;
     if found.activation.state.is_final() {
         let state = found.activation.state;
@@ -204,7 +204,7 @@ pub(crate) fn cancel(
     ended(tx, found)
 }
 
-pub(crate) fn retry(tx: &Connection, id: &ActivationId, now: Timestamp) -> Outcome<Activation> {
+pub(crate) fn retry(tx: &Connection, id: &ActivationId, now: Timestamp) -> TxResult<Activation> {
     let mut found = activation::get(tx, id)?;
     if !found.activation.is_revivable() {
         let state = found.activation.state;

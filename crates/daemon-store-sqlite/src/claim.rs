@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension as _, named_params, params};
 
 use crate::activation::{self, Numbered};
 use crate::column::{instant, micros};
-use crate::failure::Outcome;
+use crate::failure::TxResult;
 use crate::hosting;
 use crate::lane;
 
@@ -35,7 +35,7 @@ enum Suspects {
 }
 
 impl Suspects {
-    fn of(tx: &Connection) -> Outcome<Self> {
+    fn of(tx: &Connection) -> TxResult<Self> {
         Ok(if hosting::suspect_is_leased(tx)? {
             Self::Wait
         } else {
@@ -44,7 +44,7 @@ impl Suspects {
     }
 }
 
-pub(crate) fn claim(tx: &Connection, request: &ClaimRequest) -> Outcome<Option<Activation>> {
+pub(crate) fn claim(tx: &Connection, request: &ClaimRequest) -> TxResult<Option<Activation>> {
     if !host_may_start(tx, request)? {
         return Ok(None);
     }
@@ -83,7 +83,7 @@ pub(crate) fn claim_one(
     tx: &Connection,
     id: &ActivationId,
     request: &ClaimRequest,
-) -> Outcome<Option<Activation>> {
+) -> TxResult<Option<Activation>> {
     if !host_may_start(tx, request)? {
         return Ok(None);
     }
@@ -119,7 +119,7 @@ pub(crate) fn claim_one(
     }
 }
 
-fn host_may_start(tx: &Connection, request: &ClaimRequest) -> Outcome<bool> {
+fn host_may_start(tx: &Connection, request: &ClaimRequest) -> TxResult<bool> {
     if hosting::gate(tx)? != Gate::Open {
         return Ok(false);
     }
@@ -145,7 +145,7 @@ fn host_may_start(tx: &Connection, request: &ClaimRequest) -> Outcome<bool> {
     Ok(true)
 }
 
-fn is_within_host_rate(tx: &Connection, rates: Rates, now: Timestamp) -> Outcome<bool> {
+fn is_within_host_rate(tx: &Connection, rates: Rates, now: Timestamp) -> TxResult<bool> {
     let Some(limit) = rates.host else {
         return Ok(true);
     };
@@ -163,7 +163,7 @@ fn is_within_daemon_rate(
     lane: i64,
     rates: Rates,
     now: Timestamp,
-) -> Outcome<bool> {
+) -> TxResult<bool> {
     let Some(limit) = rates.daemon else {
         return Ok(true);
     };
@@ -179,7 +179,7 @@ pub(crate) fn over_rate(
     ids: &[ActivationId],
     rates: Rates,
     now: Timestamp,
-) -> Outcome<BTreeSet<ActivationId>> {
+) -> TxResult<BTreeSet<ActivationId>> {
     let is_within_host_rate = is_within_host_rate(tx, rates, now)?;
     let mut over = BTreeSet::new();
     for id in ids {
@@ -198,7 +198,7 @@ fn is_within_own_rates(
     id: &ActivationId,
     rates: Rates,
     now: Timestamp,
-) -> Outcome<Option<bool>> {
+) -> TxResult<Option<bool>> {
     let found: Option<(i64, bool)> = tx
         .prepare_cached(concat!(
             "SELECT a.lane, ",
@@ -226,7 +226,7 @@ fn is_within_own_rates(
 pub(crate) fn unfinished_among(
     tx: &Connection,
     ids: &[ActivationId],
-) -> Outcome<BTreeSet<ActivationId>> {
+) -> TxResult<BTreeSet<ActivationId>> {
     let mut unfinished =
         tx.prepare_cached("SELECT 1 FROM activation WHERE id = ?1 AND finished_at IS NULL")?;
     let mut found = BTreeSet::new();
@@ -244,7 +244,7 @@ fn oldest_ready(
     [persons, busy]: [i64; 2],
     suspects: Suspects,
     request: &ClaimRequest,
-) -> Outcome<Option<i64>> {
+) -> TxResult<Option<i64>> {
     // A lane may have a thousand activations that are not due yet: one look at the earliest saves a look at each.
     let is_time = tx
         .prepare_cached(
@@ -283,7 +283,7 @@ fn oldest_ready(
     Ok(found)
 }
 
-fn lease(tx: &Connection, number: i64, request: &ClaimRequest) -> Outcome<Activation> {
+fn lease(tx: &Connection, number: i64, request: &ClaimRequest) -> TxResult<Activation> {
     let mut claimed: Numbered = activation::by_number(tx, number)?;
     let daemon = &claimed.activation.daemon;
     let rev: String = tx
@@ -299,7 +299,7 @@ fn lease(tx: &Connection, number: i64, request: &ClaimRequest) -> Outcome<Activa
     Ok(claimed.activation)
 }
 
-pub(crate) fn next_claim_at(conn: &Connection, now: Timestamp) -> Outcome<Option<Timestamp>> {
+pub(crate) fn next_claim_at(conn: &Connection, now: Timestamp) -> TxResult<Option<Timestamp>> {
     // Only the time counts here. Gates and slots change by events, which wake the dispatcher.
     let earliest: Option<i64> = conn
         .prepare_cached(

@@ -7,7 +7,7 @@ use daemon_event::{DaemonId, DaemonKey, RepoName};
 use jiff::Timestamp;
 use rusqlite::Row;
 
-use crate::failure::{Outcome, damaged};
+use crate::failure::{TxResult, damaged};
 
 /// Returns the stored form of an instant.
 pub(crate) fn micros(at: Timestamp) -> i64 {
@@ -23,28 +23,28 @@ pub(crate) fn integer(n: u64) -> i64 {
 
 /// Reads columns by name.
 pub(crate) trait Columns {
-    fn text(&self, column: &str) -> Outcome<String>;
-    fn word<T>(&self, column: &str) -> Outcome<T>
+    fn text(&self, column: &str) -> TxResult<String>;
+    fn word<T>(&self, column: &str) -> TxResult<T>
     where
         T: FromStr,
         T::Err: Error + Send + Sync + 'static;
-    fn maybe_word<T>(&self, column: &str) -> Outcome<Option<T>>
+    fn maybe_word<T>(&self, column: &str) -> TxResult<Option<T>>
     where
         T: FromStr,
         T::Err: Error + Send + Sync + 'static;
-    fn at(&self, column: &str) -> Outcome<Timestamp>;
-    fn maybe_at(&self, column: &str) -> Outcome<Option<Timestamp>>;
-    fn count(&self, column: &str) -> Outcome<u64>;
-    fn small(&self, column: &str) -> Outcome<u32>;
-    fn daemon(&self) -> Outcome<DaemonKey>;
+    fn at(&self, column: &str) -> TxResult<Timestamp>;
+    fn maybe_at(&self, column: &str) -> TxResult<Option<Timestamp>>;
+    fn count(&self, column: &str) -> TxResult<u64>;
+    fn small(&self, column: &str) -> TxResult<u32>;
+    fn daemon(&self) -> TxResult<DaemonKey>;
 }
 
 impl Columns for Row<'_> {
-    fn text(&self, column: &str) -> Outcome<String> {
+    fn text(&self, column: &str) -> TxResult<String> {
         Ok(self.get(column)?)
     }
 
-    fn word<T>(&self, column: &str) -> Outcome<T>
+    fn word<T>(&self, column: &str) -> TxResult<T>
     where
         T: FromStr,
         T::Err: Error + Send + Sync + 'static,
@@ -57,7 +57,7 @@ impl Columns for Row<'_> {
         )
     }
 
-    fn maybe_word<T>(&self, column: &str) -> Outcome<Option<T>>
+    fn maybe_word<T>(&self, column: &str) -> TxResult<Option<T>>
     where
         T: FromStr,
         T::Err: Error + Send + Sync + 'static,
@@ -69,27 +69,27 @@ impl Columns for Row<'_> {
             .transpose()
     }
 
-    fn at(&self, column: &str) -> Outcome<Timestamp> {
+    fn at(&self, column: &str) -> TxResult<Timestamp> {
         instant(column, self.get(column)?)
     }
 
-    fn maybe_at(&self, column: &str) -> Outcome<Option<Timestamp>> {
+    fn maybe_at(&self, column: &str) -> TxResult<Option<Timestamp>> {
         self.get::<_, Option<i64>>(column)?
             .map(|micros| instant(column, micros))
             .transpose()
     }
 
-    fn count(&self, column: &str) -> Outcome<u64> {
+    fn count(&self, column: &str) -> TxResult<u64> {
         let stored: i64 = self.get(column)?;
         Ok(u64::try_from(stored)
             .map_err(|error| damaged(format!("column `{column}` holds {stored}"), error))?)
     }
 
-    fn small(&self, column: &str) -> Outcome<u32> {
+    fn small(&self, column: &str) -> TxResult<u32> {
         Ok(self.get(column)?)
     }
 
-    fn daemon(&self) -> Outcome<DaemonKey> {
+    fn daemon(&self) -> TxResult<DaemonKey> {
         Ok(DaemonKey {
             repo: self.word::<RepoName>("repo")?,
             id: self.word::<DaemonId>("daemon")?,
@@ -97,7 +97,7 @@ impl Columns for Row<'_> {
     }
 }
 
-fn parse<T>(column: &str, text: &str) -> Outcome<T>
+fn parse<T>(column: &str, text: &str) -> TxResult<T>
 where
     T: FromStr,
     T::Err: Error + Send + Sync + 'static,
@@ -107,7 +107,7 @@ where
         .map_err(|error| damaged(format!("column `{column}`"), error))?)
 }
 
-pub(crate) fn instant(column: &str, micros: i64) -> Outcome<Timestamp> {
+pub(crate) fn instant(column: &str, micros: i64) -> TxResult<Timestamp> {
     Ok(Timestamp::from_microsecond(micros)
         .map_err(|error| damaged(format!("column `{column}`"), error))?)
 }

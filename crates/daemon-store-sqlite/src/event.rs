@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, Rows, params};
 
 use crate::column::{Columns as _, integer, micros};
-use crate::failure::{Outcome, damaged};
+use crate::failure::{TxResult, damaged};
 use crate::{admission, facts, identity, payload, pull_request, report, wanted};
 
 macro_rules! own_columns {
@@ -32,7 +32,7 @@ pub(crate) const COLUMNS: &str = concat!(
 /// The tables of [`COLUMNS`].
 pub(crate) const TABLES: &str = "event AS e LEFT JOIN payload AS p ON p.seq = e.seq";
 
-pub(crate) fn accept(tx: &Connection, events: &[NewEvent]) -> Outcome<Vec<Accepted>> {
+pub(crate) fn accept(tx: &Connection, events: &[NewEvent]) -> TxResult<Vec<Accepted>> {
     events.iter().map(|new| accept_one(tx, new)).collect()
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn accept_moves(
     repo: &RepoName,
     cursors: Vec<RefCursor>,
     events: Vec<NewEvent>,
-) -> Outcome<Vec<Accepted>> {
+) -> TxResult<Vec<Accepted>> {
     // Cursors first or events first makes no difference: both are in one savepoint, so that no crash parts them.
     let mut put = tx.prepare_cached("INSERT OR REPLACE INTO ref_cursor VALUES (?1, ?2, ?3, ?4)")?;
     for cursor in cursors {
@@ -55,7 +55,7 @@ pub(crate) fn accept_moves(
     accept(tx, &events)
 }
 
-fn accept_one(tx: &Connection, new: &NewEvent) -> Outcome<Accepted> {
+fn accept_one(tx: &Connection, new: &NewEvent) -> TxResult<Accepted> {
     if let Some(seq) = first_of(tx, new)? {
         let id: String = tx
             .prepare_cached(
@@ -80,13 +80,13 @@ fn accept_one(tx: &Connection, new: &NewEvent) -> Outcome<Accepted> {
 }
 
 /// Finds the event that this one repeats.
-fn first_of(conn: &Connection, new: &NewEvent) -> Outcome<Option<i64>> {
+fn first_of(conn: &Connection, new: &NewEvent) -> TxResult<Option<i64>> {
     let keys = (&*new.identities, new.event.received_at);
     identity::named(conn, keys, |_| Ok(true))
 }
 
 /// Returns the stored event of which this one would be a duplicate or another report.
-pub(crate) fn known(conn: &Connection, new: &NewEvent) -> Outcome<Option<EventId>> {
+pub(crate) fn known(conn: &Connection, new: &NewEvent) -> TxResult<Option<EventId>> {
     let seq = match first_of(conn, new)? {
         Some(seq) => seq,
         None => match report::happening(conn, new)? {
@@ -102,7 +102,7 @@ pub(crate) fn known(conn: &Connection, new: &NewEvent) -> Outcome<Option<EventId
     }
 }
 
-fn insert(tx: &Connection, new: &NewEvent) -> Outcome<i64> {
+fn insert(tx: &Connection, new: &NewEvent) -> TxResult<i64> {
     let event = &new.event;
     tx.prepare_cached(
         "INSERT INTO event (id, source, kind, action, subject, actor, actor_kind, repo, repo_folded, happened_at, \
@@ -137,7 +137,7 @@ pub(crate) fn actor_word(kind: ActorKind) -> &'static str {
     }
 }
 
-pub(crate) fn ref_cursors(conn: &Connection, repo: &RepoName) -> Outcome<Vec<RefCursor>> {
+pub(crate) fn ref_cursors(conn: &Connection, repo: &RepoName) -> TxResult<Vec<RefCursor>> {
     let mut find = conn.prepare_cached(
         "SELECT name, commit_id, moves FROM ref_cursor WHERE repo = ?1 ORDER BY name",
     )?;
@@ -153,7 +153,7 @@ pub(crate) fn ref_cursors(conn: &Connection, repo: &RepoName) -> Outcome<Vec<Ref
     Ok(cursors)
 }
 
-pub(crate) fn unmatched(conn: &Connection, after: u64, limit: u32) -> Outcome<Vec<EventRow>> {
+pub(crate) fn unmatched(conn: &Connection, after: u64, limit: u32) -> TxResult<Vec<EventRow>> {
     let mut find = conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM {TABLES} WHERE e.due = 1 AND e.seq > ?1 ORDER BY e.seq LIMIT ?2"
     ))?;
@@ -161,7 +161,7 @@ pub(crate) fn unmatched(conn: &Connection, after: u64, limit: u32) -> Outcome<Ve
 }
 
 /// Reads events until their payloads together are large; at least one if there is any.
-pub(crate) fn read_some(conn: &Connection, mut rows: Rows<'_>) -> Outcome<Vec<EventRow>> {
+pub(crate) fn read_some(conn: &Connection, mut rows: Rows<'_>) -> TxResult<Vec<EventRow>> {
     let (mut events, mut n_bytes) = (Vec::new(), 0);
     // Bounded by bytes as well as by number: each event can have a body of 25 MiB.
     while n_bytes < payload::READ_BYTES
@@ -179,7 +179,7 @@ pub(crate) fn commit_matches(
     tx: &Connection,
     matched: Vec<Matched>,
     now: Timestamp,
-) -> Outcome<Vec<Admission>> {
+) -> TxResult<Vec<Admission>> {
     let mut mark = tx.prepare_cached(
         // Checks and marks in one statement: a report that arrived after the event was read changes the count, and the event
         // stays due.
@@ -212,7 +212,7 @@ pub(crate) fn commit_matches(
     Ok(admissions)
 }
 
-pub(crate) fn event(conn: &Connection, id: &EventId) -> Outcome<Option<EventRow>> {
+pub(crate) fn event(conn: &Connection, id: &EventId) -> TxResult<Option<EventRow>> {
     let mut find =
         conn.prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE e.id = ?1"))?;
     let mut rows = find.query([id.as_str()])?;
@@ -223,7 +223,7 @@ pub(crate) fn event(conn: &Connection, id: &EventId) -> Outcome<Option<EventRow>
 }
 
 /// Reads an event, all its reports and its triggers.
-pub(crate) fn read_event(conn: &Connection, row: &Row<'_>) -> Outcome<EventRow> {
+pub(crate) fn read_event(conn: &Connection, row: &Row<'_>) -> TxResult<EventRow> {
     let mut read = read_own(conn, row)?;
     let event = &mut read.event;
     event.payload = payload::of_row(conn, row, ("payload", row.get("seq")?))?;
@@ -241,7 +241,7 @@ pub(crate) fn read_event(conn: &Connection, row: &Row<'_>) -> Outcome<EventRow> 
 }
 
 /// Reads an event and its triggers, without payloads and facts.
-pub(crate) fn read_own(conn: &Connection, row: &Row<'_>) -> Outcome<EventRow> {
+pub(crate) fn read_own(conn: &Connection, row: &Row<'_>) -> TxResult<EventRow> {
     let id: EventId = row.word("id")?;
     let triggers = triggers(conn, &TriggerKey::Event(id.clone()))?;
     let seq = row.count("seq")?;
@@ -273,7 +273,7 @@ pub(crate) fn read_own(conn: &Connection, row: &Row<'_>) -> Outcome<EventRow> {
     })
 }
 
-pub(crate) fn actor(row: &Row<'_>) -> Outcome<Option<Actor>> {
+pub(crate) fn actor(row: &Row<'_>) -> TxResult<Option<Actor>> {
     let Some(name) = row.get::<_, Option<String>>("actor")? else {
         return Ok(None);
     };
@@ -284,7 +284,7 @@ pub(crate) fn actor(row: &Row<'_>) -> Outcome<Option<Actor>> {
     Ok(Some(Actor { name, kind }))
 }
 
-fn triggers(conn: &Connection, key: &TriggerKey) -> Outcome<Vec<EventTrigger>> {
+fn triggers(conn: &Connection, key: &TriggerKey) -> TxResult<Vec<EventTrigger>> {
     let mut find = conn.prepare_cached(
         "SELECT l.repo, l.daemon, w.conditions, a.id AS activation FROM wake AS w \
          JOIN lane AS l ON l.id = w.lane LEFT JOIN activation AS a ON a.number = w.activation \
@@ -303,7 +303,7 @@ fn triggers(conn: &Connection, key: &TriggerKey) -> Outcome<Vec<EventTrigger>> {
 }
 
 /// Deletes identities and ticks that were stored before given instants.
-pub(crate) fn forget(tx: &Connection, ids: Timestamp, ticks: Timestamp) -> Outcome<()> {
+pub(crate) fn forget(tx: &Connection, ids: Timestamp, ticks: Timestamp) -> TxResult<()> {
     tx.execute(
         // GLOB and not LIKE, which ignores case.
         "DELETE FROM identity WHERE stored_at < iif(key GLOB 'body:*', ?2, ?1)",

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use daemon_event::{Enrichment, Facts, Field, FieldValue, Source, read};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Outcome, damaged};
+use crate::failure::{TxResult, damaged};
 
 const VERSION: u32 = 1;
 /// The length in bytes from which a value is read again from the payload.
@@ -41,7 +41,7 @@ pub(crate) fn of_payload(source: Source, kind: &str, payload: &[u8]) -> Facts {
 }
 
 /// Writes facts; `said` reads the facts of the payload, if they are needed.
-pub(crate) fn to_text(facts: &Facts, said: impl FnOnce() -> Outcome<Facts>) -> Outcome<String> {
+pub(crate) fn to_text(facts: &Facts, said: impl FnOnce() -> TxResult<Facts>) -> TxResult<String> {
     let said = match facts.iter().any(|(_, value)| is_long(value)) {
         true => said()?,
         false => Facts::default(),
@@ -70,7 +70,7 @@ fn is_long(value: &FieldValue) -> bool {
 }
 
 /// Reads facts without fields that this version does not know; `said` reads the facts of the payload, if they are needed.
-pub(crate) fn from_text(text: &str, said: impl FnOnce() -> Facts) -> Outcome<Facts> {
+pub(crate) fn from_text(text: &str, said: impl FnOnce() -> Facts) -> TxResult<Facts> {
     let row: FactsRow<'_> = serde_json::from_str(text).map_err(|error| damaged("facts", error))?;
     let mut facts = Facts::default();
     for (name, value) in row.facts {

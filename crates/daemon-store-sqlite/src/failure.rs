@@ -5,7 +5,7 @@ use rusqlite::{ErrorCode, ffi};
 
 /// The error of an operation inside its transaction.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum TxError {
     /// An error of the contract, or stored content that cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -14,9 +14,10 @@ pub(crate) enum Failure {
     Sql(#[from] rusqlite::Error),
 }
 
-pub(crate) type Outcome<T> = Result<T, Failure>;
+/// The result of an operation inside its transaction.
+pub(crate) type TxResult<T> = Result<T, TxError>;
 
-impl Failure {
+impl TxError {
     /// Turns the failure into what callers see.
     pub(crate) fn into_error(self, context: &str) -> StoreError {
         match self {

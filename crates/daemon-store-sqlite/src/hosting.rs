@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::activation;
 use crate::column::{Columns as _, integer, micros};
-use crate::failure::{Outcome, damaged};
+use crate::failure::{TxResult, damaged};
 
 /// How many starts are kept. Only the starts after activations that are still leased are ever read.
 const STARTS: u32 = 1_000;
@@ -19,7 +19,7 @@ pub(crate) fn begin_epoch(
     tx: &Connection,
     previous: HostEnd,
     now: Timestamp,
-) -> Outcome<HostEpoch> {
+) -> TxResult<HostEpoch> {
     let present: u32 = tx.query_row(
         "SELECT (SELECT count(*) FROM activation WHERE state IN ('claimed', 'running')) \
          + (SELECT count(*) FROM run WHERE state = 'running' AND finished_at IS NULL AND activation IS NULL \
@@ -46,7 +46,7 @@ pub(crate) fn begin_epoch(
 }
 
 /// Updates the blame of activations that had no run under way when the host ended.
-fn clear_absent(tx: &Connection, previous: HostEnd) -> Outcome<()> {
+fn clear_absent(tx: &Connection, previous: HostEnd) -> TxResult<()> {
     // A delivering one has no run either; the states are those of unfinished activations without a lease.
     let condition = format!("a.state IN ('pending', 'delivering') AND {SUSPECT}");
     for mut one in activation::select(tx, &condition, &[])? {
@@ -56,7 +56,7 @@ fn clear_absent(tx: &Connection, previous: HostEnd) -> Outcome<()> {
     Ok(())
 }
 
-pub(crate) fn starts_after_crashes(conn: &Connection, since: Timestamp) -> Outcome<u32> {
+pub(crate) fn starts_after_crashes(conn: &Connection, since: Timestamp) -> TxResult<u32> {
     let n = conn
         .prepare_cached("SELECT count(*) FROM host_start WHERE at > ?1 AND after <> ?2")?
         .query_row(params![micros(since), HostEnd::Stopped.as_str()], |row| {
@@ -66,7 +66,7 @@ pub(crate) fn starts_after_crashes(conn: &Connection, since: Timestamp) -> Outco
 }
 
 /// Returns how the host of an epoch ended, if another began after it.
-pub(crate) fn crash_of(conn: &Connection, epoch: HostEpoch) -> Outcome<Option<HostCrash>> {
+pub(crate) fn crash_of(conn: &Connection, epoch: HostEpoch) -> TxResult<Option<HostCrash>> {
     let found: Option<(String, u32)> = conn
         .prepare_cached("SELECT after, present FROM host_start WHERE epoch = ?1 + 1")?
         .query_row([integer(epoch.0)], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -81,13 +81,13 @@ pub(crate) fn crash_of(conn: &Connection, epoch: HostEpoch) -> Outcome<Option<Ho
 }
 
 /// Reports whether an activation that may have crashed a host is leased.
-pub(crate) fn suspect_is_leased(conn: &Connection) -> Outcome<bool> {
+pub(crate) fn suspect_is_leased(conn: &Connection) -> TxResult<bool> {
     let sql =
         format!("SELECT 1 FROM activation WHERE state IN ('claimed', 'running') AND {SUSPECT}");
     Ok(conn.prepare_cached(&sql)?.exists([])?)
 }
 
-pub(crate) fn epoch(conn: &Connection) -> Outcome<HostEpoch> {
+pub(crate) fn epoch(conn: &Connection) -> TxResult<HostEpoch> {
     let mut find = conn.prepare_cached("SELECT epoch FROM host")?;
     let mut rows = find.query([])?;
     match rows.next()? {
@@ -96,7 +96,7 @@ pub(crate) fn epoch(conn: &Connection) -> Outcome<HostEpoch> {
     }
 }
 
-pub(crate) fn gate(conn: &Connection) -> Outcome<Gate> {
+pub(crate) fn gate(conn: &Connection) -> TxResult<Gate> {
     let word: String = conn
         .prepare_cached("SELECT gate FROM host")?
         .query_row([], |row| row.get(0))?;
@@ -105,18 +105,18 @@ pub(crate) fn gate(conn: &Connection) -> Outcome<Gate> {
         .map_err(|error| damaged("the gate of the host", error))?)
 }
 
-pub(crate) fn set_gate(tx: &Connection, gate: Gate) -> Outcome<()> {
+pub(crate) fn set_gate(tx: &Connection, gate: Gate) -> TxResult<()> {
     tx.execute("UPDATE host SET gate = ?1", [gate.as_str()])?;
     Ok(())
 }
 
-pub(crate) fn probe(tx: &Connection) -> Outcome<()> {
+pub(crate) fn probe(tx: &Connection) -> TxResult<()> {
     tx.execute("UPDATE host SET probes = probes + 1", [])?;
     Ok(())
 }
 
 /// Returns how many rows of a kind are in a state.
-pub(crate) fn tally(conn: &Connection, kind: &str, state: &str) -> Outcome<u64> {
+pub(crate) fn tally(conn: &Connection, kind: &str, state: &str) -> TxResult<u64> {
     // Triggers make the row of a state when it is first entered.
     let n: Option<i64> = conn
         .prepare_cached("SELECT n FROM tally WHERE kind = ?1 AND state = ?2")?
@@ -125,8 +125,8 @@ pub(crate) fn tally(conn: &Connection, kind: &str, state: &str) -> Outcome<u64> 
     Ok(u64::try_from(n.unwrap_or(0)).map_err(|error| damaged("table `tally`", error))?)
 }
 
-pub(crate) fn counts(conn: &Connection) -> Outcome<Counts> {
-    let number = |sql: &str| -> Outcome<u64> {
+pub(crate) fn counts(conn: &Connection) -> TxResult<Counts> {
+    let number = |sql: &str| -> TxResult<u64> {
         let n: i64 = conn.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
         Ok(u64::try_from(n).map_err(|error| damaged("a count", error))?)
     };

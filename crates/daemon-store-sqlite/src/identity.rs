@@ -6,14 +6,14 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::column::{instant, micros};
-use crate::failure::Outcome;
+use crate::failure::TxResult;
 
 /// Returns the event that the first key names which still counts at an instant and whose event fits.
 pub(crate) fn named(
     conn: &Connection,
     (keys, at): (&[Identity], Timestamp),
-    fits: impl Fn(i64) -> Outcome<bool>,
-) -> Outcome<Option<i64>> {
+    fits: impl Fn(i64) -> TxResult<bool>,
+) -> TxResult<Option<i64>> {
     for key in keys {
         if let Some(seq) = counting(conn, key, at)?
             && fits(seq)?
@@ -29,7 +29,7 @@ pub(crate) fn put<'a>(
     tx: &Connection,
     keys: impl Iterator<Item = &'a Identity>,
     (seq, at): (i64, Timestamp),
-) -> Outcome<()> {
+) -> TxResult<()> {
     // Replaced, not ignored: a key whose time has passed names the newer event from here on.
     let mut put = tx.prepare_cached("INSERT OR REPLACE INTO identity VALUES (?1, ?2, ?3)")?;
     for key in keys {
@@ -43,7 +43,7 @@ pub(crate) fn add<'a>(
     tx: &Connection,
     keys: impl Iterator<Item = &'a Identity>,
     (seq, at): (i64, Timestamp),
-) -> Outcome<()> {
+) -> TxResult<()> {
     for key in keys {
         if counting(tx, key, at)?.is_none() {
             put(tx, std::iter::once(key), (seq, at))?;
@@ -53,7 +53,7 @@ pub(crate) fn add<'a>(
 }
 
 /// Returns the event that a key names, if the key still counts at an instant.
-fn counting(conn: &Connection, key: &Identity, at: Timestamp) -> Outcome<Option<i64>> {
+fn counting(conn: &Connection, key: &Identity, at: Timestamp) -> TxResult<Option<i64>> {
     let found: Option<(i64, i64)> = conn
         .prepare_cached("SELECT seq, stored_at FROM identity WHERE key = ?1")?
         .query_row([&key.key], |row| Ok((row.get(0)?, row.get(1)?)))

@@ -4,14 +4,14 @@ use daemon_event::DaemonKey;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::column::Columns as _;
-use crate::failure::Outcome;
+use crate::failure::TxResult;
 
 /// The number of a daemon, registered or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lane(pub(crate) i64);
 
 /// Returns the lane of a daemon, if it was ever seen.
-pub(crate) fn find(tx: &Connection, daemon: &DaemonKey) -> Outcome<Option<Lane>> {
+pub(crate) fn find(tx: &Connection, daemon: &DaemonKey) -> TxResult<Option<Lane>> {
     let found = tx
         .prepare_cached("SELECT id FROM lane WHERE repo = ?1 AND daemon = ?2")?
         .query_row(params![daemon.repo.as_str(), daemon.id.as_str()], |row| {
@@ -22,7 +22,7 @@ pub(crate) fn find(tx: &Connection, daemon: &DaemonKey) -> Outcome<Option<Lane>>
 }
 
 /// Returns every daemon that was ever seen.
-pub(crate) fn daemons(conn: &Connection) -> Outcome<Vec<DaemonKey>> {
+pub(crate) fn daemons(conn: &Connection) -> TxResult<Vec<DaemonKey>> {
     let mut find = conn.prepare_cached("SELECT repo, daemon FROM lane ORDER BY repo, daemon")?;
     let mut found = find.query([])?;
     let mut keys = Vec::new();
@@ -33,7 +33,7 @@ pub(crate) fn daemons(conn: &Connection) -> Outcome<Vec<DaemonKey>> {
 }
 
 /// Returns the lane of a daemon, and makes it if it does not exist.
-pub(crate) fn of(tx: &Connection, daemon: &DaemonKey) -> Outcome<Lane> {
+pub(crate) fn of(tx: &Connection, daemon: &DaemonKey) -> TxResult<Lane> {
     if let Some(lane) = find(tx, daemon)? {
         return Ok(lane);
     }
@@ -45,7 +45,7 @@ pub(crate) fn of(tx: &Connection, daemon: &DaemonKey) -> Outcome<Lane> {
 }
 
 /// Moves a lane to the end of the turns.
-pub(crate) fn next_turn(tx: &Connection, lane: Lane) -> Outcome<()> {
+pub(crate) fn next_turn(tx: &Connection, lane: Lane) -> TxResult<()> {
     tx.prepare_cached("UPDATE host SET turns = turns + 1")?
         .execute([])?;
     tx.prepare_cached("UPDATE lane SET turn = (SELECT turns FROM host) WHERE id = ?1")?
@@ -54,7 +54,7 @@ pub(crate) fn next_turn(tx: &Connection, lane: Lane) -> Outcome<()> {
 }
 
 /// Moves a lane to the end of the turns if it was never woken.
-pub(crate) fn first_turn(tx: &Connection, lane: Lane) -> Outcome<()> {
+pub(crate) fn first_turn(tx: &Connection, lane: Lane) -> TxResult<()> {
     let is_placed: bool = tx
         .prepare_cached("SELECT turn IS NOT NULL FROM lane WHERE id = ?1")?
         .query_row([lane.0], |row| row.get(0))?;
@@ -70,14 +70,14 @@ const READY: &str = "EXISTS (SELECT 1 FROM daemon AS d WHERE d.repo = lane.repo 
                      AND d.valid = 1 AND d.gate = 'open')";
 
 /// Updates whether a lane is ready.
-pub(crate) fn refresh(tx: &Connection, lane: Lane) -> Outcome<()> {
+pub(crate) fn refresh(tx: &Connection, lane: Lane) -> TxResult<()> {
     tx.prepare_cached(&format!("UPDATE lane SET ready = {READY} WHERE id = ?1"))?
         .execute([lane.0])?;
     Ok(())
 }
 
 /// Updates which lanes of a repository are ready.
-pub(crate) fn refresh_repo(tx: &Connection, repo: &str) -> Outcome<()> {
+pub(crate) fn refresh_repo(tx: &Connection, repo: &str) -> TxResult<()> {
     tx.prepare_cached(&format!("UPDATE lane SET ready = {READY} WHERE repo = ?1"))?
         .execute([repo])?;
     Ok(())

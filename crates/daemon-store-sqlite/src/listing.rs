@@ -6,7 +6,7 @@ use daemon_store::{Bounds, EventRow, Listing, Page, Position, Query, RunRow, Sto
 use rusqlite::{Connection, Row, ToSql};
 
 use crate::column::{Columns as _, integer, micros};
-use crate::failure::Outcome;
+use crate::failure::TxResult;
 use crate::{activation, event, output, run, tick};
 
 /// The columns of a table by which listings filter and order.
@@ -22,7 +22,7 @@ struct Table {
     state: &'static str,
 }
 
-pub(crate) fn events(conn: &Connection, query: &Query) -> Outcome<Page<EventRow>> {
+pub(crate) fn events(conn: &Connection, query: &Query) -> TxResult<Page<EventRow>> {
     let bounds = query.bounds(Listing::Events)?;
     let mut asked = Asked::default();
     if let Some(before) = bounds.before {
@@ -58,7 +58,7 @@ pub(crate) fn events(conn: &Connection, query: &Query) -> Outcome<Page<EventRow>
     Ok(bounds.page(Listing::Events, rows))
 }
 
-pub(crate) fn ticks(conn: &Connection, query: &Query) -> Outcome<Page<StoredTick>> {
+pub(crate) fn ticks(conn: &Connection, query: &Query) -> TxResult<Page<StoredTick>> {
     let table = Table {
         listing: Listing::Ticks,
         columns: tick::COLUMNS,
@@ -70,7 +70,7 @@ pub(crate) fn ticks(conn: &Connection, query: &Query) -> Outcome<Page<StoredTick
     table.page(conn, query, tick::read)
 }
 
-pub(crate) fn activations(conn: &Connection, query: &Query) -> Outcome<Page<Activation>> {
+pub(crate) fn activations(conn: &Connection, query: &Query) -> TxResult<Page<Activation>> {
     let table = Table {
         listing: Listing::Activations,
         columns: activation::COLUMNS,
@@ -84,7 +84,7 @@ pub(crate) fn activations(conn: &Connection, query: &Query) -> Outcome<Page<Acti
     })
 }
 
-pub(crate) fn runs(conn: &Connection, query: &Query) -> Outcome<Page<RunRow>> {
+pub(crate) fn runs(conn: &Connection, query: &Query) -> TxResult<Page<RunRow>> {
     let table = Table {
         listing: Listing::Runs,
         columns: run::COLUMNS,
@@ -96,7 +96,7 @@ pub(crate) fn runs(conn: &Connection, query: &Query) -> Outcome<Page<RunRow>> {
     table.page(conn, query, run::read)
 }
 
-pub(crate) fn outputs(conn: &Connection, query: &Query) -> Outcome<Page<Output>> {
+pub(crate) fn outputs(conn: &Connection, query: &Query) -> TxResult<Page<Output>> {
     let table = Table {
         listing: Listing::Outputs,
         columns: output::COLUMNS,
@@ -113,8 +113,8 @@ impl Table {
         &self,
         conn: &Connection,
         query: &Query,
-        mut read: impl FnMut(&Row<'_>) -> Outcome<T>,
-    ) -> Outcome<Page<T>> {
+        mut read: impl FnMut(&Row<'_>) -> TxResult<T>,
+    ) -> TxResult<Page<T>> {
         let bounds = query.bounds(self.listing)?;
         let (alias, instant) = (self.alias, self.instant);
         let asked = self.asked(&bounds);
@@ -195,8 +195,8 @@ impl Asked {
         &self,
         conn: &Connection,
         sql: &str,
-        mut read: impl FnMut(&Row<'_>) -> Outcome<(Position, T)>,
-    ) -> Outcome<Vec<(Position, T)>> {
+        mut read: impl FnMut(&Row<'_>) -> TxResult<(Position, T)>,
+    ) -> TxResult<Vec<(Position, T)>> {
         let mut find = conn.prepare_cached(sql)?;
         let mut rows = find.query(rusqlite::params_from_iter(self.values.iter()))?;
         let mut found = Vec::new();

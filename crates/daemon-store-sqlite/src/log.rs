@@ -17,8 +17,8 @@ use daemon_store::StoreError;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-use crate::failure::{Outcome, is_for_want_of_room};
-use crate::mark::{self, Mark, MarkContent, Position};
+use crate::failure::{TxResult, is_for_want_of_room};
+use crate::mark::{self, LogMark, LogPosition, MarkContent};
 use crate::space;
 use crate::wal::{self, Damage, Survey, Tail};
 
@@ -36,7 +36,7 @@ pub(crate) fn path_of(database: &Path) -> PathBuf {
 }
 
 /// Merges the whole log into the file and marks the file as waiting for a new one; returns whether there was room for it.
-pub(crate) fn merge(conn: &Connection, mark: &mut Mark) -> Outcome<bool> {
+pub(crate) fn merge(conn: &Connection, mark: &mut LogMark) -> TxResult<bool> {
     merge_by(conn, "PRAGMA wal_checkpoint(TRUNCATE)", mark)
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn merge(conn: &Connection, mark: &mut Mark) -> Outcome<bool> {
 ///
 /// Pages that readers still use stay in the log until the next merge. The log file keeps its length and is written again from
 /// its beginning, because a sync is cheaper if no file grows.
-pub(crate) fn merge_if_long(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
+pub(crate) fn merge_if_long(conn: &Connection, mark: &mut LogMark) -> TxResult<()> {
     if mark.committed(|| n_frames(conn))? < MERGE_AT {
         return Ok(());
     }
@@ -53,12 +53,12 @@ pub(crate) fn merge_if_long(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
 }
 
 /// Merges the pages that no reader uses.
-pub(crate) fn merge_some(conn: &Connection, mark: &mut Mark) -> Outcome<bool> {
+pub(crate) fn merge_some(conn: &Connection, mark: &mut LogMark) -> TxResult<bool> {
     merge_by(conn, "PRAGMA wal_checkpoint(PASSIVE)", mark)
 }
 
 /// Returns how many frames the log holds.
-fn n_frames(conn: &Connection) -> Outcome<u64> {
+fn n_frames(conn: &Connection) -> TxResult<u64> {
     let n: i64 = conn
         .prepare_cached("PRAGMA wal_checkpoint(NOOP)")?
         .query_row([], |row| row.get(1))?;
@@ -68,7 +68,7 @@ fn n_frames(conn: &Connection) -> Outcome<u64> {
 
 /// Merges the log if the disk has room for the pages that the file does not have yet. Otherwise the log stays, and the
 /// store is complete with it.
-fn merge_by(conn: &Connection, checkpoint: &str, mark: &mut Mark) -> Outcome<bool> {
+fn merge_by(conn: &Connection, checkpoint: &str, mark: &mut LogMark) -> TxResult<bool> {
     let is_merged = space::can_merge(conn, mark.database())? && try_merge(conn, checkpoint, mark)?;
     // Where there is no room, closing the connection must not merge either: it would fill the disk.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !is_merged)?;
@@ -77,7 +77,7 @@ fn merge_by(conn: &Connection, checkpoint: &str, mark: &mut Mark) -> Outcome<boo
 }
 
 /// Returns `false` if the disk had no room although [`space::can_merge`] found some, as with a quota.
-fn try_merge(conn: &Connection, checkpoint: &str, mark: &Mark) -> Outcome<bool> {
+fn try_merge(conn: &Connection, checkpoint: &str, mark: &LogMark) -> TxResult<bool> {
     mark.merging();
     // The order is the mechanism: 0 goes to the file with the merge, and 1 is the first commit of the new log.
     let is_begun = unless_full(conn.execute("UPDATE host SET merged = 0", []))?;
@@ -86,7 +86,7 @@ fn try_merge(conn: &Connection, checkpoint: &str, mark: &Mark) -> Outcome<bool> 
     Ok(is_merged && is_noted)
 }
 
-fn unless_full<T>(done: Result<T, rusqlite::Error>) -> Outcome<bool> {
+fn unless_full<T>(done: Result<T, rusqlite::Error>) -> TxResult<bool> {
     match done {
         Ok(_) => Ok(true),
         Err(error) if is_for_want_of_room(&error) => Ok(false),
@@ -137,7 +137,7 @@ impl LogState {
         }
         match self.marked.as_ref()?.at {
             // The newest commit may have been torn.
-            Position::At(salts, commit)
+            LogPosition::At(salts, commit)
                 if Some(salts) == self.survey.salts && self.survey.frames < commit.before =>
             {
                 let (frames, n) = (self.survey.frames, commit.frames);
@@ -147,7 +147,7 @@ impl LogState {
                     n - frames
                 ))
             }
-            Position::At(..) | Position::Merging => None,
+            LogPosition::At(..) | LogPosition::Merging => None,
         }
     }
 
@@ -169,12 +169,12 @@ impl LogState {
     ///
     /// # Errors
     /// `LogDamaged` if the database was not merged and the mark does not say that it was about to be.
-    pub(crate) fn check(&self, conn: &Connection) -> Outcome<()> {
+    pub(crate) fn check(&self, conn: &Connection) -> TxResult<()> {
         let is_merged: bool = conn.query_row("SELECT merged FROM host", [], |row| row.get(0))?;
         let is_excused = match self.marked.as_ref().map(|marked| marked.at) {
-            Some(Position::Merging) => true,
+            Some(LogPosition::Merging) => true,
             // After a power failure there may be an older mark and a restarted log without a commit.
-            Some(Position::At(salts, _)) => {
+            Some(LogPosition::At(salts, _)) => {
                 self.survey.salts == Some(salts) || (self.is_there && !self.is_same_boot())
             }
             None => self.is_there,

@@ -19,12 +19,12 @@ const MAX_BYTES: usize = 256;
 pub(crate) struct MarkContent {
     /// The boot of the machine in which it was written.
     pub(crate) boot: String,
-    pub(crate) at: Position,
+    pub(crate) at: LogPosition,
 }
 
 /// The recorded length of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Position {
+pub(crate) enum LogPosition {
     /// The log was being merged into the file: afterwards it may be complete, empty or new.
     Merging,
     /// The log with these salts had at least this commit.
@@ -50,13 +50,13 @@ impl MarkContent {
         let mut words = text.split_ascii_whitespace();
         let boot = words.next()?.to_owned();
         let at = match words.next()? {
-            "merging" => Position::Merging,
+            "merging" => LogPosition::Merging,
             "at" => {
                 let mut hex = || u32::from_str_radix(words.next()?, 16).ok();
                 let salts = [hex()?, hex()?];
                 let mut number = || words.next()?.parse().ok();
                 let (before, frames) = (number()?, number()?);
-                Position::At(salts, KnownCommit { before, frames })
+                LogPosition::At(salts, KnownCommit { before, frames })
             }
             _ => return None,
         };
@@ -66,8 +66,8 @@ impl MarkContent {
 
     fn text(&self) -> String {
         let at = match self.at {
-            Position::Merging => "merging".to_owned(),
-            Position::At([a, b], KnownCommit { before, frames }) => {
+            LogPosition::Merging => "merging".to_owned(),
+            LogPosition::At([a, b], KnownCommit { before, frames }) => {
                 format!("at {a:08x} {b:08x} {before} {frames}")
             }
         };
@@ -91,7 +91,7 @@ pub(crate) fn boot() -> String {
 
 /// Writes the mark of an open store.
 #[derive(Debug)]
-pub(crate) struct Mark {
+pub(crate) struct LogMark {
     database: PathBuf,
     /// `None` if it cannot be written: a store works without a mark.
     file: Option<File>,
@@ -101,7 +101,7 @@ pub(crate) struct Mark {
     last: Option<(Salts, KnownCommit)>,
 }
 
-impl Mark {
+impl LogMark {
     /// Begins to mark the log of a database, which is about to be merged.
     pub(crate) fn begin(database: &Path) -> Self {
         let path = path_of(database);
@@ -125,7 +125,7 @@ impl Mark {
 
     /// Notes that the log is about to be merged.
     pub(crate) fn merging(&self) {
-        self.write(Position::Merging);
+        self.write(LogPosition::Merging);
     }
 
     /// Writes and returns the number of frames that `count` returns; a transaction that changed nothing adds none.
@@ -153,7 +153,7 @@ impl Mark {
         };
         let commit = KnownCommit { before, frames };
         self.last = Some((salts, commit));
-        self.write(Position::At(salts, commit));
+        self.write(LogPosition::At(salts, commit));
         Ok(frames)
     }
 
@@ -177,7 +177,7 @@ impl Mark {
         ])
     }
 
-    fn write(&self, at: Position) {
+    fn write(&self, at: LogPosition) {
         let marked = MarkContent {
             boot: self.boot.clone(),
             at,
@@ -192,13 +192,13 @@ impl Mark {
 
 #[cfg(test)]
 mod tests {
-    use super::{KnownCommit, MarkContent, Position};
+    use super::{KnownCommit, LogPosition, MarkContent};
 
     #[test]
     fn a_mark_is_read_as_it_was_written_or_not_at_all() {
         for at in [
-            Position::Merging,
-            Position::At(
+            LogPosition::Merging,
+            LogPosition::At(
                 [0, u32::MAX],
                 KnownCommit {
                     before: 0,

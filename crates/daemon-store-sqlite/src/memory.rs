@@ -10,11 +10,11 @@ use jiff::Timestamp;
 use rusqlite::{Connection, params};
 
 use crate::column::{Columns as _, micros};
-use crate::failure::{Outcome, damaged};
+use crate::failure::{TxResult, damaged};
 use crate::lane::{self, Lane};
 
 /// Applies the changes of an attempt.
-pub(crate) fn change(tx: &Connection, lane: Lane, changes: &[StateChange]) -> Outcome<()> {
+pub(crate) fn change(tx: &Connection, lane: Lane, changes: &[StateChange]) -> TxResult<()> {
     if changes.is_empty() {
         return Ok(());
     }
@@ -33,18 +33,22 @@ pub(crate) fn change(tx: &Connection, lane: Lane, changes: &[StateChange]) -> Ou
     Ok(())
 }
 
-fn values(conn: &Connection, lane: Lane) -> Outcome<BTreeMap<String, String>> {
+fn values(conn: &Connection, lane: Lane) -> TxResult<BTreeMap<String, String>> {
     let mut find = conn.prepare_cached("SELECT key, json FROM memory WHERE lane = ?1")?;
     let rows = find.query_map([lane.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-pub(crate) fn state(conn: &Connection, daemon: &DaemonKey, now: Timestamp) -> Outcome<DaemonState> {
+pub(crate) fn state(
+    conn: &Connection,
+    daemon: &DaemonKey,
+    now: Timestamp,
+) -> TxResult<DaemonState> {
     let Some(lane) = lane::find(conn, daemon)? else {
         return Ok(DaemonState::default());
     };
     let day = micros(now - DAY);
-    let count = |sql: &str| -> Outcome<u64> {
+    let count = |sql: &str| -> TxResult<u64> {
         let n: i64 = conn
             .prepare_cached(sql)?
             .query_row(params![lane.0, day], |row| row.get(0))?;
@@ -62,7 +66,7 @@ pub(crate) fn state(conn: &Connection, daemon: &DaemonKey, now: Timestamp) -> Ou
     })
 }
 
-fn history(conn: &Connection, lane: Lane) -> Outcome<Vec<PastActivation>> {
+fn history(conn: &Connection, lane: Lane) -> TxResult<Vec<PastActivation>> {
     let mut find = conn.prepare_cached(
         &format!(
         "SELECT a.id, a.state, a.finished_at, a.summary, \

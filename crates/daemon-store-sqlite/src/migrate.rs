@@ -3,7 +3,7 @@
 use daemon_store::StoreError;
 use rusqlite::Connection;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{TxError, TxResult};
 
 /// The steps, in order. A released step is never edited, because it does not run again on files that have it.
 const STEPS: &[&str] = &[
@@ -27,7 +27,7 @@ pub(crate) fn newest() -> i64 {
 }
 
 /// Brings the schema up to date.
-pub(crate) fn migrate(conn: &mut Connection) -> Outcome<()> {
+pub(crate) fn migrate(conn: &mut Connection) -> TxResult<()> {
     let found = check_owner(conn)?;
     for (step, sql) in STEPS.iter().enumerate().skip(found) {
         apply(conn, step + 1, sql)?;
@@ -35,7 +35,7 @@ pub(crate) fn migrate(conn: &mut Connection) -> Outcome<()> {
     Ok(())
 }
 
-fn apply(conn: &mut Connection, version: usize, sql: &str) -> Outcome<()> {
+fn apply(conn: &mut Connection, version: usize, sql: &str) -> TxResult<()> {
     let tx = conn.transaction()?;
     tx.execute_batch(sql)?;
     // In the same transaction as the tables, so that a kill leaves the old version or the new one.
@@ -50,7 +50,7 @@ fn apply(conn: &mut Connection, version: usize, sql: &str) -> Outcome<()> {
 }
 
 /// Refuses files of other programs and of newer versions; returns how many steps were applied.
-pub(crate) fn check_owner(conn: &Connection) -> Outcome<usize> {
+pub(crate) fn check_owner(conn: &Connection) -> TxResult<usize> {
     let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let owner: i64 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let n_tables: i64 =
@@ -63,7 +63,7 @@ pub(crate) fn check_owner(conn: &Connection) -> Outcome<usize> {
         ));
     }
     if version > newest() {
-        return Err(Failure::Store(StoreError::Newer {
+        return Err(TxError::Store(StoreError::Newer {
             found: version,
             known: newest(),
         }));
@@ -76,8 +76,8 @@ pub(crate) fn check_owner(conn: &Connection) -> Outcome<usize> {
     }
 }
 
-fn refused(context: &str) -> Failure {
-    Failure::Store(StoreError::Damaged {
+fn refused(context: &str) -> TxError {
+    TxError::Store(StoreError::Damaged {
         context: context.to_owned(),
         source: None,
     })

@@ -5,7 +5,7 @@ use daemon_schedule::MissedTicks;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Outcome, damaged};
+use crate::failure::{TxResult, damaged};
 
 /// The column's JSON; instants are seconds since 1970.
 #[derive(Serialize, Deserialize)]
@@ -43,15 +43,15 @@ pub(crate) fn to_text(occasion: &Occasion) -> String {
 }
 
 /// Reads the column.
-pub(crate) fn from_text(text: &str) -> Outcome<Occasion> {
+pub(crate) fn from_text(text: &str) -> TxResult<Occasion> {
     let row: OccasionRow =
         serde_json::from_str(text).map_err(|error| damaged("column `occasion`", error))?;
-    let missed = row.missed.map(|missed| -> Outcome<MissedTicks> {
+    let missed = row.missed.map(|missed| -> TxResult<MissedTicks> {
         Ok(MissedTicks {
             count: missed.count,
             first: at(missed.first)?,
             last: at(missed.last)?,
-            list: missed.list.into_iter().map(at).collect::<Outcome<_>>()?,
+            list: missed.list.into_iter().map(at).collect::<TxResult<_>>()?,
         })
     });
     Ok(Occasion {
@@ -62,6 +62,6 @@ pub(crate) fn from_text(text: &str) -> Outcome<Occasion> {
     })
 }
 
-fn at(second: i64) -> Outcome<Timestamp> {
+fn at(second: i64) -> TxResult<Timestamp> {
     Ok(Timestamp::from_second(second).map_err(|error| damaged("column `occasion`", error))?)
 }

@@ -9,9 +9,9 @@ use daemon_store::StoreError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::failure::{Outcome, sql_error};
+use crate::failure::{TxResult, sql_error};
 use crate::log::{self, LogState};
-use crate::mark::{self, Mark};
+use crate::mark::{self, LogMark};
 use crate::writer::Database;
 use crate::{migrate, space};
 
@@ -46,14 +46,14 @@ pub(crate) fn open(path: &Path) -> Result<Database, StoreError> {
         return Err(StoreError::LogDamaged { context });
     }
     let context = format!("open the store `{}`", path.display());
-    (|| -> Outcome<Database> {
+    (|| -> TxResult<Database> {
         let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         check_pages(&conn)?;
         // A database without its log is not written to: the log may be put back.
         if migrate::check_owner(&conn)? > 0 {
             found.check(&conn)?;
         }
-        let mut mark = Mark::begin(path);
+        let mut mark = LogMark::begin(path);
         migrate::migrate(&mut conn)?;
         set_up(&conn)?;
         if log::merge(&conn, &mut mark)? {
@@ -70,7 +70,7 @@ pub(crate) fn open(path: &Path) -> Result<Database, StoreError> {
 /// Makes an empty store in memory.
 pub(crate) fn open_in_memory() -> Result<Database, StoreError> {
     check_version(rusqlite::version_number())?;
-    (|| -> Outcome<Database> {
+    (|| -> TxResult<Database> {
         let mut conn = Connection::open_in_memory()?;
         configure(&conn)?;
         migrate::migrate(&mut conn)?;
@@ -127,7 +127,7 @@ fn configure(conn: &Connection) -> Result<(), rusqlite::Error> {
     Ok(())
 }
 
-fn set_up(conn: &Connection) -> Outcome<()> {
+fn set_up(conn: &Connection) -> TxResult<()> {
     conn.pragma_update(None, "journal_mode", "wal")?;
     conn.pragma_update(None, "synchronous", "full")?;
     conn.pragma_update(None, "foreign_keys", true)?;
@@ -153,7 +153,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
     }
     create_private(&new).map_err(file_error)?;
     let context = format!("make the store `{}`", path.display());
-    (|| -> Outcome<()> {
+    (|| -> TxResult<()> {
         let mut conn = connect(&new, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         space::prepare(&conn)?;
         migrate::migrate(&mut conn)?;
@@ -209,7 +209,7 @@ fn check_version(found: i32) -> Result<(), StoreError> {
 }
 
 /// Reads every page once, which finds torn and changed ones.
-fn check_pages(conn: &Connection) -> Outcome<()> {
+fn check_pages(conn: &Connection) -> TxResult<()> {
     let verdict: String = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if verdict == "ok" {
         return Ok(());

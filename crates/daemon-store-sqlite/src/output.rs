@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row, ToSql, params};
 use crate::activation::{self, Numbered};
 use crate::attempt;
 use crate::column::{Columns as _, instant, micros};
-use crate::failure::Outcome;
+use crate::failure::TxResult;
 
 /// The columns that [`read`] reads.
 pub(crate) const COLUMNS: &str = "o.number, o.key, a.id AS activation, o.activation AS owner, l.repo, l.daemon, \
@@ -20,7 +20,7 @@ pub(crate) const COLUMNS: &str = "o.number, o.key, a.id AS activation, o.activat
 pub(crate) const TABLES: &str =
     "output AS o JOIN activation AS a ON a.number = o.activation JOIN lane AS l ON l.id = o.lane";
 
-pub(crate) fn read(row: &Row<'_>) -> Outcome<Output> {
+pub(crate) fn read(row: &Row<'_>) -> TxResult<Output> {
     Ok(Output {
         key: row.word("key")?,
         activation: row.word("activation")?,
@@ -45,7 +45,7 @@ fn select(
     conn: &Connection,
     condition: &str,
     values: &[(&str, &dyn ToSql)],
-) -> Outcome<Vec<Output>> {
+) -> TxResult<Vec<Output>> {
     let mut find =
         conn.prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE {condition}"))?;
     let mut rows = find.query(values)?;
@@ -56,17 +56,17 @@ fn select(
     Ok(found)
 }
 
-fn find(conn: &Connection, key: &OutputKey) -> Outcome<Option<Output>> {
+fn find(conn: &Connection, key: &OutputKey) -> TxResult<Option<Output>> {
     let found = select(conn, "o.key = :key", &[(":key", &key.as_str())])?;
     Ok(found.into_iter().next())
 }
 
-fn get(conn: &Connection, key: &OutputKey) -> Outcome<Output> {
+fn get(conn: &Connection, key: &OutputKey) -> TxResult<Output> {
     Ok(find(conn, key)?.ok_or_else(|| StoreError::not_found("output", key))?)
 }
 
 /// Stores an output of an attempt, unless the same output is stored and does not give way.
-pub(crate) fn propose(tx: &Connection, owner: &Numbered, new: &Output) -> Outcome<()> {
+pub(crate) fn propose(tx: &Connection, owner: &Numbered, new: &Output) -> TxResult<()> {
     // Read first and not left to ON CONFLICT, since the engine decides which states give way.
     if find(tx, &new.key)?.is_some_and(|known| !known.gives_way()) {
         return Ok(());
@@ -94,7 +94,7 @@ pub(crate) fn propose(tx: &Connection, owner: &Numbered, new: &Output) -> Outcom
     Ok(())
 }
 
-fn update(tx: &Connection, now: &Output) -> Outcome<()> {
+fn update(tx: &Connection, now: &Output) -> TxResult<()> {
     tx.prepare_cached(
         "UPDATE output SET state = ?2, remote_id = ?3, url = ?4, attempts = ?5, not_before = ?6, delivered_at = ?7, \
          error = ?8 WHERE key = ?1",
@@ -113,7 +113,7 @@ fn update(tx: &Connection, now: &Output) -> Outcome<()> {
 }
 
 /// Returns the states of an activation's outputs.
-pub(crate) fn states_of(conn: &Connection, activation: i64) -> Outcome<Vec<OutputState>> {
+pub(crate) fn states_of(conn: &Connection, activation: i64) -> TxResult<Vec<OutputState>> {
     let mut find = conn.prepare_cached("SELECT state FROM output WHERE activation = ?1")?;
     let mut rows = find.query([activation])?;
     let mut states = Vec::new();
@@ -124,7 +124,7 @@ pub(crate) fn states_of(conn: &Connection, activation: i64) -> Outcome<Vec<Outpu
 }
 
 /// Refuses the planned outputs of a cancelled activation.
-pub(crate) fn withdraw(tx: &Connection, activation: i64) -> Outcome<()> {
+pub(crate) fn withdraw(tx: &Connection, activation: i64) -> TxResult<()> {
     let planned = select(
         tx,
         "o.activation = :activation AND o.state = 'planned'",
@@ -138,7 +138,7 @@ pub(crate) fn withdraw(tx: &Connection, activation: i64) -> Outcome<()> {
 }
 
 /// Brings the next tries of outputs to a clock that stepped back.
-pub(crate) fn step_back(tx: &Connection, now: Timestamp) -> Outcome<()> {
+pub(crate) fn step_back(tx: &Connection, now: Timestamp) -> TxResult<()> {
     let waiting = select(
         tx,
         "o.state IN ('planned', 'ambiguous', 'sending') AND o.not_before > :now",
@@ -152,7 +152,7 @@ pub(crate) fn step_back(tx: &Connection, now: Timestamp) -> Outcome<()> {
     Ok(())
 }
 
-pub(crate) fn due(conn: &Connection, now: Timestamp, limit: u32) -> Outcome<Vec<Output>> {
+pub(crate) fn due(conn: &Connection, now: Timestamp, limit: u32) -> TxResult<Vec<Output>> {
     select(
         conn,
         // Not `sending`: it may be on its way at this moment, and becomes `ambiguous` with the next epoch.
@@ -161,7 +161,7 @@ pub(crate) fn due(conn: &Connection, now: Timestamp, limit: u32) -> Outcome<Vec<
     )
 }
 
-pub(crate) fn next_at(conn: &Connection, now: Timestamp) -> Outcome<Option<Timestamp>> {
+pub(crate) fn next_at(conn: &Connection, now: Timestamp) -> TxResult<Option<Timestamp>> {
     let earliest: Option<i64> = conn
         .prepare_cached(
             "SELECT min(not_before) FROM output WHERE state IN ('planned', 'ambiguous') AND not_before > ?1",
@@ -172,7 +172,7 @@ pub(crate) fn next_at(conn: &Connection, now: Timestamp) -> Outcome<Option<Times
         .transpose()
 }
 
-pub(crate) fn begin_send(tx: &Connection, key: &OutputKey) -> Outcome<()> {
+pub(crate) fn begin_send(tx: &Connection, key: &OutputKey) -> TxResult<()> {
     let mut output = get(tx, key)?;
     if output.state != OutputState::Planned {
         return Err(StoreError::conflict("output", key, output.state.as_str()).into());
@@ -181,7 +181,7 @@ pub(crate) fn begin_send(tx: &Connection, key: &OutputKey) -> Outcome<()> {
     update(tx, &output)
 }
 
-pub(crate) fn settle(tx: &Connection, key: &OutputKey, settlement: Settlement) -> Outcome<Output> {
+pub(crate) fn settle(tx: &Connection, key: &OutputKey, settlement: Settlement) -> TxResult<Output> {
     let mut output = get(tx, key)?;
     if output.state.is_settled() {
         return Err(StoreError::conflict("output", key, output.state.as_str()).into());
@@ -198,7 +198,7 @@ pub(crate) fn settle(tx: &Connection, key: &OutputKey, settlement: Settlement) -
     Ok(output)
 }
 
-pub(crate) fn of(conn: &Connection, activation: &ActivationId) -> Outcome<Vec<Output>> {
+pub(crate) fn of(conn: &Connection, activation: &ActivationId) -> TxResult<Vec<Output>> {
     select(
         conn,
         "o.activation = (SELECT number FROM activation WHERE id = :id) ORDER BY o.ordinal, o.number",
@@ -206,7 +206,7 @@ pub(crate) fn of(conn: &Connection, activation: &ActivationId) -> Outcome<Vec<Ou
     )
 }
 
-pub(crate) fn at(conn: &Connection, surface: &str, place: &OutputPlace) -> Outcome<Vec<Output>> {
+pub(crate) fn at(conn: &Connection, surface: &str, place: &OutputPlace) -> TxResult<Vec<Output>> {
     let (column, value) = match place {
         OutputPlace::RemoteId(id) => ("remote_id", id),
         OutputPlace::Target(target) => ("target", target),

@@ -10,7 +10,7 @@ use rusqlite::{Connection, MAIN_DB, Row, params};
 use crate::column::{Columns as _, micros};
 use crate::event::{COLUMNS, TABLES};
 use crate::facts;
-use crate::failure::{Outcome, damaged};
+use crate::failure::{TxResult, damaged};
 
 /// Payloads beyond this many bytes are written and read in pieces: SQLite copies a value that it is given as a whole, or
 /// gives as a whole, at least twice. The columns of events name it too.
@@ -25,7 +25,7 @@ const FORGOTTEN_BYTES: u64 = 8 * 1024 * 1024;
 pub(crate) const READ_BYTES: usize = 8 * 1024 * 1024;
 
 /// Stores the payload of an event and its facts.
-pub(crate) fn insert(tx: &Connection, seq: i64, event: &Event) -> Outcome<()> {
+pub(crate) fn insert(tx: &Connection, seq: i64, event: &Event) -> TxResult<()> {
     let payload = &*event.payload;
     let facts = facts::to_text(&event.facts, || {
         Ok(facts::of_payload(event.source, &event.kind, payload))
@@ -48,7 +48,7 @@ pub(crate) fn write_long(
     tx: &Connection,
     (table, row): (&str, i64),
     payload: &[u8],
-) -> Outcome<()> {
+) -> TxResult<()> {
     if payload.len() <= WHOLE {
         return Ok(());
     }
@@ -65,7 +65,7 @@ pub(crate) fn of_row(
     conn: &Connection,
     row: &Row<'_>,
     (table, number): (&str, i64),
-) -> Outcome<Arc<[u8]>> {
+) -> TxResult<Arc<[u8]>> {
     let n_bytes: Option<i64> = row.get("n_body")?;
     let Some(n_bytes) = n_bytes else {
         return Ok(Arc::default());
@@ -87,7 +87,7 @@ pub(crate) fn of_row(
 }
 
 /// Replaces the facts of an event whose payload is kept.
-pub(crate) fn put_facts(tx: &Connection, seq: i64, found: &daemon_event::Facts) -> Outcome<()> {
+pub(crate) fn put_facts(tx: &Connection, seq: i64, found: &daemon_event::Facts) -> TxResult<()> {
     let facts = facts::to_text(found, || {
         let mut find =
             tx.prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE e.seq = ?1"))?;
@@ -108,7 +108,7 @@ pub(crate) fn put_facts(tx: &Connection, seq: i64, found: &daemon_event::Facts) 
 /// read if there may be more.
 ///
 /// The later reports of the event and its wanted facts are deleted with it.
-pub(crate) fn forget(tx: &Connection, before: Timestamp, behind: i64) -> Outcome<Option<i64>> {
+pub(crate) fn forget(tx: &Connection, before: Timestamp, behind: i64) -> TxResult<Option<i64>> {
     let mut find = tx.prepare_cached(
         "SELECT e.seq, coalesce((SELECT length(p.body) FROM payload AS p WHERE p.seq = e.seq), 0) \
          + (SELECT coalesce(sum(length(r.body)), 0) FROM report AS r WHERE r.seq = e.seq) AS n_body \

@@ -4,10 +4,10 @@ use daemon_event::{Event, Subject};
 use daemon_store::decide;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::failure::Outcome;
+use crate::failure::TxResult;
 
 /// Stores the branch of the pull request that an event describes, if it describes one.
-pub(crate) fn note(tx: &Connection, event: &Event) -> Outcome<()> {
+pub(crate) fn note(tx: &Connection, event: &Event) -> TxResult<()> {
     if let Some((subject, head)) = decide::pull_request(event) {
         tx.prepare_cached("INSERT OR REPLACE INTO pull_request VALUES (?1, ?2)")?
             .execute(params![subject.as_str(), head])?;
@@ -16,7 +16,7 @@ pub(crate) fn note(tx: &Connection, event: &Event) -> Outcome<()> {
 }
 
 /// Returns the branch of a pull request, unless it is of a fork or not known.
-pub(crate) fn head(conn: &Connection, subject: &Subject) -> Outcome<Option<String>> {
+pub(crate) fn head(conn: &Connection, subject: &Subject) -> TxResult<Option<String>> {
     let mut find = conn.prepare_cached("SELECT head FROM pull_request WHERE subject = ?1")?;
     let head: Option<Option<String>> = find
         .query_row([subject.as_str()], |row| row.get(0))

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-use crate::failure::Outcome;
+use crate::failure::TxResult;
 use crate::open::{open_reader, read_error};
 
 /// How many reads run at the same time.
@@ -37,7 +37,7 @@ impl Readers {
     pub(crate) async fn run<T, F>(&self, context: &'static str, read: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
+        F: FnOnce(&Connection) -> TxResult<T> + Send + 'static,
     {
         // Taken before the blocking thread: reads that wait must not occupy all threads of the pool.
         let _place = self
@@ -58,7 +58,7 @@ impl Readers {
 
     fn read<T, F>(&self, context: &'static str, read: F) -> Result<T, StoreError>
     where
-        F: FnOnce(&Connection) -> Outcome<T>,
+        F: FnOnce(&Connection) -> TxResult<T>,
     {
         let idle = self.idle().pop();
         let conn = match idle {
@@ -77,7 +77,7 @@ impl Readers {
 }
 
 /// Runs all statements of a read in one transaction, so that they see one state of the store.
-fn snapshot<T>(conn: &Connection, read: impl FnOnce(&Connection) -> Outcome<T>) -> Outcome<T> {
+fn snapshot<T>(conn: &Connection, read: impl FnOnce(&Connection) -> TxResult<T>) -> TxResult<T> {
     // Without it each statement would see a later commit, and a page could name triggers of an event that it does not have.
     let transaction = conn.unchecked_transaction()?;
     let value = read(&transaction)?;

@@ -11,11 +11,11 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::activation;
 use crate::column::{Columns as _, integer, micros};
-use crate::failure::{Outcome, damaged};
+use crate::failure::{TxResult, damaged};
 use crate::lane::{self, Lane};
 use crate::tick;
 
-pub(crate) fn register(tx: &Connection, registration: Registration) -> Outcome<RegistryChange> {
+pub(crate) fn register(tx: &Connection, registration: Registration) -> TxResult<RegistryChange> {
     let repo = &registration.repo;
     let stored = daemons_of(tx, repo)?;
     let newest = newest_seq(tx, registration.since)?;
@@ -34,7 +34,7 @@ pub(crate) fn register(tx: &Connection, registration: Registration) -> Outcome<R
 }
 
 /// Returns the newest event that was stored, or received until an instant; 0 without one.
-fn newest_seq(tx: &Connection, until: Option<Timestamp>) -> Outcome<u64> {
+fn newest_seq(tx: &Connection, until: Option<Timestamp>) -> TxResult<u64> {
     let newest: Option<i64> = tx
         .prepare_cached(
             // Backwards by number, since the first fitting row ends the search near the end of the table.
@@ -50,7 +50,7 @@ fn follow_coverages(
     tx: &Connection,
     registration: &Registration,
     rows: &[DaemonRow],
-) -> Outcome<()> {
+) -> TxResult<()> {
     let open = tick::coverages(tx, Some(&registration.repo))?;
     let mut keys: Vec<&DaemonKey> = open
         .iter()
@@ -75,7 +75,11 @@ fn follow_coverages(
     Ok(())
 }
 
-fn cancel_orphans(tx: &Connection, registration: &Registration, rows: &[DaemonRow]) -> Outcome<()> {
+fn cancel_orphans(
+    tx: &Connection,
+    registration: &Registration,
+    rows: &[DaemonRow],
+) -> TxResult<()> {
     let orphans = activation::select(
         tx,
         "a.state = 'pending' AND l.repo = :repo AND NOT EXISTS ( \
@@ -97,15 +101,15 @@ fn valid_row<'a>(rows: &'a [DaemonRow], key: &DaemonKey) -> Option<&'a DaemonRow
         .find(|row| row.key == *key && row.validity == Validity::Valid)
 }
 
-pub(crate) fn daemons(conn: &Connection) -> Outcome<Vec<DaemonRow>> {
+pub(crate) fn daemons(conn: &Connection) -> TxResult<Vec<DaemonRow>> {
     rows(conn, "WHERE ?1 IS NULL", None)
 }
 
-pub(crate) fn daemons_of(conn: &Connection, repo: &RepoName) -> Outcome<Vec<DaemonRow>> {
+pub(crate) fn daemons_of(conn: &Connection, repo: &RepoName) -> TxResult<Vec<DaemonRow>> {
     rows(conn, "WHERE repo = ?1", Some(repo))
 }
 
-fn rows(conn: &Connection, condition: &str, repo: Option<&RepoName>) -> Outcome<Vec<DaemonRow>> {
+fn rows(conn: &Connection, condition: &str, repo: Option<&RepoName>) -> TxResult<Vec<DaemonRow>> {
     let mut find = conn.prepare_cached(&format!(
         "SELECT * FROM daemon {condition} ORDER BY repo, daemon, path"
     ))?;
@@ -117,7 +121,7 @@ fn rows(conn: &Connection, condition: &str, repo: Option<&RepoName>) -> Outcome<
     Ok(rows)
 }
 
-fn read(row: &Row<'_>) -> Outcome<DaemonRow> {
+fn read(row: &Row<'_>) -> TxResult<DaemonRow> {
     let schedule = match row.get::<_, Option<String>>("expression")? {
         None => None,
         Some(expression) => Some(ScheduleText {
@@ -150,7 +154,7 @@ fn read(row: &Row<'_>) -> Outcome<DaemonRow> {
     })
 }
 
-fn insert(tx: &Connection, row: &DaemonRow) -> Outcome<()> {
+fn insert(tx: &Connection, row: &DaemonRow) -> TxResult<()> {
     tx.prepare_cached(
         "INSERT INTO daemon VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
     )?
@@ -176,14 +180,14 @@ fn insert(tx: &Connection, row: &DaemonRow) -> Outcome<()> {
     Ok(())
 }
 
-pub(crate) fn set_gate(tx: &Connection, daemon: &DaemonKey, gate: Gate) -> Outcome<()> {
+pub(crate) fn set_gate(tx: &Connection, daemon: &DaemonKey, gate: Gate) -> TxResult<()> {
     let conduct = conduct(tx, daemon)?.ok_or_else(|| StoreError::not_found("daemon", daemon))?;
     let lane = lane::of(tx, daemon)?;
     set_conduct(tx, daemon, lane, conduct.with_gate(gate))
 }
 
 /// Returns the gate and the failures of a registered daemon.
-pub(crate) fn conduct(conn: &Connection, daemon: &DaemonKey) -> Outcome<Option<Conduct>> {
+pub(crate) fn conduct(conn: &Connection, daemon: &DaemonKey) -> TxResult<Option<Conduct>> {
     let found: Option<(String, u32)> = conn
         .prepare_cached(
             "SELECT gate, failures FROM daemon WHERE repo = ?1 AND daemon = ?2 ORDER BY path LIMIT 1",
@@ -208,7 +212,7 @@ pub(crate) fn set_conduct(
     daemon: &DaemonKey,
     lane: Lane,
     conduct: Conduct,
-) -> Outcome<()> {
+) -> TxResult<()> {
     tx.prepare_cached(
         "UPDATE daemon SET gate = ?3, failures = ?4 WHERE repo = ?1 AND daemon = ?2",
     )?
@@ -221,6 +225,6 @@ pub(crate) fn set_conduct(
     lane::refresh(tx, lane)
 }
 
-pub(crate) fn coverages(conn: &Connection) -> Outcome<Vec<Coverage>> {
+pub(crate) fn coverages(conn: &Connection) -> TxResult<Vec<Coverage>> {
     tick::coverages(conn, None)
 }

@@ -6,12 +6,12 @@ use rusqlite::{Connection, params};
 
 use crate::column::{Columns as _, integer, micros};
 use crate::event::{actor, actor_word};
-use crate::failure::{Outcome, damaged};
+use crate::failure::{TxResult, damaged};
 use crate::{facts, identity, payload, pull_request};
 
 /// Stores a report with the event of the same change, unless this source has reported it as this kind; `None` if there is no
 /// such event.
-pub(crate) fn accept(tx: &Connection, new: &NewEvent) -> Outcome<Option<Accepted>> {
+pub(crate) fn accept(tx: &Connection, new: &NewEvent) -> TxResult<Option<Accepted>> {
     let Some(seq) = happening(tx, new)? else {
         return Ok(None);
     };
@@ -31,12 +31,12 @@ pub(crate) fn accept(tx: &Connection, new: &NewEvent) -> Outcome<Option<Accepted
 }
 
 /// Finds an event of the same change that this source has not reported as this kind.
-pub(crate) fn happening(conn: &Connection, new: &NewEvent) -> Outcome<Option<i64>> {
+pub(crate) fn happening(conn: &Connection, new: &NewEvent) -> TxResult<Option<i64>> {
     let keys = (&*new.happenings, new.event.received_at);
     identity::named(conn, keys, |seq| Ok(!is_reported(conn, seq, &new.event)?))
 }
 
-fn is_reported(conn: &Connection, seq: i64, new: &Event) -> Outcome<bool> {
+fn is_reported(conn: &Connection, seq: i64, new: &Event) -> TxResult<bool> {
     let mut find = conn.prepare_cached(
         "SELECT 1 FROM event WHERE seq = ?1 AND source = ?2 AND kind = ?3 \
          UNION ALL SELECT 1 FROM report WHERE seq = ?1 AND source = ?2 AND kind = ?3",
@@ -44,7 +44,7 @@ fn is_reported(conn: &Connection, seq: i64, new: &Event) -> Outcome<bool> {
     Ok(find.exists(params![seq, new.source.as_str(), new.kind])?)
 }
 
-fn insert(tx: &Connection, seq: i64, new: &Event) -> Outcome<()> {
+fn insert(tx: &Connection, seq: i64, new: &Event) -> TxResult<()> {
     let facts = facts::to_text(&new.facts, || {
         Ok(facts::of_payload(new.source, &new.kind, &new.payload))
     })?;
@@ -71,7 +71,7 @@ fn insert(tx: &Connection, seq: i64, new: &Event) -> Outcome<()> {
 }
 
 /// Returns the later reports of an event, oldest first, with its id.
-pub(crate) fn of_event(conn: &Connection, seq: u64, id: &EventId) -> Outcome<Vec<Event>> {
+pub(crate) fn of_event(conn: &Connection, seq: u64, id: &EventId) -> TxResult<Vec<Event>> {
     let mut find = conn.prepare_cached(
         "SELECT number, source, kind, action, subject, actor, actor_kind, repo, happened_at, received_at, delivery, \
          facts, iif(length(body) <= 262144, body, NULL) AS body, length(body) AS n_body \

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::column::{Columns as _, micros};
-use crate::failure::Outcome;
+use crate::failure::TxResult;
 use crate::lane;
 
 /// The columns that [`read`] reads.
@@ -16,7 +16,7 @@ pub(crate) const COLUMNS: &str = "r.number, r.id, a.id AS activation, l.repo, l.
 /// The tables of [`COLUMNS`].
 pub(crate) const TABLES: &str = "run AS r LEFT JOIN activation AS a ON a.number = r.activation LEFT JOIN lane AS l ON l.id = r.lane";
 
-pub(crate) fn read(row: &Row<'_>) -> Outcome<RunRow> {
+pub(crate) fn read(row: &Row<'_>) -> TxResult<RunRow> {
     let daemon: Option<DaemonKey> = match row.get::<_, Option<String>>("repo")? {
         None => None,
         Some(_) => Some(row.daemon()?),
@@ -34,7 +34,7 @@ pub(crate) fn read(row: &Row<'_>) -> Outcome<RunRow> {
     })
 }
 
-pub(crate) fn put(tx: &Connection, run: &RunRow) -> Outcome<()> {
+pub(crate) fn put(tx: &Connection, run: &RunRow) -> TxResult<()> {
     let activation: Option<i64> = match &run.activation {
         None => None,
         Some(id) => tx
@@ -68,14 +68,14 @@ pub(crate) fn put(tx: &Connection, run: &RunRow) -> Outcome<()> {
 }
 
 /// Forgets a run that has ended.
-pub(crate) fn forget(tx: &Connection, id: &str) -> Outcome<()> {
+pub(crate) fn forget(tx: &Connection, id: &str) -> TxResult<()> {
     tx.prepare_cached("DELETE FROM run WHERE id = ?1 AND finished_at IS NOT NULL")?
         .execute([id])?;
     Ok(())
 }
 
 /// Ends the runs of an activation whose lease was taken back or cancelled, since no attempt can write them any more.
-pub(crate) fn close(tx: &Connection, activation: i64, state: &str, now: Timestamp) -> Outcome<()> {
+pub(crate) fn close(tx: &Connection, activation: i64, state: &str, now: Timestamp) -> TxResult<()> {
     tx.prepare_cached(
         "UPDATE run SET state = ?2, finished_at = ?3 WHERE activation = ?1 AND state = 'running'",
     )?
@@ -83,14 +83,14 @@ pub(crate) fn close(tx: &Connection, activation: i64, state: &str, now: Timestam
     Ok(())
 }
 
-pub(crate) fn find(conn: &Connection, id: &str) -> Outcome<Option<RunRow>> {
+pub(crate) fn find(conn: &Connection, id: &str) -> TxResult<Option<RunRow>> {
     let mut find =
         conn.prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE r.id = ?1"))?;
     let mut rows = find.query([id])?;
     rows.next()?.map(read).transpose()
 }
 
-pub(crate) fn of(conn: &Connection, activation: &ActivationId) -> Outcome<Vec<RunRow>> {
+pub(crate) fn of(conn: &Connection, activation: &ActivationId) -> TxResult<Vec<RunRow>> {
     let mut find = conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM {TABLES} WHERE r.activation = (SELECT number FROM activation WHERE id = ?1) \
          ORDER BY r.number"

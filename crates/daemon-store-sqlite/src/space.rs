@@ -6,9 +6,9 @@ use std::path::Path;
 use rusqlite::Connection;
 use rustix::fs::statvfs;
 
-use crate::failure::{Outcome, is_for_want_of_room};
+use crate::failure::{TxResult, is_for_want_of_room};
 use crate::log;
-use crate::mark::Mark;
+use crate::mark::LogMark;
 
 /// Pages that may stay unused for the next writes: 4 MiB.
 const KEPT: i64 = 1_024;
@@ -21,7 +21,7 @@ const LEFT: u64 = 1024 * 1024;
 const INCREMENTAL: i64 = 2;
 
 /// Makes a file without tables able to give space back.
-pub(crate) fn prepare(conn: &Connection) -> Outcome<()> {
+pub(crate) fn prepare(conn: &Connection) -> TxResult<()> {
     conn.pragma_update(None, "auto_vacuum", "incremental")?;
     Ok(())
 }
@@ -29,7 +29,7 @@ pub(crate) fn prepare(conn: &Connection) -> Outcome<()> {
 /// Makes a file of an older version able to give space back, by rewriting it.
 ///
 /// Without room or a directory for the copy the file stays as it is, and the next start tries again.
-pub(crate) fn convert(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
+pub(crate) fn convert(conn: &Connection, mark: &mut LogMark) -> TxResult<()> {
     let mode: i64 = conn.pragma_query_value(None, "auto_vacuum", |row| row.get(0))?;
     if mode == INCREMENTAL || !has_room(mark.database(), size(conn)?) {
         return Ok(());
@@ -50,14 +50,14 @@ pub(crate) fn convert(conn: &Connection, mark: &mut Mark) -> Outcome<()> {
 }
 
 /// Reports whether the log can be merged into the file without filling the disk.
-pub(crate) fn can_merge(conn: &Connection, database: &Path) -> Outcome<bool> {
+pub(crate) fn can_merge(conn: &Connection, database: &Path) -> TxResult<bool> {
     let has = fs::metadata(database).map_or(0, |file| file.len());
     let growth = size(conn)?.saturating_sub(has);
     Ok(growth == 0 || has_room(database, growth))
 }
 
 /// Returns the size of the file after a merge of the log.
-fn size(conn: &Connection) -> Outcome<u64> {
+fn size(conn: &Connection) -> TxResult<u64> {
     let read = |pragma| conn.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     let size = read("page_count")?.saturating_mul(read("page_size")?);
     Ok(u64::try_from(size).unwrap_or(0))
@@ -71,7 +71,7 @@ fn has_room(file: &Path, bytes: u64) -> bool {
 }
 
 /// Gives some unused pages back; returns whether there are more.
-pub(crate) fn reclaim(conn: &Connection, mark: &mut Mark) -> Outcome<bool> {
+pub(crate) fn reclaim(conn: &Connection, mark: &mut LogMark) -> TxResult<bool> {
     let before = unused(conn)?;
     if before <= KEPT {
         return Ok(false);
@@ -92,7 +92,7 @@ pub(crate) fn reclaim(conn: &Connection, mark: &mut Mark) -> Outcome<bool> {
     Ok(KEPT < after && after < before)
 }
 
-fn unused(conn: &Connection) -> Outcome<i64> {
+fn unused(conn: &Connection) -> TxResult<i64> {
     let mut count = conn.prepare_cached("PRAGMA freelist_count")?;
     Ok(count.query_row([], |row| row.get(0))?)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use daemon_store::StoreError;
 use rusqlite::Connection;
 
-use crate::failure::Outcome;
+use crate::failure::TxResult;
 use crate::open::{open, open_in_memory};
 use crate::reader::Readers;
 use crate::writer::{TransactionScope, WriterHandle};
@@ -60,7 +60,7 @@ impl SqliteStore {
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
+        F: FnOnce(&Connection) -> TxResult<T> + Send + 'static,
     {
         let scope = TransactionScope::Shared;
         self.writer.run(context, scope, operation).await
@@ -74,7 +74,7 @@ impl SqliteStore {
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
+        F: FnOnce(&Connection) -> TxResult<T> + Send + 'static,
     {
         let scope = TransactionScope::Own;
         self.writer.run(context, scope, operation).await
@@ -84,7 +84,7 @@ impl SqliteStore {
     pub(crate) async fn read<T, F>(&self, context: &'static str, read: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
+        F: FnOnce(&Connection) -> TxResult<T> + Send + 'static,
     {
         match &self.readers {
             Some(readers) => readers.run(context, read).await,

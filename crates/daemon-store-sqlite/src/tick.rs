@@ -16,7 +16,7 @@ use crate::admission;
 use crate::attempt;
 use crate::column::{Columns as _, integer, micros};
 use crate::failpoint;
-use crate::failure::{Outcome, damaged};
+use crate::failure::{TxResult, damaged};
 use crate::lane::{self, Lane};
 use crate::output;
 
@@ -27,7 +27,7 @@ pub(crate) const COLUMNS: &str = "t.number, l.repo, l.daemon, t.first, t.schedul
 /// The tables of [`COLUMNS`].
 pub(crate) const TABLES: &str = "tick AS t JOIN lane AS l ON l.id = t.lane LEFT JOIN activation AS a ON a.number = t.activation";
 
-pub(crate) fn read(row: &Row<'_>) -> Outcome<StoredTick> {
+pub(crate) fn read(row: &Row<'_>) -> TxResult<StoredTick> {
     Ok(StoredTick {
         daemon: row.daemon()?,
         coverage: match row.get::<_, Option<i64>>("coverage")? {
@@ -44,7 +44,7 @@ pub(crate) fn read(row: &Row<'_>) -> Outcome<StoredTick> {
 }
 
 /// Returns open coverages by daemon, of one repository or of all.
-pub(crate) fn coverages(conn: &Connection, repo: Option<&RepoName>) -> Outcome<Vec<Coverage>> {
+pub(crate) fn coverages(conn: &Connection, repo: Option<&RepoName>) -> TxResult<Vec<Coverage>> {
     let mut find = conn.prepare_cached(
         "SELECT l.repo, l.daemon, c.number, c.expression, c.zone, c.cursor FROM coverage AS c \
          JOIN lane AS l ON l.id = c.lane WHERE c.is_open = 1 AND (?1 IS NULL OR l.repo = ?1) \
@@ -69,7 +69,7 @@ pub(crate) fn end_coverage(
     lane: Lane,
     open: Option<&Coverage>,
     now: Timestamp,
-) -> Outcome<()> {
+) -> TxResult<()> {
     tx.prepare_cached("UPDATE coverage SET is_open = 0 WHERE lane = ?1 AND is_open = 1")?
         .execute([lane.0])?;
     if let Some(ended) = open {
@@ -88,7 +88,7 @@ pub(crate) fn start_coverage(
     lane: Lane,
     schedule: &ScheduleText,
     now: Timestamp,
-) -> Outcome<()> {
+) -> TxResult<()> {
     tx.prepare_cached(
         "INSERT INTO coverage SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, 1 FROM coverage WHERE lane = ?1",
     )?
@@ -99,7 +99,7 @@ pub(crate) fn start_coverage(
 pub(crate) fn activations(
     conn: &Connection,
     daemons: &[DaemonKey],
-) -> Outcome<Vec<TickActivations>> {
+) -> TxResult<Vec<TickActivations>> {
     let mut acc = Vec::with_capacity(daemons.len());
     for daemon in daemons {
         acc.push(match lane::find(conn, daemon)? {
@@ -110,7 +110,7 @@ pub(crate) fn activations(
     Ok(acc)
 }
 
-fn activations_of(conn: &Connection, lane: Lane) -> Outcome<TickActivations> {
+fn activations_of(conn: &Connection, lane: Lane) -> TxResult<TickActivations> {
     let mut unfinished = TickActivations::default();
     let mut find = conn.prepare_cached(
         "SELECT id, state FROM activation WHERE lane = ?1 AND has_tick = 1 AND finished_at IS NULL ORDER BY number",
@@ -128,7 +128,7 @@ fn activations_of(conn: &Connection, lane: Lane) -> Outcome<TickActivations> {
     Ok(unfinished)
 }
 
-pub(crate) fn commit(tx: &Connection, commits: Vec<TickCommit>) -> Outcome<Vec<TickResult>> {
+pub(crate) fn commit(tx: &Connection, commits: Vec<TickCommit>) -> TxResult<Vec<TickResult>> {
     failpoint::hit("T2");
     let results = commits
         .into_iter()
@@ -138,7 +138,7 @@ pub(crate) fn commit(tx: &Connection, commits: Vec<TickCommit>) -> Outcome<Vec<T
     results
 }
 
-fn commit_one(tx: &Connection, commit: TickCommit) -> Outcome<TickResult> {
+fn commit_one(tx: &Connection, commit: TickCommit) -> TxResult<TickResult> {
     let Some(lane) = lane::find(tx, &commit.daemon)? else {
         return Ok(TickResult::Elsewhere { cursor: None });
     };
@@ -183,7 +183,7 @@ fn open_coverage(
     tx: &Connection,
     lane: Lane,
     number: u64,
-) -> Outcome<Option<(Timestamp, ScheduleText)>> {
+) -> TxResult<Option<(Timestamp, ScheduleText)>> {
     let mut find = tx.prepare_cached(
         "SELECT cursor, expression, zone FROM coverage WHERE lane = ?1 AND number = ?2 AND is_open = 1",
     )?;
@@ -194,7 +194,7 @@ fn open_coverage(
     }
 }
 
-fn schedule_text(row: &Row<'_>) -> Outcome<ScheduleText> {
+fn schedule_text(row: &Row<'_>) -> TxResult<ScheduleText> {
     Ok(ScheduleText {
         expression: row.text("expression")?,
         zone: row.text("zone")?,
@@ -202,7 +202,7 @@ fn schedule_text(row: &Row<'_>) -> Outcome<ScheduleText> {
 }
 
 /// Admits a tick that a person requested, and records it.
-pub(crate) fn enqueue(tx: &Connection, at: Timestamp, new: NewTrigger) -> Outcome<Admission> {
+pub(crate) fn enqueue(tx: &Connection, at: Timestamp, new: NewTrigger) -> TxResult<Admission> {
     let lane = lane::of(tx, &new.daemon)?;
     let recorded = recorded_tick(tx, lane, at)?;
     if let Some(Some(known)) = recorded {
@@ -229,7 +229,7 @@ pub(crate) fn enqueue(tx: &Connection, at: Timestamp, new: NewTrigger) -> Outcom
     Ok(admitted.admission)
 }
 
-fn admit(tx: &Connection, lane: Lane, new: NewTrigger) -> Outcome<Option<AdmittedTick>> {
+fn admit(tx: &Connection, lane: Lane, new: NewTrigger) -> TxResult<Option<AdmittedTick>> {
     let key = new.trigger.key.clone();
     let TriggerKey::Tick(at) = key else {
         return Ok(None);
@@ -250,7 +250,7 @@ fn admit(tx: &Connection, lane: Lane, new: NewTrigger) -> Outcome<Option<Admitte
     }))
 }
 
-fn cancel_leased(tx: &Connection, running: &[ActivationId], now: Timestamp) -> Outcome<()> {
+fn cancel_leased(tx: &Connection, running: &[ActivationId], now: Timestamp) -> TxResult<()> {
     for id in running {
         if activation::get(tx, id)?.activation.state.is_leased() {
             attempt::cancel(tx, id, SUPPLANTED, now)?;
@@ -265,7 +265,7 @@ fn unrecorded(
     lane: Lane,
     schedule: &ScheduleText,
     rows: &[TickRow],
-) -> Outcome<Vec<TickRow>> {
+) -> TxResult<Vec<TickRow>> {
     let mut find = tx.prepare_cached(
         "SELECT first, scheduled_at FROM tick WHERE lane = ?1 AND scheduled_at >= ?2 AND first <= ?3          AND outcome <> 'retracted' ORDER BY scheduled_at",
     )?;
@@ -290,7 +290,7 @@ pub(crate) fn recorded_tick(
     conn: &Connection,
     lane: Lane,
     at: Timestamp,
-) -> Outcome<Option<Option<ActivationId>>> {
+) -> TxResult<Option<Option<ActivationId>>> {
     let mut find = conn.prepare_cached(
         "SELECT a.id FROM tick AS t LEFT JOIN activation AS a ON a.number = t.activation          WHERE t.lane = ?1 AND t.scheduled_at >= ?2 AND t.first <= ?2 AND t.outcome <> 'retracted'          ORDER BY t.scheduled_at LIMIT 1",
     )?;
@@ -308,7 +308,7 @@ fn insert(
     row: &TickRow,
     activation: Option<&ActivationId>,
     now: Timestamp,
-) -> Outcome<()> {
+) -> TxResult<()> {
     let activation: Option<i64> = match activation {
         None => None,
         Some(id) => tx
@@ -332,7 +332,7 @@ fn insert(
     Ok(())
 }
 
-pub(crate) fn retract(tx: &Connection, now: Timestamp) -> Outcome<u64> {
+pub(crate) fn retract(tx: &Connection, now: Timestamp) -> TxResult<u64> {
     tx.execute(
         "UPDATE coverage SET cursor = ?1 WHERE cursor > ?1",
         [micros(now)],
@@ -363,7 +363,7 @@ pub(crate) fn retract(tx: &Connection, now: Timestamp) -> Outcome<u64> {
 /// A row that ends after an instant, with its number and its calendar.
 type LaterTick = (i64, StoredTick, Option<ScheduleText>);
 
-fn later_ticks(tx: &Connection, now: Timestamp) -> Outcome<Vec<LaterTick>> {
+fn later_ticks(tx: &Connection, now: Timestamp) -> TxResult<Vec<LaterTick>> {
     let mut find = tx.prepare_cached(&format!(
         "SELECT {COLUMNS}, c.expression, c.zone FROM {TABLES}          LEFT JOIN coverage AS c ON c.lane = t.lane AND c.number = t.coverage          WHERE t.scheduled_at > ?1 AND t.outcome NOT IN ('enqueued', 'retracted') ORDER BY t.number"
     ))?;
@@ -385,7 +385,7 @@ fn divide(
     tick: &StoredTick,
     kept: Option<TickRow>,
     gone: TickRow,
-) -> Outcome<()> {
+) -> TxResult<()> {
     let row = kept.unwrap_or(gone);
     tx.prepare_cached(
         "UPDATE tick SET first = ?2, scheduled_at = ?3, count = ?4, outcome = ?5 WHERE number = ?1",

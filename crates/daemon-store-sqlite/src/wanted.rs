@@ -8,11 +8,11 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::column::{Columns as _, integer, micros};
 use crate::event::{COLUMNS, TABLES, read_some};
-use crate::failure::Outcome;
+use crate::failure::TxResult;
 use crate::{admission, payload};
 
 /// Stores the needs of an event, except for those that are stored.
-pub(crate) fn want(tx: &Connection, seq: i64, needs: &[Need], now: Timestamp) -> Outcome<()> {
+pub(crate) fn want(tx: &Connection, seq: i64, needs: &[Need], now: Timestamp) -> TxResult<()> {
     // A fact that was given up is not wanted again by another condition; its answer would be the same.
     let mut put = tx.prepare_cached(
         "INSERT INTO wanted (seq, need, state, tries, asked_at, not_before) VALUES (?1, ?2, ?3, 0, ?4, ?4) \
@@ -30,7 +30,7 @@ pub(crate) fn want(tx: &Connection, seq: i64, needs: &[Need], now: Timestamp) ->
 }
 
 /// Returns the needs of an event in all states, by name.
-pub(crate) fn of_event(conn: &Connection, seq: u64) -> Outcome<Vec<WantedFact>> {
+pub(crate) fn of_event(conn: &Connection, seq: u64) -> TxResult<Vec<WantedFact>> {
     let mut find = conn.prepare_cached("SELECT * FROM wanted WHERE seq = ?1 ORDER BY need")?;
     let mut rows = find.query([integer(seq)])?;
     let mut wanted = Vec::new();
@@ -48,7 +48,7 @@ pub(crate) fn of_event(conn: &Connection, seq: u64) -> Outcome<Vec<WantedFact>> 
     Ok(wanted)
 }
 
-pub(crate) fn due(conn: &Connection, now: Timestamp, limit: u32) -> Outcome<Vec<EventRow>> {
+pub(crate) fn due(conn: &Connection, now: Timestamp, limit: u32) -> TxResult<Vec<EventRow>> {
     let mut find = conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM {TABLES} JOIN (SELECT seq, min(not_before) AS at FROM wanted \
          WHERE state = 'waiting' AND not_before <= ?1 GROUP BY seq) AS w ON w.seq = e.seq \
@@ -57,7 +57,7 @@ pub(crate) fn due(conn: &Connection, now: Timestamp, limit: u32) -> Outcome<Vec<
     read_some(conn, find.query(params![micros(now), limit])?)
 }
 
-pub(crate) fn next_at(conn: &Connection) -> Outcome<Option<Timestamp>> {
+pub(crate) fn next_at(conn: &Connection) -> TxResult<Option<Timestamp>> {
     let mut find =
         conn.prepare_cached("SELECT min(not_before) AS at FROM wanted WHERE state = 'waiting'")?;
     let mut rows = find.query([])?;
@@ -67,7 +67,11 @@ pub(crate) fn next_at(conn: &Connection) -> Outcome<Option<Timestamp>> {
     }
 }
 
-pub(crate) fn settle(tx: &Connection, tried: TriedFact, now: Timestamp) -> Outcome<Vec<Admission>> {
+pub(crate) fn settle(
+    tx: &Connection,
+    tried: TriedFact,
+    now: Timestamp,
+) -> TxResult<Vec<Admission>> {
     let (seq, state) = find(tx, &tried.event, tried.fact.need)?;
     if state != FactState::Waiting {
         return Ok(Vec::new());
@@ -98,7 +102,7 @@ fn put_found(
     seq: i64,
     found: FoundFact,
     now: Timestamp,
-) -> Outcome<Vec<Admission>> {
+) -> TxResult<Vec<Admission>> {
     payload::put_facts(tx, seq, &found.facts)?;
     want(tx, seq, &found.wanted, now)?;
     let triggers = found.triggers.into_iter();
@@ -107,7 +111,7 @@ fn put_found(
         .collect()
 }
 
-fn find(tx: &Connection, event: &EventId, need: Need) -> Outcome<(i64, FactState)> {
+fn find(tx: &Connection, event: &EventId, need: Need) -> TxResult<(i64, FactState)> {
     let mut find = tx.prepare_cached(
         "SELECT w.seq, w.state FROM wanted AS w JOIN event AS e ON e.seq = w.seq \
          WHERE e.id = ?1 AND w.need = ?2",

@@ -12,8 +12,8 @@ use daemon_store::StoreError;
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::failure::{Failure, Outcome};
-use crate::mark::Mark;
+use crate::failure::{TxError, TxResult};
+use crate::mark::LogMark;
 use crate::{log, space};
 
 /// The most operations of one transaction.
@@ -26,7 +26,7 @@ const QUEUE: usize = 1_024;
 pub(crate) struct Database {
     pub(crate) conn: Connection,
     /// `None` for a store in memory, which has no log to merge and no file to shrink.
-    pub(crate) mark: Option<Mark>,
+    pub(crate) mark: Option<LogMark>,
 }
 
 /// The sender's side of the writer.
@@ -70,7 +70,7 @@ impl WriterHandle {
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
+        F: FnOnce(&Connection) -> TxResult<T> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
         let queued = Box::new(Queued {
@@ -129,7 +129,7 @@ enum Kept {
     Yes,
     No,
     /// The disk is at fault: nothing of the transaction can be kept.
-    Disk(Failure),
+    Disk(TxError),
 }
 
 /// How the transaction ended.
@@ -149,7 +149,7 @@ struct Queued<T, F> {
 impl<T, F> Operation for Queued<T, F>
 where
     T: Send + 'static,
-    F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
+    F: FnOnce(&Connection) -> TxResult<T> + Send + 'static,
 {
     fn context(&self) -> &'static str {
         self.context
@@ -188,7 +188,7 @@ where
 /// The writer's side, which owns the connection.
 struct WriterThread {
     conn: Connection,
-    mark: Option<Mark>,
+    mark: Option<LogMark>,
     operations: mpsc::Receiver<Box<dyn Operation>>,
     /// An operation from the queue that waits for a transaction of its own.
     next: Option<Box<dyn Operation>>,
@@ -331,10 +331,10 @@ impl WriterThread {
             .prepare_cached(sql)
             .and_then(|mut statement| statement.execute([]))
             .map(drop)
-            .map_err(|error| Trouble::of(Failure::Sql(error), sql))
+            .map_err(|error| Trouble::of(TxError::Sql(error), sql))
     }
 
-    fn note(&mut self, failure: Failure, context: &str) {
+    fn note(&mut self, failure: TxError, context: &str) {
         if let Trouble::Broken(context) = Trouble::of(failure, context) {
             self.broken = Some(context);
         }
@@ -345,16 +345,16 @@ impl WriterThread {
 #[derive(Debug)]
 enum Trouble {
     /// It may pass: the disk is full, or another process holds the lock.
-    Passing(Failure),
+    Passing(TxError),
     /// It will not: writes or syncs fail, or the file is damaged.
     Broken(String),
 }
 
 impl Trouble {
-    fn of(failure: Failure, context: &str) -> Self {
+    fn of(failure: TxError, context: &str) -> Self {
         let code = match &failure {
-            Failure::Sql(error) => error.sqlite_error_code(),
-            Failure::Store(_) => None,
+            TxError::Sql(error) => error.sqlite_error_code(),
+            TxError::Store(_) => None,
         };
         match code {
             Some(

@@ -9,7 +9,7 @@ use crate::interpretation::{Correction, Interpretation, Status, TimeKind};
 use crate::lexicon::Class;
 use crate::normalise::{Token, TokenKind, tokens};
 use crate::prefix;
-use crate::resolve::{Found, Unresolved, resolve};
+use crate::resolve::{ClauseSet, Unresolved, resolve};
 use crate::sentence;
 use crate::span::Span;
 use crate::time::Words;
@@ -93,7 +93,7 @@ pub(crate) fn read(condition: &str, words: &[Token]) -> Interpretation {
     if duration && times.lasts() && drafts.first().is_none_or(is_state) {
         return time_based(condition, TimeKind::Elapsed);
     }
-    let mut found = Found::default();
+    let mut found = ClauseSet::default();
     let mut reason = Unresolved::NoEvent;
     let mut n_failed = 0_usize;
     for draft in &drafts {
@@ -147,7 +147,7 @@ pub(crate) fn read(condition: &str, words: &[Token]) -> Interpretation {
 }
 
 /// Whether a reading around unknown words accounts for more of the line than the collected drafts do.
-fn is_better(around: &Found, left: &[Span], found: &Found, remainder: &[Span]) -> bool {
+fn is_better(around: &ClauseSet, left: &[Span], found: &ClauseSet, remainder: &[Span]) -> bool {
     let length = |spans: &[Span]| -> usize { spans.iter().map(|span| span.end - span.start).sum() };
     let limit = if found.clauses.len() > around.clauses.len() {
         2 * length(remainder)
@@ -247,7 +247,7 @@ fn finish(
     condition: &str,
     words: &[Token],
     remainder: Vec<Span>,
-    found: Found,
+    found: ClauseSet,
     corrections: Vec<Correction>,
     unresolved: Option<(Status, Option<String>)>,
 ) -> Interpretation {

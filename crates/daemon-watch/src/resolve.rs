@@ -24,13 +24,13 @@ pub(crate) use subject::{LABEL_BY_ID, has_row};
 
 /// The clauses of an interpretation while they are collected.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct ClauseSet {
     pub(crate) clauses: Vec<Clause>,
     pub(crate) filters: Vec<Filter>,
     pub(crate) notes: Vec<String>,
 }
 
-impl Found {
+impl ClauseSet {
     pub(crate) fn filter(&mut self, filter: Filter) -> usize {
         match self.filters.iter().position(|known| *known == filter) {
             Some(index) => index,
@@ -67,7 +67,7 @@ struct Meaning {
 pub(crate) fn resolve(
     reader: &mut Reader<'_>,
     draft: &Draft,
-    found: &mut Found,
+    found: &mut ClauseSet,
 ) -> Result<(), Unresolved> {
     if draft.foreign.is_some() {
         return Err(Unresolved::Unknown);
@@ -94,7 +94,7 @@ pub(crate) fn resolve(
     Ok(())
 }
 
-fn resolve_raw(reader: &mut Reader<'_>, draft: &Draft, found: &mut Found, span: Span) {
+fn resolve_raw(reader: &mut Reader<'_>, draft: &Draft, found: &mut ClauseSet, span: Span) {
     for (kind, action, range) in &draft.raw {
         let events: Vec<EventPattern> = vocabulary::kinds()
             .iter()
@@ -203,7 +203,7 @@ fn add_clauses(
     draft: &Draft,
     subject: &Subject,
     meanings: Vec<Meaning>,
-    found: &mut Found,
+    found: &mut ClauseSet,
     span: Span,
 ) {
     let patterns: Vec<EventPattern> = meanings.iter().map(|meaning| meaning.pattern).collect();
@@ -264,7 +264,7 @@ fn tells(events: &[EventPattern], field: Field) -> bool {
 }
 
 /// Text in the title or the body makes two alternatives, one for each field.
-fn either_text(found: &mut Found, filters: &[usize]) -> Vec<Vec<usize>> {
+fn either_text(found: &mut ClauseSet, filters: &[usize]) -> Vec<Vec<usize>> {
     let both = |filter: &Filter| {
         filter.test.field() == Field::Title
             && filter.test.op() == Op::Contains
@@ -294,7 +294,7 @@ fn modifiers(
     subject: &Subject,
     (source, kind): (Source, &str),
     told: &dyn Fn(Field) -> bool,
-    found: &mut Found,
+    found: &mut ClauseSet,
 ) -> Vec<usize> {
     let mut filters = Vec::new();
     for hit in &draft.mods {

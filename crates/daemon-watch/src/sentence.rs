@@ -48,12 +48,12 @@ mod things;
 
 use crate::interpretation::Correction;
 use crate::normalise::Token;
-use crate::resolve::Found;
+use crate::resolve::ClauseSet;
 use crate::span::Span;
 use line::Line;
 
 /// Reads a whole line, or returns `None` if a word of it is not understood.
-pub(crate) fn read(line: &str, tokens: &[Token]) -> Option<(Found, Vec<Correction>)> {
+pub(crate) fn read(line: &str, tokens: &[Token]) -> Option<(ClauseSet, Vec<Correction>)> {
     [false, true].into_iter().find_map(|mends| {
         let mut line = Line::new(line, tokens, mends)?;
         if mends && line.corrections.is_empty() {
@@ -66,7 +66,7 @@ pub(crate) fn read(line: &str, tokens: &[Token]) -> Option<(Found, Vec<Correctio
 }
 
 /// Reads a line around words that are not understood, and returns these as well.
-pub(crate) fn read_around(line: &str, tokens: &[Token]) -> Option<(Found, Vec<Span>)> {
+pub(crate) fn read_around(line: &str, tokens: &[Token]) -> Option<(ClauseSet, Vec<Span>)> {
     let mut line = Line::new(line, tokens, false)?;
     let (events, left) = line.sentence_around()?;
     let found = emit::emit(&line, &events)?;

@@ -7,7 +7,7 @@ use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
 use super::{TransactionScope, WriterHandle};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{TxError, TxResult};
 use crate::open::open;
 
 fn started() -> (TempDir, WriterHandle) {
@@ -22,7 +22,7 @@ fn started() -> (TempDir, WriterHandle) {
     (folder, writer)
 }
 
-fn note(conn: &Connection, n: i64, text: &str) -> Outcome<()> {
+fn note(conn: &Connection, n: i64, text: &str) -> TxResult<()> {
     conn.execute("INSERT INTO note VALUES (?1, ?2)", (n, text))?;
     Ok(())
 }
@@ -54,7 +54,7 @@ fn a_failing_operation_takes_back_only_itself() {
                     .run("note", TransactionScope::Shared, move |tx| {
                         note(tx, n, "kept")?;
                         if n % 3 == 0 {
-                            return Err(Failure::Store(StoreError::LeaseLost));
+                            return Err(TxError::Store(StoreError::LeaseLost));
                         }
                         Ok(n)
                     })
@@ -90,7 +90,7 @@ fn one_that_has_a_transaction_to_itself_takes_back_only_itself_in_the_midst_of_o
                 let work = move |tx: &Connection| {
                     note(tx, n, "kept")?;
                     if n % 3 == 0 {
-                        return Err(Failure::Store(StoreError::LeaseLost));
+                        return Err(TxError::Store(StoreError::LeaseLost));
                     }
                     Ok(n)
                 };

@@ -4,7 +4,7 @@ use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
 
 use crate::filter::Mark;
-use crate::grammar::draft::{Draft, Joint, Mod, ModHit, NounHit, Role, Who};
+use crate::grammar::draft::{Draft, Joint, Mod, ModHit, NounHit, UserRole, Who};
 use crate::grammar::reader::Reader;
 use crate::lexicon::{Class, Forms};
 use crate::normalise::TokenKind;
@@ -140,7 +140,7 @@ impl Reader<'_> {
         draft.agent = Some((who.clone(), at..end));
         if who != Who::Anyone {
             draft.mods.push(ModHit {
-                kind: Mod::Person(who, Role::Actor),
+                kind: Mod::Person(who, UserRole::Actor),
                 negated: false,
                 range: at..end,
                 mark: Mark::Exact,
@@ -182,7 +182,7 @@ impl Reader<'_> {
             } else {
                 who
             };
-            self.push_person(draft, who, Role::Author, start..end);
+            self.push_person(draft, who, UserRole::Author, start..end);
             return true;
         }
         let is_authorship = self.has_verb(verb, Verb::Create) && self.has_form(verb, Forms::PAST);
@@ -195,7 +195,7 @@ impl Reader<'_> {
             } else {
                 who
             };
-            self.push_person(draft, who, Role::Author, start..end);
+            self.push_person(draft, who, UserRole::Author, start..end);
             return true;
         }
         false

@@ -1,7 +1,7 @@
 //! Conditions after `if`, `unless` and `when`.
 
 use crate::filter::Op;
-use crate::grammar::draft::{Draft, Mod, Role, Who};
+use crate::grammar::draft::{Draft, Mod, UserRole, Who};
 use crate::grammar::reader::Reader;
 use crate::lexicon::{self, Class, Forms, Part};
 use daemon_event::Field;
@@ -69,8 +69,8 @@ impl Reader<'_> {
                 verbs.into_iter().any(|known| sense.verbs.contains(known))
             });
         let role = match (is_same, writes) {
-            (true, _) => Role::Actor,
-            (false, true) => Role::Author,
+            (true, _) => UserRole::Actor,
+            (false, true) => UserRole::Author,
             (false, false) => return false,
         };
         let end = self.skip(object, &[Class::Article]) + 1;
@@ -261,11 +261,11 @@ impl Reader<'_> {
 }
 
 /// The role of a user in the event, by the word for what they did.
-pub(super) fn person_role(word: &str) -> Option<Role> {
+pub(super) fn person_role(word: &str) -> Option<UserRole> {
     match word {
         "author" | "authors" | "creator" | "opener" | "submitter" | "commenter" | "reporter"
-        | "poster" => Some(Role::Author),
-        "sender" | "actor" | "pusher" | "merger" | "editor" => Some(Role::Actor),
+        | "poster" => Some(UserRole::Author),
+        "sender" | "actor" | "pusher" | "merger" | "editor" => Some(UserRole::Actor),
         _ => None,
     }
 }

@@ -108,7 +108,7 @@ pub(crate) enum Mod {
     /// The default branch.
     DefaultBranch,
     /// The user who acted, or who wrote the thing.
-    Person(Who, Role),
+    Person(Who, UserRole),
     /// Changed paths.
     Files(Op, Vec<String>),
     /// A string somewhere in the thing; the place if one is named.
@@ -158,7 +158,7 @@ pub(crate) enum Who {
 
 /// The role of a user in the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum UserRole {
     /// The user who acted.
     Actor,
     /// The author of the noun next to the words.

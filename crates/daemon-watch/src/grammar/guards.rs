@@ -3,7 +3,7 @@
 use super::conditions::{person_role, turn};
 use daemon_event::vocabulary::{Noun, Verb};
 
-use crate::grammar::draft::{Draft, Joint, Mod, Role, Who};
+use crate::grammar::draft::{Draft, Joint, Mod, UserRole, Who};
 use crate::grammar::reader::Reader;
 use crate::lexicon::{Class, Forms};
 use crate::normalise::TokenKind;
@@ -302,7 +302,7 @@ impl Reader<'_> {
             } else {
                 who
             };
-            self.push_person(draft, who, Role::Actor, start..end);
+            self.push_person(draft, who, UserRole::Actor, start..end);
             return true;
         }
         let named = self.skip(be, &[Class::Article]);

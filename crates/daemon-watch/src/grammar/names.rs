@@ -4,7 +4,7 @@ use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
 
 use crate::filter::Op;
-use crate::grammar::draft::{Draft, Mod, Role, Who};
+use crate::grammar::draft::{Draft, Mod, UserRole, Who};
 use crate::grammar::reader::Reader;
 use crate::lexicon::{Class, Part};
 use crate::normalise::TokenKind;
@@ -87,7 +87,7 @@ impl Reader<'_> {
                 .any(|noun| self.has_noun(start + 1, noun))
             && let Some((who, end)) = self.who(start)
         {
-            self.push_person(draft, who, Role::Author, start..end);
+            self.push_person(draft, who, UserRole::Author, start..end);
             return true;
         }
         if self.try_place(draft) {
@@ -140,7 +140,7 @@ impl Reader<'_> {
                 return true;
             }
             let who = Who::Named(values);
-            self.push_person(draft, who, Role::Author, start..end);
+            self.push_person(draft, who, UserRole::Author, start..end);
             return true;
         }
         let kind = if self.part(end) == Some(Part::Team)

@@ -3,7 +3,7 @@
 use daemon_event::vocabulary::Verb;
 
 use crate::filter::Mark;
-use crate::grammar::draft::{Draft, Mod, ModHit, Role, Who};
+use crate::grammar::draft::{Draft, Mod, ModHit, UserRole, Who};
 use crate::grammar::reader::Reader;
 use crate::lexicon::Class;
 use crate::normalise::TokenKind;
@@ -239,9 +239,9 @@ impl Reader<'_> {
     }
 
     /// The actor if it follows a verb, the author if it narrows a noun.
-    pub(crate) fn role(&self, draft: &Draft, is_from: bool) -> Role {
+    pub(crate) fn role(&self, draft: &Draft, is_from: bool) -> UserRole {
         if is_from {
-            return Role::Author;
+            return UserRole::Author;
         }
         let verb_at = draft.verbs.last().map(|verb| verb.at);
         let noun_at = draft.nouns.last().map(|noun| noun.at);
@@ -256,12 +256,12 @@ impl Reader<'_> {
                     .any(|verb| hit.verbs.contains(verb))
             });
         if is_of_noun {
-            return Role::Author;
+            return UserRole::Author;
         }
         match (verb_at, noun_at) {
             // Without a verb the user narrows the noun: `a PR by kit`.
-            (None, Some(_)) => Role::Author,
-            (Some(_), _) | (None, None) => Role::Actor,
+            (None, Some(_)) => UserRole::Author,
+            (Some(_), _) | (None, None) => UserRole::Actor,
         }
     }
 
@@ -269,7 +269,7 @@ impl Reader<'_> {
         &mut self,
         draft: &mut Draft,
         who: Who,
-        role: Role,
+        role: UserRole,
         range: std::ops::Range<usize>,
     ) {
         let mut range = range;

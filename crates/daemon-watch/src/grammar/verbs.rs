@@ -2,7 +2,7 @@
 
 use daemon_event::vocabulary::{Noun, Verb};
 
-use crate::grammar::draft::{Draft, Joint, Mod, Role, VerbHit};
+use crate::grammar::draft::{Draft, Joint, Mod, UserRole, VerbHit};
 use crate::grammar::reader::Reader;
 use crate::lexicon::{Class, Forms};
 use crate::normalise::TokenKind;
@@ -304,7 +304,7 @@ impl Reader<'_> {
             && self.is(at + 1, Class::By)
             && let Some((who, end)) = self.who(at + 2)
         {
-            self.push_person(draft, who, Role::Author, at..end);
+            self.push_person(draft, who, UserRole::Author, at..end);
             return true;
         }
         let is_main = |at: usize| {

@@ -1,6 +1,6 @@
 //! The account of a resolved clause: hits that gave no filter go to the remainder.
 
-use super::Found;
+use super::ClauseSet;
 use super::subject::Subject;
 use crate::grammar::draft::{Draft, Mod};
 use crate::grammar::reader::Reader;
@@ -14,7 +14,7 @@ pub(super) fn release_unused(
     reader: &mut Reader<'_>,
     draft: &Draft,
     subjects: &[&Subject],
-    found: &Found,
+    found: &ClauseSet,
 ) {
     for hit in &draft.mods {
         let is_used = match &hit.kind {
@@ -42,7 +42,7 @@ pub(super) fn release_unused(
 /// Whether the filters compare with each of the values.
 ///
 /// A team is compared by the name after its organization, the file of a workflow by a glob.
-fn has_values(found: &Found, values: &[String]) -> bool {
+fn has_values(found: &ClauseSet, values: &[String]) -> bool {
     values.iter().all(|value| {
         let name = value.rsplit('/').next().unwrap_or(value);
         found.filters.iter().any(|filter| {

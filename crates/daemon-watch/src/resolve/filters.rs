@@ -5,7 +5,7 @@ use daemon_event::{Field, Source};
 
 use super::subject::Subject;
 use crate::filter::{Mark, Op, Test};
-use crate::grammar::draft::{Draft, Mod, ModHit, Role, TextPlace, Who};
+use crate::grammar::draft::{Draft, Mod, ModHit, TextPlace, UserRole, Who};
 use crate::lexicon::Part;
 
 type Tests = Vec<(Test, Mark)>;
@@ -223,7 +223,13 @@ fn branch(
 
 const INSIDERS: &[&str] = &["OWNER", "MEMBER", "COLLABORATOR"];
 
-fn person(draft: &Draft, subject: &Subject, hit: &ModHit, who: &Who, role: Role) -> Option<Tests> {
+fn person(
+    draft: &Draft,
+    subject: &Subject,
+    hit: &ModHit,
+    who: &Who,
+    role: UserRole,
+) -> Option<Tests> {
     let (name, kind, association) = person_fields(draft, subject, hit, role);
     let owned = |values: &[&str]| -> Vec<String> {
         values.iter().map(|value| (*value).to_owned()).collect()
@@ -232,9 +238,8 @@ fn person(draft: &Draft, subject: &Subject, hit: &ModHit, who: &Who, role: Role)
         Who::Anyone => return Some(Vec::new()),
         Who::AllOf(all) => {
             let each = all.iter().map(|who| person(draft, subject, hit, who, role));
-            return each
-                .collect::<Option<Vec<Tests>>>()
-                .map(|tests| tests.concat());
+            let tests: Option<Vec<Tests>> = each.collect();
+            return Some(tests?.concat());
         }
         Who::Not(inner) => {
             let turned = person(draft, subject, hit, inner, role)?;
@@ -274,9 +279,9 @@ fn person_fields(
     draft: &Draft,
     subject: &Subject,
     hit: &ModHit,
-    role: Role,
+    role: UserRole,
 ) -> (Field, Field, Option<Field>) {
-    let of_parent = role == Role::Author && !subject.parents.is_empty() && {
+    let of_parent = role == UserRole::Author && !subject.parents.is_empty() && {
         let behind = draft.nouns.iter().find(|noun| noun.at == hit.range.end);
         let before = draft
             .nouns
@@ -322,7 +327,7 @@ fn person_fields(
         subject.noun,
         Noun::Commit | Noun::Branch | Noun::File | Noun::Tag
     );
-    if writes || (role == Role::Author && has_author) {
+    if writes || (role == UserRole::Author && has_author) {
         return (
             Field::Author,
             Field::AuthorKind,

@@ -2,7 +2,7 @@
 
 use daemon_event::vocabulary::{Noun, Verb};
 
-use super::atom::{Guard, Role, Says, Who};
+use super::atom::{Guard, Says, UserRole, Who};
 use super::deeds::Event;
 use super::formula::Formula;
 use super::line::Line;
@@ -49,11 +49,11 @@ impl Line<'_> {
             line.skip_any(&["a", "the", "any", "another", "some"]);
             line.eat_any(&["reviewer", "reviewers"]).then_some(())?;
             if line.eat_phrase(OTHER_THAN) {
-                return line.who_joined(Role::Actor).map(Formula::not);
+                return line.who_joined(UserRole::Actor).map(Formula::not);
             }
             line.sees_sense(Sense::is_verb).then_some(Formula::Always)
         });
-        reviewer.or_else(|| self.who(Role::Actor))
+        reviewer.or_else(|| self.who(UserRole::Actor))
     }
 
     /// `opens a PR`, `opens or reopens a PR`, `opens a PR or pushes to it`

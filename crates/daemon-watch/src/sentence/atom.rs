@@ -32,7 +32,7 @@ pub(super) enum Says {
     /// A flag that the event itself may change: no payload contains its previous value.
     State(State),
     /// The user who acted, or who wrote.
-    Person(Role, Who),
+    Person(UserRole, Who),
     /// A string in a part of the thing.
     Text(Place, Op, Vec<String>),
     /// The event is of this source.
@@ -80,7 +80,7 @@ pub(super) enum Who {
 
 /// The role of a user in the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum UserRole {
     /// The user who acted.
     Actor,
     /// The author of the noun next to the words.
@@ -169,12 +169,12 @@ impl Atom {
         })
     }
 
-    fn person(&self, event: &Occasion, role: Role, who: &Who) -> Option<Formula<Literal>> {
+    fn person(&self, event: &Occasion, role: UserRole, who: &Who) -> Option<Formula<Literal>> {
         if *who == Who::TheAuthor {
             // Only these kinds compare the actor with the author.
             let has_author = event.kind.starts_with("pull_request")
                 || matches!(event.kind, "issues" | "issue_comment" | "Issue" | "Comment");
-            let acts = role == Role::Actor || event.is_about_writing() && !self.of_parent;
+            let acts = role == UserRole::Actor || event.is_about_writing() && !self.of_parent;
             return (has_author && acts).then(|| self.literal(is(Field::ByAuthor, &["true"])));
         }
         let (name, kind, association) = self.person_fields(event, role);
@@ -198,7 +198,7 @@ impl Atom {
         Some(self.literal(test))
     }
 
-    fn person_fields(&self, event: &Occasion, role: Role) -> (Field, Field, Option<Field>) {
+    fn person_fields(&self, event: &Occasion, role: UserRole) -> (Field, Field, Option<Field>) {
         let author = (
             Field::Author,
             Field::AuthorKind,
@@ -219,15 +219,17 @@ impl Atom {
             // Other sources have an author only where their payload contains one.
             || tells(event.source, event.kind, Field::Author));
         match role {
-            Role::Author if has_author => author,
-            Role::Actor if event.is_about_writing() || is_said(event.noun, event.verb) => author,
-            Role::Actor | Role::Author
+            UserRole::Author if has_author => author,
+            UserRole::Actor if event.is_about_writing() || is_said(event.noun, event.verb) => {
+                author
+            }
+            UserRole::Actor | UserRole::Author
                 if event.noun == Noun::CodeScanningAlert && event.verb == Verb::Create =>
             {
                 // The tool that scanned raises the alert, so `by CodeQL` is a name and not an actor.
                 (Field::Name, Field::ActorKind, None)
             }
-            Role::Author | Role::Actor => (Field::Actor, Field::ActorKind, None),
+            UserRole::Author | UserRole::Actor => (Field::Actor, Field::ActorKind, None),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Complements of `is`.
 
-use super::atom::{Guard, Role, Says, State};
+use super::atom::{Guard, Says, State, UserRole};
 use super::formula::{Formula, is};
 use super::line::Line;
 use super::predicate::{BE, Behind};
@@ -60,7 +60,7 @@ impl Line<'_> {
             self.attempt(|line| {
                 // `is dependabot's`
                 let who = line
-                    .who_joined(Role::Author)
+                    .who_joined(UserRole::Author)
                     .filter(|who| !who.is_always())?;
                 line.eat("'s").then_some(who)
             })

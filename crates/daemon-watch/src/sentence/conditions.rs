@@ -2,7 +2,7 @@
 
 use daemon_event::vocabulary::Noun;
 
-use super::atom::{Guard, Role, Says};
+use super::atom::{Guard, Says, UserRole};
 use super::line::Line;
 use super::predicate::{Behind, WRITTEN};
 use crate::filter::Op;
@@ -27,7 +27,7 @@ impl Line<'_> {
 
     /// `a bot opened it`
     pub(super) fn wrote_it(&mut self) -> Option<Guard> {
-        let who = self.who(Role::Author).filter(|who| !who.is_always())?;
+        let who = self.who(UserRole::Author).filter(|who| !who.is_always())?;
         self.eat_any(WRITTEN).then_some(())?;
         self.eat_any(&["it", "them"]).then_some(who)
     }

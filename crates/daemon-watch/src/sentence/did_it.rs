@@ -1,6 +1,6 @@
 //! Guards about the actor: `a human did it`, `no bot did it`, `it was mira-holt`.
 
-use super::atom::{Guard, Role};
+use super::atom::{Guard, UserRole};
 use super::formula::Formula;
 use super::line::Line;
 
@@ -36,7 +36,7 @@ impl Line<'_> {
     /// `mira-holt does it`, `no bot did it`
     pub(super) fn somebody_did_it(&mut self) -> Option<Guard> {
         let not = self.eat("no");
-        let who = self.who(Role::Actor)?;
+        let who = self.who(UserRole::Actor)?;
         let helps = self.eat_phrase(&["has done", "have done", "was the one who did"]);
         if !helps {
             self.eat_any(&["has", "have"]);
@@ -56,7 +56,7 @@ impl Line<'_> {
         let not = self.eat("not");
         self.eat_any(&["done", "made"]);
         self.eat("by");
-        let who = self.who(Role::Actor).filter(|who| !who.is_always())?;
+        let who = self.who(UserRole::Actor).filter(|who| !who.is_always())?;
         self.eat_phrase(&["who did it", "who does it"]);
         let ends = self.sees_end() || self.is_mark(0, ")") || matches!(self.word(0), "and" | "but");
         ends.then(|| if not { Formula::not(who) } else { who })

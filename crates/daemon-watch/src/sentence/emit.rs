@@ -10,14 +10,14 @@ use super::line::Line;
 use super::sources::{tells, topic};
 use crate::filter::{Filter, Mark, Op, Test};
 use crate::interpretation::{Clause, EventPattern};
-use crate::resolve::{Found, LABEL_BY_ID, default_note};
+use crate::resolve::{ClauseSet, LABEL_BY_ID, default_note};
 
 /// The most clauses of one line.
 const MOST_CLAUSES: usize = 64;
 
 /// Builds the clauses of all events, or returns `None` if a statement has no field in an event.
-pub(super) fn emit(line: &Line<'_>, events: &[Event]) -> Option<Found> {
-    let mut found = Found::default();
+pub(super) fn emit(line: &Line<'_>, events: &[Event]) -> Option<ClauseSet> {
+    let mut found = ClauseSet::default();
     for event in events {
         let mut sources = sources(event);
         if event.source.is_none() && is_label_of(line, event.noun) {
@@ -182,7 +182,7 @@ fn add(
     pattern: EventPattern,
     tests: Vec<Test>,
     groups: &mut Vec<(Vec<EventPattern>, Vec<usize>)>,
-    found: &mut Found,
+    found: &mut ClauseSet,
 ) -> Option<()> {
     let whole = event.start..line.tokens.len();
     let literal = |test: Test| {

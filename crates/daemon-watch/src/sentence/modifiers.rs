@@ -3,7 +3,7 @@
 use daemon_event::Field;
 use daemon_event::vocabulary::Noun;
 
-use super::atom::{Atom, Guard, Role, Says, Who};
+use super::atom::{Atom, Guard, Says, UserRole, Who};
 use super::formula::{Formula, is};
 use super::line::Line;
 use super::people::OTHER_THAN;
@@ -80,13 +80,17 @@ impl Line<'_> {
             })
             .is_some()
         {
-            return self.who(Role::Author).filter(|who| !who.is_always());
+            return self.who(UserRole::Author).filter(|who| !who.is_always());
         }
         let written = is_noun && !self.is_headline && self.eat_any(WRITTEN);
         self.eat("only");
         self.eat("by").then_some(())?;
         self.eat("only");
-        let role = if written { Role::Author } else { behind.role() };
+        let role = if written {
+            UserRole::Author
+        } else {
+            behind.role()
+        };
         if is_noun && !written && self.is_object {
             return None;
         }
@@ -136,7 +140,11 @@ impl Line<'_> {
             return self.branches();
         }
         let acts = behind.noun() == Noun::Commit || matches!(behind, Behind::Verb(_));
-        let role = if acts { Role::Actor } else { Role::Author };
+        let role = if acts {
+            UserRole::Actor
+        } else {
+            UserRole::Author
+        };
         self.who(role)
             .filter(|who| !who.is_always() || self.at > start)
     }

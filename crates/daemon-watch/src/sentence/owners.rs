@@ -2,7 +2,7 @@
 
 use daemon_event::vocabulary::Noun;
 
-use super::atom::{Guard, Role, Says, Who};
+use super::atom::{Guard, Says, UserRole, Who};
 use super::line::Line;
 use super::predicate::{Behind, WRITTEN};
 
@@ -69,7 +69,7 @@ impl Line<'_> {
         if !own {
             self.eat_phrase(OTHERS).then_some(())?;
         }
-        let said = self.says(Says::Person(Role::Actor, Who::TheAuthor), start);
+        let said = self.says(Says::Person(UserRole::Actor, Who::TheAuthor), start);
         Some(if own { said } else { said.not() })
     }
 
@@ -79,10 +79,10 @@ impl Line<'_> {
         let that = self.eat_any(&["that", "which", "whom"]);
         let of_work = matches!(behind.noun(), Noun::PullRequest | Noun::Issue);
         let who = if of_work && self.eat_any(PRONOUNS) {
-            self.says(Says::Person(Role::Actor, Who::TheAuthor), start)
+            self.says(Says::Person(UserRole::Actor, Who::TheAuthor), start)
         } else {
             that.then_some(())?;
-            self.who(Role::Author)?
+            self.who(UserRole::Author)?
         };
         let helps = self.eat_any(&["did", "has", "have", "had"]);
         let not = self.eat_any(&["not", "never"]);
@@ -93,7 +93,7 @@ impl Line<'_> {
     }
 
     /// `(who) did not write it`, `opened the pull request`
-    pub(super) fn who_wrote_it(&mut self, role: Role) -> Option<Guard> {
+    pub(super) fn who_wrote_it(&mut self, role: UserRole) -> Option<Guard> {
         let start = self.at;
         let helps = self.eat_any(&["did", "has", "have", "had"]);
         let not = helps && self.eat_any(&["not", "never"]);

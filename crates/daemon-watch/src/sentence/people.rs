@@ -2,7 +2,7 @@
 
 use daemon_event::vocabulary::Noun;
 
-use super::atom::{Atom, Guard, Role, Says, Who};
+use super::atom::{Atom, Guard, Says, UserRole, Who};
 use super::formula::Formula;
 use super::line::Line;
 use super::owners::SOMEONE_ELSE;
@@ -124,7 +124,7 @@ const OUTSIDE: &[&str] = &[
 
 impl Line<'_> {
     /// Reads users, with exclusions.
-    pub(super) fn who(&mut self, role: Role) -> Option<Guard> {
+    pub(super) fn who(&mut self, role: UserRole) -> Option<Guard> {
         self.attempt(|line| {
             let mut found = line.who_joined(role)?;
             while let Some(more) = line.qualifier(role, found.is_always()) {
@@ -135,7 +135,7 @@ impl Line<'_> {
     }
 
     /// `a bot or a first-timer`, `neither X nor Y`, `not a bot`.
-    pub(super) fn who_joined(&mut self, role: Role) -> Option<Guard> {
+    pub(super) fn who_joined(&mut self, role: UserRole) -> Option<Guard> {
         self.attempt(|line| {
             let is_neither = line.eat("neither");
             let mut found = line.one_person(role)?;
@@ -146,7 +146,7 @@ impl Line<'_> {
         })
     }
 
-    fn another_person(&mut self, role: Role) -> Option<Guard> {
+    fn another_person(&mut self, role: UserRole) -> Option<Guard> {
         let comma = self.eat_mark(",");
         let is_nor = self.word(0) == "nor";
         let joint = self.eat_any(&["or", "nor", "and"]);
@@ -175,7 +175,7 @@ impl Line<'_> {
         )
     }
 
-    fn one_person(&mut self, role: Role) -> Option<Guard> {
+    fn one_person(&mut self, role: UserRole) -> Option<Guard> {
         self.attempt(|line| {
             let start = line.at;
             line.skip_any(ARTICLES);
@@ -195,7 +195,7 @@ impl Line<'_> {
     }
 
     /// Reads a person: a formula that is always true means any user.
-    fn person(&mut self, role: Role, start: usize) -> Option<Guard> {
+    fn person(&mut self, role: UserRole, start: usize) -> Option<Guard> {
         let is = |class: Class| move |sense: &Sense| sense.is(class);
         if self.eat_phrase(THE_AUTHOR) {
             let words = |word: &str| (start..self.at).any(|at| self.word_at(at) == word);
@@ -310,7 +310,7 @@ impl Line<'_> {
     }
 
     /// `who is not a bot`, `except bots`, `(not a bot)`, `other than @mira`, `outside the team`.
-    fn qualifier(&mut self, role: Role, is_anyone: bool) -> Option<Guard> {
+    fn qualifier(&mut self, role: UserRole, is_anyone: bool) -> Option<Guard> {
         self.attempt(|line| {
             let bracket = line.eat_mark("(");
             let comma = !bracket && line.eat_mark(",");
@@ -352,7 +352,7 @@ impl Line<'_> {
     }
 
     /// `(who) is not a bot`, `is a bot or a first-timer`, `are neither X nor Y`.
-    fn relative_person(&mut self, role: Role) -> Option<Guard> {
+    fn relative_person(&mut self, role: UserRole) -> Option<Guard> {
         if let Some(found) = self.attempt(|line| line.who_wrote_it(role)) {
             return Some(found);
         }

@@ -3,7 +3,7 @@
 use daemon_event::Field;
 use daemon_event::vocabulary::Noun;
 
-use super::atom::{Guard, Role};
+use super::atom::{Guard, UserRole};
 use super::formula::Formula;
 use super::line::Line;
 use super::people::OTHER_THAN;
@@ -25,10 +25,10 @@ impl Behind {
         }
     }
 
-    pub(super) fn role(self) -> Role {
+    pub(super) fn role(self) -> UserRole {
         match self {
-            Self::Noun(_) => Role::Author,
-            Self::Verb(_) => Role::Actor,
+            Self::Noun(_) => UserRole::Author,
+            Self::Verb(_) => UserRole::Actor,
         }
     }
 }

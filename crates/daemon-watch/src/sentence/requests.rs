@@ -3,7 +3,7 @@
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
 
-use super::atom::{Atom, Guard, Place, Role, Says};
+use super::atom::{Atom, Guard, Place, Says, UserRole};
 use super::clauses::BE;
 use super::deeds::{Deed, Event, events_of};
 use super::formula::Formula;
@@ -111,7 +111,7 @@ impl Line<'_> {
                         let at = line.at;
                         line.name()?;
                         line.at = at;
-                        line.who(Role::Author)
+                        line.who(UserRole::Author)
                     })
                 {
                     for thing in &mut things {

@@ -3,7 +3,7 @@
 use daemon_event::Field;
 use daemon_event::vocabulary::Noun;
 
-use super::atom::{Guard, Place, Role, Says};
+use super::atom::{Guard, Place, Says, UserRole};
 use super::clauses::BE;
 use super::complements::the_label;
 use super::formula::Formula;
@@ -43,7 +43,11 @@ impl Line<'_> {
             line.eat_any(BE).then_some(())?;
             let not = line.eat("not");
             let neg = not || line.eat_phrase(OTHER_THAN);
-            let who = line.who(if acts { Role::Actor } else { Role::Author })?;
+            let who = line.who(if acts {
+                UserRole::Actor
+            } else {
+                UserRole::Author
+            })?;
             Some(if neg { who.not() } else { who })
         })
         .or_else(|| {

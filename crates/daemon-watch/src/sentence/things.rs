@@ -3,7 +3,7 @@
 use daemon_event::vocabulary::Noun;
 use daemon_event::{Field, Source};
 
-use super::atom::{Atom, Guard, Place, Role, Says};
+use super::atom::{Atom, Guard, Place, Says, UserRole};
 use super::formula::{Formula, is};
 use super::line::Line;
 use crate::filter::{Op, Test};
@@ -276,7 +276,7 @@ impl Line<'_> {
                     .any(|class| sense.is(*class))
             });
         let who = self
-            .who_joined(Role::Author)
+            .who_joined(UserRole::Author)
             .filter(|who| !who.is_always())?;
         let owns = self.eat("'s");
         let wrote = self.eat_any(&["authored", "opened", "created", "raised", "submitted"]);

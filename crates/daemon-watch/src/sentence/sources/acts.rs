@@ -8,7 +8,7 @@ use super::narrow::flag;
 use super::subject::Matter;
 use super::topic::{Scope, Topic, topic};
 use crate::lexicon::{Class, Forms};
-use crate::sentence::atom::{Guard, Role, Says};
+use crate::sentence::atom::{Guard, Says, UserRole};
 use crate::sentence::deeds::Event;
 use crate::sentence::formula::Formula;
 use crate::sentence::line::Line;
@@ -228,7 +228,7 @@ impl Line<'_> {
         if newcomer.is_some() {
             return newcomer;
         }
-        let who = self.who(Role::Actor)?;
+        let who = self.who(UserRole::Actor)?;
         let source = self.attempt(|line| {
             line.eat_any(&["in", "on"]).then_some(())?;
             line.eat_sense(|sense| sense.source.is_some())?.source

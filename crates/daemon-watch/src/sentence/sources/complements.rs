@@ -6,7 +6,7 @@ use super::topic::{Scope, Topic, takes_name};
 use crate::filter::{Op, Test};
 use crate::lexicon::{Class, Part};
 use crate::normalise::TokenKind;
-use crate::sentence::atom::{Guard, Place, Role, Says};
+use crate::sentence::atom::{Guard, Place, Says, UserRole};
 use crate::sentence::formula::Formula;
 use crate::sentence::line::Line;
 use crate::sentence::predicate::{BE, label_test};
@@ -102,7 +102,7 @@ impl Line<'_> {
             .or_else(|| {
                 self.attempt(|line| {
                     let who = line
-                        .who_joined(Role::Actor)
+                        .who_joined(UserRole::Actor)
                         .filter(|who| !who.is_always())?;
                     line.eat("'s").then_some(who)
                 })
@@ -118,7 +118,8 @@ impl Line<'_> {
                     }) || line.kind(0) == Some(TokenKind::User)
                         || line.word(0).contains('-');
                     is_sure.then_some(())?;
-                    line.who_joined(Role::Actor).filter(|who| !who.is_always())
+                    line.who_joined(UserRole::Actor)
+                        .filter(|who| !who.is_always())
                 })
             })
     }
@@ -151,7 +152,7 @@ impl Line<'_> {
             let be = self.eat_any(BE);
             be.then_some(())?;
             let negated = self.eat("not");
-            let who = self.who(Role::Actor).filter(|who| !who.is_always())?;
+            let who = self.who(UserRole::Actor).filter(|who| !who.is_always())?;
             return Some(if negated { who.not() } else { who });
         }
         let says = self.attempt(|line| {

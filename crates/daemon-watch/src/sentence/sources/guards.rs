@@ -5,7 +5,7 @@ use daemon_event::vocabulary::Noun;
 use super::subject::is_elsewhere;
 use super::topic::{Scope, Topic, topic};
 use crate::normalise::TokenKind;
-use crate::sentence::atom::{Guard, Role};
+use crate::sentence::atom::{Guard, UserRole};
 use crate::sentence::clauses::{IFS, UNLESSES};
 use crate::sentence::deeds::Event;
 use crate::sentence::formula::Formula;
@@ -159,7 +159,7 @@ impl Line<'_> {
 
     /// `a bot posted it`, `dependabot triggered it`.
     fn who_did(&mut self, scope: Scope) -> Option<Guard> {
-        let who = self.who(Role::Actor).filter(|who| !who.is_always())?;
+        let who = self.who(UserRole::Actor).filter(|who| !who.is_always())?;
         let wrote = self.eat_any(WRITTEN)
             || self.eat_any(&[
                 "triggered",
@@ -205,7 +205,7 @@ impl Line<'_> {
         }
         self.eat_any(&["that", "which"]).then_some(())?;
         let wrote = self.attempt(|line| {
-            let who = line.who(Role::Author)?;
+            let who = line.who(UserRole::Author)?;
             line.eat_any(WRITTEN).then_some(who)
         });
         if wrote.is_some() {
@@ -256,7 +256,7 @@ impl Line<'_> {
             return self.had(scope, start).map(Formula::not);
         }
         if self.eat_phrase(&["comes from", "come from", "came from", "originates from"]) {
-            return self.who(Role::Actor).filter(|who| !who.is_always());
+            return self.who(UserRole::Actor).filter(|who| !who.is_always());
         }
         if self.eat_phrase(&["belongs to", "belong to", "is part of"]) {
             return self.teams(start).or_else(|| {
@@ -356,7 +356,7 @@ impl Line<'_> {
                 line.eat("for");
                 let by = line.eat("by");
                 let who = line
-                    .who_joined(Role::Actor)
+                    .who_joined(UserRole::Actor)
                     .filter(|who| !who.is_always())?;
                 let is_subject = line.sees_be() && !LEFT_OUT.iter().any(|phrase| line.sees(phrase));
                 (by || is_led || LEFT_OUT.iter().any(|phrase| line.sees(phrase))).then_some(())?;

@@ -5,7 +5,7 @@ use super::topic::{takes_name, takes_quoted_name};
 use crate::filter::{Op, Test};
 use crate::lexicon::{self, Class, Sense};
 use crate::normalise::TokenKind;
-use crate::sentence::atom::{Guard, Role, Says};
+use crate::sentence::atom::{Guard, Says, UserRole};
 use crate::sentence::formula::is;
 use crate::sentence::line::Line;
 use daemon_event::Field;
@@ -95,7 +95,7 @@ impl Line<'_> {
         let who = self.attempt(|line| {
             let is_kind = line.sees_sense(|sense| sense.is(Class::Human) || sense.is(Class::Bot));
             let who = line
-                .who_joined(Role::Actor)
+                .who_joined(UserRole::Actor)
                 .filter(|who| !who.is_always())?;
             let owns = line.eat("'s");
             (line.sees_sense(is_elsewhere) && (owns || is_kind)).then_some(who)

@@ -7,7 +7,7 @@ use super::subject::is_elsewhere;
 use super::topic::{Scope, Topic, takes_name, takes_quoted_name};
 use crate::filter::{Op, Test};
 use crate::normalise::TokenKind;
-use crate::sentence::atom::{Guard, Role, Says};
+use crate::sentence::atom::{Guard, Says, UserRole};
 use crate::sentence::formula::{Formula, is};
 use crate::sentence::line::Line;
 use crate::sentence::predicate::WRITTEN;
@@ -248,9 +248,9 @@ impl Line<'_> {
         }
         self.eat("only");
         let role = if is_written && scope.topic != Topic::Run {
-            Role::Author
+            UserRole::Author
         } else {
-            Role::Actor
+            UserRole::Actor
         };
         let who = self.who(role)?;
         (self.at > start).then_some(who)

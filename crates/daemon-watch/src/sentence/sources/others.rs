@@ -427,7 +427,7 @@ impl Line<'_> {
             }
         };
         let who = self.attempt(|line| {
-            let who = line.who(crate::sentence::atom::Role::Actor)?;
+            let who = line.who(crate::sentence::atom::UserRole::Actor)?;
             Some((who, made(line)?))
         });
         self.skip_any(&["a", "an", "the", "any", "new", "some"]);
