@@ -121,6 +121,7 @@ impl Space {
 }
 
 fn reserve(home: &Path) -> PathBuf {
+    // A file, because free space is available to every process.
     home.join("reserve")
 }
 

@@ -116,6 +116,7 @@ pub fn checks_json(checks: &[Check]) -> Value {
 /// # Errors
 /// Returns the reason if it is.
 pub fn clock(now: Timestamp) -> Result<(), String> {
+    // The condition under which schedules wait, so that the check explains why they do.
     if now < crate::built_at() {
         Err(format!("it shows {now}, before this program was built"))
     } else {
@@ -137,6 +138,7 @@ pub fn examine_machine(home: &Path, now: Timestamp) -> Vec<Check> {
         Ok(()) => Check::ok("clock", now.to_string()),
         Err(problem) => Check::fail("clock", problem, "set the clock"),
     };
+    // A zone with rules: `UTC` needs no database.
     let tzdb = match jiff::tz::TimeZone::get("Europe/Berlin") {
         Ok(_) => Check::ok("tzdb", "zones can be looked up"),
         Err(error) => Check::fail("tzdb", error.to_string(), "install tzdata"),
@@ -159,6 +161,7 @@ pub fn sandbox_refusals(config: &Config, parts: &Parts) -> Vec<Check> {
             remedy,
         ))
     });
+    // Only a provider without network requires more than the policies above: level 3.
     let providers = config.provider.named.keys().filter_map(|name| {
         let policy = run_policy(config, None, Some(name));
         let reason = refusal(&policy).filter(|_| policy.is_offline)?;
@@ -369,6 +372,7 @@ async fn facts_check(host: &Host) -> Check {
     let registry = host.registry().get();
     let config = &host.runtime().config;
     let apis = config.sources.apis();
+    // Without a token the API is not called, so that conditions on its facts wait until the facts are given up.
     let blind = apis.iter().find(|(source, access)| {
         access.token_file.is_none() && access.token_env.is_none() && registry.needs_of(*source)
     });

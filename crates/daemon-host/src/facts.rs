@@ -55,6 +55,7 @@ struct EndPayload {
 /// # Errors
 /// If base or head is unknown, a commit is missing, or git fails.
 pub fn changed_files(repository: &Repository, event: &Event) -> Result<Fact, LocalMiss> {
+    // The payload goes first, because mirrored refs are only as fresh as the last fetch.
     let (ends, mut note) = match payload_ends(event) {
         Some(ends) => (Some(ends), None),
         None => mirrored_ends(repository, event).map_err(LocalMiss::Git)?,

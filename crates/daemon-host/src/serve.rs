@@ -29,6 +29,7 @@ use daemon_runner::error::{OpError, OpErrorKind};
 use daemon_runner::secrets::HostSecrets;
 
 /// How long a stop waits for clients, and for work that outlives its drain.
+// A stop takes at most the drain of the runs and these 5 s.
 const LEAVING: Duration = Duration::from_secs(5);
 
 /// Reads the configuration and composes its parts; the binary brings it.
@@ -129,6 +130,7 @@ pub async fn serve<F: Future<Output = Signal>>(
     mut signals: impl FnMut() -> F,
 ) -> Result<(), OpError> {
     let secrets = ListenerSecrets::new(&start)?;
+    // Before the store is opened: health checks have to work while a large store is converted or git hangs.
     let (http, bound) = listen(listen_address(&start.config)?).await?;
     let mut asked = Asked::default();
     let begun = tokio::select! {
@@ -302,6 +304,7 @@ pub async fn begin_epoch(store: &dyn Store, owner: &mut Ownership) -> Result<Hos
         );
     }
     let epoch = store.begin_epoch(previous, clock::now()).await?;
+    // Only after the store has it: a start that fails earlier must leave the evidence of a crash to the next one.
     owner.previous_is_stored().map_err(|error| {
         let message = format!("the lock of the home cannot be written: {error}");
         OpError::new(OpErrorKind::Broken, "home", message)

@@ -21,6 +21,7 @@ pub async fn run_one(
     id: &ActivationId,
     provider: Option<&str>,
 ) -> Result<(), OpError> {
+    // Without `Concern::Claims`, which would start other activations too.
     let concerns = [Concern::Leases, Concern::Outputs];
     let mut driver = Driver::new(host, &concerns).with_provider(provider);
     loop {
@@ -49,6 +50,7 @@ pub async fn run_one(
                 .unwrap_or_default(),
             _ => driver.wait().unwrap_or_default(),
         };
+        // At least 20 ms: an activation that is due can still be held back, and the loop would spin.
         tokio::time::sleep(wait.max(Duration::from_millis(20))).await;
     }
 }

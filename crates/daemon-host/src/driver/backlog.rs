@@ -37,6 +37,7 @@ impl Backlog {
                 Freshness::Duplicate => {}
             }
         }
+        // Relaxed, because the number is an estimate and no other memory depends on it.
         self.n_waiting.fetch_add(n_new, Ordering::Relaxed);
         self.signals.matches.notify_one();
     }
@@ -53,6 +54,7 @@ impl Backlog {
 
     /// Subtracts events that were matched.
     pub(super) fn subtract(&self, n_matched: u64) {
+        // Matching may have read an event before `add` has counted it.
         self.set(self.n_waiting().saturating_sub(n_matched));
     }
 

@@ -108,6 +108,7 @@ impl Driver {
         let mut effects = Vec::new();
         let now = now(&self.host);
         let runtime = self.host.runtime();
+        // Before the event, which is to be decided by the configuration in force.
         if runtime.generation != self.generation {
             self.generation = runtime.generation;
             let settings = Box::new(settings(&self.host, &runtime.config));
@@ -172,6 +173,7 @@ impl Driver {
 
     fn begin(&mut self, effect: HostEffect) {
         match effect {
+            // Not spawned, because `statvfs` takes a microsecond.
             HostEffect::ReadDisk => self.ready.push_back(space_read(&self.performer)),
             HostEffect::Execute(activation) => self.execute(*activation),
             HostEffect::StopUnleased(id) => self.host.runs().stop(&id, StopReason::LostLease),

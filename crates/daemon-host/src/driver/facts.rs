@@ -97,6 +97,7 @@ async fn take_due(
     (tasks, busy): (&mut JoinSet<()>, &mut HashMap<Id, EventId>),
 ) -> Result<Duration, StoreError> {
     let now = finder.matcher.clock.now();
+    // Twice the places, because the facts that are being fetched are still listed as due.
     let limit = u32::try_from(2 * PLACES).expect("a few");
     let due = finder.matcher.store.due_facts(now, limit).await?;
     for row in due {
@@ -152,6 +153,7 @@ pub(crate) async fn attend(
             return Ok(());
         };
         settle(finder, tried, now).await?;
+        // The next fact is matched together with the facts that were stored so far.
         match finder.matcher.store.event(&row.event.id).await? {
             Some(again) => row = again,
             None => return Ok(()),
@@ -180,6 +182,7 @@ async fn try_one(
         event,
         waiting,
     };
+    // Checked again at each try: the daemons may have changed, or another fact has woken them.
     let waiting = waiting(finder, row, fact.need);
     if waiting.is_empty() {
         let over = fact.given_up("no condition needs it any more");
@@ -236,6 +239,7 @@ async fn fetch(
         Ok(fact) => return Ok(fact),
         Err(missed) => missed,
     };
+    // No API is called for it: only other events contain the name, and one may still arrive.
     if need == Need::LabelName {
         let message = missed.unwrap_or_else(|| "no event names the label".to_owned());
         return Err(FactError::new(FactErrorKind::Retryable, message));
@@ -244,6 +248,7 @@ async fn fetch(
         Some(missed) => error.after(missed),
         None => error,
     };
+    // The service limits the host and not one event, so the delay applies to all events of the source.
     if let Some(until) = finder.patient.end(event.source, now) {
         let message = format!(
             "the API of {} wants no requests until {until}",
@@ -305,6 +310,7 @@ async fn named_labels(finder: &FactFinder, event: &Event) -> Result<Fact, String
             .iter()
             .filter(|row| row.event.source == event.source)
         {
+            // Listed events have no payload, which contains the names.
             let whole = finder.matcher.store.event(&row.event.id).await;
             let Some(whole) = whole.map_err(|error| chain(&error))? else {
                 continue;
@@ -368,6 +374,7 @@ async fn settle(finder: &FactFinder, tried: Tried, now: Timestamp) -> Result<(),
     if !admissions.is_empty() {
         finder.matcher.signals.claims.notify_one();
     }
+    // The next try may be due before the loop would wake up.
     finder.matcher.signals.facts.notify_one();
     Ok(())
 }

@@ -99,6 +99,7 @@ impl Host {
             tokens,
             claims,
         } = parts;
+        // Before any component can log or record one of them.
         secrets.add(crate::secrets::read(home.root(), &runtime.config));
         let signals = Arc::<Signals>::default();
         let failures = Arc::new(Failures::new(&clock));
@@ -226,6 +227,7 @@ impl Host {
     /// Puts another configuration and its parts in force, and returns the generation.
     pub(super) fn replace_runtime(&self, config: Config, parts: Parts) -> u64 {
         let secrets = crate::secrets::read(self.home.root(), &config);
+        // Added, not replaced: a run that began before the secrets were rotated still prints the earlier ones.
         self.runs().context.secrets.add(secrets);
         let generation = self.registrations.runtime.replace(config, parts);
         self.signals.replaced.notify_one();

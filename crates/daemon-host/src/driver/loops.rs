@@ -38,12 +38,14 @@ pub async fn start(host: &Arc<Host>, until: Instant) -> TaskTracker {
     let finished = supervisor.finished.clone();
     tasks.spawn(async move {
         tokio::join!(dispatcher, emanations);
+        // Only now: the ends of the last runs were still to be announced.
         finished.cancel();
     });
     let watching = (Arc::clone(host), supervisor.clone());
     tasks.spawn(supervisor.lasting("repositories", move || {
         watch_repos(Arc::clone(&watching.0), watching.1.clone())
     }));
+    // At the same time, because both wait for git and share one deadline.
     tokio::join!(
         host.registrations.states.first_reading(until),
         upkeep::clear_worktrees(&host.upkeep, until)

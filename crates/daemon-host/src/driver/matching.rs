@@ -79,6 +79,7 @@ pub(super) async fn round(
         view.unread = unread;
         view.number += 1;
     }
+    // With other unread repositories, events that were passed over may be due: reading begins again at the first one.
     let after = if number == view.number { after } else { 0 };
     match_again(matcher, &view.unread, after).await?;
     let waiting = matcher.store.unmatched(after, BATCH).await?;
@@ -126,6 +127,7 @@ async fn match_batch(
         let decision = decide(matcher, row, |_| true).await?;
         n_wanted += decision.wanted.len();
         matched.push(Matched {
+            // A report that is stored meanwhile has not been matched; the store finds it by this number.
             n_later: row.later_reports.len(),
             event: row.event.id.clone(),
             triggers: decision.triggers,
@@ -212,6 +214,7 @@ pub(crate) async fn decide(
         .iter()
         .flat_map(|report| registry.missing_facts(report))
         .collect();
+    // A daemon that wakes in any case needs no further fact, so none is requested for it.
     lacking.retain(|(daemon, _)| !woken.contains_key(&daemon.row.key));
     if woken.is_empty() && lacking.is_empty() {
         return Ok(Decision::default());
@@ -224,6 +227,7 @@ pub(crate) async fn decide(
         if is_own {
             tracing::info!(daemon = %key, event = %event.id, "a daemon's own output does not wake it");
         }
+        // Events up to `since_seq` are older than the daemon: the push that adds a daemon does not wake it.
         daemon.is_valid() && seq > daemon.row.since_seq && is_asked(key) && !is_own
     };
     let now = matcher.clock.now();

@@ -110,6 +110,7 @@ async fn tied_output(
             }
         }
     }
+    // After the places of all reports, because it costs another query of the store.
     for event in reports.iter().filter(|event| is_by_program(event)) {
         if let Some(place) = head(store, event).await?
             && let Some(found) = find(store, event, place).await?

@@ -44,11 +44,13 @@ pub async fn judge(
 ) -> Result<Named, StoreError> {
     let policies = config.policy.daemon.iter();
     let unknown: Vec<&str> = policies
+        // A planned policy is written before its daemon.
         .filter(|(_, policy)| !policy.planned)
         .map(|(key, _)| key.as_str())
         .filter(|key| !registry.iter().any(|daemon| names(key, &daemon.row.key)))
         .collect();
     let mut named = Named::default();
+    // The repositories are read only for unknown names, because git may not respond until the deadline.
     if unknown.is_empty() {
         return Ok(named);
     }
@@ -106,6 +108,7 @@ impl Present {
         }
         let path = ["policy", "daemon", key];
         let table = dotted(&path);
+        // The name was once right, and a host must be able to start after a commit that removes a daemon.
         if once.iter().any(|daemon| names(key, daemon)) {
             let warning = format!("`{table}` is the policy of a daemon that is gone");
             return acc.warnings.push(warning);

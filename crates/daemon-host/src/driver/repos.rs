@@ -157,6 +157,7 @@ pub(super) async fn run(reader: RepositoryReader, repo: Arc<Watched>, stop: Canc
         .then(|| watch(&repo, Arc::clone(&moved)));
     let mut seen = None;
     while !stop.is_cancelled() {
+        // Taken before the refs are read: a move during the reading changes the next fingerprint and is not missed.
         let fingerprint = repo.repository.refs_fingerprint().ok();
         let is_forced = reader.registrations.states.take_forced(&repo.name);
         if repo.remote.is_some() || fingerprint.is_none() || fingerprint != seen || is_forced {
@@ -201,6 +202,7 @@ pub(super) async fn run(reader: RepositoryReader, repo: Arc<Watched>, stop: Canc
 /// Watches the refs of a repository for changes; without a watcher only polling finds them.
 fn watch(repo: &Watched, moved: Arc<Notify>) -> Option<notify::RecommendedWatcher> {
     let tell = move |event: notify::Result<notify::Event>| {
+        // Reading the refs causes access events, which would start the next reading.
         if event.is_ok_and(|event| !event.kind.is_access()) {
             moved.notify_one();
         }
@@ -208,6 +210,7 @@ fn watch(repo: &Watched, moved: Arc<Notify>) -> Option<notify::RecommendedWatche
     let begin = || -> notify::Result<notify::RecommendedWatcher> {
         let mut watcher = notify::recommended_watcher(tell)?;
         let common: PathBuf = repo.repository.common_dir().to_owned();
+        // Not recursive: `objects` has many directories and no refs, while `HEAD` and `packed-refs` are at the top.
         watcher.watch(&common, notify::RecursiveMode::NonRecursive)?;
         watcher.watch(&common.join("refs"), notify::RecursiveMode::Recursive)?;
         Ok(watcher)
@@ -261,12 +264,14 @@ pub(super) async fn sync(
     let git = Git { repo, stop };
     let sight = Arc::new(git.run(look).await?);
     let told = moves(reader, &git, &sight).await?;
+    // Refused like a webhook. The cursors stay, so the next reading finds the same moves.
     if told.as_ref().is_some_and(|told| !told.events.is_empty())
         && let Some(why) = Space::of(reader.home.root()).refusal()
     {
         let repo = repo.name.clone();
         return Err(RepoError::NoRoom { repo, why });
     }
+    // Before the lock, which matching waits for: reading and checking the files takes the longest.
     let found = discover(reader, &git, &sight.tip).await?;
     // A push is matched by the daemon files that it contains: a file that it made invalid is not woken by it.
     let registering = match &found {

@@ -126,6 +126,7 @@ impl RepositoryStates {
     pub(crate) fn force_all(&self) {
         for state in self.states().values_mut() {
             state.is_forced = true;
+            // The rows depend on the configuration too, such as its zone, so they are made again for the same commit.
             state.commit = None;
         }
         self.signals.repos.notify_waiters();
@@ -165,6 +166,7 @@ impl RepositoryStates {
         for (repo, is_new) in watched {
             let state = states.entry(repo).or_default();
             state.reading_since = Some(now);
+            // A reload does not extend the time that events wait.
             state.never_read_since = is_new.then(|| *state.never_read_since.get_or_insert(now));
         }
     }

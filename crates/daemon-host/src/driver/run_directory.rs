@@ -48,6 +48,7 @@ impl std::fmt::Debug for SharedRuntime {
     }
 }
 
+// One value under one lock, so that a run never gets the settings of another configuration.
 struct Current {
     runtime: Arc<Runtime>,
     settings: Arc<RunSettings>,

@@ -28,6 +28,7 @@ const GLANCE: Duration = Duration::from_secs(1);
 /// How long the loop waits after the store failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// A tick recorded later than this after its instant was late.
+// The time within which 10,000 ticks of one minute have to be recorded.
 const PUNCTUAL: jiff::SignedDuration = jiff::SignedDuration::from_secs(2);
 
 /// What records ticks; a clone shares it.
@@ -78,6 +79,7 @@ pub(super) async fn run(recorder: TickRecorder) {
                 recorder
                     .failures
                     .store_failed("ticks cannot be recorded; they will be", &error);
+                // A commit that failed may have been stored, so the cursors are loaded again.
                 standing = Standing::Stale;
                 AFTER_FAILURE
             }
@@ -157,6 +159,7 @@ async fn load(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let mut loaded = ticker.load(recorder.store.coverages().await?, now);
+    // A clock before the build is wrong itself: ticks that were recorded by a right one must not be retracted by it.
     if loaded.cursors == Cursors::Ahead && now >= crate::built_at() {
         let retracted = recorder.store.retract(now).await?;
         tracing::warn!(retracted, %now, "the clock stepped back while no host ran");
@@ -201,6 +204,7 @@ async fn record(
         if ticker.recorded(&commit.daemon, commit.coverage, result) == Standing::Stale {
             standing = Standing::Stale;
         }
+        // Otherwise nothing was written: another host has recorded the tick, or its coverage has ended.
         if let TickResult::Recorded(activation) = result {
             is_claimable |= activation.is_some();
             note(commit);

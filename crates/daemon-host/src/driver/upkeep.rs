@@ -56,6 +56,7 @@ pub(super) async fn take_back(upkeep: &Upkeep) -> Result<usize, StoreError> {
     if left.is_empty() {
         return Ok(0);
     }
+    // The processes end before the attempts are taken back, because they could still write.
     for activation in &left {
         end_remains(upkeep, activation).await?;
     }
@@ -82,6 +83,7 @@ async fn end_remains(upkeep: &Upkeep, activation: &Activation) -> Result<(), Sto
 pub(super) async fn clear_worktrees(upkeep: &Upkeep, until: Instant) {
     let below = upkeep.home.worktrees();
     let mut removals = JoinSet::new();
+    // A thread for each repository: git that hangs in one must not delay the others.
     for repo in &upkeep.runtime.get().parts.repos {
         let (upkeep, repo, below) = (upkeep.clone(), Arc::clone(repo), below.clone());
         let runtime = Handle::current();

@@ -147,6 +147,7 @@ async fn put_together(
     crate::strays::end().await;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let previous = start.owner.previous();
+    // After the epoch has begun, so that this start counts as well.
     let claims = ClaimsPause::at_start(previous, &*store, &*clock).await?;
     Ok(Host::new(HostParts {
         home: start.home.clone(),
@@ -266,6 +267,7 @@ fn control(host: &Host, operations: Operations, started: Instant, tokens: RunTok
 
 /// Installs the recorder of metrics, once a process.
 fn recorder() -> PrometheusHandle {
+    // `metrics` accepts one global recorder for each process.
     static RECORDER: std::sync::OnceLock<PrometheusHandle> = std::sync::OnceLock::new();
     RECORDER
         .get_or_init(|| {

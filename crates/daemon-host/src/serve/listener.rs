@@ -45,6 +45,7 @@ fn config_error(error: crate::home::HomeError) -> OpError {
 /// Returns the names by which requests may address a listener.
 pub(super) fn hosts(bound: SocketAddr) -> Hosts {
     if !bound.ip().is_loopback() {
+        // Its network decides the name of a public listener, and every route requires the token.
         return Hosts::Any;
     }
     let port = bound.port();
@@ -97,6 +98,7 @@ fn secrets(home: &Home, name: Source, places: SecretPlaces<'_>) -> Result<Secret
         let key = format!("sources.{name}.secret_file");
         let text =
             token::file_text(home.root(), &key, file).map_err(|error| wrong(chain(&error)))?;
+        // A line each: while a secret is rotated, deliveries with the old one and the new one are accepted.
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         secrets.extend(lines.map(str::to_owned));
     }

@@ -53,6 +53,7 @@ impl Admit for Intake {
     }
 
     fn refusal(&self, bytes: u64) -> Option<String> {
+        // Read for each webhook: with a figure that is a second old, a burst of large bodies would fill the disk.
         Space::of(self.host.home.root()).refusal_of(bytes)
     }
 }
@@ -68,6 +69,7 @@ pub(super) struct HostHealth {
 #[async_trait]
 impl Health for HostHealth {
     async fn parts(&self) -> Vec<(&'static str, Condition)> {
+        // A store that hangs must not make the health check hang, too.
         let store =
             match tokio::time::timeout(Duration::from_secs(2), self.host.store.probe()).await {
                 Ok(probed) => probed.map_err(|error| chain(&error)),
@@ -112,6 +114,7 @@ fn repositories(host: &Host) -> Condition {
     let names: Vec<String> = unread.iter().map(|(repo, _)| repo.to_string()).collect();
     match names.is_empty() {
         true => Condition::Up,
+        // Not `Down`: removing the host from rotation would turn the failure of one repository into that of all.
         false => Condition::Noted(format!("not read yet: {}", names.join(", "))),
     }
 }
@@ -185,6 +188,7 @@ impl HostLive {
                 needs_restart.push(key);
             }
         }
+        // Last of the steps that can fail, so that a refused reload has changed nothing.
         let (generation, unwatched) = self.host.replace(config, parts).await?;
         self.compose.note_in_force();
         self.hooks.replace(sources);
@@ -242,6 +246,7 @@ pub(super) async fn open_late(live: Arc<HostLive>) {
     loop {
         tokio::select! {
             () = host.stop().cancelled() => return,
+            // A reload composes the parts itself, and may have opened a repository or removed it.
             () = host.signals.replaced.notified() => {
                 unopened = current();
                 continue;

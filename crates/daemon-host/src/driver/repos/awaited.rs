@@ -62,6 +62,7 @@ impl AwaitedCommits {
 /// Makes the activations ready whose commit is there.
 pub(super) async fn look(reader: &RepositoryReader, git: &Git<'_>) -> Result<(), RepoError> {
     let repo = git.repo;
+    // Activations without commits wait for the first reading itself.
     if reader
         .registrations
         .states
@@ -74,6 +75,7 @@ pub(super) async fn look(reader: &RepositoryReader, git: &Git<'_>) -> Result<(),
     if awaited.is_empty() {
         return Ok(());
     }
+    // All at once, so that one process of git suffices for any number of activations.
     let commits: BTreeSet<ObjectId> = awaited.values().flatten().cloned().collect();
     let there = git
         .run(move |repo| repo.repository.commits_among(&commits))
@@ -88,6 +90,7 @@ pub(super) async fn look(reader: &RepositoryReader, git: &Git<'_>) -> Result<(),
     if !found.is_empty() {
         let hastened = reader.store.hasten(&found, reader.clock.now()).await;
         hastened.map_err(|source| store_failed(repo, source))?;
+        // After the store: if that fails, the next look finds the same activations.
         reader.awaited.remove_all(&found);
         reader.signals.claims.notify_one();
     }

@@ -117,6 +117,7 @@ fn renew(
         .map(|source| (source.path(), source))
         .collect();
     for row in &stored {
+        // Only for new contents: a reload reads all files again and would repeat every warning.
         if !is_seen(&known, row) {
             registration::warn_if_invalid(row);
         }
