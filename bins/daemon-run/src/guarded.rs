@@ -6,8 +6,8 @@ use daemon_host::config::Config;
 use daemon_host::secrets::secret_files;
 use daemon_process::{Enclosure, SystemGrant, system_grant};
 use daemon_provider_cli::Guarded;
+use daemon_runner::environment;
 use daemon_runner::error::{OpError, OpErrorKind};
-use daemon_runner::random;
 use rustix::fs::{Access, access};
 
 use crate::compose::{Composer, Reach, enclosure, is_offline_anywhere};
@@ -51,7 +51,7 @@ impl Composer {
 }
 
 fn user_home() -> Option<Guarded> {
-    let home = random::environment("HOME").filter(|home| !home.is_empty());
+    let home = environment::variable("HOME").filter(|home| !home.is_empty());
     home.map(|home| guarded(PathBuf::from(home), "`$HOME`"))
 }
 

@@ -11,7 +11,7 @@ use daemon_host::driver::{ClaimsPause, Host, HostParts, Parts, Runtime};
 use daemon_host::home::{Home, Ownership};
 use daemon_host::serve::{Compose as _, OpenFailure, begin_epoch};
 use daemon_repo::Repository;
-use daemon_runner::clock::SystemClock;
+use daemon_runner::clock::{self, SystemClock};
 use daemon_runner::error::OpError;
 use daemon_runner::secrets::HostSecrets;
 use daemon_store::Store;
@@ -133,7 +133,7 @@ impl OfflineHost {
         let home = Home::open(place.home()?).map_err(home_failure)?;
         let mut owner = own(&home)?;
         let store = open_store(&home, &config.host.store)?;
-        let epoch = begin_epoch(&*store, &mut owner).await?;
+        let epoch = begin_epoch(&*store, &mut owner, clock::now()).await?;
         let live = Arc::new(Offline::new(home.clone()));
         let host = host((home, &store), epoch, config, parts);
         let operations = Operations::new(Arc::clone(&store), host.registry().clone(), live);

@@ -17,9 +17,9 @@ use crate::rates::rate_checks;
 use crate::servers;
 use crate::token::{self, service_token};
 use daemon_registry::Registered;
+use daemon_runner::environment;
 use daemon_runner::error::chain;
 use daemon_runner::policy::RunPolicy;
-use daemon_runner::random;
 
 /// The age up to which ticks that did not run are reported.
 const RECENT: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
@@ -317,7 +317,7 @@ fn secret_check(home: &Path, source: Source, places: SecretPlaces<'_>) -> Check 
         }
     }
     if let Some(variable) = places.env
-        && random::environment(variable).is_none_or(|value| value.is_empty())
+        && environment::variable(variable).is_none_or(|value| value.is_empty())
     {
         let detail = format!("`{variable}` is not set");
         return Check::fail(name, detail, format!("see sources.{name}.secret_env"));

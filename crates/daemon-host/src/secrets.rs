@@ -7,7 +7,7 @@ use daemon_provider::redact::{is_secret_name, secrets_of_arguments};
 use serde_json::Value;
 
 use crate::config::Config;
-use daemon_runner::random;
+use daemon_runner::environment;
 
 /// Returns the secret files that a configuration and the presets of a home name, each with its key.
 pub fn secret_files(home: &Path, config: &Config) -> Vec<(String, PathBuf)> {
@@ -113,7 +113,7 @@ fn lines(path: &Path) -> Vec<String> {
 }
 
 fn variable(name: &str) -> Option<String> {
-    random::environment(name)?.into_string().ok()
+    environment::variable(name)?.into_string().ok()
 }
 
 #[cfg(test)]

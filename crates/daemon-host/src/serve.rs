@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use daemon_engine::HostEpoch;
 use daemon_provider::StopReason;
 use daemon_store::Store;
+use jiff::Timestamp;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
@@ -24,7 +25,6 @@ use crate::driver::Parts;
 use crate::home::{Home, Ownership};
 use daemon_api::control;
 use daemon_api::http;
-use daemon_runner::clock;
 use daemon_runner::error::{OpError, OpErrorKind};
 use daemon_runner::secrets::HostSecrets;
 
@@ -295,7 +295,11 @@ fn unusable(what: &str, error: &std::io::Error) -> OpError {
 ///
 /// # Errors
 /// If the store fails.
-pub async fn begin_epoch(store: &dyn Store, owner: &mut Ownership) -> Result<HostEpoch, OpError> {
+pub async fn begin_epoch(
+    store: &dyn Store,
+    owner: &mut Ownership,
+    now: Timestamp,
+) -> Result<HostEpoch, OpError> {
     let previous = owner.previous();
     if previous.is_crash() {
         tracing::warn!(
@@ -303,7 +307,7 @@ pub async fn begin_epoch(store: &dyn Store, owner: &mut Ownership) -> Result<Hos
             "the host before this one did not stop in order"
         );
     }
-    let epoch = store.begin_epoch(previous, clock::now()).await?;
+    let epoch = store.begin_epoch(previous, now).await?;
     // Only after the store has it: a start that fails earlier must leave the evidence of a crash to the next one.
     owner.previous_is_stored().map_err(|error| {
         let message = format!("the lock of the home cannot be written: {error}");

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::config::{ApiAccess, SecretPlaces};
-use daemon_runner::random;
+use daemon_runner::environment;
 
 /// The mode bits of users who are neither the owner of a file nor in its group.
 // The group bits may be set: service managers give a secret to the host by its group.
@@ -127,7 +127,7 @@ pub(crate) fn file_text(home: &Path, key: &str, file: &Path) -> Result<String, T
 /// # Errors
 /// If the variable is not set, or is blank.
 pub(crate) fn of_variable(key: String, name: &str) -> Result<String, TokenError> {
-    let value = random::environment(name).and_then(|value| value.into_string().ok());
+    let value = environment::variable(name).and_then(|value| value.into_string().ok());
     match value {
         Some(text) => whole(key, &text),
         None => {

@@ -36,6 +36,7 @@ pub mod clock;
 pub mod context;
 pub mod defect;
 pub mod emanation;
+pub mod environment;
 pub mod error;
 pub mod failpoint;
 pub mod files;

@@ -1,4 +1,4 @@
-//! Random bytes, the ids that are made of them, and the environment.
+//! Random bytes, and the ids that are made of them.
 
 use std::fmt::Write as _;
 
@@ -60,11 +60,6 @@ pub fn event_id(now: Timestamp) -> EventId {
 /// Makes an activation id.
 pub fn activation_id(now: Timestamp) -> ActivationId {
     ActivationId::new(millis(now), ten())
-}
-
-/// Returns a variable of the environment, for what the configuration names in it.
-pub fn environment(name: &str) -> Option<std::ffi::OsString> {
-    std::env::var_os(name)
 }
 
 /// Draws 128 random bits for the boundary of a context.

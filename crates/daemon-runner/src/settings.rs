@@ -10,9 +10,9 @@ use daemon_event::{DaemonKey, RepoName};
 use daemon_provider::{MicroUsd, Provider};
 use daemon_repo::Repository;
 
+use crate::environment;
 use crate::planner::BranchPlanner;
 use crate::policy::{ReachedSandbox, RunPolicy};
-use crate::random;
 use crate::servers::Servers;
 use crate::tool_access::ToolAccess;
 
@@ -125,7 +125,7 @@ impl RunSettings {
         let configured = self.providers.get(provider).into_iter();
         let named = configured
             .flat_map(|configured| &configured.variables)
-            .filter_map(|name| Some((name.into(), random::environment(name)?)));
+            .filter_map(|name| Some((name.into(), environment::variable(name)?)));
         usual_environment().into_iter().chain(named).collect()
     }
 }
@@ -137,7 +137,7 @@ pub fn usual_environment() -> [(OsString, OsString); 2] {
         ("LANG", "C.UTF-8"),
     ];
     usual.map(|(name, usual)| {
-        let value = random::environment(name).unwrap_or_else(|| usual.into());
+        let value = environment::variable(name).unwrap_or_else(|| usual.into());
         (OsString::from(name), value)
     })
 }

@@ -4,6 +4,7 @@ mod account;
 mod compose;
 mod filters;
 mod happening;
+mod implied;
 mod notes;
 mod nouns;
 mod parts;

@@ -20,6 +20,7 @@ use daemon_provider::{
     Limits, Outcome, Permissions, Provider, Run, RunEvent, RunId, RunRequest, StopReason,
 };
 use daemon_runner::clock;
+use daemon_runner::environment;
 use daemon_runner::error::chain;
 use daemon_runner::random;
 
@@ -170,7 +171,7 @@ fn environment(config: &Config, place: &Place, temporary: &Path) -> BTreeMap<OsS
     let mut acc: BTreeMap<OsString, OsString> = BTreeMap::new();
     let named = config.provider.named.get(&config.provider.default);
     for name in named.into_iter().flat_map(|provider| &provider.env) {
-        if let Some(value) = random::environment(name) {
+        if let Some(value) = environment::variable(name) {
             acc.insert(name.into(), value);
         }
     }

@@ -15,6 +15,7 @@ use daemon_dispatch::{SenderReply, reply_to_sender};
 use daemon_event::Source;
 use daemon_ingest::{Challenge, Delivery, Headers, Malformed, WebhookSource};
 use daemon_store::{Accepted, Freshness, Matching, NewEvent, StoreError};
+use jiff::Timestamp;
 use serde_json::{Map, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::spawn_blocking;
@@ -25,7 +26,6 @@ use super::connections::{Connection, SMALL};
 use super::server::AppState;
 use super::{answer, bodies};
 use crate::intake;
-use daemon_runner::clock;
 use daemon_runner::random;
 
 /// The maximum number of webhooks in flight.
@@ -42,6 +42,9 @@ const COMMIT_TIME: Duration = Duration::from_secs(2);
 /// The destination of verified events.
 #[async_trait]
 pub trait Admit: Send + Sync {
+    /// Reads the wall clock of the host.
+    fn now(&self) -> Timestamp;
+
     /// Stores events; they are durable once this returns.
     async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError>;
 
@@ -210,12 +213,13 @@ async fn accept(
     hooks.tasks.spawn(async move {
         let _held = (places, kept);
         if turn.is_some() {
-            let read = spawn_blocking(move || read(&*source, &headers, &body)).await;
+            let now = storing.admit.now();
+            let read = spawn_blocking(move || read(&*source, &headers, &body, now)).await;
             let read = read.unwrap_or_else(|error| resume_unwind(error.into_panic()));
             let _room = storing.store(read, reply).await;
             storing.merge_log().await;
         } else {
-            let read = read(&*source, &headers, &body);
+            let read = read(&*source, &headers, &body, storing.admit.now());
             drop(body);
             storing.store(read, reply).await;
         }
@@ -247,13 +251,17 @@ enum Read {
 }
 
 /// Verifies a delivery and parses its events.
-fn read(source: &dyn WebhookSource, headers: &HeaderMap, body: &[u8]) -> Result<Read, Refusal> {
+fn read(
+    source: &dyn WebhookSource,
+    headers: &HeaderMap,
+    body: &[u8],
+    now: Timestamp,
+) -> Result<Read, Refusal> {
     let headers = Headers::new(
         headers
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_bytes())),
     );
-    let now = clock::now();
     let delivery = Delivery {
         headers: &headers,
         body,

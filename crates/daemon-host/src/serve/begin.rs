@@ -142,10 +142,10 @@ async fn put_together(
     let parts = parts(&start.compose, config, opened, OpenFailure::Refuse).await?;
     warn_if_held(&*store).await?;
     warn_without_model(config);
-    let epoch = begin_epoch(&*store, &mut start.owner).await?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let epoch = begin_epoch(&*store, &mut start.owner, clock.now()).await?;
     // Processes of a dead host end before its activations are taken back: they could still write.
     crate::strays::end().await;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let previous = start.owner.previous();
     // After the epoch has begun, so that this start counts as well.
     let claims = ClaimsPause::at_start(previous, &*store, &*clock).await?;

@@ -13,8 +13,8 @@ use crate::config::{Config, SecretPlaces};
 use crate::home::Home;
 use crate::token;
 use daemon_api::http::Hosts;
+use daemon_runner::environment;
 use daemon_runner::error::{OpError, OpErrorKind, chain};
-use daemon_runner::random;
 
 /// The secrets that the HTTP listener checks requests against.
 pub(super) struct ListenerSecrets {
@@ -103,7 +103,7 @@ fn secrets(home: &Home, name: Source, places: SecretPlaces<'_>) -> Result<Secret
         secrets.extend(lines.map(str::to_owned));
     }
     if let Some(variable) = places.env {
-        let value = random::environment(variable).and_then(|value| value.into_string().ok());
+        let value = environment::variable(variable).and_then(|value| value.into_string().ok());
         secrets.push(value.ok_or_else(|| {
             wrong(format!(
                 "sources.{name}.secret_env: `{variable}` is not set"

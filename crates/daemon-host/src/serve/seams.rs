@@ -36,6 +36,10 @@ pub(super) struct Intake {
 
 #[async_trait]
 impl Admit for Intake {
+    fn now(&self) -> Timestamp {
+        self.host.now()
+    }
+
     async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError> {
         let accepted = self.host.store.accept(events).await;
         match &accepted {

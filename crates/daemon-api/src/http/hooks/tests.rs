@@ -26,6 +26,10 @@ struct SlowStore {
 
 #[async_trait]
 impl Admit for SlowStore {
+    fn now(&self) -> jiff::Timestamp {
+        clock::now()
+    }
+
     async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError> {
         sleep(self.commit_time).await;
         let sizes = events.iter().map(|new| new.event.payload.len());
