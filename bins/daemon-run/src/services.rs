@@ -6,7 +6,7 @@ use daemon_event::Source;
 use daemon_host::config::Config;
 use daemon_host::token::service_token;
 use daemon_runner::error::{OpError, OpErrorKind, chain};
-use daemon_surface::{Api, ApiBase, ServiceFacts, Token};
+use daemon_surface::{ApiBase, ApiToken, ServiceApi, ServiceFacts};
 
 /// Returns the clients of the services whose tokens are configured.
 pub(crate) fn services(home: &Path, config: &Config) -> Result<ServiceFacts, OpError> {
@@ -20,10 +20,10 @@ pub(crate) fn services(home: &Path, config: &Config) -> Result<ServiceFacts, OpE
         let token = service_token(home, source.as_str(), access)
             .map_err(|error| OpError::new(OpErrorKind::Config, "source-token", chain(&error)))?;
         let Some(token) = token else { continue };
-        let token: Token = token
+        let token: ApiToken = token
             .parse()
             .map_err(|error| wrong(format!("the token of sources.{source}: {error}")))?;
-        let api = Api::new(base, token).map_err(|error| {
+        let api = ServiceApi::new(base, token).map_err(|error| {
             OpError::new(OpErrorKind::Unavailable, "no-certificates", chain(&error))
         })?;
         match source {

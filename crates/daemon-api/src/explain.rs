@@ -3,7 +3,7 @@
 //! The command line, its tests and the HTTP route print the same words and the same object.
 
 use daemon_event::Event;
-use daemon_watch::{Explanation, Interpretation, InterpretationWire, Verdict, interpret};
+use daemon_watch::{Explanation, Interpretation, InterpretationWire, WakeVerdict, interpret};
 use serde_json::{Value, json};
 
 /// One condition of a daemon with its reading and, for an event, its verdict.
@@ -38,7 +38,7 @@ impl<'a> Decided<'a> {
 
     /// Reports whether the event wakes it.
     pub fn wakes(&self) -> bool {
-        self.verdict() == Some(Verdict::Wakes)
+        self.verdict() == Some(WakeVerdict::Wakes)
     }
 
     /// Returns the reading and every verdict, as the command line prints them.
@@ -66,7 +66,7 @@ impl<'a> Decided<'a> {
         described.collect()
     }
 
-    fn verdict(&self) -> Option<Verdict> {
+    fn verdict(&self) -> Option<WakeVerdict> {
         self.explanation
             .as_ref()
             .map(|explanation| explanation.verdict)
@@ -155,8 +155,8 @@ pub fn why(summary: DaemonSummary<'_>, decided: &[Decided<'_>], event: Option<&E
         return "no event was given".to_owned();
     };
     let missing = decided.iter().find_map(|one| match one.verdict() {
-        Some(Verdict::Missing(need)) => Some(need),
-        Some(Verdict::Wakes | Verdict::Sleeps) | None => None,
+        Some(WakeVerdict::Missing(need)) => Some(need),
+        Some(WakeVerdict::Wakes | WakeVerdict::Sleeps) | None => None,
     });
     match nearest(decided) {
         Some((index, one)) if one.wakes() => format!("watch[{index}] is met"),

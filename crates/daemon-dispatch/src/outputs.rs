@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use daemon_engine::{
-    Found, Output, OutputKey, RemoteId, Settlement, Step, SurfaceError, SurfaceErrorKind,
+    DeliveryStep, Found, Output, OutputKey, RemoteId, Settlement, SurfaceError, SurfaceErrorKind,
     after_look_up, after_send, step,
 };
 use jiff::Timestamp;
@@ -68,20 +68,22 @@ impl OutputQueue {
         }
         while let Some(output) = self.due.pop_front() {
             match step(output.state) {
-                Step::Rest => {}
-                Step::LookUp | Step::Send if !surfaces.contains(&output.surface) => {
+                DeliveryStep::Rest => {}
+                DeliveryStep::LookUp | DeliveryStep::Send
+                    if !surfaces.contains(&output.surface) =>
+                {
                     // Refused at once: no retry could deliver it, and its activation would keep a slot for a day.
                     let missing = format!("no surface `{}` is configured", output.surface);
                     let refused = Err(SurfaceError::new(SurfaceErrorKind::Refused, missing));
                     let settlement = after_send(&output, refused, now.wall, 0);
                     return self.settle(output.key, settlement, effects);
                 }
-                Step::LookUp => {
+                DeliveryStep::LookUp => {
                     effects.push(HostEffect::LookUp(Box::new(output.clone())));
                     self.stage = Stage::LookingUp(Box::new(output));
                     return;
                 }
-                Step::Send => {
+                DeliveryStep::Send => {
                     effects.push(HostEffect::BeginSend(output.key.clone()));
                     self.stage = Stage::Beginning(Box::new(output));
                     return;

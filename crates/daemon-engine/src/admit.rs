@@ -45,7 +45,7 @@ pub enum Joining {
 
 /// What a store reads in the transaction that admits a trigger.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct AdmissionState {
     /// The activation that this daemon and trigger key already name.
     pub known: Option<ActivationId>,
     /// The pending activation of the same daemon and subject.
@@ -109,7 +109,7 @@ impl QueueLimit {
 /// Decides whether a trigger makes an activation, joins one, or is refused.
 ///
 /// The caller holds the transaction in which `standing` was read and writes the decision in it.
-pub fn admit(new: &NewTrigger, standing: &Standing) -> Admission {
+pub fn admit(new: &NewTrigger, standing: &AdmissionState) -> Admission {
     // First: a repetition must be answered by its activation also when the queue is full or the chain has ended since.
     if let Some(known) = &standing.known {
         return Admission::Duplicate(known.clone());

@@ -11,7 +11,7 @@ pub const OUTPUT_EXPIRY: SignedDuration = SignedDuration::from_hours(24);
 
 /// The next step for a due output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum DeliveryStep {
     /// Send it.
     Send,
     /// Look it up first.
@@ -23,14 +23,14 @@ pub enum Step {
 /// Returns the next step for an output.
 ///
 /// An output that is [`OutputState::Sending`] when a host starts was being sent when the last one ended, so the step is a look-up.
-pub fn step(state: OutputState) -> Step {
+pub fn step(state: OutputState) -> DeliveryStep {
     match state {
-        OutputState::Planned => Step::Send,
-        OutputState::Sending | OutputState::Ambiguous => Step::LookUp,
+        OutputState::Planned => DeliveryStep::Send,
+        OutputState::Sending | OutputState::Ambiguous => DeliveryStep::LookUp,
         OutputState::Refused
         | OutputState::Confirmed
         | OutputState::Unknown
-        | OutputState::GaveUp => Step::Rest,
+        | OutputState::GaveUp => DeliveryStep::Rest,
     }
 }
 

@@ -119,19 +119,19 @@ pub enum FactErrorKind {
     /// A retry may succeed.
     Retryable,
     /// The service limits requests until a time.
-    Limited(Patience),
+    Limited(RetryAfter),
 }
 
 /// When a service accepts requests again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
+pub enum RetryAfter {
     /// At an instant.
     Until(Timestamp),
     /// After a duration from now.
     For(SignedDuration),
 }
 
-impl Patience {
+impl RetryAfter {
     /// Returns the instant of the next try, at most an hour from now.
     pub fn end(self, now: Timestamp) -> Timestamp {
         let end = match self {

@@ -4,11 +4,11 @@
 //! same transaction. So all stores agree on the meaning of a claim, an end or a crash.
 //!
 //! ```
-//! use daemon_engine::{OutputState, Step, step};
+//! use daemon_engine::{DeliveryStep, OutputState, step};
 //!
 //! // An output that was being sent when the process died is looked up before it is sent again.
-//! assert_eq!(step(OutputState::Sending), Step::LookUp);
-//! assert_eq!(step(OutputState::Confirmed), Step::Rest);
+//! assert_eq!(step(OutputState::Sending), DeliveryStep::LookUp);
+//! assert_eq!(step(OutputState::Confirmed), DeliveryStep::Rest);
 //! ```
 //!
 //! An activation from its trigger to the end of an attempt:
@@ -108,8 +108,8 @@ mod transition;
 
 pub use activation::{Activation, ActivationState, HostEpoch, Occasion, RunLease, Trigger};
 pub use admit::{
-    Admission, Joining, MAX_PENDING, MAX_PENDING_PER_DAEMON, NewTrigger, PENDING_EXPIRY,
-    QueueLimit, Standing, admit,
+    Admission, AdmissionState, Joining, MAX_PENDING, MAX_PENDING_PER_DAEMON, NewTrigger,
+    PENDING_EXPIRY, QueueLimit, admit,
 };
 pub use attempt::{
     AttemptEnd, AttemptOutcome, Counting, Gate, MAX_ATTEMPTS, Missing, Next, TRIP_AFTER, TakenBack,
@@ -121,9 +121,9 @@ pub use crash::{
     Blame, CRASH_LOOP, CRASH_LOOP_PAUSE, CRASH_LOOP_WINDOW, Departure, HostCrash, HostEnd,
     MAX_HOST_CRASHES, pause_of_claims,
 };
-pub use delivery::{OUTPUT_EXPIRY, Settlement, Step, after_look_up, after_send, step};
+pub use delivery::{DeliveryStep, OUTPUT_EXPIRY, Settlement, after_look_up, after_send, step};
 pub use facts::{
-    FACT_EXPIRY, Fact, FactError, FactErrorKind, FactOrigin, FactState, Facts, Patience,
+    FACT_EXPIRY, Fact, FactError, FactErrorKind, FactOrigin, FactState, Facts, RetryAfter,
     WantedFact, next_look,
 };
 pub use output::{NewOutput, Output, OutputKey, OutputState, StateChange};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::dialect::{Dialect, StreamEvent};
+use crate::dialect::{ApiDialect, StreamEvent};
 use crate::model_api::{Received, Shared};
 use crate::reply::{Message, Reply};
 
@@ -84,7 +84,7 @@ fn chunks(reader: &mut BufReader<TcpStream>) -> io::Result<Vec<u8>> {
 }
 
 fn respond(writer: &mut TcpStream, request: Request, shared: &Shared) -> io::Result<()> {
-    let dialect = Dialect::of(&request.path);
+    let dialect = ApiDialect::of(&request.path);
     let body: Option<Value> = serde_json::from_slice(&request.body).ok();
     let (Some(dialect), Some(body)) = (dialect, body) else {
         let body = format!(r#"{{"error":{{"message":"nothing at {}"}}}}"#, request.path);

@@ -10,7 +10,7 @@ use crate::reply::Message;
 
 /// A protocol that model APIs use. The path of a request selects it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Dialect {
+pub enum ApiDialect {
     /// The Messages API of Anthropic, at `/messages`.
     Messages,
     /// The Chat Completions API of OpenAI, at `/chat/completions`.
@@ -45,7 +45,7 @@ impl StreamEvent {
     }
 }
 
-impl Dialect {
+impl ApiDialect {
     /// Returns the dialect of a path.
     pub(crate) fn of(path: &str) -> Option<Self> {
         let path = path.split('?').next().unwrap_or(path);

@@ -32,7 +32,7 @@ mod model_api;
 mod reply;
 mod transcript;
 
-pub use dialect::Dialect;
+pub use dialect::ApiDialect;
 pub use model_api::{ModelApi, Received};
 pub use reply::{Call, Message, Reply, Tokens};
 pub use transcript::{Transcript, recorded};

@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use serde_json::Value;
 
 use crate::connection;
-use crate::dialect::Dialect;
+use crate::dialect::ApiDialect;
 use crate::reply::Reply;
 
 /// A model API on a port of loopback, which replies as its script says.
@@ -27,7 +27,7 @@ pub struct ModelApi {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Received {
     /// The dialect of its path.
-    pub dialect: Dialect,
+    pub dialect: ApiDialect,
     /// The API key, without `Bearer`; `None` if no header has one.
     pub key: Option<String>,
     /// The body, as JSON.

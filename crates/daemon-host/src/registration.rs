@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::driver::Checked;
-use daemon_registry::{Definition, SupportEntry};
+use daemon_registry::{Definition, RegisteredFile};
 
 /// The origin of a daemon file, and the zone of its schedule.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct FileOrigin {
 pub fn row(source: &DaemonSource, checked: Checked, origin: FileOrigin) -> Option<DaemonRow> {
     // By the name of the directory: an invalid file has a row too, and two of them can claim one `id`.
     let id = source.dir.as_str().parse().ok()?;
-    let support = source.support.files.iter().map(|file| SupportEntry {
+    let support = source.support.files.iter().map(|file| RegisteredFile {
         path: file.path.as_str().to_owned(),
         bytes: file.size,
         executable: file.executable,

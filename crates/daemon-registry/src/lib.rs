@@ -25,6 +25,6 @@ mod registry;
 mod shared;
 mod zone_cache;
 
-pub use registered::{Definition, Registered, SupportEntry};
+pub use registered::{Definition, Registered, RegisteredFile};
 pub use registry::{FindDaemonError, Registry};
 pub use shared::SharedRegistry;

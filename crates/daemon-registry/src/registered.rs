@@ -7,7 +7,7 @@ use daemon_cron::Schedule;
 use daemon_event::{Event, Need, Source};
 use daemon_repo::DaemonSource;
 use daemon_store::{DaemonRow, Validity};
-use daemon_watch::{Interpretation, Verdict};
+use daemon_watch::{Interpretation, WakeVerdict};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -22,12 +22,12 @@ pub struct Definition {
     /// The `watch` lines, as the author wrote them.
     pub watch: Vec<String>,
     /// The files of the support tree, without their content.
-    pub support: Vec<SupportEntry>,
+    pub support: Vec<RegisteredFile>,
 }
 
 /// One file of a support tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SupportEntry {
+pub struct RegisteredFile {
     /// The path, relative to the daemon's directory.
     pub path: String,
     /// The size in bytes.
@@ -117,9 +117,9 @@ impl Registered {
         let mut missing = BTreeSet::new();
         for reading in &self.readings {
             match reading.wakes(event) {
-                Verdict::Wakes => return BTreeSet::new(),
-                Verdict::Missing(_) => missing.extend(reading.missing(event)),
-                Verdict::Sleeps => {}
+                WakeVerdict::Wakes => return BTreeSet::new(),
+                WakeVerdict::Missing(_) => missing.extend(reading.missing(event)),
+                WakeVerdict::Sleeps => {}
             }
         }
         missing
@@ -154,7 +154,7 @@ impl Registered {
             .readings
             .iter()
             .enumerate()
-            .filter(|(_, reading)| reading.wakes(event) == Verdict::Wakes);
+            .filter(|(_, reading)| reading.wakes(event) == WakeVerdict::Wakes);
         met.map(|(index, _)| u32::try_from(index).expect("a list has few entries"))
             .collect()
     }

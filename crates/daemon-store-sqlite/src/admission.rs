@@ -1,7 +1,7 @@
 //! Admission: triggers become activations.
 
 use daemon_engine::{
-    Activation, ActivationState, Admission, NewTrigger, ROOT_PERIOD, Standing, Trigger, admit,
+    Activation, ActivationState, Admission, AdmissionState, NewTrigger, ROOT_PERIOD, Trigger, admit,
 };
 use daemon_event::{ActivationId, DaemonKey, TriggerKey};
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -42,7 +42,7 @@ pub(crate) fn admit_trigger(tx: &Connection, new: NewTrigger) -> TxResult<Admiss
     // Also if nothing is admitted: a daemon's place in the turns begins with its first trigger, as in the twin.
     lane::first_turn(tx, lane)?;
     let joinable = joinable(tx, lane, &new)?;
-    let standing = Standing {
+    let standing = AdmissionState {
         known: known(tx, lane, &new.trigger.key)?,
         joinable: joinable.as_ref().map(|waiting| waiting.1.clone()),
         pending_of_daemon: pending_of(tx, lane)?,
@@ -113,9 +113,9 @@ fn pending_of(tx: &Connection, lane: Lane) -> TxResult<u64> {
 }
 
 /// Counts the activations of the root of a trigger's chain.
-fn of_root(tx: &Connection, new: &NewTrigger) -> TxResult<Standing> {
+fn of_root(tx: &Connection, new: &NewTrigger) -> TxResult<AdmissionState> {
     let Some(link) = &new.link else {
-        return Ok(Standing::default());
+        return Ok(AdmissionState::default());
     };
     let (of_root, ended_of_root): (i64, i64) = tx
         .prepare_cached(
@@ -133,10 +133,10 @@ fn of_root(tx: &Connection, new: &NewTrigger) -> TxResult<Standing> {
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
     let count = |n: i64| u64::try_from(n).map_err(|error| damaged("a count", error));
-    Ok(Standing {
+    Ok(AdmissionState {
         of_root: count(of_root)?,
         ended_of_root: count(ended_of_root)?,
-        ..Standing::default()
+        ..AdmissionState::default()
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use daemon_engine::{Gate, HostEnd};
-//! use daemon_store::{Hosting as _, Registry as _};
+//! use daemon_store::{Daemons as _, Hosting as _};
 //! use daemon_store_sqlite::SqliteStore;
 //!
 //! # let runtime = tokio::runtime::Builder::new_current_thread().build()?;

@@ -9,9 +9,9 @@ use daemon_engine::{
 };
 use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject, TriggerKey};
 use daemon_store::{
-    Accepted, Activations, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Events,
-    Hosting, Matched, NewEvent, Outbox, OutputPlace, Page, Query, Rates, Reclaimed, RefCursor,
-    Registration, Registry, RegistryChange, RunRow, StoreError, StoredTick, TickActivations,
+    Accepted, Activations, ClaimRequest, Counts, Coverage, DaemonRow, Daemons, Ended, EventRow,
+    Events, Hosting, Matched, NewEvent, Outbox, OutputPlace, Page, Query, Rates, Reclaimed,
+    RefCursor, Registration, RegistryChange, RunRow, StoreError, StoredTick, TickActivations,
     TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
 };
 use jiff::Timestamp;
@@ -91,7 +91,7 @@ seam! {
 }
 
 seam! {
-    impl Registry {
+    impl Daemons {
         fn register(registration: Registration) -> RegistryChange
             = write_alone("register daemons", registry::register);
         fn daemons() -> Vec<DaemonRow>

@@ -4,7 +4,7 @@ use daemon_engine::{ActivationState, Admission, NewTrigger, SteppedBack};
 use daemon_event::{ActivationId, DaemonKey, RepoName, TriggerKey};
 use daemon_schedule::{Cancels, TickOutcome, TickRow};
 use daemon_store::decide::{
-    AdmittedTick, Calendar, Role, SUPPLANTED, recorded_ticks, retraction, superseded_ticks,
+    AdmittedTick, Calendar, SUPPLANTED, TickRole, recorded_ticks, retraction, superseded_ticks,
     trigger_among, unrecorded_ticks,
 };
 use daemon_store::{Coverage, ScheduleText, StoredTick, TickActivations, TickCommit, TickResult};
@@ -240,8 +240,8 @@ fn admit(tx: &Connection, lane: Lane, new: NewTrigger) -> TxResult<Option<Admitt
         .query_row(params![key.to_string(), lane.0], |row| row.get(0))
         .optional()?;
     let role = match place {
-        Some(0) => Role::Made,
-        _ => Role::Joined,
+        Some(0) => TickRole::Made,
+        _ => TickRole::Joined,
     };
     Ok(Some(AdmittedTick {
         at,

@@ -249,12 +249,12 @@ pub struct AdmittedTick {
     /// The result of the admission.
     pub admission: Admission,
     /// Whether the trigger made the activation or joined it.
-    pub role: Role,
+    pub role: TickRole,
 }
 
 /// Whether a trigger made an activation or joined it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum TickRole {
     /// The trigger made it.
     Made,
     /// The trigger joined it.
@@ -310,7 +310,7 @@ impl AdmittedTick {
         match (&self.admission, self.role) {
             // A tick continues no chain, so that none ends with it.
             (Admission::Refused(_) | Admission::Ended(..), _) => TickOutcome::Refused,
-            (Admission::Enqueued(_) | Admission::Duplicate(_), Role::Made)
+            (Admission::Enqueued(_) | Admission::Duplicate(_), TickRole::Made)
                 if self.at == row.scheduled_at =>
             {
                 TickOutcome::Enqueued

@@ -61,7 +61,7 @@
 //! ```
 //!
 //! # Main types
-//! - [`Store`] is the sum of the traits: [`Events`], [`WantedFacts`], [`Registry`], [`Ticks`], [`Activations`], [`Outbox`]
+//! - [`Store`] is the sum of the traits: [`Events`], [`WantedFacts`], [`Daemons`], [`Ticks`], [`Activations`], [`Outbox`]
 //!   and [`Hosting`].
 //! - [`Ticker`] turns the passing of time into commits for [`Ticks::commit_ticks`].
 //! - [`decide`] contains the decisions that stores share in addition to those of `daemon-engine`.
@@ -112,7 +112,8 @@ pub use rows::{
     TickActivations, TickCommit, TickResult, TriedFact, Validity,
 };
 pub use ticker::{
-    Cursors, Loaded, Overdue, Round, Standing, TICK_SUBJECT, Ticker, Waking, occasion, tick_subject,
+    Cursors, Loaded, Overdue, Round, TICK_SUBJECT, Ticker, TickerState, Waking, occasion,
+    tick_subject,
 };
-pub use traits::{Activations, Events, Hosting, Outbox, Registry, Store, Ticks, WantedFacts};
+pub use traits::{Activations, Daemons, Events, Hosting, Outbox, Store, Ticks, WantedFacts};
 pub use zones::{SystemZones, Zones};

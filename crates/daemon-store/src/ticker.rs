@@ -99,9 +99,9 @@ pub struct Waking {
     pub activation_id: ActivationId,
 }
 
-/// What the caller does after the result of a commit.
+/// Whether a ticker's coverages are those of the store after a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum TickerState {
     /// The ticker is up to date.
     Current,
     /// The coverage was ended by a registration: the caller loads the coverages again.
@@ -213,20 +213,25 @@ impl Ticker {
     }
 
     /// Takes the store's answer to a commit of a coverage.
-    pub fn recorded(&mut self, daemon: &DaemonKey, coverage: u64, result: &TickResult) -> Standing {
+    pub fn recorded(
+        &mut self,
+        daemon: &DaemonKey,
+        coverage: u64,
+        result: &TickResult,
+    ) -> TickerState {
         let key = || (daemon.clone(), coverage);
         match result {
-            TickResult::Recorded(_) => Standing::Current,
+            TickResult::Recorded(_) => TickerState::Current,
             // Another host committed first and may have ended since, so this one continues from the stored cursor.
             TickResult::Elsewhere {
                 cursor: Some(cursor),
             } => {
                 self.scheduler.set_cursor(&key(), *cursor);
-                Standing::Current
+                TickerState::Current
             }
             TickResult::Elsewhere { cursor: None } => {
                 self.scheduler.remove(&key());
-                Standing::Stale
+                TickerState::Stale
             }
         }
     }

@@ -107,9 +107,9 @@ pub trait WantedFacts: Send + Sync {
     ) -> Result<Vec<Admission>, StoreError>;
 }
 
-/// The registry of daemons.
+/// The registered daemons.
 #[async_trait]
-pub trait Registry: Send + Sync {
+pub trait Daemons: Send + Sync {
     /// Replaces the registry of one repository with the daemons of a commit.
     ///
     /// Coverages follow in the same transaction: a valid schedule whose expression or zone is new starts a coverage with
@@ -396,6 +396,6 @@ pub trait Hosting: Send + Sync {
 }
 
 /// A whole store.
-pub trait Store: Events + WantedFacts + Registry + Ticks + Activations + Outbox + Hosting {}
+pub trait Store: Events + WantedFacts + Daemons + Ticks + Activations + Outbox + Hosting {}
 
-impl<T: Events + WantedFacts + Registry + Ticks + Activations + Outbox + Hosting> Store for T {}
+impl<T: Events + WantedFacts + Daemons + Ticks + Activations + Outbox + Hosting> Store for T {}

@@ -8,15 +8,15 @@ use async_trait::async_trait;
 use daemon_engine::{Fact, FactError, FactErrorKind, Facts};
 use daemon_event::{Event, Need, Source};
 
-pub use api::{Api, ApiBase, ApiSetupError, InvalidBase, InvalidToken, Token};
+pub use api::{ApiBase, ApiSetupError, ApiToken, InvalidBase, InvalidToken, ServiceApi};
 
 /// The APIs that facts are fetched from; a service that is `None` gets no request.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceFacts {
     /// The REST API of GitHub, or of a GitHub Enterprise server.
-    pub github: Option<Api>,
+    pub github: Option<ServiceApi>,
     /// The Web API of Slack.
-    pub slack: Option<Api>,
+    pub slack: Option<ServiceApi>,
 }
 
 #[async_trait]

@@ -26,11 +26,11 @@
 //! requests that a commit belongs to, and from Slack the name of a channel.
 //!
 //! ```
-//! use daemon_surface::{Api, ApiBase, ServiceFacts, Token};
+//! use daemon_surface::{ApiBase, ApiToken, ServiceApi, ServiceFacts};
 //!
 //! let base: ApiBase = "https://api.github.com".parse()?;
-//! let token: Token = "ghp_example".parse()?;
-//! let facts = ServiceFacts { github: Some(Api::new(base, token)?), slack: None };
+//! let token: ApiToken = "ghp_example".parse()?;
+//! let facts = ServiceFacts { github: Some(ServiceApi::new(base, token)?), slack: None };
 //! assert!(!format!("{facts:?}").contains("ghp_example"));
 //! // A token is never sent in the clear to another machine.
 //! assert!("http://api.github.com".parse::<ApiBase>().is_err());
@@ -56,6 +56,8 @@ mod plan;
 pub use check::{
     BranchRefusal, BranchRules, MAX_DIFF_LINES, check_branch, check_target, check_text,
 };
-pub use facts::{Api, ApiBase, ApiSetupError, InvalidBase, InvalidToken, ServiceFacts, Token};
+pub use facts::{
+    ApiBase, ApiSetupError, ApiToken, InvalidBase, InvalidToken, ServiceApi, ServiceFacts,
+};
 pub use git_branch::{GIT, GitBranch};
 pub use plan::{BranchPlan, plan_branch};

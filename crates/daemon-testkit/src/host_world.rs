@@ -14,7 +14,7 @@ use std::time::Duration;
 use daemon_dispatch::{ClaimLimits, Concern, Dispatcher, HostEffect, HostEvent, Now, Settings};
 use daemon_engine::{HostEnd, HostEpoch, OutputKey};
 use daemon_event::{DaemonKey, EventId};
-use daemon_store::memory::Model;
+use daemon_store::memory::StoreModel;
 use jiff::Timestamp;
 
 use crate::dice::Dice;
@@ -163,7 +163,7 @@ struct SimulatedHost {
 struct HostWorld {
     setup: HostSetup,
     dice: Dice,
-    store: Model,
+    store: StoreModel,
     keys: Vec<DaemonKey>,
     /// `None` while no host runs.
     host: Option<SimulatedHost>,
@@ -209,7 +209,7 @@ impl HostWorld {
         let mut world = Self {
             setup: *setup,
             dice: Dice(setup.seed),
-            store: Model::default(),
+            store: StoreModel::default(),
             keys: keys.collect(),
             host: None,
             life: 0,

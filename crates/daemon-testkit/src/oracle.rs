@@ -9,7 +9,7 @@ use daemon_event::{DaemonKey, TriggerKey};
 use daemon_schedule::{Misfire, Overlap, TickOutcome};
 use daemon_store::StoredTick;
 use daemon_store::decide::SUPPLANTED;
-use daemon_store::memory::Model;
+use daemon_store::memory::StoreModel;
 use hashbrown::HashMap;
 use jiff::{SignedDuration, Timestamp};
 
@@ -139,7 +139,7 @@ impl Oracle {
 
     /// Records new rules of a zone, which differ from an instant on. Ticks after a cursor follow them, even if they were
     /// due before; ticks before a cursor stay.
-    pub(crate) fn released(&mut self, zone: usize, rules: SlowZone, from: i64, store: &Model) {
+    pub(crate) fn released(&mut self, zone: usize, rules: SlowZone, from: i64, store: &StoreModel) {
         self.almanac.release(zone, rules, from);
         let cursors = store.coverages();
         for daemon in &mut self.daemons {
@@ -159,7 +159,7 @@ impl Oracle {
     }
 
     /// Requires a row for every tick that the clock has reached, when a host reports that it has recorded all.
-    pub(crate) fn demand_rows(&mut self, store: &Model) {
+    pub(crate) fn demand_rows(&mut self, store: &StoreModel) {
         for daemon in &mut self.daemons {
             if daemon.passed.len() == daemon.n_seen {
                 continue;
@@ -177,7 +177,7 @@ impl Oracle {
     }
 
     /// Checks all rows after the quiet days.
-    pub(crate) fn judge(&mut self, store: &Model) {
+    pub(crate) fn judge(&mut self, store: &StoreModel) {
         let activations: Vec<&Activation> = store.all_activations().collect();
         let ids: HashMap<&str, &Activation> = activations
             .iter()
@@ -205,7 +205,7 @@ impl Oracle {
     fn judge_activations(
         &self,
         activations: &[&Activation],
-        store: &Model,
+        store: &StoreModel,
         acc: &mut Vec<Violation>,
     ) {
         let mut keys = HashMap::with_capacity(activations.len());

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use daemon_engine::{Gate, HostEpoch};
 use daemon_event::DaemonKey;
-use daemon_store::memory::Model;
+use daemon_store::memory::StoreModel;
 use jiff::Timestamp;
 
 use crate::dice::Dice;
@@ -82,7 +82,7 @@ struct World {
     setup: Setup,
     dice: Dice,
     tzdb: Arc<Tzdb>,
-    store: Model,
+    store: StoreModel,
     hosts: Vec<SimulatedHost>,
     epoch: HostEpoch,
     keys: Vec<DaemonKey>,
@@ -126,7 +126,7 @@ impl World {
         let n_hosts = *dice.of(&[1, 1, 2, 2, 3]);
         let tzdb = Tzdb::published();
         let zones = Arc::clone(&tzdb);
-        let mut store = Model::with_zones(zones);
+        let mut store = StoreModel::with_zones(zones);
         if let Some(canary) = setup.canary {
             store.plant(canary);
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use daemon_event::{DeliveryId, Enrichment, Event, EventId, PullRequestFact, Source, read};
 use serde::{Deserialize, Serialize};
 
-use crate::interpretation::{Interpretation, Status, Verdict};
+use crate::interpretation::{Interpretation, Status, WakeVerdict};
 
 /// A labelled condition: one line of a corpus.
 #[derive(Clone, Debug, Deserialize)]
@@ -266,13 +266,13 @@ pub struct Score {
     /// The number of conditions without any failure.
     pub exact: usize,
     /// The conditions with a failure.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<CorpusFailure>,
 }
 
 /// A condition with a failure.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
-pub struct Failure {
+pub struct CorpusFailure {
     /// Its name in the corpus.
     pub id: String,
     /// The line, as an author would write it.
@@ -316,7 +316,7 @@ pub fn score(
         let meaning = interpret(&labelled.condition);
         let wakes: Vec<String> = payloads
             .iter()
-            .filter(|(_, event)| meaning.wakes(event) == Verdict::Wakes)
+            .filter(|(_, event)| meaning.wakes(event) == WakeVerdict::Wakes)
             .map(|(id, _)| id.clone())
             .collect();
         let remainder: Vec<&str> = meaning
@@ -374,7 +374,7 @@ fn judge(score: &mut Score, labelled: &Labelled, got: Status, wakes: &[String], 
         score.exact += 1;
         return;
     }
-    score.failures.push(Failure {
+    score.failures.push(CorpusFailure {
         id: labelled.id.clone(),
         condition: labelled.condition.clone(),
         expected: expect.status.clone(),

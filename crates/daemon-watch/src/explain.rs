@@ -3,13 +3,13 @@
 use daemon_event::{Event, Need};
 
 use crate::filter::FilterVerdict;
-use crate::interpretation::{Interpretation, Verdict};
+use crate::interpretation::{Interpretation, WakeVerdict};
 
 /// The verdict of an event on a condition, with those on every clause and filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// Whether the condition wakes for the event.
-    pub verdict: Verdict,
+    pub verdict: WakeVerdict,
     /// One for each of [`Interpretation::filters`].
     pub filters: Vec<FilterExplanation>,
     /// One for each of [`Interpretation::clauses`].

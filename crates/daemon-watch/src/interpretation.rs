@@ -138,7 +138,7 @@ pub struct Interpretation {
 
 /// Whether an interpretation wakes a daemon for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum WakeVerdict {
     /// A clause is met: the daemon wakes.
     Wakes,
     /// No clause can be met by this event.
@@ -149,15 +149,15 @@ pub enum Verdict {
 
 impl Interpretation {
     /// Decides whether the condition wakes for an event.
-    pub fn wakes(&self, event: &Event) -> Verdict {
-        let mut verdict = Verdict::Sleeps;
+    pub fn wakes(&self, event: &Event) -> WakeVerdict {
+        let mut verdict = WakeVerdict::Sleeps;
         if !self.status.can_wake() {
             return verdict;
         }
         for clause in &self.clauses {
             match self.clause_verdict(clause, event) {
-                (FilterVerdict::Pass, _) => return Verdict::Wakes,
-                (FilterVerdict::Missing, Some(need)) => verdict = Verdict::Missing(need),
+                (FilterVerdict::Pass, _) => return WakeVerdict::Wakes,
+                (FilterVerdict::Missing, Some(need)) => verdict = WakeVerdict::Missing(need),
                 (FilterVerdict::Missing | FilterVerdict::Fail, _) => {}
             }
         }

@@ -22,7 +22,7 @@
 //! - An [`Interpretation`] has [`Clause`]s, of which one must be met. A clause has [`EventPattern`]s, of which one
 //!   must occur, and [`Filter`]s, which must all pass. Words that became neither are its `remainder`, as [`Span`]s of
 //!   the line.
-//! - [`Interpretation::wakes`] decides one event. The [`Verdict`] is [`Verdict::Missing`] if a fact outside the
+//! - [`Interpretation::wakes`] decides one event. The [`WakeVerdict`] is [`WakeVerdict::Missing`] if a fact outside the
 //!   payload decides it, such as the changed files of a pull request; the [`Need`] names the fact.
 //! - [`Interpretation::explain`] returns an [`Explanation`]: each filter with the value it was compared with, and
 //!   the fewest filters that failed.
@@ -39,7 +39,7 @@
 //!
 //! ```
 //! use daemon_event::{Enrichment, Event, EventId, Source, read};
-//! use daemon_watch::{FilterVerdict, MatchIndex, Verdict, interpret};
+//! use daemon_watch::{FilterVerdict, MatchIndex, WakeVerdict, interpret};
 //!
 //! let conditions = [
 //!     ("triage", "when an issue is opened by an outside contributor"),
@@ -77,7 +77,7 @@
 //!
 //! let release = interpret(conditions[1].1);
 //! let why = release.explain(&event);
-//! assert_eq!(why.verdict, Verdict::Sleeps);
+//! assert_eq!(why.verdict, WakeVerdict::Sleeps);
 //! let failed = why.nearest[0];
 //! assert_eq!(release.filters[failed].test.to_string(), "labels is release");
 //! assert_eq!(why.filters[failed].verdict, FilterVerdict::Fail);
@@ -137,7 +137,7 @@ pub use filter::{Filter, FilterVerdict, Mark, Op, Test};
 pub use index::MatchIndex;
 pub use interpret::{Grammar, Interpreter, interpret};
 pub use interpretation::{
-    Clause, Correction, EventPattern, Interpretation, Status, TimeKind, Verdict,
+    Clause, Correction, EventPattern, Interpretation, Status, TimeKind, WakeVerdict,
 };
 pub use phrasing::{Phrasing, phrasings};
 pub use span::Span;

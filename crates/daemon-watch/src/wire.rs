@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::explain::Explanation;
 use crate::filter::{Filter, FilterVerdict, Mark, Op};
 use crate::interpretation::{
-    Clause, Correction, EventPattern, Interpretation, Status, TimeKind, Verdict,
+    Clause, Correction, EventPattern, Interpretation, Status, TimeKind, WakeVerdict,
 };
 use crate::span::Span;
 
@@ -258,7 +258,7 @@ impl InterpretationWire {
         Self {
             schema_version: Self::VERSION,
             status: interpretation.status.into(),
-            wakes: explanation.is_some_and(|explanation| explanation.verdict == Verdict::Wakes),
+            wakes: explanation.is_some_and(|explanation| explanation.verdict == WakeVerdict::Wakes),
             remainder: spans(&interpretation.remainder),
             filters: filters
                 .map(|(index, filter)| FilterWire::new(line, filter, index, explanation))

@@ -15,8 +15,8 @@ use daemon_event::{
     ActivationId, DaemonKey, DeliveryId, Event, EventId, Facts, Source, TriggerKey,
 };
 use daemon_store::{
-    Activations as _, ClaimRequest, DaemonRow, Events as _, Identity, Matched, Matching, Modes,
-    NewEvent, Registration, Registry as _, Validity,
+    Activations as _, ClaimRequest, DaemonRow, Daemons as _, Events as _, Identity, Matched,
+    Matching, Modes, NewEvent, Registration, Validity,
 };
 use daemon_store_sqlite::SqliteStore;
 use jiff::{SignedDuration, Timestamp};

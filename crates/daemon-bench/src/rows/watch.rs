@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use anyhow::{Context as _, Result, ensure};
 use daemon_event::{DeliveryId, Enrichment, Event, EventId, Field, RepoName, Source, read};
-use daemon_watch::{Interpretation, MatchIndex, Verdict, interpret};
+use daemon_watch::{Interpretation, MatchIndex, WakeVerdict, interpret};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use jiff::Timestamp;
 
@@ -171,7 +171,7 @@ impl Scene {
     fn scan(&self, event: &Event, acc: &mut Vec<Met>) {
         for condition in &self.conditions {
             if event.repo.as_ref() == Some(&condition.repo)
-                && condition.meaning.wakes(event) == Verdict::Wakes
+                && condition.meaning.wakes(event) == WakeVerdict::Wakes
             {
                 acc.push(condition.met);
             }
@@ -299,7 +299,7 @@ impl<'a> KindIndex<'a> {
         }
         let begin = acc.len();
         for condition in candidates {
-            if condition.meaning.wakes(event) == Verdict::Wakes
+            if condition.meaning.wakes(event) == WakeVerdict::Wakes
                 && !acc[begin..].contains(&condition.met)
             {
                 acc.push(condition.met);

@@ -1,11 +1,11 @@
 use super::{
-    Admission, Joining, MAX_PENDING, MAX_PENDING_PER_DAEMON, NewTrigger, QueueLimit, Standing,
-    admit,
+    Admission, AdmissionState, Joining, MAX_PENDING, MAX_PENDING_PER_DAEMON, NewTrigger,
+    QueueLimit, admit,
 };
 use crate::chain::{Chain, ChainEnd, MAX_PER_ROOT, Notice};
 use crate::fixture::{id, new_trigger};
 
-fn check(joining: Joining, standing: Standing, expected: &Admission) {
+fn check(joining: Joining, standing: AdmissionState, expected: &Admission) {
     let new = NewTrigger {
         joining,
         ..new_trigger(1)
@@ -19,12 +19,12 @@ fn check(joining: Joining, standing: Standing, expected: &Admission) {
 
 #[test]
 fn what_is_known_is_a_duplicate_before_anything_else() {
-    let full = Standing {
+    let full = AdmissionState {
         known: Some(id(7)),
         joinable: Some(id(8)),
         pending_of_daemon: MAX_PENDING_PER_DAEMON,
         pending_in_all: MAX_PENDING,
-        ..Standing::default()
+        ..AdmissionState::default()
     };
     for joining in [Joining::Coalesce, Joining::Separate] {
         check(joining, full.clone(), &Admission::Duplicate(id(7)));
@@ -33,9 +33,9 @@ fn what_is_known_is_a_duplicate_before_anything_else() {
 
 #[test]
 fn a_waiting_activation_is_joined_unless_the_trigger_is_separate() {
-    let waiting = Standing {
+    let waiting = AdmissionState {
         joinable: Some(id(8)),
-        ..Standing::default()
+        ..AdmissionState::default()
     };
     check(
         Joining::Coalesce,
@@ -45,17 +45,17 @@ fn a_waiting_activation_is_joined_unless_the_trigger_is_separate() {
     check(Joining::Separate, waiting, &Admission::Enqueued(id(1)));
     check(
         Joining::Coalesce,
-        Standing::default(),
+        AdmissionState::default(),
         &Admission::Enqueued(id(1)),
     );
 }
 
 #[test]
 fn a_full_queue_refuses_what_joins_nothing() {
-    let with = |pending_of_daemon, pending_in_all| Standing {
+    let with = |pending_of_daemon, pending_in_all| AdmissionState {
         pending_of_daemon,
         pending_in_all,
-        ..Standing::default()
+        ..AdmissionState::default()
     };
     let enqueued = Admission::Enqueued(id(1));
     let of_daemon = Admission::Refused(QueueLimit::Daemon);
@@ -64,7 +64,7 @@ fn a_full_queue_refuses_what_joins_nothing() {
     check(Joining::Coalesce, with(1_000, 1_000), &of_daemon);
     check(Joining::Separate, with(1_000, 100_000), &of_daemon);
     check(Joining::Coalesce, with(0, 100_000), &of_host);
-    let full_and_waiting = Standing {
+    let full_and_waiting = AdmissionState {
         joinable: Some(id(8)),
         ..with(1_000, 100_000)
     };
@@ -86,11 +86,11 @@ fn a_chain_ends_by_its_depth_or_its_number_with_one_notice() {
             link: Some(chain.link(3)),
             ..new_trigger(1)
         };
-        let standing = Standing {
+        let standing = AdmissionState {
             of_root,
             ended_of_root,
             joinable,
-            ..Standing::default()
+            ..AdmissionState::default()
         };
         admit(&new, &standing)
     };

@@ -1,4 +1,4 @@
-use super::{Settlement, Step, after_look_up, after_send, step};
+use super::{DeliveryStep, Settlement, after_look_up, after_send, step};
 use crate::fixture::{at, output};
 use crate::output::{Output, OutputState};
 use crate::surface::{Found, RemoteId, SurfaceError, SurfaceErrorKind};
@@ -42,24 +42,24 @@ fn confirmed() -> Settlement {
 
 #[test]
 fn every_state_has_its_step() {
-    let steps: Vec<(OutputState, Step)> = OutputState::ALL
+    let steps: Vec<(OutputState, DeliveryStep)> = OutputState::ALL
         .into_iter()
         .map(|state| (state, step(state)))
         .collect();
     assert_eq!(
         steps,
         [
-            (OutputState::Refused, Step::Rest),
-            (OutputState::Planned, Step::Send),
-            (OutputState::Sending, Step::LookUp),
-            (OutputState::Ambiguous, Step::LookUp),
-            (OutputState::Confirmed, Step::Rest),
-            (OutputState::Unknown, Step::Rest),
-            (OutputState::GaveUp, Step::Rest),
+            (OutputState::Refused, DeliveryStep::Rest),
+            (OutputState::Planned, DeliveryStep::Send),
+            (OutputState::Sending, DeliveryStep::LookUp),
+            (OutputState::Ambiguous, DeliveryStep::LookUp),
+            (OutputState::Confirmed, DeliveryStep::Rest),
+            (OutputState::Unknown, DeliveryStep::Rest),
+            (OutputState::GaveUp, DeliveryStep::Rest),
         ]
     );
     for (state, step) in steps {
-        assert_eq!(step == Step::Rest, state.is_settled());
+        assert_eq!(step == DeliveryStep::Rest, state.is_settled());
     }
 }
 

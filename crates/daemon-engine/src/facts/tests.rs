@@ -64,13 +64,13 @@ fn a_limited_service_is_left_alone_for_as_long_as_it_asks_but_at_most_an_hour() 
     };
     let waits = |seconds| (FactState::Waiting, seconds);
     assert_eq!(
-        next(Patience::For(SignedDuration::from_secs(90))),
+        next(RetryAfter::For(SignedDuration::from_secs(90))),
         waits(90)
     );
-    assert_eq!(next(Patience::Until(at(600))), waits(600));
-    assert_eq!(next(Patience::Until(at(-600))), waits(5));
-    assert_eq!(next(Patience::Until(Timestamp::MAX)), waits(3600));
-    assert_eq!(next(Patience::For(SignedDuration::MAX)), waits(3600));
+    assert_eq!(next(RetryAfter::Until(at(600))), waits(600));
+    assert_eq!(next(RetryAfter::Until(at(-600))), waits(5));
+    assert_eq!(next(RetryAfter::Until(Timestamp::MAX)), waits(3600));
+    assert_eq!(next(RetryAfter::For(SignedDuration::MAX)), waits(3600));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 
-use daemon_fakes::{Dialect, Message, ModelApi, Reply, Tokens, Transcript};
+use daemon_fakes::{ApiDialect, Message, ModelApi, Reply, Tokens, Transcript};
 use serde_json::{Value, json};
 
 /// Sends a request and returns the status line and the body.
@@ -158,10 +158,14 @@ fn what_is_offered_and_what_tools_said_is_read_in_every_dialect() {
         ask(api.address(), path, &body);
     }
     let received = api.received();
-    let dialects: Vec<Dialect> = received.iter().map(|received| received.dialect).collect();
+    let dialects: Vec<ApiDialect> = received.iter().map(|received| received.dialect).collect();
     assert_eq!(
         dialects,
-        [Dialect::Messages, Dialect::Completions, Dialect::Responses]
+        [
+            ApiDialect::Messages,
+            ApiDialect::Completions,
+            ApiDialect::Responses
+        ]
     );
     for received in received {
         assert_eq!(received.tools(), ["read"]);

@@ -3,7 +3,7 @@ use daemon_event::DaemonKey;
 use daemon_schedule::{Cancels, TickOutcome, TickRow};
 use daemon_store::memory::MemoryStore;
 use daemon_store::{
-    DaemonRow, Modes, Registration, Registry as _, ScheduleText, TickCommit, Ticks as _,
+    DaemonRow, Daemons as _, Modes, Registration, ScheduleText, TickCommit, Ticks as _,
 };
 use jiff::SignedDuration;
 

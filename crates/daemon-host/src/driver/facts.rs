@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use daemon_engine::{
-    Fact, FactError, FactErrorKind, FactOrigin, FactState, NewTrigger, Patience, WantedFact,
+    Fact, FactError, FactErrorKind, FactOrigin, FactState, NewTrigger, RetryAfter, WantedFact,
 };
 use daemon_event::{
     DaemonKey, Enrichment, Event, EventId, Field, FieldValue, Need, Source, enriched, label_names,
@@ -42,7 +42,7 @@ impl Patient {
         until.get(&source).copied().filter(|until| *until > now)
     }
 
-    fn note(&self, source: Source, patience: Patience, now: Timestamp) {
+    fn note(&self, source: Source, patience: RetryAfter, now: Timestamp) {
         let mut until = self.until.lock().expect("no holder panics");
         until.insert(source, patience.end(now));
     }
@@ -254,7 +254,7 @@ async fn fetch(
             "the API of {} wants no requests until {until}",
             event.source
         );
-        let kind = FactErrorKind::Limited(Patience::Until(until));
+        let kind = FactErrorKind::Limited(RetryAfter::Until(until));
         return Err(told(FactError::new(kind, message)));
     }
     let facts = Arc::clone(&finder.matcher.registrations.runtime.get().parts.facts);

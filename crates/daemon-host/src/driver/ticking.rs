@@ -7,8 +7,8 @@ use daemon_event::DaemonKey;
 use daemon_provider::StopReason;
 use daemon_schedule::{Cancels, TickOutcome, TickPolicy};
 use daemon_store::{
-    Cursors, Overdue, Round, Standing, Store, StoreError, TickActivations, TickCommit, TickResult,
-    Ticker, Waking,
+    Cursors, Overdue, Round, Store, StoreError, TickActivations, TickCommit, TickResult, Ticker,
+    TickerState, Waking,
 };
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
@@ -68,7 +68,7 @@ impl TickRecorder {
 /// Records ticks until the host stops.
 pub(super) async fn run(recorder: TickRecorder) {
     let mut ticker = Ticker::new(crate::built_at());
-    let mut standing = Standing::Stale;
+    let mut standing = TickerState::Stale;
     while !recorder.stop.is_cancelled() {
         let pause = match round(&recorder, &mut ticker, standing).await {
             Ok(next) => {
@@ -80,13 +80,13 @@ pub(super) async fn run(recorder: TickRecorder) {
                     .failures
                     .store_failed("ticks cannot be recorded; they will be", &error);
                 // A commit that failed may have been stored, so the cursors are loaded again.
-                standing = Standing::Stale;
+                standing = TickerState::Stale;
                 AFTER_FAILURE
             }
         };
         tokio::select! {
             () = recorder.stop.cancelled() => {}
-            () = recorder.signals.ticks.notified() => standing = Standing::Stale,
+            () = recorder.signals.ticks.notified() => standing = TickerState::Stale,
             () = tokio::time::sleep(pause) => {}
         }
     }
@@ -106,22 +106,22 @@ fn until_deadline(recorder: &TickRecorder, ticker: &Ticker) -> Duration {
 async fn round(
     recorder: &TickRecorder,
     ticker: &mut Ticker,
-    standing: Standing,
-) -> Result<Standing, StoreError> {
+    standing: TickerState,
+) -> Result<TickerState, StoreError> {
     let now = recorder.clock.now();
-    if standing == Standing::Stale {
+    if standing == TickerState::Stale {
         load(recorder, ticker, now).await?;
     }
     match ticker.round(now, recorder.clock.since_boot()) {
         Round::Wait => {
             tracing::debug!(%now, "the clock is wrong; schedules wait");
-            Ok(Standing::Current)
+            Ok(TickerState::Current)
         }
         Round::SteppedBack => {
             metrics::counter!("daemon_clock_steps_total", "direction" => "back").increment(1);
             let retracted = recorder.store.retract(now).await?;
             tracing::warn!(retracted, %now, "the clock stepped back");
-            Ok(Standing::Stale)
+            Ok(TickerState::Stale)
         }
         Round::Due { overdue, skipped } => {
             if let Some(by) = skipped {
@@ -140,12 +140,12 @@ async fn record_all(
     ticker: &mut Ticker,
     overdue: &[Overdue],
     now: Timestamp,
-) -> Result<Standing, StoreError> {
+) -> Result<TickerState, StoreError> {
     let recording = recorder.recording.lock().await;
-    let mut standing = Standing::Current;
+    let mut standing = TickerState::Current;
     for batch in overdue.chunks(BATCH) {
-        if record(recorder, ticker, batch, now).await? == Standing::Stale {
-            standing = Standing::Stale;
+        if record(recorder, ticker, batch, now).await? == TickerState::Stale {
+            standing = TickerState::Stale;
         }
     }
     drop(recording);
@@ -180,7 +180,7 @@ async fn record(
     ticker: &mut Ticker,
     batch: &[Overdue],
     now: Timestamp,
-) -> Result<Standing, StoreError> {
+) -> Result<TickerState, StoreError> {
     let config = recorder.registrations.runtime.config();
     let keys: Vec<DaemonKey> = batch.iter().map(|due| due.daemon.clone()).collect();
     let known = recorder.store.tick_activations(&keys).await?;
@@ -198,11 +198,11 @@ async fn record(
     }
     let results = recorder.store.commit_ticks(commits.clone()).await?;
     daemon_runner::failpoint::hit("T4");
-    let mut standing = Standing::Current;
+    let mut standing = TickerState::Current;
     let mut is_claimable = false;
     for (commit, result) in commits.iter().zip(&results) {
-        if ticker.recorded(&commit.daemon, commit.coverage, result) == Standing::Stale {
-            standing = Standing::Stale;
+        if ticker.recorded(&commit.daemon, commit.coverage, result) == TickerState::Stale {
+            standing = TickerState::Stale;
         }
         // Otherwise nothing was written: another host has recorded the tick, or its coverage has ended.
         if let TickResult::Recorded(activation) = result {

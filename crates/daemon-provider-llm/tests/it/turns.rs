@@ -1,6 +1,6 @@
 //! The events of a run, turn by turn.
 
-use daemon_fakes::{Dialect, Message, ModelApi, Reply, Tokens};
+use daemon_fakes::{ApiDialect, Message, ModelApi, Reply, Tokens};
 use daemon_provider::{
     Asked, ErrorClass, FailureKind, MicroUsd, Outcome, RunEvent, Speaker, StopReason, ToolStatus,
     Usage,
@@ -63,9 +63,9 @@ async fn a_run_reports_its_messages_its_turns_its_tools_and_its_calls() {
         output: 10,
     };
     for (api, dialect) in [
-        ("anthropic", Dialect::Messages),
-        ("openai", Dialect::Completions),
-        ("openai-responses", Dialect::Responses),
+        ("anthropic", ApiDialect::Messages),
+        ("openai", ApiDialect::Completions),
+        ("openai-responses", ApiDialect::Responses),
     ] {
         let bench = Bench::new([
             Reply::Message(

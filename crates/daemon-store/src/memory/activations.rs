@@ -12,12 +12,12 @@ use daemon_engine::{
 use daemon_event::{ActivationId, DaemonKey};
 use jiff::Timestamp;
 
-use super::model::Model;
+use super::model::StoreModel;
 use crate::decide::HISTORY;
 use crate::error::StoreError;
 use crate::rows::{ClaimRequest, Ended, Rates, Reclaimed, RunRow};
 
-impl Model {
+impl StoreModel {
     /// Leases the next ready activation; see [`Activations::claim`](crate::Activations::claim).
     pub fn claim(&mut self, request: &ClaimRequest) -> Option<Activation> {
         // A scan with the engine's own rule, where a durable store uses indexes: the twin is what those are compared with.

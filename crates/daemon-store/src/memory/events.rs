@@ -4,14 +4,14 @@ use daemon_engine::Admission;
 use daemon_event::{Event, EventId, RepoName, Subject, TriggerKey};
 use jiff::Timestamp;
 
-use super::model::{Model, StoredEvent, StoredIdentity};
+use super::model::{StoreModel, StoredEvent, StoredIdentity};
 use crate::decide::{is_same_report, pull_request, still_counts};
 use crate::error::StoreError;
 use crate::rows::{
     Accepted, EventRow, EventTrigger, Freshness, Identity, Matched, Matching, NewEvent, RefCursor,
 };
 
-impl Model {
+impl StoreModel {
     /// Stores events; see [`Events::accept`](crate::Events::accept).
     pub fn accept(&mut self, events: Vec<NewEvent>) -> Vec<Accepted> {
         events.into_iter().map(|new| self.accept_one(new)).collect()

@@ -4,7 +4,7 @@ use daemon_engine::{Admission, FactState, WantedFact};
 use daemon_event::Need;
 use jiff::Timestamp;
 
-use super::model::{Model, StoredEvent};
+use super::model::{StoreModel, StoredEvent};
 use crate::error::StoreError;
 use crate::rows::{EventRow, TriedFact};
 
@@ -29,7 +29,7 @@ impl StoredEvent {
     }
 }
 
-impl Model {
+impl StoreModel {
     /// Returns what waits for a due fact; see [`WantedFacts::due_facts`](crate::WantedFacts::due_facts).
     pub fn due_facts(&self, now: Timestamp, limit: u32) -> Vec<EventRow> {
         let mut due: Vec<(Timestamp, usize)> = self

@@ -4,12 +4,12 @@ use daemon_engine::{Activation, Output};
 use daemon_event::{DaemonKey, TriggerKey};
 use jiff::Timestamp;
 
-use super::model::Model;
+use super::model::StoreModel;
 use crate::error::StoreError;
 use crate::listing::{Bounds, Listing, Position};
 use crate::rows::{EventRow, Page, Query, RunRow, StoredTick};
 
-impl Model {
+impl StoreModel {
     /// Lists events; see [`Events::events`](crate::Events::events).
     ///
     /// # Errors

@@ -10,5 +10,5 @@ mod registry;
 mod seams;
 mod ticks;
 
-pub use model::Model;
+pub use model::StoreModel;
 pub use seams::MemoryStore;

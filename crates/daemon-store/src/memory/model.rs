@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use daemon_engine::{
-    Activation, ActivationState, Admission, Conduct, FactState, Gate, HostCrash, HostEnd,
-    HostEpoch, NewTrigger, Output, OutputState, ROOT_PERIOD, Standing, WantedFact, admit,
+    Activation, ActivationState, Admission, AdmissionState, Conduct, FactState, Gate, HostCrash,
+    HostEnd, HostEpoch, NewTrigger, Output, OutputState, ROOT_PERIOD, WantedFact, admit,
 };
 use daemon_event::{ActivationId, DaemonKey, Event, EventId, Facts, RepoName, Subject, TriggerKey};
 use hashbrown::HashMap;
@@ -21,7 +21,7 @@ use crate::zones::{SystemZones, Zones};
 ///
 /// Numbers of rows are places in the vectors plus 1, so that listings order alike in every store.
 #[derive(Clone, Debug)]
-pub struct Model {
+pub struct StoreModel {
     pub(super) events: Vec<StoredEvent>,
     pub(super) event_places: HashMap<EventId, usize>,
     pub(super) identities: HashMap<String, StoredIdentity>,
@@ -94,7 +94,7 @@ pub(super) struct StoredTrigger {
     pub(super) activation: Option<ActivationId>,
 }
 
-impl Default for Model {
+impl Default for StoreModel {
     fn default() -> Self {
         Self {
             events: Vec::new(),
@@ -131,7 +131,7 @@ impl Default for Model {
     }
 }
 
-impl Model {
+impl StoreModel {
     /// Makes an empty model that reads the zones of coverages from a database of its own.
     pub fn with_zones(zones: Arc<dyn Zones>) -> Self {
         Self {
@@ -236,7 +236,7 @@ impl Model {
         self.triggers[*place].activation.clone()
     }
 
-    fn standing(&self, new: &NewTrigger) -> Standing {
+    fn standing(&self, new: &NewTrigger) -> AdmissionState {
         let known = self.admitted(&new.daemon, &new.trigger.key);
         #[cfg(feature = "internal-testing")]
         let known = known.filter(|_| !self.has(crate::Canary::UniqueIndexDropped));
@@ -256,7 +256,7 @@ impl Model {
             });
             count(of_root.count())
         };
-        Standing {
+        AdmissionState {
             known,
             joinable: of_daemon()
                 .find(|activation| activation.subject == new.subject)

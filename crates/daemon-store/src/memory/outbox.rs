@@ -4,12 +4,12 @@ use daemon_engine::{DeliveryEnd, Output, OutputKey, OutputState, Settlement};
 use daemon_event::ActivationId;
 use jiff::Timestamp;
 
-use super::model::Model;
+use super::model::StoreModel;
 use crate::error::StoreError;
 use crate::listing::MAX_PAGE;
 use crate::rows::OutputPlace;
 
-impl Model {
+impl StoreModel {
     /// Returns outputs to send or look up; see [`Outbox::due_outputs`](crate::Outbox::due_outputs).
     pub fn due_outputs(&self, now: Timestamp, limit: u32) -> Vec<Output> {
         self.waiting()

@@ -6,13 +6,13 @@ use daemon_engine::{ActivationState, Gate};
 use daemon_event::{DaemonKey, RepoName};
 use jiff::Timestamp;
 
-use super::model::Model;
+use super::model::StoreModel;
 use crate::decide::{CoverageStep, cancel_reason, coverage_step, registered};
 use crate::error::StoreError;
 use crate::rows::{Coverage, DaemonRow, Registration, RegistryChange, ScheduleText};
 
-impl Model {
-    /// Replaces the registry of a repository; see [`Registry::register`](crate::Registry::register).
+impl StoreModel {
+    /// Replaces the registry of a repository; see [`Daemons::register`](crate::Daemons::register).
     pub fn register(&mut self, registration: Registration) -> RegistryChange {
         let stored: Vec<DaemonRow> = self
             .daemons
@@ -102,13 +102,13 @@ impl Model {
         }
     }
 
-    /// Returns every registered daemon; see [`Registry::daemons`](crate::Registry::daemons).
+    /// Returns every registered daemon; see [`Daemons::daemons`](crate::Daemons::daemons).
     pub fn daemons(&self) -> Vec<DaemonRow> {
         let rows = self.daemons.values().flat_map(BTreeMap::values);
         rows.cloned().collect()
     }
 
-    /// Returns the daemons of one repository; see [`Registry::daemons_of`](crate::Registry::daemons_of).
+    /// Returns the daemons of one repository; see [`Daemons::daemons_of`](crate::Daemons::daemons_of).
     pub fn daemons_of(&self, repo: &RepoName) -> Vec<DaemonRow> {
         let mut rows = self.daemons();
         rows.retain(|row| row.key.repo == *repo);
@@ -116,12 +116,12 @@ impl Model {
     }
 
     /// Returns every daemon that was ever registered; see
-    /// [`Registry::daemons_once`](crate::Registry::daemons_once).
+    /// [`Daemons::daemons_once`](crate::Daemons::daemons_once).
     pub fn daemons_once(&self) -> Vec<DaemonKey> {
         self.daemons_once.iter().cloned().collect()
     }
 
-    /// Holds or opens a daemon; see [`Registry::set_gate`](crate::Registry::set_gate).
+    /// Holds or opens a daemon; see [`Daemons::set_gate`](crate::Daemons::set_gate).
     ///
     /// # Errors
     /// `NotFound` for a daemon that is not registered.
@@ -133,12 +133,12 @@ impl Model {
         Ok(())
     }
 
-    /// Holds or opens the host; see [`Registry::set_host_gate`](crate::Registry::set_host_gate).
+    /// Holds or opens the host; see [`Daemons::set_host_gate`](crate::Daemons::set_host_gate).
     pub fn set_host_gate(&mut self, gate: Gate) {
         self.host_gate = gate;
     }
 
-    /// Returns the host's gate; see [`Registry::host_gate`](crate::Registry::host_gate).
+    /// Returns the host's gate; see [`Daemons::host_gate`](crate::Daemons::host_gate).
     pub fn host_gate(&self) -> Gate {
         self.host_gate
     }

@@ -11,14 +11,14 @@ use daemon_engine::{
 use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject, TriggerKey};
 use jiff::Timestamp;
 
-use super::model::Model;
+use super::model::StoreModel;
 use crate::error::StoreError;
 use crate::rows::{
     Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched, NewEvent,
     OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange, RunRow,
     StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
 };
-use crate::traits::{Activations, Events, Hosting, Outbox, Registry, Ticks, WantedFacts};
+use crate::traits::{Activations, Daemons, Events, Hosting, Outbox, Ticks, WantedFacts};
 
 /// The in-memory store; its clones share one content.
 ///
@@ -26,7 +26,7 @@ use crate::traits::{Activations, Events, Hosting, Outbox, Registry, Ticks, Wante
 /// await, and no operation under it can fail half-way.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
-    model: Arc<Mutex<Model>>,
+    model: Arc<Mutex<StoreModel>>,
 }
 
 impl MemoryStore {
@@ -35,7 +35,7 @@ impl MemoryStore {
         Self::default()
     }
 
-    fn model(&self) -> MutexGuard<'_, Model> {
+    fn model(&self) -> MutexGuard<'_, StoreModel> {
         self.model.lock().expect("no operation of the model panics")
     }
 }
@@ -94,7 +94,7 @@ seam! {
 }
 
 seam! {
-    impl Registry {
+    impl Daemons {
         fn register(registration: Registration) -> RegistryChange;
         fn daemons() -> Vec<DaemonRow>;
         fn daemons_once() -> Vec<DaemonKey>;

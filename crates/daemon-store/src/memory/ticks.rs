@@ -5,14 +5,14 @@ use daemon_event::{ActivationId, DaemonKey, TriggerKey};
 use daemon_schedule::{Cancels, TickOutcome, TickRow};
 use jiff::Timestamp;
 
-use super::model::Model;
+use super::model::StoreModel;
 use crate::decide::{
-    AdmittedTick, Role, SUPPLANTED, recorded_ticks, retraction, superseded_ticks, trigger_among,
-    unrecorded_ticks,
+    AdmittedTick, SUPPLANTED, TickRole, recorded_ticks, retraction, superseded_ticks,
+    trigger_among, unrecorded_ticks,
 };
 use crate::rows::{Coverage, StoredTick, TickActivations, TickCommit, TickResult};
 
-impl Model {
+impl StoreModel {
     /// Returns open coverages; see [`Ticks::coverages`](crate::Ticks::coverages).
     pub fn coverages(&self) -> Vec<Coverage> {
         self.open_coverages
@@ -122,8 +122,8 @@ impl Model {
             .and_then(|id| self.activation_places.get(id))
             .and_then(|place| self.activations[*place].triggers.first());
         let role = match first {
-            Some(first) if first.key == key => Role::Made,
-            _ => Role::Joined,
+            Some(first) if first.key == key => TickRole::Made,
+            _ => TickRole::Joined,
         };
         Some(AdmittedTick {
             at,

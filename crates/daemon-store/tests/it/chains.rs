@@ -7,7 +7,7 @@ use daemon_engine::{
     MAX_PER_ROOT, NewTrigger, Trigger,
 };
 use daemon_event::{ActivationId, DaemonKey, EventId, TriggerKey};
-use daemon_store::memory::Model;
+use daemon_store::memory::StoreModel;
 use daemon_store::{ClaimRequest, DaemonRow, Modes, Registration, Validity};
 use jiff::{SignedDuration, Timestamp};
 
@@ -44,7 +44,7 @@ fn row(id: &str) -> DaemonRow {
 }
 
 /// Wakes a daemon by the `n`th event, which is about a subject of its own.
-fn wake(model: &mut Model, id: &str, n: u64, link: Option<Link>, now: Timestamp) {
+fn wake(model: &mut StoreModel, id: &str, n: u64, link: Option<Link>, now: Timestamp) {
     model.enqueue(NewTrigger {
         daemon: daemon(id),
         rev: "rev-1".to_owned(),
@@ -63,7 +63,7 @@ fn wake(model: &mut Model, id: &str, n: u64, link: Option<Link>, now: Timestamp)
     });
 }
 
-fn claim(model: &mut Model, now: Timestamp) -> Option<Activation> {
+fn claim(model: &mut StoreModel, now: Timestamp) -> Option<Activation> {
     model.claim(&ClaimRequest {
         owner: HostEpoch(1),
         now,
@@ -77,7 +77,7 @@ fn claim(model: &mut Model, now: Timestamp) -> Option<Activation> {
 
 /// Lets two daemons answer every output of the other `n_answers` times for a day, and returns what they did.
 fn answering(n_answers: u64, max_depth: u32) -> Vec<Activation> {
-    let mut model = Model::default();
+    let mut model = StoreModel::default();
     model.register(Registration {
         repo: "o/r".parse().expect("a valid name"),
         commit: "c0ffee".to_owned(),

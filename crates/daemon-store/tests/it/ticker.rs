@@ -7,7 +7,7 @@ use std::time::Duration;
 use daemon_engine::{ActivationState, Gate};
 use daemon_event::TriggerKey;
 use daemon_schedule::{Misfire, Overlap, TickOutcome, TickPolicy};
-use daemon_store::{Cursors, Standing, StoredTick, TickResult, Ticker};
+use daemon_store::{Cursors, StoredTick, TickResult, Ticker, TickerState};
 use jiff::SignedDuration;
 
 use self::machine::{Machine, at, key};
@@ -339,7 +339,7 @@ fn a_host_that_is_slower_goes_on_from_where_the_other_one_stopped() {
     assert_eq!(results, [TickResult::Elsewhere { cursor }]);
     assert_eq!(
         machine.ticker.recorded(&key(), 1, &results[0]),
-        Standing::Current
+        TickerState::Current
     );
     machine.look();
     let n_ticks: u64 = machine.ticks().iter().map(|row| row.count).sum();
@@ -356,7 +356,7 @@ fn a_coverage_that_ended_elsewhere_is_let_go() {
     assert_eq!(results, [TickResult::Elsewhere { cursor: None }]);
     assert_eq!(
         machine.ticker.recorded(&key(), 1, &results[0]),
-        Standing::Stale
+        TickerState::Stale
     );
 }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
-use daemon_engine::{FactError, FactErrorKind, Patience};
+use daemon_engine::{FactError, FactErrorKind, RetryAfter};
 use jiff::{SignedDuration, Timestamp};
 use reqwest::header::{self, HeaderMap, HeaderValue};
 use reqwest::{Client, Response, StatusCode, Url};
@@ -95,14 +95,14 @@ impl ApiBase {
 
 /// A bearer token. Its `Debug` output does not contain it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(HeaderValue);
+pub struct ApiToken(HeaderValue);
 
-/// The error for a string that cannot be a [`Token`]; it does not contain the string.
+/// The error for a string that cannot be an [`ApiToken`]; it does not contain the string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a token is one line of visible ASCII characters")]
 pub struct InvalidToken;
 
-impl FromStr for Token {
+impl FromStr for ApiToken {
     type Err = InvalidToken;
 
     fn from_str(text: &str) -> Result<Self, InvalidToken> {
@@ -117,13 +117,13 @@ impl FromStr for Token {
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for ApiToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(…)")
+        f.write_str("ApiToken(…)")
     }
 }
 
-/// The error of [`Api::new`]: the HTTP client could not be built.
+/// The error of [`ServiceApi::new`]: the HTTP client could not be built.
 #[derive(Debug, thiserror::Error)]
 #[error("requests to `{base}` cannot be prepared")]
 pub struct ApiSetupError {
@@ -136,20 +136,20 @@ pub struct ApiSetupError {
 ///
 /// Requests carry the token, take at most 15 s and 16 MiB, and follow redirects only below the base.
 #[derive(Clone, Debug)]
-pub struct Api {
+pub struct ServiceApi {
     base: ApiBase,
-    token: Token,
+    token: ApiToken,
     client: Client,
     timeout: Duration,
     max_body: usize,
 }
 
-impl Api {
+impl ServiceApi {
     /// Builds the client; sends nothing.
     ///
     /// # Errors
     /// If this machine's certificates cannot be read.
-    pub fn new(base: ApiBase, token: Token) -> Result<Self, ApiSetupError> {
+    pub fn new(base: ApiBase, token: ApiToken) -> Result<Self, ApiSetupError> {
         // Fails if another part of the process has installed a provider before; any provider will do.
         rustls::crypto::ring::default_provider()
             .install_default()
@@ -308,7 +308,7 @@ fn failed(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> FactError {
         _ => false,
     };
     let (kind, why) = if is_limited {
-        let kind = FactErrorKind::Limited(patience(headers));
+        let kind = FactErrorKind::Limited(retry_after(headers));
         (kind, "it wants fewer requests")
     } else if status.is_server_error() || matches!(status.as_u16(), 408 | 425) {
         (FactErrorKind::Retryable, "it failed")
@@ -333,20 +333,20 @@ fn is_limit(headers: &HeaderMap, body: &[u8]) -> bool {
         || text.contains("rate limit")
 }
 
-fn patience(headers: &HeaderMap) -> Patience {
+fn retry_after(headers: &HeaderMap) -> RetryAfter {
     let after = headers.get(header::RETRY_AFTER);
     if let Some(text) = after.and_then(|value| value.to_str().ok()) {
         if let Ok(seconds) = text.trim().parse::<u32>() {
-            return Patience::For(SignedDuration::from_secs(i64::from(seconds)));
+            return RetryAfter::For(SignedDuration::from_secs(i64::from(seconds)));
         }
         if let Ok(date) = jiff::fmt::rfc2822::parse(text.trim()) {
-            return Patience::Until(date.timestamp());
+            return RetryAfter::Until(date.timestamp());
         }
     }
     let reset = number(headers, "x-ratelimit-reset");
     match reset.and_then(|reset| Timestamp::from_second(reset).ok()) {
-        Some(reset) => Patience::Until(reset),
-        None => Patience::For(LIMIT_DELAY),
+        Some(reset) => RetryAfter::Until(reset),
+        None => RetryAfter::For(LIMIT_DELAY),
     }
 }
 

@@ -6,7 +6,7 @@ use daemon_engine::{Fact, FactError, FactErrorKind, FactOrigin};
 use daemon_event::{Enrichment, Event, Field, Need, PullRequestFact};
 use serde::Deserialize;
 
-use super::api::Api;
+use super::api::ServiceApi;
 use super::no_such_fact;
 
 /// How many paths are kept of a pull request.
@@ -66,7 +66,7 @@ impl PullRow {
 }
 
 /// Fetches one fact of one event.
-pub(super) async fn fetch(api: &Api, need: Need, event: &Event) -> Result<Fact, FactError> {
+pub(super) async fn fetch(api: &ServiceApi, need: Need, event: &Event) -> Result<Fact, FactError> {
     let repo = Repo::of(event)?;
     let mut found = Enrichment::default();
     let mut note = None;
@@ -164,7 +164,7 @@ impl<'e> Repo<'e> {
     /// Gets the pages of a list until `take` returns `Enough` or no page is left.
     async fn list<T: serde::de::DeserializeOwned>(
         &self,
-        api: &Api,
+        api: &ServiceApi,
         below: &[&str],
         mut take: impl FnMut(T) -> Taken,
     ) -> Result<(), FactError> {
@@ -187,7 +187,7 @@ impl<'e> Repo<'e> {
         Ok(())
     }
 
-    async fn files(&self, api: &Api, number: NonZeroU64) -> Result<Files, FactError> {
+    async fn files(&self, api: &ServiceApi, number: NonZeroU64) -> Result<Files, FactError> {
         let number = number.to_string();
         let mut files = Files {
             paths: Vec::new(),
@@ -210,7 +210,11 @@ impl<'e> Repo<'e> {
         Ok(files)
     }
 
-    async fn pull(&self, api: &Api, number: NonZeroU64) -> Result<PullRequestFact, FactError> {
+    async fn pull(
+        &self,
+        api: &ServiceApi,
+        number: NonZeroU64,
+    ) -> Result<PullRequestFact, FactError> {
         let number = number.to_string();
         let path = ["repos", self.owner, self.name, "pulls", &number];
         let row: PullRow = api.get(&path, &[]).await?.json()?;
@@ -220,7 +224,11 @@ impl<'e> Repo<'e> {
     /// Lists the pull requests of a commit: open ones, and closed ones whose head it is.
     // GitHub also returns the pull request that was merged as this commit. It is left out: the check concerns the branch
     // that it was merged into.
-    async fn pulls(&self, api: &Api, commit: &Commit) -> Result<Vec<PullRequestFact>, FactError> {
+    async fn pulls(
+        &self,
+        api: &ServiceApi,
+        commit: &Commit,
+    ) -> Result<Vec<PullRequestFact>, FactError> {
         let mut pulls = Vec::new();
         let take = |row: PullRow| {
             if row.state.as_deref() == Some("open") || row.head.sha == commit.0 {
@@ -234,7 +242,7 @@ impl<'e> Repo<'e> {
     }
 
     /// Returns the pull request of a commit, an open one if there is one.
-    async fn pull_of(&self, api: &Api, commit: &Commit) -> Result<NonZeroU64, FactError> {
+    async fn pull_of(&self, api: &ServiceApi, commit: &Commit) -> Result<NonZeroU64, FactError> {
         let pulls = self.pulls(api, commit).await?;
         let open = |pull: &&PullRequestFact| pull.state.as_deref() == Some("open");
         let pull = pulls.iter().find(open).or(pulls.first());

@@ -1,11 +1,11 @@
 //! Slack: the name of a channel.
 
-use daemon_engine::{Fact, FactError, FactErrorKind, FactOrigin, Patience};
+use daemon_engine::{Fact, FactError, FactErrorKind, FactOrigin, RetryAfter};
 use daemon_event::{Enrichment, Event, Field, Need};
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-use super::api::Api;
+use super::api::ServiceApi;
 use super::no_such_fact;
 
 #[derive(Deserialize)]
@@ -21,7 +21,7 @@ struct ChannelRow {
 }
 
 /// Fetches one fact of one event.
-pub(super) async fn fetch(api: &Api, need: Need, event: &Event) -> Result<Fact, FactError> {
+pub(super) async fn fetch(api: &ServiceApi, need: Need, event: &Event) -> Result<Fact, FactError> {
     let channel = event.facts.text(Field::ChannelId);
     let (Need::ChannelName, Some(channel)) = (need, channel) else {
         return Err(no_such_fact(need, event));
@@ -64,7 +64,7 @@ pub(super) async fn fetch(api: &Api, need: Need, event: &Event) -> Result<Fact, 
 fn failed(word: &str) -> FactError {
     let kind = match word {
         "ratelimited" | "rate_limited" => {
-            FactErrorKind::Limited(Patience::For(SignedDuration::from_secs(60)))
+            FactErrorKind::Limited(RetryAfter::For(SignedDuration::from_secs(60)))
         }
         "internal_error" | "fatal_error" | "service_unavailable" | "request_timeout" => {
             FactErrorKind::Retryable

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use daemon_engine::{FactErrorKind, Facts as _, Patience};
+use daemon_engine::{FactErrorKind, Facts as _, RetryAfter};
 use daemon_event::Need;
-use daemon_surface::{Api, ApiBase, ServiceFacts};
+use daemon_surface::{ApiBase, ServiceApi, ServiceFacts};
 use jiff::{SignedDuration, Timestamp};
 
 use super::fact_kit::{files, found, github, page, pull_request};
@@ -13,8 +13,8 @@ use super::fake_api::{FakeApi, Reply, TOKEN, ok, status};
 #[tokio::test]
 async fn what_a_status_says_decides_whether_it_is_asked_again() {
     use FactErrorKind::{Final, Limited, Retryable};
-    let limited = |seconds| Limited(Patience::For(SignedDuration::from_secs(seconds)));
-    let until = |seconds| Limited(Patience::Until(Timestamp::from_second(seconds).unwrap()));
+    let limited = |seconds| Limited(RetryAfter::For(SignedDuration::from_secs(seconds)));
+    let until = |seconds| Limited(RetryAfter::Until(Timestamp::from_second(seconds).unwrap()));
     let http_date = "Retry-After: Fri, 20 Nov 2026 15:40:00 GMT\r\n";
     let cases = [
         (500, "", Retryable, "500 (it failed)"),
@@ -88,7 +88,7 @@ async fn a_broken_or_endless_answer_is_asked_for_again() {
     }
     let unreachable: ApiBase = "http://127.0.0.1:1".parse().unwrap();
     let facts = ServiceFacts {
-        github: Some(Api::new(unreachable, TOKEN.parse().unwrap()).unwrap()),
+        github: Some(ServiceApi::new(unreachable, TOKEN.parse().unwrap()).unwrap()),
         slack: None,
     };
     let error = facts.fetch(&Need::ChangedFiles, &pull_request()).await;

@@ -2,7 +2,7 @@
 
 use daemon_engine::{FactErrorKind, Facts as _};
 use daemon_event::Need;
-use daemon_surface::{Api, ApiBase, ServiceFacts, Token};
+use daemon_surface::{ApiBase, ApiToken, ServiceApi, ServiceFacts};
 
 use super::fact_kit::pull_request;
 use super::fake_api::TOKEN;
@@ -23,14 +23,14 @@ async fn a_service_that_is_not_configured_is_not_asked_and_may_be_later() {
 
 #[test]
 fn a_token_is_one_line_and_shown_nowhere() {
-    let token: Token = format!(" {TOKEN}\n").parse().unwrap();
+    let token: ApiToken = format!(" {TOKEN}\n").parse().unwrap();
     assert_eq!(token, TOKEN.parse().unwrap());
     let base: ApiBase = "https://api.github.com".parse().unwrap();
-    let api = Api::new(base, token).unwrap();
-    let shown = format!("{api:?} {:?}", "a b".parse::<Token>());
+    let api = ServiceApi::new(base, token).unwrap();
+    let shown = format!("{api:?} {:?}", "a b".parse::<ApiToken>());
     assert!(!shown.contains(TOKEN), "{shown}");
     for text in ["", " \n", "a b", "a\nb", "é"] {
-        assert!(text.parse::<Token>().is_err(), "{text:?}");
+        assert!(text.parse::<ApiToken>().is_err(), "{text:?}");
     }
 }
 

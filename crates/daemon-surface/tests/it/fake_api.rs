@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use daemon_surface::{Api, ApiBase};
+use daemon_surface::{ApiBase, ServiceApi};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -58,9 +58,9 @@ impl FakeApi {
         }
     }
 
-    pub(super) fn api(&self) -> Api {
+    pub(super) fn api(&self) -> ServiceApi {
         let base: ApiBase = self.base.parse().unwrap();
-        Api::new(base, TOKEN.parse().unwrap()).unwrap()
+        ServiceApi::new(base, TOKEN.parse().unwrap()).unwrap()
     }
 
     /// Ends the API and returns the targets of the requests; each carried the token.

@@ -1,7 +1,7 @@
 //! Rounds of the tick loop, on hosts that race and die.
 
 use daemon_event::{ActivationId, DaemonKey};
-use daemon_store::{Cursors, Overdue, Round, Standing, TickCommit, TickResult, Waking};
+use daemon_store::{Cursors, Overdue, Round, TickCommit, TickResult, TickerState, Waking};
 
 use super::{Happening, World};
 use crate::host::Point;
@@ -181,7 +181,7 @@ impl World {
         let host = &mut self.hosts[host];
         for ((daemon, coverage), result) in names.iter().zip(results) {
             if let Some(ticker) = &mut host.ticker
-                && ticker.recorded(daemon, *coverage, result) == Standing::Stale
+                && ticker.recorded(daemon, *coverage, result) == TickerState::Stale
             {
                 host.is_stale = true;
             }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::interpret::interpret;
-use crate::interpretation::Verdict;
+use crate::interpretation::WakeVerdict;
 
 fn event(source: Source, kind: &str, body: &str) -> Event {
     let reading = read(source, kind, body.as_bytes(), &Enrichment::default())
@@ -315,7 +315,7 @@ fn finds_what_each_would(
     for (number, at) in chosen.iter().enumerate() {
         let meaning = interpret(conditions[*at]);
         index.insert(&repo("acme/pump"), &number, *at, &meaning);
-        if number % 3 == 2 && meaning.wakes(event) == Verdict::Wakes {
+        if number % 3 == 2 && meaning.wakes(event) == WakeVerdict::Wakes {
             expected.insert((number, *at));
         }
     }

@@ -350,7 +350,7 @@ async fn what_cannot_be_had_is_given_up_and_said() {
 
 #[tokio::test]
 async fn a_service_that_wants_to_be_left_alone_is_for_every_event() {
-    let limited = FactErrorKind::Limited(Patience::For(SignedDuration::from_secs(600)));
+    let limited = FactErrorKind::Limited(RetryAfter::For(SignedDuration::from_secs(600)));
     let answers = vec![Err(limited), files(&["docs/a"]), files(&["docs/a"])];
     let rig = Rig::new(&[("docs", DOCS)], answers);
     let first = rig.told("pull_request", &opened(7)).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use daemon_engine::{Gate, HostEpoch};
 use daemon_event::{ActivationId, DaemonKey};
 use daemon_schedule::TickPolicy;
-use daemon_store::memory::Model;
+use daemon_store::memory::StoreModel;
 use daemon_store::{
     ClaimRequest, Cursors, DaemonRow, Modes, Query, Registration, Round, ScheduleText, StoredTick,
     TickCommit, Ticker, Validity, Waking,
@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 
 /// One host over one store, with a wall clock that can be set.
 pub(super) struct Machine {
-    pub(super) store: Model,
+    pub(super) store: StoreModel,
     pub(super) ticker: Ticker,
     pub(super) policy: TickPolicy,
     pub(super) jitter: Duration,
@@ -37,7 +37,7 @@ pub(super) fn key() -> DaemonKey {
 impl Machine {
     pub(super) fn new(expression: &str, zone: &str, now: &str) -> Self {
         let mut machine = Self {
-            store: Model::default(),
+            store: StoreModel::default(),
             ticker: Ticker::new(at("2024-01-01T00:00:00Z")),
             policy: TickPolicy::default(),
             jitter: Duration::ZERO,
