@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::facts::Facts;
+use crate::facts::EventFacts;
 use crate::ids::{DeliveryId, EventId, InvalidId, RepoName, Subject};
 
 /// A service or repository that emits events.
@@ -105,7 +105,7 @@ pub struct Event {
     /// The sender's id for this delivery, by which duplicates are detected.
     pub delivery: DeliveryId,
     /// The typed fields that conditions are matched against.
-    pub facts: Facts,
+    pub facts: EventFacts,
     /// The body as received, byte for byte.
     pub payload: Arc<[u8]>,
 }

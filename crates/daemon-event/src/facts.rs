@@ -7,13 +7,13 @@ use crate::field::{Field, FieldValue};
 /// A missing field is unknown. A list that is present and empty is known to be empty: a condition on it is
 /// decided, not left open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct EventFacts {
     // A vector sorted by field: an event has a few dozen facts at most, and equality and iteration do not
     // depend on the order in which a payload lists them.
     entries: Vec<(Field, FieldValue)>,
 }
 
-impl Facts {
+impl EventFacts {
     /// Returns the value of a field, or `None` if it is unknown.
     pub fn get(&self, field: Field) -> Option<&FieldValue> {
         let at = self

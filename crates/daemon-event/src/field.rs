@@ -29,7 +29,7 @@ macro_rules! fields {
         }
 
         impl Field {
-            /// Every field, in the order in which [`Facts`](crate::Facts) keeps them.
+            /// Every field, in the order in which [`EventFacts`](crate::EventFacts) keeps them.
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
 
             /// Returns the printed name.

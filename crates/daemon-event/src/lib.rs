@@ -17,8 +17,8 @@
 //! # Overview
 //!
 //! - [`read`] turns a payload into a [`ParsedEvent`]; [`enriched`] adds what the host fetched later.
-//! - [`Event`] is the normalised event: [`Source`], kind, action, [`Subject`], [`Actor`], [`Facts`] and the payload.
-//! - [`Facts`] maps each [`Field`] to a [`FieldValue`]. A missing field is unknown.
+//! - [`Event`] is the normalised event: [`Source`], kind, action, [`Subject`], [`Actor`], [`EventFacts`] and the payload.
+//! - [`EventFacts`] maps each [`Field`] to a [`FieldValue`]. A missing field is unknown.
 //! - [`Need`] names the facts that some payloads omit and an [`Enrichment`] supplies.
 //! - [`vocabulary`] lists every kind and action of every source, with the paths of its fields and the English
 //!   nouns and verbs that name it.
@@ -54,7 +54,7 @@ mod trigger;
 pub mod vocabulary;
 
 pub use event::{Actor, ActorKind, Event, Source};
-pub use facts::Facts;
+pub use facts::EventFacts;
 pub use field::{Field, FieldShape, FieldValue};
 pub use ids::{
     ActivationId, DaemonId, DaemonKey, DeliveryId, EventId, InvalidId, RepoName, Subject, ulid,

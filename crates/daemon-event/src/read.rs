@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use jiff::Timestamp;
 
 use crate::event::{Actor, ActorKind, Event, Source};
-use crate::facts::Facts;
+use crate::facts::EventFacts;
 use crate::field::{Field, FieldShape, FieldValue};
 use crate::ids::{RepoName, Subject};
 use crate::vocabulary::{self, EventKind};
@@ -69,7 +69,7 @@ pub struct ParsedEvent {
     /// The time of the event, by the source's clock.
     pub time: Option<Timestamp>,
     /// The typed fields that conditions are matched against.
-    pub facts: Facts,
+    pub facts: EventFacts,
 }
 
 /// The error of reading a body that does not fit its source and kind.
@@ -224,7 +224,7 @@ pub fn read(
     body: &[u8],
     enrichment: &Enrichment,
 ) -> Result<ParsedEvent, MalformedPayload> {
-    read_with_known(source, kind, body, (enrichment, &Facts::default()))
+    read_with_known(source, kind, body, (enrichment, &EventFacts::default()))
 }
 
 /// Reads an event again with facts fetched since; facts that were known stay known.
@@ -247,7 +247,7 @@ fn read_with_known(
     source: Source,
     kind: &str,
     body: &[u8],
-    (enrichment, known): (&Enrichment, &Facts),
+    (enrichment, known): (&Enrichment, &EventFacts),
 ) -> Result<ParsedEvent, MalformedPayload> {
     let body = std::str::from_utf8(body).map_err(|error| MalformedPayload::Encoding {
         valid_up_to: error.valid_up_to(),
@@ -342,8 +342,8 @@ fn check_kind(
 }
 
 /// Converts the values at fields' paths into values of the fields' types.
-fn collect(raw: &PathValues<'_, '_>) -> Facts {
-    let mut facts = Facts::default();
+fn collect(raw: &PathValues<'_, '_>) -> EventFacts {
+    let mut facts = EventFacts::default();
     for (leaf, value) in &raw.found {
         let Some(field) = raw.leaves[*leaf].1 else {
             continue;

@@ -259,7 +259,7 @@ pub(crate) fn read_own(conn: &Connection, row: &Row<'_>) -> TxResult<EventRow> {
             time: row.at("happened_at")?,
             received_at: row.at("received_at")?,
             delivery: row.word("delivery")?,
-            facts: daemon_event::Facts::default(),
+            facts: daemon_event::EventFacts::default(),
             payload: [].into(),
         },
         duplicates: row.count("duplicates")?,

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use daemon_event::{Enrichment, Facts, Field, FieldValue, Source, read};
+use daemon_event::{Enrichment, EventFacts, Field, FieldValue, Source, read};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{TxResult, damaged};
@@ -33,7 +33,7 @@ enum ValueRow<'a> {
 }
 
 /// Reads the facts that a payload contains.
-pub(crate) fn of_payload(source: Source, kind: &str, payload: &[u8]) -> Facts {
+pub(crate) fn of_payload(source: Source, kind: &str, payload: &[u8]) -> EventFacts {
     // A payload that cannot be parsed contains no facts.
     read(source, kind, payload, &Enrichment::default())
         .map(|reading| reading.facts)
@@ -41,10 +41,13 @@ pub(crate) fn of_payload(source: Source, kind: &str, payload: &[u8]) -> Facts {
 }
 
 /// Writes facts; `said` reads the facts of the payload, if they are needed.
-pub(crate) fn to_text(facts: &Facts, said: impl FnOnce() -> TxResult<Facts>) -> TxResult<String> {
+pub(crate) fn to_text(
+    facts: &EventFacts,
+    said: impl FnOnce() -> TxResult<EventFacts>,
+) -> TxResult<String> {
     let said = match facts.iter().any(|(_, value)| is_long(value)) {
         true => said()?,
-        false => Facts::default(),
+        false => EventFacts::default(),
     };
     let is_said =
         |field: Field, value: &FieldValue| is_long(value) && said.get(field) == Some(value);
@@ -70,9 +73,9 @@ fn is_long(value: &FieldValue) -> bool {
 }
 
 /// Reads facts without fields that this version does not know; `said` reads the facts of the payload, if they are needed.
-pub(crate) fn from_text(text: &str, said: impl FnOnce() -> Facts) -> TxResult<Facts> {
+pub(crate) fn from_text(text: &str, said: impl FnOnce() -> EventFacts) -> TxResult<EventFacts> {
     let row: FactsRow<'_> = serde_json::from_str(text).map_err(|error| damaged("facts", error))?;
-    let mut facts = Facts::default();
+    let mut facts = EventFacts::default();
     for (name, value) in row.facts {
         if let Ok(field) = name.parse::<Field>() {
             facts.set(field, from_row(value));

@@ -87,13 +87,17 @@ pub(crate) fn of_row(
 }
 
 /// Replaces the facts of an event whose payload is kept.
-pub(crate) fn put_facts(tx: &Connection, seq: i64, found: &daemon_event::Facts) -> TxResult<()> {
+pub(crate) fn put_facts(
+    tx: &Connection,
+    seq: i64,
+    found: &daemon_event::EventFacts,
+) -> TxResult<()> {
     let facts = facts::to_text(found, || {
         let mut find =
             tx.prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE e.seq = ?1"))?;
         let mut rows = find.query([seq])?;
         let Some(row) = rows.next()? else {
-            return Ok(daemon_event::Facts::default());
+            return Ok(daemon_event::EventFacts::default());
         };
         let source: Source = row.word("source")?;
         let payload = of_row(tx, row, ("payload", seq))?;

@@ -4,7 +4,7 @@
 //! returns, all of its writes exist or none; after it has returned, they survive any crash.
 //!
 //! ```
-//! use daemon_event::{DeliveryId, Event, EventId, Facts, Source};
+//! use daemon_event::{DeliveryId, Event, EventFacts, EventId, Source};
 //! use daemon_store::memory::MemoryStore;
 //! use daemon_store::{Events, Freshness, Identity, Matching, NewEvent};
 //! use jiff::Timestamp;
@@ -23,7 +23,7 @@
 //!         time: Timestamp::UNIX_EPOCH,
 //!         received_at: Timestamp::UNIX_EPOCH,
 //!         delivery: "72d3162e".parse::<DeliveryId>().expect("a valid id"),
-//!         facts: Facts::default(),
+//!         facts: EventFacts::default(),
 //!         payload: b"{}".as_slice().into(),
 //!     },
 //!     identities: vec![Identity { key: "id:github:72d3162e".to_owned(), within: None }],

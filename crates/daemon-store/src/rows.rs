@@ -6,7 +6,7 @@ use daemon_engine::{
 };
 pub use daemon_engine::{ClaimRequest, Rates};
 use daemon_event::{
-    ActivationId, DaemonKey, Event, EventId, Facts, Need, RepoName, Source, Subject,
+    ActivationId, DaemonKey, Event, EventFacts, EventId, Need, RepoName, Source, Subject,
 };
 use daemon_schedule::{Cancels, TickOutcome, TickRow, Unfinished};
 use jiff::{SignedDuration, Timestamp};
@@ -160,7 +160,7 @@ pub struct TriedFact {
 #[derive(Clone, Debug)]
 pub struct FoundFact {
     /// All known facts of the event, including the new one.
-    pub facts: Facts,
+    pub facts: EventFacts,
     /// One trigger per daemon that it wakes now.
     pub triggers: Vec<NewTrigger>,
     /// Further facts that conditions need.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
-use daemon_event::{Facts, Field, FieldValue, InvalidId, Need};
+use daemon_event::{EventFacts, Field, FieldValue, InvalidId, Need};
 use globset::GlobSet;
 
 use crate::compare::{Folding, begins_with, contains_folded, glob_set, is_command_in, same};
@@ -232,7 +232,7 @@ impl Test {
     /// Decides the comparison for the facts of an event of a kind.
     ///
     /// An unknown fact is [`FilterVerdict::Missing`] if a host can fetch it, else [`FilterVerdict::Fail`].
-    pub fn verdict(&self, facts: &Facts, kind: &str) -> FilterVerdict {
+    pub fn verdict(&self, facts: &EventFacts, kind: &str) -> FilterVerdict {
         let Some(value) = facts.get(self.field) else {
             return match Need::of(self.field, kind) {
                 // What is on no pull request has none of its facts.

@@ -12,7 +12,7 @@ use daemon_engine::{
     AttemptEnd, AttemptOutcome, Gate, HostEpoch, Joining, NewTrigger, RunLease, Trigger,
 };
 use daemon_event::{
-    ActivationId, DaemonKey, DeliveryId, Event, EventId, Facts, Source, TriggerKey,
+    ActivationId, DaemonKey, DeliveryId, Event, EventFacts, EventId, Source, TriggerKey,
 };
 use daemon_store::{
     Activations as _, ClaimRequest, DaemonRow, Daemons as _, Events as _, Identity, Matched,
@@ -180,7 +180,7 @@ fn event(id: &EventId, n: u64, now: Timestamp) -> Result<NewEvent> {
             time: now,
             received_at: now,
             delivery: format!("{n}").parse::<DeliveryId>()?,
-            facts: Facts::default(),
+            facts: EventFacts::default(),
             payload: vec![b'x'; PAYLOAD].into(),
         },
         identities: ["id", "body"]

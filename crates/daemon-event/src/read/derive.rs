@@ -3,7 +3,7 @@
 use super::slack::slack;
 use super::{Enrichment, PathValues, PullRequestFact};
 use crate::event::Source;
-use crate::facts::Facts;
+use crate::facts::EventFacts;
 use crate::field::{Field, FieldValue};
 use crate::need::{COMMENT, is_check};
 
@@ -13,7 +13,7 @@ pub(super) fn derive(
     kind: &str,
     raw: &PathValues<'_, '_>,
     enrichment: &Enrichment,
-    facts: &mut Facts,
+    facts: &mut EventFacts,
 ) {
     match source {
         Source::Github => github(kind, raw, facts),
@@ -31,7 +31,7 @@ pub(super) fn derive(
 }
 
 /// Sets a kind field to `human` or `bot` if the name is known, by the service's own type or by the login.
-fn name_kind(facts: &mut Facts, name: Field, kind: Field) {
+fn name_kind(facts: &mut EventFacts, name: Field, kind: Field) {
     let is_bot = match facts.text(kind) {
         // `organization` and `mannequin` are account types of GitHub; a mannequin represents an imported user.
         Some(word) => !matches!(
@@ -52,7 +52,7 @@ fn name_kind(facts: &mut Facts, name: Field, kind: Field) {
 }
 
 /// Sets `by_author` if a payload names both the actor and the author.
-fn by_author(source: Source, kind: &str, facts: &mut Facts) {
+fn by_author(source: Source, kind: &str, facts: &mut EventFacts) {
     // Only GitHub's payloads identify both by login; elsewhere the author is taken from the actor.
     if source != Source::Github {
         return;
@@ -71,7 +71,7 @@ fn by_author(source: Source, kind: &str, facts: &mut Facts) {
     facts.set(Field::ByAuthor, FieldValue::Flag(is_author));
 }
 
-fn enrich(kind: &str, enrichment: &Enrichment, facts: &mut Facts) {
+fn enrich(kind: &str, enrichment: &Enrichment, facts: &mut EventFacts) {
     if let Some(files) = &enrichment.changed_files {
         facts.set_texts(Field::ChangedFiles, files.iter().map(String::as_str));
     }
@@ -105,7 +105,7 @@ fn enrich(kind: &str, enrichment: &Enrichment, facts: &mut Facts) {
 }
 
 /// Adds the facts of the pull requests that a check belongs to.
-fn checked(found: &[PullRequestFact], facts: &mut Facts) {
+fn checked(found: &[PullRequestFact], facts: &mut EventFacts) {
     for number in found.iter().map(|fact| fact.number.to_string()) {
         if !facts
             .texts(Field::PullRequests)
@@ -141,7 +141,7 @@ fn checked(found: &[PullRequestFact], facts: &mut Facts) {
 }
 
 /// Adds the base and head of a pull request, and whether it is merged or from a fork.
-fn branches(fact: &PullRequestFact, facts: &mut Facts) {
+fn branches(fact: &PullRequestFact, facts: &mut EventFacts) {
     for (field, name) in [(Field::Base, &fact.base), (Field::Head, &fact.head)] {
         if let Some(name) = name {
             facts.set_text(field, name);
@@ -155,7 +155,7 @@ fn branches(fact: &PullRequestFact, facts: &mut Facts) {
     }
 }
 
-fn github(kind: &str, raw: &PathValues<'_, '_>, facts: &mut Facts) {
+fn github(kind: &str, raw: &PathValues<'_, '_>, facts: &mut EventFacts) {
     match kind {
         "push" | "create" | "delete" | "workflow_dispatch" => refs(kind, raw, facts),
         "pull_request" => {
@@ -216,7 +216,7 @@ fn github(kind: &str, raw: &PathValues<'_, '_>, facts: &mut Facts) {
     }
 }
 
-fn changed_label(raw: &PathValues<'_, '_>, facts: &mut Facts) {
+fn changed_label(raw: &PathValues<'_, '_>, facts: &mut EventFacts) {
     let label = match raw.text("action") {
         Some("labeled") => Field::LabelAdded,
         Some("unlabeled") => Field::LabelRemoved,
@@ -225,13 +225,13 @@ fn changed_label(raw: &PathValues<'_, '_>, facts: &mut Facts) {
     facts.set_texts(label, raw.text("label.name"));
 }
 
-fn lower(facts: &mut Facts, field: Field) {
+fn lower(facts: &mut EventFacts, field: Field) {
     if let Some(text) = facts.text(field).map(str::to_ascii_lowercase) {
         facts.set_text(field, &text);
     }
 }
 
-fn pull_request(raw: &PathValues<'_, '_>, facts: &mut Facts) {
+fn pull_request(raw: &PathValues<'_, '_>, facts: &mut EventFacts) {
     let base = raw.text("pull_request.base.repo.full_name");
     let head = raw.text("pull_request.head.repo.full_name");
     // Without a head repository the head was a deleted fork: a branch of the same repository keeps its own.
@@ -241,7 +241,7 @@ fn pull_request(raw: &PathValues<'_, '_>, facts: &mut Facts) {
     on_default_branch(facts, Field::Base);
 }
 
-fn on_default_branch(facts: &mut Facts, branch: Field) {
+fn on_default_branch(facts: &mut EventFacts, branch: Field) {
     // Without the default branch's name the answer stays unknown, so that conditions are left undecided.
     let Some(default) = facts.text(Field::DefaultBranch).map(str::to_owned) else {
         return;
@@ -253,7 +253,7 @@ fn on_default_branch(facts: &mut Facts, branch: Field) {
 }
 
 /// Splits a ref into its type and short name, and collects the files of a push.
-fn refs(kind: &str, raw: &PathValues<'_, '_>, facts: &mut Facts) {
+fn refs(kind: &str, raw: &PathValues<'_, '_>, facts: &mut EventFacts) {
     let name = facts.text(Field::Ref).unwrap_or_default().to_owned();
     let said = facts.text(Field::RefType).map(str::to_owned);
     let (ref_type, short) = if let Some(short) = name.strip_prefix("refs/heads/") {
@@ -294,7 +294,7 @@ fn refs(kind: &str, raw: &PathValues<'_, '_>, facts: &mut Facts) {
     facts.set_texts(Field::ChangedFiles, files);
 }
 
-fn git(kind: &str, raw: &PathValues<'_, '_>, facts: &mut Facts) {
+fn git(kind: &str, raw: &PathValues<'_, '_>, facts: &mut EventFacts) {
     refs(kind, raw, facts);
     if kind == "merge" {
         let branch = facts.text(Field::Branch).unwrap_or_default().to_owned();
@@ -334,7 +334,7 @@ const LINEAR_ATTRIBUTES: &[(&str, &str)] = &[
     ("status", "state"),
 ];
 
-fn linear(kind: &str, raw: &PathValues<'_, '_>, facts: &mut Facts) {
+fn linear(kind: &str, raw: &PathValues<'_, '_>, facts: &mut EventFacts) {
     let actor = raw.text("actor.name").or_else(|| raw.text("actor.service"));
     if let Some(actor) = actor.or_else(|| raw.text("actor.id")) {
         facts.set_text(Field::Actor, actor);
@@ -374,7 +374,7 @@ fn linear(kind: &str, raw: &PathValues<'_, '_>, facts: &mut Facts) {
 }
 
 /// Sets `archived` if the update archived or restored the object: it is the opposite of the former state.
-fn archived(raw: &PathValues<'_, '_>, facts: &mut Facts) {
+fn archived(raw: &PathValues<'_, '_>, facts: &mut EventFacts) {
     if raw.seen("updatedFrom.archivedAt") {
         let is_archived = !raw.has("updatedFrom.archivedAt");
         facts.set(Field::Archived, FieldValue::Flag(is_archived));
@@ -382,13 +382,13 @@ fn archived(raw: &PathValues<'_, '_>, facts: &mut Facts) {
 }
 
 /// Sets the author's kind to the actor's, where the actor is the author.
-pub(super) fn copy_kind(facts: &mut Facts) {
+pub(super) fn copy_kind(facts: &mut EventFacts) {
     if let Some(kind) = facts.text(Field::ActorKind).map(str::to_owned) {
         facts.set_text(Field::AuthorKind, &kind);
     }
 }
 
-fn linear_issue(raw: &PathValues<'_, '_>, facts: &mut Facts) {
+fn linear_issue(raw: &PathValues<'_, '_>, facts: &mut EventFacts) {
     archived(raw, facts);
     // Linear counts priorities from 1, the most urgent; 0 is no priority.
     let priority = match raw.number("data.priority") {
@@ -436,7 +436,7 @@ fn linear_issue(raw: &PathValues<'_, '_>, facts: &mut Facts) {
     }
 }
 
-fn sentry(kind: &str, raw: &PathValues<'_, '_>, facts: &mut Facts) {
+fn sentry(kind: &str, raw: &PathValues<'_, '_>, facts: &mut EventFacts) {
     if let Some(actor) = raw.text("actor.name") {
         facts.set_text(Field::Actor, actor);
     }

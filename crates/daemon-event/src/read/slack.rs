@@ -2,7 +2,7 @@
 
 use super::PathValues;
 use super::derive::copy_kind;
-use crate::facts::Facts;
+use crate::facts::EventFacts;
 use crate::field::{Field, FieldValue};
 
 /// Subtypes of messages that the service writes to report a change of a channel or of an older message.
@@ -51,7 +51,7 @@ fn message_kind(subtype: Option<&str>, is_reply: bool) -> &'static str {
 }
 
 /// Adds the facts derived from several parts of a Slack event.
-pub(super) fn slack(kind: &str, raw: &PathValues<'_, '_>, facts: &mut Facts) {
+pub(super) fn slack(kind: &str, raw: &PathValues<'_, '_>, facts: &mut EventFacts) {
     let is_bot = raw.has("event.bot_id") || facts.text(Field::Subtype) == Some("bot_message");
     if facts.text(Field::Actor).is_none()
         && let Some(name) = raw

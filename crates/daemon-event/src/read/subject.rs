@@ -2,7 +2,7 @@
 
 use super::PathValues;
 use crate::event::Source;
-use crate::facts::Facts;
+use crate::facts::EventFacts;
 use crate::field::Field;
 use crate::ids::Subject;
 
@@ -11,7 +11,7 @@ pub(super) fn subject(
     source: Source,
     kind: &str,
     raw: &PathValues<'_, '_>,
-    facts: &Facts,
+    facts: &EventFacts,
 ) -> Option<Subject> {
     let repo = facts.text(Field::Repo);
     let name = match source {
@@ -64,7 +64,7 @@ pub(super) fn subject(
 }
 
 /// Returns the full name of the ref that the event moved, created or deleted.
-fn moved_ref(facts: &Facts) -> Option<String> {
+fn moved_ref(facts: &EventFacts) -> Option<String> {
     let name = facts.text(Field::Ref)?;
     Some(full_ref(name, facts.text(Field::RefType)))
 }

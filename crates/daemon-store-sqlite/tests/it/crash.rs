@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use daemon_event::{DeliveryId, Event, EventId, Facts, Source};
+use daemon_event::{DeliveryId, Event, EventFacts, EventId, Source};
 use daemon_store::{Events as _, Hosting as _, Identity, Matching, NewEvent, Query};
 use daemon_store_sqlite::SqliteStore;
 use jiff::Timestamp;
@@ -32,7 +32,7 @@ fn event(n: u64) -> NewEvent {
             time: Timestamp::UNIX_EPOCH,
             received_at: Timestamp::UNIX_EPOCH,
             delivery: format!("d-{n}").parse::<DeliveryId>().unwrap(),
-            facts: Facts::default(),
+            facts: EventFacts::default(),
             payload: format!("{{\"n\":{n}}}").into_bytes().into(),
         },
         happenings: Vec::new(),

@@ -3,7 +3,7 @@
 use daemon_engine::{
     Admission, Fact, FactError, FactErrorKind, FactOrigin, FactState, NewTrigger, WantedFact,
 };
-use daemon_event::{Enrichment, EventId, Facts, Field, Need};
+use daemon_event::{Enrichment, EventFacts, EventId, Field, Need};
 use jiff::Timestamp;
 
 use super::scene::{activation_id, at, event_id, first, forever, new_event, registered, woken};
@@ -62,8 +62,8 @@ fn found(n: u64, fact: &WantedFact, triggers: Vec<NewTrigger>, wanted: &[Need]) 
     }
 }
 
-fn files() -> Facts {
-    let mut facts = Facts::default();
+fn files() -> EventFacts {
+    let mut facts = EventFacts::default();
     facts.set_texts(Field::ChangedFiles, ["docs/a.md", "src/\u{1F41E}.rs"]);
     facts
 }
@@ -184,7 +184,7 @@ pub(super) async fn a_found_fact_keeps_what_a_report_said_meanwhile(store: &dyn 
         ..new_event(2, "id:2")
     };
     report.event.kind = "another".to_owned();
-    report.event.facts = Facts::default();
+    report.event.facts = EventFacts::default();
     report.event.facts.set_text(Field::Title, "as reported");
     store.accept(vec![report]).await.expect("accepts");
     let fact = WantedFact::new(Need::ChangedFiles, at(1));

@@ -1,7 +1,7 @@
 //! Listings: pages that neither repeat nor hide a row.
 
 use daemon_engine::{Activation, OutputState};
-use daemon_event::{Facts, Need, RepoName};
+use daemon_event::{EventFacts, Need, RepoName};
 use daemon_schedule::{Cancels, TickOutcome};
 
 use super::scene::{
@@ -221,7 +221,7 @@ pub(super) async fn a_listed_event_has_no_payload_and_no_facts(store: &dyn Store
     // A page of 500 events could otherwise hold 500 bodies of 25 MiB.
     let mut listed = whole.clone();
     listed.event.payload = [].into();
-    listed.event.facts = Facts::default();
+    listed.event.facts = EventFacts::default();
     let page = store.events(&first(5)).await.expect("lists");
     assert_eq!(page.rows, [listed]);
     let woken: Vec<&str> = page.rows[0]

@@ -1,7 +1,7 @@
 //! Reports of one change by several sources, and the branches of pull requests.
 
 use daemon_engine::Admission;
-use daemon_event::{Event, EventId, Facts, Field, FieldValue, Source};
+use daemon_event::{Event, EventFacts, EventId, Field, FieldValue, Source};
 
 use super::events::{accept, duplicate_of, new, report_to, row_of};
 use super::scene::{
@@ -15,7 +15,7 @@ fn report_of(n: u64, (source, kind): (Source, &str), happened: &str) -> NewEvent
     let mut event = event(n, at(i64::try_from(n).expect("small")));
     event.source = source;
     kind.clone_into(&mut event.kind);
-    event.facts = Facts::default();
+    event.facts = EventFacts::default();
     event.facts.set_text(Field::Name, kind);
     event.facts.set(Field::Number, FieldValue::Number(n));
     NewEvent {
@@ -138,7 +138,7 @@ pub(super) async fn the_branch_of_a_pull_request_outlives_payloads(store: &dyn S
         new.identities = vec![forever(&format!("id:{n}"))];
         new.event.kind = kind.to_owned();
         new.event.subject = Some(subject.parse().expect("a subject"));
-        new.event.facts = Facts::default();
+        new.event.facts = EventFacts::default();
         new.event.facts.set_text(Field::Head, head);
         new
     };

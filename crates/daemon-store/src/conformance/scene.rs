@@ -9,7 +9,7 @@ use daemon_engine::{
     NewOutput, NewTrigger, OutputKey, OutputState, Trigger,
 };
 use daemon_event::{
-    ActivationId, DaemonKey, DeliveryId, Event, EventId, Facts, Field, FieldValue, RepoName,
+    ActivationId, DaemonKey, DeliveryId, Event, EventFacts, EventId, Field, FieldValue, RepoName,
     Source, Subject, TriggerKey,
 };
 use daemon_schedule::{TickOutcome, TickRow};
@@ -69,8 +69,8 @@ pub(super) fn event(n: u64, received_at: Timestamp) -> Event {
     }
 }
 
-fn facts(n: u64) -> Facts {
-    let mut facts = Facts::default();
+fn facts(n: u64) -> EventFacts {
+    let mut facts = EventFacts::default();
     facts.set(Field::Number, FieldValue::Number(n));
     facts.set_text(Field::Title, "a \"title\" in\n\u{1F41E} 语言");
     facts.set(Field::Draft, FieldValue::Flag(n.is_multiple_of(2)));

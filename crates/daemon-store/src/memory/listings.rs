@@ -30,7 +30,7 @@ impl StoreModel {
     fn listed_event(&self, place: usize) -> EventRow {
         let mut row = self.event_row(place);
         row.event.payload = [].into();
-        row.event.facts = daemon_event::Facts::default();
+        row.event.facts = daemon_event::EventFacts::default();
         row.later_reports.clear();
         row
     }

@@ -7,7 +7,9 @@ use daemon_engine::{
     Activation, ActivationState, Admission, AdmissionState, Conduct, FactState, Gate, HostCrash,
     HostEnd, HostEpoch, NewTrigger, Output, OutputState, ROOT_PERIOD, WantedFact, admit,
 };
-use daemon_event::{ActivationId, DaemonKey, Event, EventId, Facts, RepoName, Subject, TriggerKey};
+use daemon_event::{
+    ActivationId, DaemonKey, Event, EventFacts, EventId, RepoName, Subject, TriggerKey,
+};
 use hashbrown::HashMap;
 use jiff::Timestamp;
 
@@ -386,7 +388,7 @@ impl StoreModel {
                 .any(|fact| fact.state == FactState::Waiting);
             if stored.matching == Matching::Done && !waits && stored.event.received_at < payloads {
                 stored.event.payload = [].into();
-                stored.event.facts = Facts::default();
+                stored.event.facts = EventFacts::default();
                 stored.later_reports.clear();
                 stored.wanted.clear();
             }

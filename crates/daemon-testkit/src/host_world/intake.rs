@@ -1,7 +1,7 @@
 //! Senders: each repeats an event until it is acknowledged, or gives up.
 
 use daemon_dispatch::{Concern, HostEvent, SenderReply, reply_to_sender};
-use daemon_event::{DeliveryId, Event, EventId, Facts, Source};
+use daemon_event::{DeliveryId, Event, EventFacts, EventId, Source};
 use daemon_store::{Identity, Matching, NewEvent};
 
 use super::effects::StoreFate;
@@ -57,7 +57,7 @@ impl HostWorld {
             time: now,
             received_at: now,
             delivery: format!("d{number}").parse::<DeliveryId>().expect("an id"),
-            facts: Facts::default(),
+            facts: EventFacts::default(),
             payload: b"{}".as_slice().into(),
         };
         let wakes = u8::try_from(self.dice.below(8)).expect("three bits");
