@@ -182,8 +182,8 @@ pub struct RunPermissions<'a> {
 /// The remaining budget, in hundredths of a US dollar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemainingBudget {
-    /// The remainder for this activation.
+    /// The remainder for this activation, over all its attempts.
     pub activation_cents: u64,
-    /// The remainder for this host today.
-    pub day_cents: u64,
+    /// The remainder for this host today; `None` if the day is not limited.
+    pub day_cents: Option<u64>,
 }

@@ -224,11 +224,10 @@ pub(crate) fn capability(capability: &RunPermissions<'_>, boundary: &str) -> Ren
     };
     page.line(&format!("Verbs of outputs: {verbs}."));
     if let Some(budget) = capability.budget {
-        page.line(&format!(
-            "Left to spend: {} for this activation, {} today.",
-            dollars(budget.activation_cents),
-            dollars(budget.day_cents)
-        ));
+        let today = budget.day_cents.map(dollars);
+        let today = today.map_or_else(String::new, |left| format!(", {left} today"));
+        let own = dollars(budget.activation_cents);
+        page.line(&format!("Left to spend: {own} for this activation{today}."));
     }
     if let Some(deadline) = capability.deadline {
         page.line(&format!("The run is ended at {deadline}."));

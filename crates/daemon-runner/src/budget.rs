@@ -26,6 +26,19 @@ struct Day {
     reserved: u64,
 }
 
+impl Day {
+    /// Forgets costs that are older than a day, and returns what a limit leaves.
+    fn left(&mut self, limit: MicroUsd, now: Timestamp) -> u64 {
+        // Entries are in the order of their settlement, so that the old ones are at the front.
+        let is_old = |at: Timestamp| now.duration_since(at) > DAY;
+        while self.spent.front().is_some_and(|(at, _)| is_old(*at)) {
+            self.spent.pop_front();
+        }
+        let spent: u64 = self.spent.iter().map(|(_, cost)| cost).sum();
+        limit.0.saturating_sub(spent).saturating_sub(self.reserved)
+    }
+}
+
 impl DailyBudget {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
@@ -34,18 +47,16 @@ impl DailyBudget {
         }
     }
 
+    /// Returns what a limit leaves for the calls of the next runs.
+    pub(crate) fn left(&self, limit: MicroUsd) -> MicroUsd {
+        let mut day = self.day.lock().expect("no holder panics");
+        MicroUsd(day.left(limit, self.clock.now()))
+    }
+
     fn reserve(&self, cost: u64, limit: Option<MicroUsd>) -> Result<(), u64> {
         let now = self.clock.now();
         let mut day = self.day.lock().expect("no holder panics");
-        // Entries are in the order of their settlement, so that the old ones are at the front.
-        let is_old = |at: Timestamp| now.duration_since(at) > DAY;
-        while day.spent.front().is_some_and(|(at, _)| is_old(*at)) {
-            day.spent.pop_front();
-        }
-        let spent: u64 = day.spent.iter().map(|(_, cost)| cost).sum();
-        let left = limit.map_or(u64::MAX, |limit| {
-            limit.0.saturating_sub(spent).saturating_sub(day.reserved)
-        });
+        let left = limit.map_or(u64::MAX, |limit| day.left(limit, now));
         if cost > left {
             return Err(left);
         }
@@ -190,6 +201,20 @@ mod tests {
         budget.settle(first, MicroUsd(10));
         assert_eq!(is_over(budget.reserve(MicroUsd(91))), Some(90));
         budget.reserve(MicroUsd(90)).unwrap();
+    }
+
+    #[test]
+    fn a_day_leaves_what_the_calls_of_the_last_24_hours_have_not_cost() {
+        let clock = TestClock::at(at(0));
+        let day = day(&clock);
+        let limit = MicroUsd(100);
+        let budget = RunBudget::new(None, Arc::clone(&day), Some(limit));
+        let call = budget.reserve(MicroUsd(60)).unwrap();
+        assert_eq!(day.left(limit), MicroUsd(40));
+        budget.settle(call, MicroUsd(10));
+        assert_eq!(day.left(limit), MicroUsd(90));
+        clock.set(at(24 * 3_600 + 1));
+        assert_eq!(day.left(limit), MicroUsd(100));
     }
 
     #[test]

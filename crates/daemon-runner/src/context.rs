@@ -1,6 +1,7 @@
 //! The context of an activation, which its provider receives.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use daemon_context::{
     ActivationContext, ContextError, ContextLimits, ContextParts, Counter, CoveredTicks,
@@ -9,7 +10,7 @@ use daemon_context::{
 };
 use daemon_engine::{Activation, DaemonState, Occasion, Trigger};
 use daemon_event::TriggerKey;
-use daemon_provider::Limits;
+use daemon_provider::MicroUsd;
 use daemon_store::EventRow;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -32,8 +33,10 @@ pub struct Ingredients<'a> {
     pub state: &'a DaemonState,
     /// The permissions of the run.
     pub permissions: Permissions,
-    /// The limits of the run on time and cost.
-    pub limits: &'a Limits,
+    /// The longest duration of the run.
+    pub wall: Duration,
+    /// What is left to spend; see [`remaining_budget`].
+    pub budget: Option<RemainingBudget>,
     /// The names of the granted MCP servers.
     pub servers: &'a [String],
     /// The most bytes that the provider accepts; `None` is without a limit.
@@ -166,6 +169,19 @@ fn support(daemon: &Registered) -> Vec<SupportRow<'_>> {
         .collect()
 }
 
+/// Returns what a run is told of its budget: the rest of its activation and, if the day is limited, of the day. `None` if the
+/// activation is not limited.
+pub fn remaining_budget(
+    activation: Option<MicroUsd>,
+    day: Option<MicroUsd>,
+) -> Option<RemainingBudget> {
+    let cents = |amount: MicroUsd| amount.0 / 10_000;
+    activation.map(|activation| RemainingBudget {
+        activation_cents: cents(activation),
+        day_cents: day.map(cents),
+    })
+}
+
 /// Returns the permissions, the budget and the deadline of the run.
 fn capability<'a>(from: &Ingredients<'a>, servers: &'a [&'a str]) -> RunPermissions<'a> {
     RunPermissions {
@@ -175,11 +191,8 @@ fn capability<'a>(from: &Ingredients<'a>, servers: &'a [&'a str]) -> RunPermissi
         } else {
             &PROPOSE_VERBS
         },
-        budget: from.limits.budget.map(|budget| RemainingBudget {
-            activation_cents: budget.0 / 10_000,
-            day_cents: budget.0 / 10_000,
-        }),
-        deadline: from.now.checked_add(from.limits.wall).ok(),
+        budget: from.budget,
+        deadline: from.now.checked_add(from.wall).ok(),
         servers,
     }
 }

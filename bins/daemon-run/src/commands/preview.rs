@@ -11,8 +11,8 @@ use daemon_host::registration::{self, FileOrigin};
 use daemon_registry::Registered;
 use daemon_repo::{DaemonContent, Git, Repository};
 use daemon_runner::clock;
-use daemon_runner::context::{Built, Ingredients, build};
-use daemon_runner::policy::RunPolicy;
+use daemon_runner::context::{Built, Ingredients, build, remaining_budget};
+use daemon_runner::policy::{RunPolicy, micros};
 use daemon_runner::random;
 use daemon_store::{EventRow, Matching};
 use jiff::Timestamp;
@@ -194,6 +194,7 @@ impl<'a> PreviewDaemon<'a> {
         let Some(DaemonContent::Text(file)) = source else {
             return Err(CommandFailure::bug("the previewed daemon has no file"));
         };
+        let day = self.config.budget.day_usd.map(micros);
         build(&Ingredients {
             daemon: &self.daemon,
             file,
@@ -201,7 +202,8 @@ impl<'a> PreviewDaemon<'a> {
             events,
             state: &DaemonState::default(),
             permissions: policy.permissions,
-            limits: &policy.limits,
+            wall: policy.limits.wall,
+            budget: remaining_budget(policy.limits.budget, day),
             servers: &policy.mcp,
             cap: policy.context_bytes,
             now,

@@ -50,7 +50,7 @@ const PERMISSIONS: RunPermissions<'static> = RunPermissions {
     verbs: &["push_branch", "state", "no_op"],
     budget: Some(RemainingBudget {
         activation_cents: 100,
-        day_cents: 905,
+        day_cents: Some(905),
     }),
     deadline: Some(AT),
     servers: &["tickets", "pages"],

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::AttemptRefusal;
 use super::grants::RunGrants;
-use crate::context::Built;
+use crate::context::{Built, remaining_budget};
 use crate::policy::{ReachedSandbox, RunPolicy, micros};
 use crate::run_context::RunContext;
 use crate::runs::Record;
@@ -115,6 +115,10 @@ pub(super) async fn prepare(
         .await
         .map_err(unreachable)?;
     let (daemon_file, support) = source(&daemon)?;
+    let limits = limits_of(&policy, &*provider);
+    let money = money_left(limits, activation);
+    let day = settings.bounds.day;
+    let day = day.map(|limit| run_context.budget.left(limit));
     // The context is built before the worktree is created, because it can refuse the attempt and costs less.
     let parts = crate::context::Ingredients {
         daemon: &daemon,
@@ -123,7 +127,8 @@ pub(super) async fn prepare(
         events: &events,
         state: &state,
         permissions: policy.permissions,
-        limits: &policy.limits,
+        wall: limits.wall,
+        budget: remaining_budget(money, day),
         servers: &policy.mcp,
         cap: policy.context_bytes,
         now: run_context.now(),
@@ -132,7 +137,6 @@ pub(super) async fn prepare(
         crate::context::build(&parts).map_err(|error| AttemptRefusal::final_(error.to_string()))?;
     let worktree = worktree(run_context, &repo, activation, &events, &daemon).await?;
     crate::failpoint::hit("R2");
-    let limits = limits_of(&policy, &*provider);
     Ok(Prepared {
         environment: settings.environment(&policy.provider),
         state: state.values,
@@ -142,7 +146,7 @@ pub(super) async fn prepare(
         repo,
         provider,
         permissions: policy.permissions,
-        money: money_left(limits, activation),
+        money,
         limits,
         events,
         worktree,
