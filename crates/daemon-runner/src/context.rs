@@ -169,7 +169,7 @@ fn support(daemon: &Registered) -> Vec<SupportRow<'_>> {
         .collect()
 }
 
-/// Returns what a run is told of its budget: the rest of its activation and, if the day is limited, of the day. `None` if the
+/// Returns the budget that a run is shown: the rest of its activation and, if the day is limited, of the day. `None` if the
 /// activation is not limited.
 pub fn remaining_budget(
     activation: Option<MicroUsd>,

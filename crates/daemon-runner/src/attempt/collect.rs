@@ -138,18 +138,23 @@ async fn outputs(
     }
     for (shown, reason) in &granted.refused {
         let ordinal = u32::try_from(outputs.len()).expect("a spool has few lines");
-        outputs.push(NewOutput {
-            key: OutputKey::derive(&activation.id, ordinal, UNSERVED, shown),
-            ordinal,
-            surface: UNSERVED.to_owned(),
-            target: String::new(),
-            content: serde_json::Value::String(shown.clone()).to_string(),
-            revision: None,
-            state: OutputState::Refused,
-            error: Some(reason.clone()),
-        });
+        outputs.push(refused(activation, ordinal, shown, reason));
     }
     Ok(outputs)
+}
+
+/// Makes the output of a refused proposal; `shown` is the proposal without secrets.
+fn refused(activation: &Activation, ordinal: u32, shown: &str, reason: &str) -> NewOutput {
+    NewOutput {
+        key: OutputKey::derive(&activation.id, ordinal, UNSERVED, shown),
+        ordinal,
+        surface: UNSERVED.to_owned(),
+        target: String::new(),
+        content: serde_json::Value::String(shown.to_owned()).to_string(),
+        revision: None,
+        state: OutputState::Refused,
+        error: Some(reason.to_owned()),
+    }
 }
 
 /// Returns the commit message for a run that proposed none: why the daemon woke, then the final text.

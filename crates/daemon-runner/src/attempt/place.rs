@@ -100,10 +100,9 @@ pub(super) async fn prepare(
     // One snapshot: a reload between two of these steps must not mix two configurations.
     let settings = run_context.host.settings();
     let daemon = registered(run_context, activation).await?;
-    let repo = settings
-        .repository(&activation.daemon.repo)
-        .cloned()
-        .ok_or_else(|| unwatched(&settings, &activation.daemon.repo))?;
+    let name = &activation.daemon.repo;
+    let repo = settings.repository(name).cloned();
+    let repo = repo.ok_or_else(|| unwatched(&settings, name))?;
     let (policy, provider, sandbox) = permitted(&settings, activation, provider)?;
     let unreachable = |error: StoreError| AttemptRefusal::retryable(crate::error::chain(&error));
     let events = trigger_events(run_context, activation)
@@ -117,8 +116,7 @@ pub(super) async fn prepare(
     let (daemon_file, support) = source(&daemon)?;
     let limits = limits_of(&policy, &*provider);
     let money = money_left(limits, activation);
-    let day = settings.bounds.day;
-    let day = day.map(|limit| run_context.budget.left(limit));
+    let day = settings.bounds.day.map(|day| run_context.budget.left(day));
     // The context is built before the worktree is created, because it can refuse the attempt and costs less.
     let parts = crate::context::Ingredients {
         daemon: &daemon,
