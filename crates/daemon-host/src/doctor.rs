@@ -131,7 +131,7 @@ pub fn examine_machine(home: &Path, now: Timestamp) -> Vec<Check> {
         Some(problem) => Check::fail(
             "disk",
             problem,
-            "make room, then the host goes on by itself",
+            "make room, then the host continues by itself",
         ),
     };
     let clock = match clock(now) {
@@ -140,7 +140,7 @@ pub fn examine_machine(home: &Path, now: Timestamp) -> Vec<Check> {
     };
     // A zone with rules: `UTC` needs no database.
     let tzdb = match jiff::tz::TimeZone::get("Europe/Berlin") {
-        Ok(_) => Check::ok("tzdb", "zones can be looked up"),
+        Ok(_) => Check::ok("tzdb", "time zones can be read"),
         Err(error) => Check::fail("tzdb", error.to_string(), "install tzdata"),
     };
     vec![disk, clock, tzdb]
@@ -209,7 +209,7 @@ pub async fn examine(host: &Host) -> Value {
             (Some(problem), _) => Check::fail(
                 format!("repository {name}"),
                 problem.clone(),
-                "see that git can read it",
+                "check that git can read it",
             ),
             (None, Some(commit)) => {
                 Check::ok(format!("repository {name}"), format!("read at {commit}"))
@@ -220,7 +220,7 @@ pub async fn examine(host: &Host) -> Value {
                     Some(since) => format!("not read yet: it is being read since {since}"),
                     None => "not read yet".to_owned(),
                 },
-                "wait a moment, then see that git can read it",
+                "wait a moment, then check that git can read it",
             ),
         });
     }
@@ -275,7 +275,7 @@ async fn ticks_check(store: &dyn Store, now: Timestamp) -> Check {
         }
     }
     match newest {
-        None => Check::ok(name, "none was missed within a day"),
+        None => Check::ok(name, "no tick was missed within a day"),
         Some((at, daemon)) => Check::warn(
             name,
             format!("{lost} did not run, the newest of `{daemon}` at {at}"),
@@ -307,8 +307,8 @@ fn secret_check(home: &Path, source: Source, places: SecretPlaces<'_>) -> Check 
         let key = format!("sources.{name}.secret_file");
         match token::file_text(home, &key, file) {
             Ok(text) if text.trim().is_empty() => {
-                let detail = format!("`{}` holds no secret", home.join(file).display());
-                return Check::fail(name, detail, "write one secret a line into it");
+                let detail = format!("`{}` contains no secret", home.join(file).display());
+                return Check::fail(name, detail, "write one secret per line into it");
             }
             Ok(_) => {}
             Err(error) => {
@@ -366,7 +366,7 @@ async fn facts_check(host: &Host) -> Check {
     let (waiting, given_up) = (count(FactState::Waiting), count(FactState::GaveUp));
     let remedy = "daemon-run events show ID says why";
     if waiting > 0 || given_up > 0 {
-        let detail = format!("{waiting} are waited for, {given_up} were given up");
+        let detail = format!("{waiting} wanted, {given_up} given up");
         return Check::warn(name, detail, remedy);
     }
     let registry = host.registry().get();
@@ -379,10 +379,12 @@ async fn facts_check(host: &Host) -> Check {
     match blind {
         Some((source, _)) => Check::warn(
             name,
-            format!("conditions on {source} need more than payloads say, and its API is not asked"),
+            format!(
+                "conditions on {source} need facts that payloads do not contain, and its API is not called"
+            ),
             format!("set sources.{source}.token_file"),
         ),
-        None => Check::ok(name, "none is waited for"),
+        None => Check::ok(name, "no condition waits for a fact"),
     }
 }
 

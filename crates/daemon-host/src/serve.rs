@@ -32,29 +32,29 @@ use daemon_runner::secrets::HostSecrets;
 // A stop takes at most the drain of the runs and these 5 s.
 const LEAVING: Duration = Duration::from_secs(5);
 
-/// Reads the configuration and composes its parts; the binary brings it.
+/// Reads the configuration and composes its parts; the binary implements it.
 pub trait Compose: Send + Sync {
     /// Reads the configuration again, as flags, environment and file say.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// If the configuration is invalid.
     fn load(&self) -> Result<Config, OpError>;
 
     /// Opens the store that a configuration names, and converts one of an older version. It blocks, for minutes where a
     /// large store is converted.
     ///
     /// # Errors
-    /// Says why it cannot be opened.
+    /// If the store cannot be opened or converted.
     fn open_store(&self, home: &Home, config: &Config) -> Result<Arc<dyn Store>, OpError>;
 
     /// Notes that the configuration that was read last is in force.
     fn note_in_force(&self);
 
-    /// Makes the parts that a configuration names. It blocks. A repository that git has not opened by `until` is among the
-    /// unopened ones; what git answers later counts for the next call.
+    /// Composes the parts of a configuration. It blocks. A repository that git has not opened by `until` is in
+    /// [`Parts::unopened`]; a later response of git counts for the next call.
     ///
     /// # Errors
-    /// Says what cannot be made.
+    /// If a part cannot be composed.
     fn parts(
         &self,
         config: &Config,
@@ -62,20 +62,20 @@ pub trait Compose: Send + Sync {
         failure: OpenFailure,
     ) -> Result<Parts, OpError>;
 
-    /// Makes an error of what is wrong with the configuration, with its places in the file.
+    /// Converts errors of the configuration to one error with their positions in the file.
     fn refuse(&self, faults: &[ConfigFault]) -> OpError;
 }
 
-/// What is done about a repository that git refuses to open.
+/// The treatment of a repository that git refuses to open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenFailure {
     /// The parts are refused.
     Refuse,
-    /// It is among the unopened ones; the others do not depend on it.
+    /// It is in [`Parts::unopened`], and the other repositories are served.
     Note,
 }
 
-/// What a host starts with.
+/// The inputs of [`serve`].
 pub struct HostInputs {
     /// Its home.
     pub home: Home,
@@ -83,9 +83,9 @@ pub struct HostInputs {
     pub owner: Ownership,
     /// Its configuration.
     pub config: Config,
-    /// What reads and composes it again.
+    /// Reads the configuration again and composes its parts.
     pub compose: Arc<dyn Compose>,
-    /// What writes its logs without its secrets shares this.
+    /// The known secrets, shared with the writer of the log, which redacts them.
     pub secrets: HostSecrets,
 }
 
@@ -108,10 +108,10 @@ pub struct Ready {
     pub login_url: String,
 }
 
-/// What is asked of a host that serves.
+/// A request to a serving host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// Stop; said twice, stop at once.
+    /// Stop; the second time, stop at once.
     Stop,
     /// Read the configuration again.
     Reload,
@@ -175,10 +175,10 @@ pub async fn serve<F: Future<Output = Signal>>(
     Ok(())
 }
 
-/// Waits for what a stop leaves to be done, and not for ever.
+/// Waits for the remaining work of a stop, at most [`LEAVING`].
 async fn in_time(last: impl Future<Output = ()>) {
     if tokio::time::timeout(LEAVING, last).await.is_err() {
-        tracing::warn!("some clients did not leave in time");
+        tracing::warn!("some clients did not disconnect in time");
     }
 }
 
@@ -196,7 +196,7 @@ impl Asked {
         }
     }
 
-    /// Reloads whenever asked, until asked to stop, which ends a reload that is under way.
+    /// Performs reloads until a stop is requested, which also ends a reload in progress.
     ///
     /// # Errors
     /// If the store can never be written again.
@@ -218,7 +218,7 @@ impl Asked {
                 () = live.host.failures.broken.cancelled() => {
                     let message = "the disk failed under the store; nothing more can be recorded";
                     let error = OpError::new(OpErrorKind::Broken, "store-broken", message);
-                    return Err(error.with_help("mend the disk, then start again: the store is checked first"));
+                    return Err(error.with_help("repair the disk, then start again: the store is checked first"));
                 }
             };
             match signal {
@@ -258,7 +258,7 @@ impl Http {
     }
 }
 
-/// Begins to listen.
+/// Binds the HTTP listener and starts to serve it.
 async fn listen(address: SocketAddr) -> Result<(Http, SocketAddr), OpError> {
     let failed = |error| unusable(&format!("cannot listen on {address}"), &error);
     let listener = http::bind(address).await.map_err(failed)?;
@@ -275,7 +275,7 @@ async fn listen(address: SocketAddr) -> Result<(Http, SocketAddr), OpError> {
     Ok((http, bound))
 }
 
-/// Says that an address or a path cannot be used.
+/// Returns the error of an address or a path that cannot be used.
 fn unusable(what: &str, error: &std::io::Error) -> OpError {
     // Another program may release the address, so a later try can succeed; other errors are permanent.
     let (kind, help) = match error.kind() {
@@ -291,7 +291,7 @@ fn unusable(what: &str, error: &std::io::Error) -> OpError {
     OpError::new(kind, "cannot-listen", format!("{what}: {error}")).with_help(help)
 }
 
-/// Begins the host's epoch, and has the store know how the host before ended.
+/// Begins the epoch of this host, and stores how the previous host ended.
 ///
 /// # Errors
 /// If the store fails.
@@ -322,7 +322,7 @@ fn warn_without_model(config: &Config) {
     }
 }
 
-/// Reads the address, and refuses a public one without a token of its own.
+/// Parses the address; a public one requires `host.token_file`.
 fn listen_address(config: &Config) -> Result<SocketAddr, OpError> {
     let text = &config.host.listen;
     let address: SocketAddr = text.parse().map_err(|error| {

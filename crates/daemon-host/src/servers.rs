@@ -171,7 +171,7 @@ fn check(home: &Path, config: &Config, (name, given): (&str, &Mcp), search: &OsS
     match granted.as_slice() {
         [] => Check::warn(
             title,
-            format!("{place}, {secrets}, granted to nobody"),
+            format!("{place}, {secrets}, granted to no daemon"),
             format!("set policy.daemon.<id>.mcp = [\"{name}\"]"),
         ),
         granted => Check::ok(
@@ -234,7 +234,7 @@ mod tests {
         let found = seen(&config);
         assert_eq!(
             found[0],
-            "warn mcp pages http, 1 secret set, granted to nobody"
+            "warn mcp pages http, 1 secret set, granted to no daemon"
         );
         assert!(found[1].starts_with("ok mcp tickets stdio, /"), "{found:?}");
         assert!(

@@ -11,12 +11,12 @@ pub async fn end() {
         Ok(Ok(ended)) => {
             tracing::warn!(
                 processes = ended.len(),
-                "ended what runs of a dead host left running"
+                "ended processes that runs of a dead host left"
             );
         }
         Ok(Err(error)) => {
-            tracing::error!(%error, "what runs of a dead host left running could not be looked for");
+            tracing::error!(%error, "the search for processes of a dead host failed");
         }
-        Err(error) => tracing::error!(%error, "looking for what a dead host left panicked"),
+        Err(error) => tracing::error!(%error, "the search for processes of a dead host panicked"),
     }
 }

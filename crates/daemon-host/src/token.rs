@@ -44,7 +44,7 @@ pub enum TokenError {
         name: String,
     },
     /// The file or the variable is blank.
-    #[error("{key}: it holds no token")]
+    #[error("{key}: the file or variable is blank")]
     Blank {
         /// The key of the configuration.
         key: String,

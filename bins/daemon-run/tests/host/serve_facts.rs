@@ -154,7 +154,7 @@ fn a_try_that_failed_is_repeated_by_the_next_host() {
         fact(&host.get(&event))["tries"] == 1
     });
     let doctor = host.get("doctor");
-    shows!(check(&doctor, "facts"), {"detail": "1 are waited for, 0 were given up"});
+    shows!(check(&doctor, "facts"), {"detail": "1 wanted, 0 given up"});
     host.kill();
 
     let host = world.serve();

@@ -51,7 +51,7 @@ async fn ticks_that_did_not_run_are_warned_of_for_a_day() {
     store.register(registration).await.unwrap();
     assert_eq!(
         ticks_check(&store, now).await,
-        Check::ok("ticks", "none was missed within a day")
+        Check::ok("ticks", "no tick was missed within a day")
     );
     let missed = TickRow {
         first: "2026-11-11T03:00:00Z".parse().unwrap(),
@@ -78,7 +78,7 @@ async fn ticks_that_did_not_run_are_warned_of_for_a_day() {
     assert_eq!(ticks_check(&store, now + day / 2).await, warned);
     assert_eq!(
         ticks_check(&store, now + day).await,
-        Check::ok("ticks", "none was missed within a day")
+        Check::ok("ticks", "no tick was missed within a day")
     );
 }
 

@@ -1,4 +1,4 @@
-//! The driver of the dispatcher: hands it what happens, and has its effects performed.
+//! The driver of the dispatcher: passes events to it and performs its effects.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::host::Host;
 use crate::config::{Config, Retention};
 use daemon_runner::defect::guarded;
 
-/// What a stopped host leaves to the dispatcher: everything but watching the disk begins after the first readings.
+/// The concerns that begin after the first readings; before, only the disk is watched.
 const AFTER_READING: [Concern; 5] = [
     Concern::Claims,
     Concern::Leases,
@@ -57,14 +57,14 @@ pub(super) async fn run(host: Arc<Host>, begin: CancellationToken) {
     }
 }
 
-/// A dispatcher with what performs its effects.
+/// A dispatcher and the tasks that perform its effects.
 pub(crate) struct Driver {
     host: Arc<Host>,
     dispatcher: Dispatcher,
     performer: Performer,
-    /// The configuration that the dispatcher decides by.
+    /// The generation of the configuration that the dispatcher has.
     generation: u64,
-    /// The provider of what is executed, instead of the configured one.
+    /// The provider of all attempts; `None` for the configured one.
     provider: Option<String>,
     /// Results of effects that were performed at once.
     ready: VecDeque<HostEvent>,
@@ -75,7 +75,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// Makes a driver of some concerns.
+    /// Creates a driver for some concerns.
     pub(crate) fn new(host: &Arc<Host>, concerns: &[Concern]) -> Self {
         let runtime = host.runtime();
         let settings = settings(host, &runtime.config);
@@ -92,7 +92,7 @@ impl Driver {
         }
     }
 
-    /// Has everything executed by one provider.
+    /// Executes all attempts with one provider; `None` keeps the configured one.
     pub(crate) fn with_provider(mut self, provider: Option<&str>) -> Self {
         self.provider = provider.map(str::to_owned);
         self
@@ -121,7 +121,7 @@ impl Driver {
         }
     }
 
-    /// Waits for the next thing that happens to what is under way; cancelling it loses nothing.
+    /// Waits for the next result or deadline. It can be cancelled without losing an event.
     pub(crate) async fn next(&mut self) -> HostEvent {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -145,13 +145,13 @@ impl Driver {
         }
     }
 
-    /// Returns how long the dispatcher has nothing to do unless something happens.
+    /// Returns the time until the dispatcher's next deadline.
     pub(crate) fn wait(&self) -> Option<Duration> {
         let deadline = self.dispatcher.next_deadline()?;
         Some(deadline.saturating_sub(self.host.registrations.clock.since_boot()))
     }
 
-    /// Works until nothing is under way.
+    /// Handles events until no effect and no attempt is in progress.
     ///
     /// # Errors
     /// If the store failed meanwhile.
@@ -228,7 +228,7 @@ impl Driver {
         &mut self,
         ended: Result<(ActivationId, RunLease, Option<StoreError>), JoinError>,
     ) -> Option<HostEvent> {
-        // What was abandoned is taken back by the next host, and nothing waits for it here.
+        // An abandoned attempt is taken back by the next host.
         let (id, lease, failure) = ended.ok()?;
         self.failure = failure.or(self.failure.take());
         Some(HostEvent::AttemptEnded(id, lease))
@@ -242,7 +242,7 @@ fn now(host: &Host) -> Now {
     }
 }
 
-/// Returns what the configuration says to a dispatcher.
+/// Returns the settings of a dispatcher from the configuration.
 pub(super) fn settings(host: &Host, config: &Config) -> Settings {
     let kept = |retention: Retention| match retention {
         Retention::For(period) => Some(period.signed()),

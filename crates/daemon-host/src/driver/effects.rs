@@ -41,7 +41,7 @@ pub(super) struct Performer {
     remembered: Remembered,
 }
 
-/// What effects remember between two performances.
+/// The state that effects keep between two calls.
 #[derive(Clone)]
 struct Remembered {
     /// Which events wait for the first reading of their repository.
@@ -87,7 +87,7 @@ impl Performer {
         }
     }
 
-    /// Wakes what waits for room outside the dispatcher.
+    /// Wakes the loops outside the dispatcher that wait for free space.
     pub(super) fn space_changed(&self) {
         let space = *self.remembered.space.lock().expect("no holder panics");
         match space.pause() {
@@ -282,7 +282,7 @@ fn unconfigured(output: &Output) -> SurfaceError {
     SurfaceError::new(SurfaceErrorKind::Refused, message)
 }
 
-/// Names a concern as readiness and the log name it.
+/// Returns the name of a concern in readiness checks and in the log.
 fn name(concern: Concern) -> &'static str {
     match concern {
         Concern::Disk => "disk",

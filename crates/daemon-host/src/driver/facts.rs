@@ -21,22 +21,22 @@ use super::matching::{self, Matcher};
 use crate::facts::changed_files;
 use daemon_runner::error::chain;
 
-/// How many events may be asked about at once.
+/// The maximum number of events whose facts are fetched at the same time.
 const PLACES: usize = 8;
 /// How many pages of the newest events are searched for the name of a label.
 const LABEL_PAGES: usize = 4;
 /// How long the loop sleeps when nothing wakes it.
 const IDLE: Duration = Duration::from_secs(30);
-/// The shortest sleep.
+/// The shortest sleep of the loop, also after a failure of the store.
 const BRIEF: Duration = Duration::from_secs(1);
 
-/// Which services want to be left alone, and until when.
+/// The services that refuse requests, each with the end of the refusal.
 #[derive(Debug, Default)]
-pub(crate) struct Patient {
+pub(crate) struct ServiceDelays {
     until: Mutex<BTreeMap<Source, Timestamp>>,
 }
 
-impl Patient {
+impl ServiceDelays {
     fn end(&self, source: Source, now: Timestamp) -> Option<Timestamp> {
         let until = self.until.lock().expect("no holder panics");
         until.get(&source).copied().filter(|until| *until > now)
@@ -48,13 +48,13 @@ impl Patient {
     }
 }
 
-/// What finds wanted facts; a clone shares it.
+/// Fetches wanted facts; clones share the state.
 #[derive(Clone)]
 pub(crate) struct FactFinder {
     pub(super) matcher: Matcher,
     pub(super) failures: Arc<Failures>,
     pub(super) stop: CancellationToken,
-    pub(super) patient: Arc<Patient>,
+    pub(super) delays: Arc<ServiceDelays>,
 }
 
 /// Finds wanted facts until the host stops.
@@ -87,11 +87,11 @@ pub(super) async fn run(finder: FactFinder) {
             () = tokio::time::sleep(pause) => {}
         }
     }
-    // What was only asked is asked again by the next host.
+    // Requests in progress are repeated by the next host.
     tasks.shutdown().await;
 }
 
-/// Begins with what is due and returns how long nothing more will be.
+/// Starts to fetch the due facts, and returns the time until the next one is due.
 async fn take_due(
     finder: &FactFinder,
     (tasks, busy): (&mut JoinSet<()>, &mut HashMap<Id, EventId>),
@@ -162,7 +162,7 @@ pub(crate) async fn attend(
     Ok(())
 }
 
-/// What came of one try, and the daemons that waited for it.
+/// The result of one try, with the daemons that waited for it.
 struct Tried {
     row: EventRow,
     fact: WantedFact,
@@ -170,7 +170,7 @@ struct Tried {
     waiting: BTreeSet<DaemonKey>,
 }
 
-/// Tries one fact; `None` where the host stops meanwhile.
+/// Tries one fact; `None` if the host stops meanwhile.
 async fn try_one(
     finder: &FactFinder,
     (row, fact): (&EventRow, WantedFact),
@@ -206,7 +206,7 @@ async fn try_one(
     }))
 }
 
-/// Names the daemons that an event has not woken and that need a fact of it.
+/// Returns the daemons that an event has not woken and that need a fact of it.
 fn waiting(finder: &FactFinder, row: &EventRow, need: Need) -> BTreeSet<DaemonKey> {
     let registry = finder.matcher.registrations.registry.get();
     let lacking = row.reports();
@@ -229,7 +229,7 @@ fn lacking(finder: &FactFinder, row: &EventRow, need: Need) -> Option<Event> {
     row.reports().into_iter().find(needs)
 }
 
-/// Looks in local git first, then asks the service, unless that wants to be left alone.
+/// Reads a fact from local git, else from the API of its service, unless that refuses requests.
 async fn fetch(
     finder: &FactFinder,
     (event, need): (&Event, Need),
@@ -244,27 +244,27 @@ async fn fetch(
         let message = missed.unwrap_or_else(|| "no event names the label".to_owned());
         return Err(FactError::new(FactErrorKind::Retryable, message));
     }
-    let told = |error: FactError| match missed {
+    let with_miss = |error: FactError| match missed {
         Some(missed) => error.after(missed),
         None => error,
     };
     // The service limits the host and not one event, so the delay applies to all events of the source.
-    if let Some(until) = finder.patient.end(event.source, now) {
+    if let Some(until) = finder.delays.end(event.source, now) {
         let message = format!(
-            "the API of {} wants no requests until {until}",
+            "the API of {} accepts no requests until {until}",
             event.source
         );
         let kind = FactErrorKind::Limited(RetryAfter::Until(until));
-        return Err(told(FactError::new(kind, message)));
+        return Err(with_miss(FactError::new(kind, message)));
     }
     let facts = Arc::clone(&finder.matcher.registrations.runtime.get().parts.facts);
     let fetched = facts.fetch(&need, event).await;
     if let Err(error) = &fetched
         && let FactErrorKind::Limited(patience) = error.kind
     {
-        finder.patient.note(event.source, patience, now);
+        finder.delays.note(event.source, patience, now);
     }
-    fetched.map_err(told)
+    fetched.map_err(with_miss)
 }
 
 /// Reads a fact from local git; an error is the reason if local git could have had it.
@@ -285,7 +285,7 @@ async fn local(finder: &FactFinder, event: &Event, need: Need) -> Result<Fact, O
     match looked {
         Ok(Ok(fact)) => Ok(fact),
         Ok(Err(missed)) => Err(Some(chain(&missed))),
-        Err(error) => Err(Some(format!("looking into local git panicked: {error}"))),
+        Err(error) => Err(Some(format!("reading local git panicked: {error}"))),
     }
 }
 
@@ -344,7 +344,7 @@ async fn named_labels(finder: &FactFinder, event: &Event) -> Result<Fact, String
     ))
 }
 
-/// Stores what came of a try, with what it wakes.
+/// Stores the result of a try together with the activations that it causes.
 async fn settle(finder: &FactFinder, tried: Tried, now: Timestamp) -> Result<(), StoreError> {
     let Tried {
         row,

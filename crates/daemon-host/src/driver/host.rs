@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::active_runs::ActiveRuns;
 use super::claims::ClaimsPause;
 use super::dispatch::Driver;
-use super::facts::{FactFinder, Patient};
+use super::facts::{FactFinder, ServiceDelays};
 use super::failures::Failures;
 use super::matching::{self, Matcher};
 use super::registrations::Registrations;
@@ -34,13 +34,13 @@ use crate::disk::Space;
 use crate::home::Home;
 use daemon_api::control::RunTokens;
 
-/// What a host is made of.
+/// The parts of a new host.
 pub struct HostParts {
     /// Its home.
     pub home: Home,
     /// Its store.
     pub store: Arc<dyn Store>,
-    /// Its epoch; `HostEpoch(0)` where nothing is claimed.
+    /// Its epoch; `HostEpoch(0)` if nothing is claimed.
     pub epoch: HostEpoch,
     /// The configuration and what was composed from it.
     pub runtime: Runtime,
@@ -254,7 +254,7 @@ impl Host {
             matcher: self.matcher.clone(),
             failures: Arc::clone(&self.failures),
             stop: self.stop().clone(),
-            patient: Arc::new(Patient::default()),
+            delays: Arc::new(ServiceDelays::default()),
         }
     }
 }

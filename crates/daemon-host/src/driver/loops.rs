@@ -14,7 +14,7 @@ use super::{dispatch, facts, repos, ticking, upkeep};
 use daemon_runner::defect::guarded;
 use daemon_runner::emanation;
 
-/// How long a loop rests after it panicked, so that one that panics at once does not fill the log.
+/// The pause before a loop that panicked is started again, so that one that panics at once does not fill the log.
 const AFTER_DEFECT: Duration = Duration::from_secs(1);
 
 /// Starts the loops; they end after the host was stopped and its runs have ended.
@@ -63,7 +63,7 @@ pub async fn start(host: &Arc<Host>, until: Instant) -> TaskTracker {
     tasks
 }
 
-/// Begins loops again that panicked: without a loop, a host looks well and does nothing.
+/// Starts loops again that panicked: without one of its loops, a host would look healthy and do nothing.
 #[derive(Clone)]
 struct Supervisor {
     failures: Arc<Failures>,

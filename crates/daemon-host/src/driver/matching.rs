@@ -1,4 +1,4 @@
-//! Matching: stored events meet conditions, and what they wake is committed with the mark that they were matched.
+//! Matches stored events with conditions. Their activations are committed together with the mark that they were matched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(super) struct RepositoryView {
     number: u64,
 }
 
-/// What matching uses; a clone shares it.
+/// The state that matching uses; clones share it.
 #[derive(Clone)]
 pub(crate) struct Matcher {
     pub(super) store: Arc<dyn Store>,
@@ -50,7 +50,7 @@ impl Matcher {
     }
 }
 
-/// Matches everything that waits, but for events whose repository no host ever read; those wait on.
+/// Matches all waiting events, except those whose repository no host ever read, which continue to wait.
 ///
 /// # Errors
 /// If the store fails; what was not committed is matched again.
@@ -59,7 +59,7 @@ pub(crate) async fn match_waiting(driver: &mut Driver) -> Result<(), StoreError>
     driver.until_quiet().await
 }
 
-/// Matches one batch of the events behind `after`, which belongs to the view of that number.
+/// Matches one batch of the events after `after`, a position in the view with that number.
 ///
 /// # Errors
 /// If the store fails.
@@ -113,8 +113,8 @@ async fn match_again(matcher: &Matcher, unread: &Unread, passed: u64) -> Result<
     Ok(())
 }
 
-/// Matches events, but for those that wait for their repository; returns how many it matched, and how many triggers were
-/// admitted.
+/// Matches events, except those that wait for their repository. Returns the number of matched events and of admitted
+/// triggers.
 async fn match_batch(
     matcher: &Matcher,
     unread: &Unread,
@@ -168,11 +168,11 @@ pub(crate) fn notice(admissions: &[Admission]) {
     }
 }
 
-/// What wakes a daemon of an event.
+/// The conditions of one daemon that an event meets.
 #[derive(Debug, Default)]
 struct Woken {
     conditions: BTreeSet<u32>,
-    /// What the first of the reports is about that meet one of them.
+    /// The subject of the first report that meets one of them.
     subject: Option<Subject>,
 }
 
@@ -198,9 +198,9 @@ pub(crate) struct Decision {
     pub(crate) wanted: Vec<Need>,
 }
 
-/// Decides about an event as it is known now, for the daemons that are asked about.
+/// Decides about an event with its current facts, for the daemons that `is_asked` selects.
 ///
-/// The caller holds the registration still.
+/// The caller has the registration lock.
 pub(crate) async fn decide(
     matcher: &Matcher,
     row: &EventRow,

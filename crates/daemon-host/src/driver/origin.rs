@@ -11,12 +11,12 @@ use daemon_store::{OutputPlace, Store, StoreError};
 /// The surface whose outputs are commits.
 const GIT: &str = "git";
 
-/// What an event has to do with an output.
+/// The relation of an event to an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tie {
-    /// It is the output, as its service reports it.
+    /// The event is the output itself, as its service reports it.
     Output,
-    /// It would not be without the output.
+    /// The event is a consequence of the output.
     Consequence,
 }
 
@@ -35,17 +35,17 @@ impl Origin {
     }
 }
 
-/// Where the output behind an event would be, and what the event has to do with one that is there.
+/// A place where the output that caused an event may be, with the relation of the event to that output.
 #[derive(Debug)]
 struct Place {
     at: OutputPlace,
-    /// The ref that the output has to be at; `None` for any.
+    /// The ref of the output; `None` for any.
     target: Option<String>,
     tie: Tie,
 }
 
 impl Place {
-    /// The output itself: a commit where the host put it. The same commit on another ref is not its doing.
+    /// The output itself: a commit where the host put it. The same commit on another ref is not the host's.
     fn delivered(target: String, commit: &str) -> Self {
         Self {
             at: OutputPlace::Revision(commit.to_owned()),
@@ -54,7 +54,7 @@ impl Place {
         }
     }
 
-    /// What would not be without an output of that commit.
+    /// A consequence of an output with that commit.
     fn follows_from(commit: &str) -> Self {
         Self {
             at: OutputPlace::Revision(commit.to_owned()),
@@ -98,7 +98,7 @@ pub(super) async fn of(
     }))
 }
 
-/// Returns the output behind an event, and how the event is tied to it.
+/// Returns the output that caused an event, and the relation of the event to it.
 async fn tied_output(
     store: &dyn Store,
     reports: &[Event],
@@ -121,8 +121,8 @@ async fn tied_output(
     Ok(None)
 }
 
-/// Names the branch of the pull request that an event is about, if an event said which it is: a comment, and a check of
-/// the commit that a merge would make, name the pull request by its number alone.
+/// Returns the branch of the pull request of an event, if an earlier event named it: a comment, and a check of the commit
+/// that a merge would make, name the pull request by its number alone.
 async fn head(store: &dyn Store, event: &Event) -> Result<Option<Place>, StoreError> {
     let Some(subject) = event
         .subject
@@ -150,7 +150,8 @@ async fn find(
     Ok(found.map(|output| (output, place.tie)))
 }
 
-/// Names where the output behind an event would be; the output itself before what it may follow from.
+/// Returns the places where the output that caused an event may be: that of the output itself, then those of outputs of
+/// which the event may be a consequence.
 fn places(event: &Event) -> Vec<Place> {
     let facts = &event.facts;
     let commit = facts.text(Field::After);
@@ -194,8 +195,8 @@ fn places(event: &Event) -> Vec<Place> {
     }
 }
 
-/// Reports whether a program did what an event reports, as the service says. Git says who committed, not who moved a ref:
-/// a ref that moves in a local repository is a person's doing unless the host put it there.
+/// Reports whether the service names a program as the actor. Git names the committer and not the user who moved a ref, so a
+/// move in a local repository counts as a person's unless the host made it.
 fn is_by_program(event: &Event) -> bool {
     let actor = event.actor.as_ref();
     event.source != Source::Git && actor.is_some_and(|actor| actor.kind == ActorKind::Bot)
@@ -227,7 +228,7 @@ fn is_about_pull_request(kind: &str) -> bool {
     kind.starts_with("pull_request") || kind == "issue_comment"
 }
 
-/// Whether events of a kind come about because a commit is there.
+/// Reports whether events of a kind are consequences of a commit.
 fn is_about_commit(kind: &str) -> bool {
     matches!(
         kind,

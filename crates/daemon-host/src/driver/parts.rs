@@ -1,4 +1,4 @@
-//! What the binary composes and the driver uses: the seams to linter, planner, providers and surfaces.
+//! The parts that the binary composes for the driver: linter, planner, providers, surfaces and repositories.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use tokio_util::sync::CancellationToken;
 use super::repos::Watched;
 use crate::config::Config;
 
-/// What a daemon file was found to be.
+/// The result of checking a daemon file.
 #[derive(Clone, Debug)]
 pub struct Checked {
     /// Its purpose, as far as it could be read.
     pub purpose: String,
-    /// Its conditions.
+    /// Its `watch` conditions.
     pub watch: Vec<String>,
     /// Its schedule, where it is valid.
     pub schedule: Option<String>,
-    /// What was found, as the linter's array.
+    /// The diagnostics, as the JSON array that the linter prints.
     pub diagnostics: Value,
-    /// Whether it may wake.
+    /// Whether it is valid, so that it may wake.
     pub is_registrable: bool,
 }
 
@@ -41,7 +41,7 @@ pub trait Checker: Send + Sync {
 pub struct Unopened {
     /// Its configured name, else the name of its folder, which may differ from the name that git will give.
     pub name: RepoName,
-    /// Where `name` comes from.
+    /// The origin of `name`.
     pub naming: Naming,
     /// Why it is not open.
     pub why: NotOpen,
@@ -50,7 +50,7 @@ pub struct Unopened {
 /// Why a repository is not open.
 #[derive(Clone, Debug)]
 pub enum NotOpen {
-    /// Git has not answered. Cancelled when it has: composing the parts again may succeed then.
+    /// Git has not responded. The token is cancelled when it has; composing the parts again may succeed then.
     Waiting(CancellationToken),
     /// Git refused it, for this reason.
     Refused(String),
@@ -61,11 +61,11 @@ pub enum NotOpen {
 pub enum Naming {
     /// The configuration.
     Configured,
-    /// Its folder, until git can be asked.
+    /// Its folder, until git responds.
     Guessed,
 }
 
-/// What the binary composes from the configuration.
+/// The parts that the binary composes from a configuration.
 #[derive(Clone)]
 pub struct Parts {
     /// Checks daemon files.
@@ -86,11 +86,11 @@ pub struct Parts {
     pub unopened: Vec<Unopened>,
     /// The MCP servers that policy may grant.
     pub servers: daemon_runner::servers::Servers,
-    /// This program, where it serves a run its tools as `mcp --run SOCKET`; without it no run gets them.
+    /// The path of this program, which runs start as `mcp --run SOCKET` for the host's tools; `None` if no run gets them.
     pub program: Option<std::path::PathBuf>,
     /// The sandbox level that children of this host reach, with how it was found.
     pub sandbox: ReachedSandbox,
-    /// The same for children that are to have no network.
+    /// The same for children without a network.
     pub offline_sandbox: ReachedSandbox,
 }
 
@@ -126,13 +126,13 @@ impl std::fmt::Debug for Parts {
     }
 }
 
-/// The configuration and what it was composed to; replaced whole by a reload.
+/// A configuration with its parts; a reload replaces both.
 #[derive(Debug)]
 pub struct Runtime {
     /// The configuration.
     pub config: Arc<Config>,
     /// The parts.
     pub parts: Parts,
-    /// How often it was replaced.
+    /// The number of this configuration: 1 for the first, one more for each that replaces it.
     pub generation: u64,
 }

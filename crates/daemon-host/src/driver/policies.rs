@@ -1,4 +1,4 @@
-//! The daemons that policy names: each is one that a watched repository has, or once had.
+//! Checks that each policy names a daemon that a watched repository has, or once had.
 
 use std::collections::BTreeSet;
 
@@ -13,12 +13,12 @@ use super::repos;
 use crate::config::{Config, ConfigFault, DaemonPolicy, dotted, nearest};
 use daemon_registry::Registry;
 
-/// What is to be said of the daemons that policy names.
+/// The errors and warnings of policies of unknown daemons.
 #[derive(Debug, Default)]
 pub struct Named {
-    /// Policies of daemons that never were.
+    /// Policies of daemons that never existed.
     pub faults: Vec<ConfigFault>,
-    /// Policies of daemons that are gone, or of which it cannot be known.
+    /// Policies of daemons that were removed, or that an unreadable repository may have.
     pub warnings: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ impl Named {
 ///
 /// # Errors
 /// If the store fails.
-pub async fn judge(
+pub async fn check(
     (registry, store): (&Registry, &dyn Store),
     config: &Config,
     parts: &Parts,
@@ -57,7 +57,7 @@ pub async fn judge(
     let present = Present::read(parts, until, stop).await;
     let once = store.daemons_once().await?;
     for key in unknown {
-        present.judge(key, &once, &mut named);
+        present.check(key, &once, &mut named);
     }
     Ok(named)
 }
@@ -68,11 +68,11 @@ fn names(key: &str, daemon: &DaemonKey) -> bool {
     id == daemon.id.as_str() && repo.is_none_or(|repo| repo.to_lowercase() == daemon.repo.folded())
 }
 
-/// What the watched repositories hold at this moment, which the registry may not know yet.
+/// The current daemons of the watched repositories, which the registry may not have yet.
 struct Present {
     repos: Vec<String>,
     daemons: Vec<DaemonKey>,
-    /// Those that cannot be read, by the names they are compared by.
+    /// The folded names of the repositories that cannot be read.
     unread: BTreeSet<String>,
     /// Whether the name of a repository is not known yet.
     is_incomplete: bool,
@@ -102,7 +102,7 @@ impl Present {
         acc
     }
 
-    fn judge(&self, key: &str, once: &[DaemonKey], acc: &mut Named) {
+    fn check(&self, key: &str, once: &[DaemonKey], acc: &mut Named) {
         if self.daemons.iter().any(|daemon| names(key, daemon)) {
             return;
         }

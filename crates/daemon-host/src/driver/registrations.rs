@@ -14,7 +14,7 @@ use super::failures::Failures;
 use super::repository_states::RepositoryStates;
 use super::run_directory::SharedRuntime;
 
-/// What the store has of the daemons of repositories.
+/// The stored daemons of repositories.
 #[derive(Debug)]
 pub(crate) struct StoredRegistry {
     /// The daemons of watched repositories, and of any that may be one whose name is not known yet.
@@ -58,8 +58,8 @@ impl Registrations {
         Ok(self.install(stored))
     }
 
-    /// Reads what the store has for the repositories of some parts. While the name of a repository is a guess, every
-    /// registration may be its.
+    /// Reads what the store has for the repositories of some parts. While the name of a repository is a guess, any
+    /// registration may belong to it.
     ///
     /// # Errors
     /// If the store fails.

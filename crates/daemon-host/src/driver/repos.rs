@@ -1,4 +1,4 @@
-//! The repositories: moves of refs become events, and the default branch's tree becomes the registry.
+//! Reads repositories: moves of refs become events, and the tree of the default branch becomes the registry.
 
 mod awaited;
 mod moves;
@@ -94,7 +94,7 @@ pub enum RepoError {
     },
 }
 
-/// What reads repositories; a clone shares it.
+/// Reads repositories; clones share the state.
 #[derive(Clone)]
 pub(crate) struct RepositoryReader {
     home: Home,
@@ -104,11 +104,11 @@ pub(crate) struct RepositoryReader {
     awaited: AwaitedCommits,
     backlog: Arc<Backlog>,
     signals: Arc<Signals>,
-    turns: Turns,
+    locks: ReadingLocks,
 }
 
 impl RepositoryReader {
-    /// Makes a reader whose moves of refs `matcher` matches.
+    /// Creates a reader whose moves of refs `matcher` matches.
     pub(super) fn new(home: &Home, matcher: &Matcher, awaited: &AwaitedCommits) -> Self {
         Self {
             home: home.clone(),
@@ -118,19 +118,19 @@ impl RepositoryReader {
             awaited: awaited.clone(),
             backlog: Arc::clone(&matcher.backlog),
             signals: Arc::clone(&matcher.signals),
-            turns: Turns::default(),
+            locks: ReadingLocks::default(),
         }
     }
 }
 
 /// One lock for each repository, held while it is read.
 #[derive(Clone, Debug, Default)]
-struct Turns(Arc<Mutex<BTreeMap<RepoName, Arc<tokio::sync::Mutex<()>>>>>);
+struct ReadingLocks(Arc<Mutex<BTreeMap<RepoName, Arc<tokio::sync::Mutex<()>>>>>);
 
-impl Turns {
+impl ReadingLocks {
     fn of(&self, repo: &RepoName) -> Arc<tokio::sync::Mutex<()>> {
-        let mut turns = self.0.lock().expect("no holder panics");
-        Arc::clone(turns.entry(repo.clone()).or_default())
+        let mut locks = self.0.lock().expect("no holder panics");
+        Arc::clone(locks.entry(repo.clone()).or_default())
     }
 }
 
@@ -186,7 +186,7 @@ pub(super) async fn run(reader: RepositoryReader, repo: Arc<Watched>, stop: Canc
             Ok(()) | Err(RepoError::Stopped { .. }) => {}
             Err(error) => {
                 let error = daemon_runner::error::chain(&error);
-                tracing::warn!(repo = %repo.name, error, "awaited commits could not be looked for");
+                tracing::warn!(repo = %repo.name, error, "the search for awaited commits failed");
             }
         }
         tokio::select! {
@@ -201,14 +201,14 @@ pub(super) async fn run(reader: RepositoryReader, repo: Arc<Watched>, stop: Canc
 
 /// Watches the refs of a repository for changes; without a watcher only polling finds them.
 fn watch(repo: &Watched, moved: Arc<Notify>) -> Option<notify::RecommendedWatcher> {
-    let tell = move |event: notify::Result<notify::Event>| {
+    let notify_move = move |event: notify::Result<notify::Event>| {
         // Reading the refs causes access events, which would start the next reading.
         if event.is_ok_and(|event| !event.kind.is_access()) {
             moved.notify_one();
         }
     };
     let begin = || -> notify::Result<notify::RecommendedWatcher> {
-        let mut watcher = notify::recommended_watcher(tell)?;
+        let mut watcher = notify::recommended_watcher(notify_move)?;
         let common: PathBuf = repo.repository.common_dir().to_owned();
         // Not recursive: `objects` has many directories and no refs, while `HEAD` and `packed-refs` are at the top.
         watcher.watch(&common, notify::RecursiveMode::NonRecursive)?;
@@ -224,14 +224,14 @@ fn watch(repo: &Watched, moved: Arc<Notify>) -> Option<notify::RecommendedWatche
     }
 }
 
-/// What was read of a repository in one go.
+/// The refs of a repository and the tip of its default branch, read at one time.
 struct Sight {
     refs: RefSnapshot,
     branch: RefName,
     tip: ObjectId,
 }
 
-/// Names the daemons that the default branch of a repository holds, valid or not.
+/// Returns the daemons in the default branch of a repository, valid or not.
 pub(super) async fn daemons(
     repo: &Arc<Watched>,
     stop: &CancellationToken,
@@ -259,13 +259,15 @@ pub(super) async fn sync(
     stop: &CancellationToken,
 ) -> Result<(), RepoError> {
     // Two readings at a time could replace newer positions of the refs by older ones, and report the moves again.
-    let turn = reader.turns.of(&repo.name);
+    let turn = reader.locks.of(&repo.name);
     let turn = turn.lock().await;
     let git = Git { repo, stop };
     let sight = Arc::new(git.run(look).await?);
-    let told = moves(reader, &git, &sight).await?;
+    let ref_moves = moves(reader, &git, &sight).await?;
     // Refused like a webhook. The cursors stay, so the next reading finds the same moves.
-    if told.as_ref().is_some_and(|told| !told.events.is_empty())
+    if ref_moves
+        .as_ref()
+        .is_some_and(|ref_moves| !ref_moves.events.is_empty())
         && let Some(why) = Space::of(reader.home.root()).refusal()
     {
         let repo = repo.name.clone();
@@ -285,19 +287,19 @@ pub(super) async fn sync(
     }
     // The cursors of a first reading say that it is over: a host that dies before they are stored leaves the repository as
     // never read. Later, moves come first, so that a daemon that is new is not woken by those of the same push.
-    let (first, then) = match told {
-        Some(told) if told.is_baseline => (None, Some(told)),
-        told => (told, None),
+    let (first, then) = match ref_moves {
+        Some(ref_moves) if ref_moves.is_baseline => (None, Some(ref_moves)),
+        ref_moves => (ref_moves, None),
     };
-    if let Some(told) = first {
-        accept(reader, repo, told).await?;
+    if let Some(ref_moves) = first {
+        accept(reader, repo, ref_moves).await?;
     }
     daemon_runner::failpoint::hit("D1");
     if let Some(found) = found {
         register(reader, repo, found).await?;
     }
-    if let Some(told) = then {
-        accept(reader, repo, told).await?;
+    if let Some(ref_moves) = then {
+        accept(reader, repo, ref_moves).await?;
     }
     drop((registering, turn));
     daemon_runner::failpoint::hit("D4");

@@ -1,4 +1,4 @@
-//! What a host knows of each repository: whether it was read, at which commit, and why not.
+//! The state of each repository: the commit that was read, or the reason why it was not read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};

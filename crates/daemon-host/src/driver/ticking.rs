@@ -31,7 +31,7 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 // The time within which 10,000 ticks of one minute have to be recorded.
 const PUNCTUAL: jiff::SignedDuration = jiff::SignedDuration::from_secs(2);
 
-/// What records ticks; a clone shares it.
+/// Records ticks; clones share the state.
 #[derive(Clone)]
 pub(crate) struct TickRecorder {
     store: Arc<dyn Store>,
@@ -152,7 +152,7 @@ async fn record_all(
     Ok(standing)
 }
 
-/// Makes the ticker hold what is stored, after the store took back what is later than now.
+/// Loads the stored coverages into the ticker. If the clock was set back, later ticks are retracted first.
 async fn load(
     recorder: &TickRecorder,
     ticker: &mut Ticker,
@@ -191,7 +191,7 @@ async fn record(
         commits.extend(due.commits(&policy, known.unfinished(), now, waking));
     }
     daemon_runner::failpoint::hit("T1");
-    // What a batch waited for the ones before it belongs to its lateness.
+    // The time that a batch waited for earlier ones is part of its lateness.
     let recorded_at = recorder.clock.now().max(now);
     for commit in &mut commits {
         commit.now = recorded_at;

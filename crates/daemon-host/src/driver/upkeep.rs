@@ -1,4 +1,4 @@
-//! What dead hosts and attempts left: expired leases, processes, work trees.
+//! Cleans up after dead hosts and attempts: expired leases, processes, work trees.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -20,10 +20,10 @@ use super::run_directory::SharedRuntime;
 use crate::home::Home;
 use daemon_runner::clock::Clock;
 
-/// How long it is waited for the removal of work trees, which git in one repository may hold up.
+/// The time limit for removing work trees, because git may hang in one repository.
 pub(super) const CLEARING: Duration = Duration::from_secs(5);
 
-/// What removes the remains of dead hosts and attempts; a clone shares it.
+/// Removes the remains of dead hosts and attempts; clones share the state.
 #[derive(Clone)]
 pub(crate) struct Upkeep {
     pub(super) home: Home,
@@ -47,7 +47,7 @@ pub(super) async fn clear_strays(upkeep: &Upkeep) {
     }
 }
 
-/// Ends what is left of attempts whose host or lease is gone, then takes them back.
+/// Ends the processes of attempts whose host or lease has ended, then takes the attempts back.
 ///
 /// Returns how many were taken back.
 pub(super) async fn take_back(upkeep: &Upkeep) -> Result<usize, StoreError> {
@@ -107,8 +107,8 @@ pub(super) async fn clear_worktrees(upkeep: &Upkeep, until: Instant) {
     }
 }
 
-/// Removes the work trees that git has records of, and the records. What is busy is asked after they are listed: none of
-/// them becomes so later.
+/// Removes the work trees that git has records of, and the records. The busy ones are determined after the listing: a
+/// listed one does not become busy later.
 fn remove_recorded(upkeep: &Upkeep, repo: &Watched, below: &Path, runtime: &Handle) {
     let unremoved = |error: &GitError| {
         let error = daemon_runner::error::chain(error);
@@ -162,7 +162,7 @@ fn remove_strays(upkeep: &Upkeep, below: &Path) {
     }
 }
 
-/// Names the work trees that runs work in.
+/// Returns the work trees of active runs.
 fn busy(upkeep: &Upkeep) -> BTreeSet<PathBuf> {
     let leases = upkeep.runs.leases().into_iter();
     leases

@@ -23,14 +23,14 @@ use daemon_api::ops::Operations;
 use daemon_runner::clock::{Clock, SystemClock};
 use daemon_runner::error::{OpError, OpErrorKind};
 
-/// Until when git is waited for, at a start or a reload. All of it together takes 5 s, however many repositories hang: a
-/// part of it is kept for the readings that come after, so that one that hangs does not use up the time of the others.
+/// The deadlines for git at a start or a reload. Together they take 5 s, with any number of repositories that hang: a part
+/// is reserved for the readings at the end, so that one that hangs does not use up the time of the others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadlines {
     /// For opening the repositories.
     pub(super) opened: Instant,
     /// For the daemons that policy names.
-    pub(super) judged: tokio::time::Instant,
+    pub(super) policies: tokio::time::Instant,
     /// For the first reading of the repositories.
     pub(super) read: tokio::time::Instant,
 }
@@ -42,7 +42,7 @@ impl Deadlines {
         let after = |millis| now + Duration::from_millis(millis);
         Self {
             opened: after(3_000),
-            judged: after(4_000).into(),
+            policies: after(4_000).into(),
             read: after(5_000).into(),
         }
     }
@@ -69,7 +69,7 @@ impl BoundSocket {
 
 impl Drop for BoundSocket {
     fn drop(&mut self) {
-        // One that is gone already is as good.
+        // An error is ignored: the next host replaces a socket that is left.
         std::fs::remove_file(&self.0).unwrap_or_default();
     }
 }
@@ -91,13 +91,20 @@ pub(super) async fn begin(
     let deadlines = Deadlines::begin();
     let tokens = RunTokens::default();
     let host = put_together(start, store, deadlines, tokens.clone()).await?;
-    // Where the start fails or is stopped, what has begun ends.
+    // If the start fails or is stopped, the tasks that it has begun end.
     let stop = host.stop().clone().drop_guard();
     host.take_back().await?;
     let unwatched = host.registrations.load().await?;
     let (compose, config) = (&start.compose, &start.config);
     let runtime = host.runtime();
-    judge_policies(&host, &**compose, config, &runtime.parts, deadlines.judged).await?;
+    check_policies(
+        &host,
+        &**compose,
+        config,
+        &runtime.parts,
+        deadlines.policies,
+    )
+    .await?;
     let path = host.home.below(&config.uds.path);
     let listener = control::bind(&path)
         .map_err(|error| unusable(&format!("cannot bind `{}`", path.display()), &error))?;
@@ -165,7 +172,7 @@ async fn put_together(
     }))
 }
 
-/// Opens the store on a thread that may block.
+/// Opens the store on a thread for blocking calls.
 async fn open_store(
     compose: &Arc<dyn Compose>,
     home: &Home,
@@ -175,7 +182,7 @@ async fn open_store(
     blocking(move || compose.open_store(&home, &config)).await
 }
 
-/// Makes the parts that a configuration names, on a thread that may block.
+/// Composes the parts of a configuration, on a thread for blocking calls.
 pub(super) async fn parts(
     compose: &Arc<dyn Compose>,
     config: &Config,
@@ -202,15 +209,15 @@ async fn warn_if_held(store: &dyn Store) -> Result<(), OpError> {
     Ok(())
 }
 
-/// Refuses a policy that names a daemon which never was.
-pub(super) async fn judge_policies(
+/// Rejects a policy for a daemon that was never registered.
+pub(super) async fn check_policies(
     host: &Host,
     compose: &dyn Compose,
     config: &Config,
     parts: &Parts,
     until: tokio::time::Instant,
 ) -> Result<(), OpError> {
-    let named = policies::judge(
+    let named = policies::check(
         (&host.registry().get(), &*host.store),
         config,
         parts,
@@ -229,7 +236,7 @@ pub(super) async fn judge_policies(
     Err(compose.refuse(&named.faults).with_help(help))
 }
 
-/// Puts together what the HTTP listener serves.
+/// Creates the state of the HTTP listener.
 fn app(
     host: &Arc<Host>,
     (access, hooks): (Access, Arc<Hooks>),
@@ -251,7 +258,7 @@ fn app(
     })
 }
 
-/// Puts together what the control socket serves.
+/// Creates the state of the control socket.
 fn control(host: &Host, operations: Operations, started: Instant, tokens: RunTokens) -> Control {
     let clients = host.runtime().config.host.clients;
     Control {
@@ -265,7 +272,7 @@ fn control(host: &Host, operations: Operations, started: Instant, tokens: RunTok
     }
 }
 
-/// Installs the recorder of metrics, once a process.
+/// Installs the recorder of metrics, once per process.
 fn recorder() -> PrometheusHandle {
     // `metrics` accepts one global recorder for each process.
     static RECORDER: std::sync::OnceLock<PrometheusHandle> = std::sync::OnceLock::new();

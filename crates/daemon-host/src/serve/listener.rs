@@ -1,4 +1,4 @@
-//! What the HTTP listener is configured with: its token, its webhook sources, the names it answers to.
+//! The configuration of the HTTP listener: its token, its webhook sources and the host names that it accepts.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -54,7 +54,7 @@ pub(super) fn hosts(bound: SocketAddr) -> Hosts {
         .iter()
         .map(|name| format!("{name}:{port}"))
         .chain([bound.to_string()]);
-    // The port that HTTP means by itself is left out by clients.
+    // Clients omit the default port of HTTP.
     let without = names
         .iter()
         .filter(|_| port == 80)
@@ -62,7 +62,7 @@ pub(super) fn hosts(bound: SocketAddr) -> Hosts {
     Hosts::These(with_port.chain(without).collect())
 }
 
-/// Makes the sources that have secrets.
+/// Creates the webhook sources that have secrets.
 pub(super) fn sources(
     home: &Home,
     config: &Config,
@@ -90,7 +90,7 @@ pub(super) fn sources(
     Ok(sources)
 }
 
-/// Reads the secrets of a source, of which there must be one.
+/// Reads the secrets of a source; at least one is required.
 fn secrets(home: &Home, name: Source, places: SecretPlaces<'_>) -> Result<Secrets, OpError> {
     let wrong = |message: String| OpError::new(OpErrorKind::Config, "source-secret", message);
     let mut secrets: Vec<String> = Vec::new();

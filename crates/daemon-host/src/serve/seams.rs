@@ -1,4 +1,4 @@
-//! What the listeners are given of a host: where webhooks go, what is up, what it can do.
+//! The host as its listeners see it: the intake of webhooks, the health checks and the operations of a live host.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use serde_json::{Value, json};
 use tokio::net::UnixStream;
 
-use super::begin::{Deadlines, judge_policies, parts};
+use super::begin::{Deadlines, check_policies, parts};
 use super::listener::sources;
 use super::{Compose, OpenFailure};
 use crate::config::Config;
@@ -23,13 +23,13 @@ use daemon_api::http::{Admit, Condition, Health, Hooks};
 use daemon_api::ops::Live;
 use daemon_runner::error::{OpError, chain};
 
-/// How long it is until a repository that could not be opened is tried again.
+/// The delay before a repository that git refused is opened again.
 const OPEN_AGAIN: Duration = Duration::from_secs(30);
 
 /// How long a connection to the control socket may take.
 const SOCKET_ANSWERS: Duration = Duration::from_secs(2);
 
-/// Where webhooks are stored.
+/// Stores webhooks and wakes matching.
 pub(super) struct Intake {
     pub(super) host: Arc<Host>,
 }
@@ -62,7 +62,7 @@ impl Admit for Intake {
     }
 }
 
-/// What is up.
+/// The health checks and metrics of a host.
 pub(super) struct HostHealth {
     pub(super) host: Arc<Host>,
     pub(super) metrics: PrometheusHandle,
@@ -102,7 +102,7 @@ impl Health for HostHealth {
     }
 }
 
-/// Asks whether the control socket takes connections; that of HTTP does, since it asks this.
+/// Checks that the control socket accepts connections; the HTTP listener does, because it received this request.
 async fn listeners(socket: &Path) -> Result<(), String> {
     let connected = tokio::time::timeout(SOCKET_ANSWERS, UnixStream::connect(socket)).await;
     match connected {
@@ -112,7 +112,7 @@ async fn listeners(socket: &Path) -> Result<(), String> {
     }
 }
 
-/// Says which repositories could not be read; the others do not depend on them.
+/// Reports the repositories that could not be read.
 fn repositories(host: &Host) -> Condition {
     let unread = host.registrations.states.unread();
     let names: Vec<String> = unread.iter().map(|(repo, _)| repo.to_string()).collect();
@@ -139,7 +139,7 @@ fn gauges(counts: &daemon_store::Counts) {
     }
 }
 
-/// What a running host can do.
+/// The operations of a host that need the running process.
 pub(super) struct HostLive {
     pub(super) host: Arc<Host>,
     pub(super) compose: Arc<dyn Compose>,
@@ -150,7 +150,7 @@ pub(super) struct HostLive {
 }
 
 impl HostLive {
-    /// Makes what a host can do, before its listeners serve it.
+    /// Creates the operations of a host, before its listeners serve them.
     pub(super) fn new(
         host: &Arc<Host>,
         compose: &Arc<dyn Compose>,
@@ -166,7 +166,7 @@ impl HostLive {
         }
     }
 
-    /// Reads the configuration again and takes it as a whole, or not at all.
+    /// Reads the configuration again and puts it in force as a whole, or not at all.
     pub(super) async fn load_again(&self) -> Result<Value, OpError> {
         let turn = self.replacing.lock().await;
         let config = self.compose.load()?;
@@ -175,7 +175,7 @@ impl HostLive {
         let failure = OpenFailure::Refuse;
         let parts = parts(&self.compose, &config, deadlines.opened, failure).await?;
         let (host, compose) = (&self.host, &*self.compose);
-        judge_policies(host, compose, &config, &parts, deadlines.judged).await?;
+        check_policies(host, compose, &config, &parts, deadlines.policies).await?;
         let old = Arc::clone(&self.host.runtime().config);
         let changed = *old != config;
         let mut needs_restart = Vec::new();
@@ -210,8 +210,8 @@ impl HostLive {
         Ok(json!({"generation": generation, "changed": changed, "needs_restart": needs_restart}))
     }
 
-    /// Composes the parts again, and takes them if they hold a repository that was not open before. Returns those that
-    /// are not open.
+    /// Composes the parts again, and puts them in force if they contain a repository that was not open before. Returns the
+    /// repositories that are still not open.
     async fn compose_again(&self) -> Result<Vec<Unopened>, OpError> {
         let turn = self.replacing.lock().await;
         let host = &self.host;
@@ -242,7 +242,7 @@ impl HostLive {
     }
 }
 
-/// Takes in repositories that git opens late, until the host stops.
+/// Adds repositories that git opens late, until the host stops.
 pub(super) async fn open_late(live: Arc<HostLive>) {
     let host = &live.host;
     let current = || host.runtime().parts.unopened.clone();
@@ -265,10 +265,7 @@ pub(super) async fn open_late(live: Arc<HostLive>) {
             Ok(now) => unopened = now,
             Err(error) => {
                 let error = error.message;
-                tracing::error!(
-                    error,
-                    "repositories that are not open could not be taken in"
-                );
+                tracing::error!(error, "unopened repositories could not be added");
                 for repo in &unopened {
                     host.registrations
                         .states

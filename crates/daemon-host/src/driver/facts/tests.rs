@@ -100,7 +100,7 @@ impl Rig {
     }
 
     /// Stores an event and matches it.
-    async fn told(&self, kind: &str, body: &str) -> EventId {
+    async fn accept_event(&self, kind: &str, body: &str) -> EventId {
         let fired = FiredEvent {
             source: match kind {
                 "message" => Source::Slack,
@@ -148,7 +148,7 @@ impl Rig {
     /// Returns the state of each wanted fact of an event.
     async fn facts(&self, id: &EventId) -> Vec<String> {
         let row = self.row(id).await;
-        let told = row.wanted.iter().map(|fact| {
+        let lines = row.wanted.iter().map(|fact| {
             let note = fact.note.as_deref().unwrap_or("-");
             format!(
                 "{} {} {} {note}",
@@ -157,7 +157,7 @@ impl Rig {
                 fact.tries
             )
         });
-        told.collect()
+        lines.collect()
     }
 
     async fn activations(&self) -> usize {
@@ -259,7 +259,7 @@ const ANY: &str = "when a pull request is opened";
 async fn an_event_wakes_once_when_its_fact_is_there_and_not_before() {
     let answers = vec![Err(FactErrorKind::Retryable), files(&["docs/a.md"])];
     let rig = Rig::new(&[("docs", DOCS), ("all", ANY)], answers);
-    let id = rig.told("pull_request", &opened(7)).await;
+    let id = rig.accept_event("pull_request", &opened(7)).await;
     assert_eq!(rig.woken(&id).await, ["all"], "what is known wakes at once");
     assert_eq!(rig.facts(&id).await, ["changed_files waiting 0 -"]);
 
@@ -296,7 +296,7 @@ async fn a_fact_is_asked_for_only_where_it_decides() {
         ("any", ANY),
     ];
     let rig = Rig::new(&lines, Vec::new());
-    let id = rig.told("pull_request", &opened(7)).await;
+    let id = rig.accept_event("pull_request", &opened(7)).await;
     assert_eq!(rig.woken(&id).await, ["any"]);
     assert_eq!(rig.facts(&id).await, Vec::<String>::new());
     rig.try_at(0).await;
@@ -315,7 +315,7 @@ async fn a_fact_that_says_otherwise_wakes_nobody() {
         ],
         vec![files(&["src/a.rs"])],
     );
-    let id = rig.told("pull_request", &opened(7)).await;
+    let id = rig.accept_event("pull_request", &opened(7)).await;
     rig.try_at(0).await;
     assert_eq!(rig.woken(&id).await, ["rest"]);
     assert_eq!(rig.asked(), 1, "one request serves both");
@@ -326,7 +326,7 @@ async fn the_next_host_goes_on_where_the_last_one_was() {
     let daemons = [("docs", DOCS)];
     let answers = vec![Err(FactErrorKind::Retryable), files(&["docs/a.md"])];
     let mut rig = Rig::new(&daemons, answers);
-    let id = rig.told("pull_request", &opened(7)).await;
+    let id = rig.accept_event("pull_request", &opened(7)).await;
     rig.try_at(0).await;
     rig.restart(&daemons);
     rig.try_at(3).await;
@@ -341,7 +341,7 @@ async fn the_next_host_goes_on_where_the_last_one_was() {
 #[tokio::test]
 async fn what_cannot_be_had_is_given_up_and_said() {
     let rig = Rig::new(&[("docs", DOCS)], vec![Err(FactErrorKind::Final)]);
-    let id = rig.told("pull_request", &opened(7)).await;
+    let id = rig.accept_event("pull_request", &opened(7)).await;
     rig.try_at(0).await;
     rig.try_at(100_000).await;
     assert_eq!(rig.facts(&id).await, ["changed_files gave_up 1 no answer"]);
@@ -353,14 +353,14 @@ async fn a_service_that_wants_to_be_left_alone_is_for_every_event() {
     let limited = FactErrorKind::Limited(RetryAfter::For(SignedDuration::from_secs(600)));
     let answers = vec![Err(limited), files(&["docs/a"]), files(&["docs/a"])];
     let rig = Rig::new(&[("docs", DOCS)], answers);
-    let first = rig.told("pull_request", &opened(7)).await;
+    let first = rig.accept_event("pull_request", &opened(7)).await;
     rig.try_at(0).await;
-    let second = rig.told("pull_request", &opened(8)).await;
+    let second = rig.accept_event("pull_request", &opened(8)).await;
     rig.try_at(60).await;
     rig.try_at(500).await;
     assert_eq!(rig.asked(), 1);
     let facts = rig.facts(&second).await;
-    let said = "changed_files waiting 1 the API of github wants no requests until ";
+    let said = "changed_files waiting 1 the API of github accepts no requests until ";
     assert!(facts[0].starts_with(said), "{facts:?}");
     rig.try_at(610).await;
     assert_eq!(rig.asked(), 3);
@@ -372,7 +372,7 @@ async fn a_service_that_wants_to_be_left_alone_is_for_every_event() {
 #[tokio::test]
 async fn nothing_is_asked_for_a_daemon_that_is_gone() {
     let rig = Rig::new(&[("docs", DOCS)], Vec::new());
-    let id = rig.told("pull_request", &opened(7)).await;
+    let id = rig.accept_event("pull_request", &opened(7)).await;
     rig.register(&[("docs", ANY)]);
     rig.try_at(0).await;
     let said = "changed_files gave_up 0 no condition needs it any more";
@@ -401,9 +401,9 @@ async fn a_check_on_a_draft_stays_asleep_once_that_is_known() {
             "a".repeat(40)
         )
     };
-    let asleep = rig.told("status", &body("one")).await;
+    let asleep = rig.accept_event("status", &body("one")).await;
     rig.try_at(0).await;
-    let awake = rig.told("status", &body("two")).await;
+    let awake = rig.accept_event("status", &body("two")).await;
     rig.try_at(1).await;
     assert_eq!(rig.woken(&asleep).await, Vec::<String>::new());
     assert_eq!(rig.woken(&awake).await, ["ci"]);
@@ -434,7 +434,7 @@ async fn two_facts_of_one_event_have_their_own_times_and_stand_beside_each_other
     let rig = Rig::new(&daemons, answers);
     let body = r#"{"action":"created","issue":{"number":7,"pull_request":{"url":"u"}},"comment":{"body":"x","user":{"login":"kit"}},
         "repository":{"full_name":"o/r","default_branch":"main"},"sender":{"login":"kit"}}"#;
-    let id = rig.told("issue_comment", body).await;
+    let id = rig.accept_event("issue_comment", body).await;
     rig.try_at(0).await;
     assert_eq!(rig.woken(&id).await, ["base"]);
     // What waits for its time is not tried along with anything else.
@@ -445,8 +445,8 @@ async fn two_facts_of_one_event_have_their_own_times_and_stand_beside_each_other
     rig.try_at(6).await;
     assert_eq!(rig.woken(&id).await, ["base", "docs"]);
     let facts = rig.row(&id).await.event.facts;
-    let told = [Field::Base, Field::ChangedFiles].map(|field| facts.text(field));
-    assert_eq!(told, [Some("main"), Some("docs/a.md")]);
+    let known = [Field::Base, Field::ChangedFiles].map(|field| facts.text(field));
+    assert_eq!(known, [Some("main"), Some("docs/a.md")]);
 }
 
 #[tokio::test]
@@ -460,13 +460,13 @@ async fn a_label_that_is_gone_has_the_name_that_another_event_tells() {
                "updatedFrom":{{"labelIds":[{before}]}}}}"#
         )
     };
-    let removed = rig.told("Issue", &body("", r#""l-1""#)).await;
+    let removed = rig.accept_event("Issue", &body("", r#""l-1""#)).await;
     rig.try_at(0).await;
     assert_eq!(
         rig.facts(&removed).await,
         ["label_name waiting 1 no stored event names the label l-1"]
     );
-    rig.told("Issue", &body(r#"{"id":"l-1","name":"Bug"}"#, ""))
+    rig.accept_event("Issue", &body(r#"{"id":"l-1","name":"Bug"}"#, ""))
         .await;
     rig.try_at(3600).await;
     assert_eq!(rig.woken(&removed).await, ["ops"]);
@@ -488,9 +488,9 @@ async fn a_channel_is_named_before_a_message_wakes() {
             r#"{{"type":"event_callback","event":{{"type":"message","channel":"C1","user":"U1","text":"x","ts":"{ts}.0"}}}}"#
         )
     };
-    let asleep = rig.told("message", &body(1)).await;
+    let asleep = rig.accept_event("message", &body(1)).await;
     rig.try_at(0).await;
-    let awake = rig.told("message", &body(2)).await;
+    let awake = rig.accept_event("message", &body(2)).await;
     rig.try_at(1).await;
     assert_eq!(rig.woken(&asleep).await, Vec::<String>::new());
     assert_eq!(rig.woken(&awake).await, ["ops"]);

@@ -10,11 +10,11 @@ use daemon_store::StoreError;
 
 use super::{Git, RepoError, RepositoryReader, store_failed};
 
-/// What an activation waits for.
+/// The commits that one activation waits for.
 #[derive(Clone, Debug)]
 struct Awaited {
     repo: RepoName,
-    /// One of these has to come; empty where the repository itself has to be read.
+    /// One of these suffices; empty if the repository itself has to be read first.
     commits: Vec<ObjectId>,
 }
 
@@ -59,7 +59,7 @@ impl AwaitedCommits {
     }
 }
 
-/// Makes the activations ready whose commit is there.
+/// Makes the activations ready whose commit exists.
 pub(super) async fn look(reader: &RepositoryReader, git: &Git<'_>) -> Result<(), RepoError> {
     let repo = git.repo;
     // Activations without commits wait for the first reading itself.

@@ -9,19 +9,19 @@ use super::{Git, RepoError, RepositoryReader, Sight, Watched, store_failed};
 use daemon_runner::random;
 
 /// The moves of refs since they were last seen, and where the refs are.
-pub(super) struct Told {
-    /// Whether it is the first sight.
+pub(super) struct RefMoves {
+    /// Whether the refs were read for the first time, which makes no events.
     pub(super) is_baseline: bool,
     cursors: Vec<daemon_store::RefCursor>,
     pub(super) events: Vec<NewEvent>,
 }
 
-/// Reads the moves of refs since the last sight; the first sight is the baseline and has none.
+/// Returns the moves of refs since the last reading, if any. The first reading is the baseline, without moves.
 pub(super) async fn moves(
     reader: &RepositoryReader,
     git: &Git<'_>,
     sight: &Arc<Sight>,
-) -> Result<Option<Told>, RepoError> {
+) -> Result<Option<RefMoves>, RepoError> {
     let repo = git.repo;
     let stored = reader
         .store
@@ -29,7 +29,7 @@ pub(super) async fn moves(
         .await
         .map_err(|source| store_failed(repo, source))?;
     if stored.is_empty() {
-        return Ok(Some(Told {
+        return Ok(Some(RefMoves {
             is_baseline: true,
             cursors: rows(&RefPositions::baseline(&sight.refs)),
             events: Vec::new(),
@@ -40,11 +40,11 @@ pub(super) async fn moves(
         return Ok(None);
     }
     daemon_runner::failpoint::hit("N1");
-    let told = Arc::clone(sight);
+    let seen = Arc::clone(sight);
     let work = move |repo: &Watched| {
         let mut events = Vec::new();
         for one in &moves {
-            events.extend(repo.repository.events_of(one, (&told.branch, &told.tip))?);
+            events.extend(repo.repository.events_of(one, (&seen.branch, &seen.tip))?);
         }
         Ok(events)
     };
@@ -53,22 +53,22 @@ pub(super) async fn moves(
     let events = events
         .into_iter()
         .filter_map(|event| new_event(repo, event, now));
-    Ok(Some(Told {
+    Ok(Some(RefMoves {
         is_baseline: false,
         cursors: rows(&next),
         events: events.collect(),
     }))
 }
 
-/// Stores moves together with the cursor behind them.
+/// Stores the events of moves together with the new positions of the refs.
 pub(super) async fn accept(
     reader: &RepositoryReader,
     repo: &Watched,
-    told: Told,
+    ref_moves: RefMoves,
 ) -> Result<(), RepoError> {
     let accepted = reader
         .store
-        .accept_moves(&repo.name, told.cursors, told.events)
+        .accept_moves(&repo.name, ref_moves.cursors, ref_moves.events)
         .await;
     let accepted = accepted.map_err(|source| store_failed(repo, source))?;
     daemon_runner::failpoint::hit("N3");

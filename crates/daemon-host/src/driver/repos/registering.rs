@@ -1,4 +1,4 @@
-//! What the default branch holds becomes the registry of its repository.
+//! Registers the daemons of the default branch.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use crate::rates;
 use crate::registration::{self, FileOrigin};
 use daemon_registry::Registry;
 
-/// What a commit holds, judged and ready to be stored.
-pub(super) struct Found {
+/// The daemons of a commit, checked and ready to be stored.
+pub(super) struct CheckedCommit {
     discovery: Discovery,
     rows: Vec<DaemonRow>,
     tip: ObjectId,
     now: jiff::Timestamp,
 }
 
-/// Reads what a commit holds, unless it is what is registered.
+/// Reads and checks the daemons of a commit; `None` if that commit is registered.
 pub(super) async fn discover(
     reader: &RepositoryReader,
     git: &Git<'_>,
     tip: &ObjectId,
-) -> Result<Option<Found>, RepoError> {
+) -> Result<Option<CheckedCommit>, RepoError> {
     let repo = git.repo;
     if reader
         .registrations
@@ -47,7 +47,7 @@ pub(super) async fn discover(
         tracing::warn!(repo = %repo.name, "no daemon is read: `{path}` is {why}");
     }
     daemon_runner::failpoint::hit("D2");
-    Ok(Some(Found {
+    Ok(Some(CheckedCommit {
         discovery,
         rows,
         tip: tip.clone(),
@@ -55,13 +55,13 @@ pub(super) async fn discover(
     }))
 }
 
-/// Makes the registry of a repository what was found; the caller keeps others from deciding with it meanwhile.
+/// Stores the daemons of a commit and takes them into the registry. The caller has the registration lock for writing.
 pub(super) async fn register(
     reader: &RepositoryReader,
     repo: &Arc<Watched>,
-    found: Found,
+    found: CheckedCommit,
 ) -> Result<(), RepoError> {
-    let Found {
+    let CheckedCommit {
         discovery,
         rows,
         tip,
@@ -72,7 +72,8 @@ pub(super) async fn register(
         commit: tip.as_str().to_owned(),
         daemons: rows,
         now,
-        // What still waits for a first reading wakes the daemons that it finds, also what an earlier host acknowledged.
+        // Events that wait for a first reading wake the daemons that it finds, also those that an earlier host
+        // acknowledged.
         since: reader
             .registrations
             .states
@@ -103,7 +104,8 @@ pub(super) async fn register(
     Ok(())
 }
 
-/// Makes the registry of a repository what is stored, and logs what is wrong with files that this host has not read before.
+/// Replaces the registry of a repository by the stored rows, and logs the problems of files that this host has not read
+/// before.
 fn renew(
     reader: &RepositoryReader,
     repo: &RepoName,
@@ -140,7 +142,7 @@ fn renew(
         .replace(repo, daemons.collect());
 }
 
-/// Reports whether this host has read a daemon before as it is.
+/// Reports whether this host has read this version of a daemon before.
 fn is_seen(known: &Registry, row: &DaemonRow) -> bool {
     let seen = known.find_key(&row.key).filter(|old| old.source.is_some());
     seen.is_some_and(|old| old.row.rev == row.rev && old.row.validity == row.validity)
