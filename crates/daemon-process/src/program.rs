@@ -29,7 +29,7 @@ pub enum ProgramError {
         program: PathBuf,
     },
     /// The program is in a directory whose content is not trusted.
-    #[error("`{program}` lies inside `{forbidden}`, whose files may not be executed")]
+    #[error("`{program}` is inside `{forbidden}`, whose files may not be executed")]
     Forbidden {
         /// The resolved program.
         program: PathBuf,

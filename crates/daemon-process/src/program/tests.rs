@@ -58,7 +58,7 @@ fn what_cannot_be_run_is_refused_by_name() {
         (&*format!("{h}/none"), format!("cannot read `{h}/none`")),
         (
             &*format!("{h}/outside/link"),
-            format!("`{h}/tool` lies inside `{h}`, whose files may not be executed"),
+            format!("`{h}/tool` is inside `{h}`, whose files may not be executed"),
         ),
     ];
     for (program, message) in table {

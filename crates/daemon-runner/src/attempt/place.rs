@@ -105,9 +105,8 @@ pub(super) async fn prepare(
     let repo = repo.ok_or_else(|| unwatched(&settings, name))?;
     let (policy, provider, sandbox) = permitted(&settings, activation, provider)?;
     let unreachable = |error: StoreError| AttemptRefusal::retryable(crate::error::chain(&error));
-    let events = trigger_events(run_context, activation)
-        .await
-        .map_err(unreachable)?;
+    let events = trigger_events(run_context, activation).await;
+    let events = events.map_err(unreachable)?;
     let state = run_context
         .store
         .state(&activation.daemon, run_context.now())
