@@ -79,7 +79,7 @@ fn a_page_is_whole_without_scripts_and_reloads_itself() {
     );
     let id = world.dispatch(&["look around"])[0].clone();
     browser.visit(&host, &format!("/runs/{id}"));
-    browser.shows("this page is loaded again every few seconds");
+    browser.shows("this page reloads every few seconds");
     browser.shows("begun");
     fs::write(gate, "").expect("it ends");
     browser.shows("✓ done");
