@@ -54,15 +54,7 @@ pub(crate) async fn unregistered(
     let live = Arc::new(Offline::new(home.clone()));
     // Nothing is claimed, so no epoch has to be drawn.
     let host = host((home, &store), HostEpoch(0), config, parts);
-    host.read_repos().await;
-    let mut states = host.repo_states().into_values();
-    if let Some(problem) = states.find_map(|state| state.problem) {
-        return Err(CommandFailure::new(
-            ExitKind::NoInput,
-            "repository",
-            problem,
-        ));
-    }
+    read_repos(&host).await?;
     let registered = store.daemons().await.map_err(OpError::from)?;
     // A host reads the default branch, so a daemon that is not committed would be missing without an explanation.
     for daemon in local::daemons(&root)? {
@@ -78,6 +70,23 @@ pub(crate) async fn unregistered(
         }
     }
     Ok(Some(Operations::new(store, host.registry().clone(), live)))
+}
+
+/// Reads the watched repositories.
+///
+/// # Errors
+/// The first one that cannot be read: a command has no later reading that would succeed.
+pub(crate) async fn read_repos(host: &Host) -> Result<(), CommandFailure> {
+    host.read_repos().await;
+    let mut states = host.repo_states().into_values();
+    match states.find_map(|state| state.problem) {
+        Some(problem) => Err(CommandFailure::new(
+            ExitKind::NoInput,
+            "repository",
+            problem,
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Puts a host together that serves no client and runs no loop.

@@ -25,7 +25,7 @@ use crate::cli::FireArgs;
 use crate::compose::{Composer, Overrides};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::local;
-use crate::offline::OfflineHost;
+use crate::offline::{OfflineHost, read_repos};
 use crate::out::{Out, plain, put};
 use crate::place::Place;
 use crate::session;
@@ -135,15 +135,7 @@ async fn alone(
     daemon_host::strays::end().await;
     host.take_back().await.map_err(OpError::from)?;
     host.clear_worktrees().await;
-    host.read_repos().await;
-    let mut states = host.repo_states().into_values();
-    if let Some(problem) = states.find_map(|state| state.problem) {
-        return Err(CommandFailure::new(
-            ExitKind::NoInput,
-            "repository",
-            problem,
-        ));
-    }
+    read_repos(host).await?;
     let request = Request {
         daemon: args.id.clone(),
         repo: runtime.parts.repos.first().map(|repo| repo.name.clone()),

@@ -14,7 +14,7 @@ use daemon_schedule::TickOutcome;
 use daemon_store::RUN_STATES;
 use serde_json::{Map, Value};
 
-use super::accept::{self, Representation};
+use super::accept::Representation;
 use super::frame::{self, Frame, page};
 use super::table::{ACTIVATIONS, EVENTS, Kind, OUTPUTS, RUNS, TICKS, Table};
 use super::text::encoded;
@@ -131,10 +131,10 @@ async fn show(
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let wanted = accept::on_page(&headers);
-    if let Some(refusal) = login::refusal(&app, &headers, wanted) {
-        return refusal;
-    }
+    let wanted = match login::admit(&app, &headers) {
+        Ok(wanted) => wanted,
+        Err(refusal) => return *refusal,
+    };
     if wanted == Representation::Json {
         return api::look(&app, listing.operation, query, None, &headers).await;
     }

@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
 use super::accept::{self, Representation};
 use super::frame::{Frame, page};
+use crate::http::api::Refusal;
 use crate::http::{AppState, Session, answer};
 
 /// The maximum size of the form, in bytes.
@@ -28,17 +29,19 @@ struct Login {
     problem: Option<&'static str>,
 }
 
-/// Returns the refusal of a client that has neither the token nor a session.
-pub(super) fn refusal(
-    app: &AppState,
-    headers: &HeaderMap,
-    wanted: Representation,
-) -> Option<Response<Body>> {
-    let status = app.access.check_caller(headers).err()?;
-    Some(match wanted {
-        Representation::Page => form(status, None),
-        Representation::Json => answer::status(status),
-    })
+/// Checks that a client has the token or a session, and returns the representation that it prefers.
+///
+/// # Errors
+/// The response for any other client: the login form, or a status for programs.
+pub(super) fn admit(app: &AppState, headers: &HeaderMap) -> Result<Representation, Refusal> {
+    let wanted = accept::on_page(headers);
+    match app.access.check_caller(headers) {
+        Ok(()) => Ok(wanted),
+        Err(status) => Err(Box::new(match wanted {
+            Representation::Page => form(status, None),
+            Representation::Json => answer::status(status),
+        })),
+    }
 }
 
 fn form(status: StatusCode, problem: Option<&'static str>) -> Response<Body> {

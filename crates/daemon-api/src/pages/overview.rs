@@ -8,7 +8,7 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Response, StatusCode};
 use serde_json::{Map, Value, json};
 
-use super::accept::{self, Representation};
+use super::accept::Representation;
 use super::cell::Badge;
 use super::frame::{self, Frame, page};
 use super::login;
@@ -47,10 +47,10 @@ pub(super) async fn show(
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let wanted = accept::on_page(&headers);
-    if let Some(refusal) = login::refusal(&app, &headers, wanted) {
-        return refusal;
-    }
+    let wanted = match login::admit(&app, &headers) {
+        Ok(wanted) => wanted,
+        Err(refusal) => return *refusal,
+    };
     let read = match query.first() {
         None => read(&app).await,
         Some((name, _)) => Err(OpError::invalid(format!(

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use daemon_run_folder::LogPlace;
 use serde_json::Value;
 
-use super::accept::{self, Representation};
+use super::accept::Representation;
 use super::cell::{Badge, Cell};
 use super::frame::{self, Frame, page};
 use super::login;
@@ -93,10 +93,10 @@ pub(super) async fn show(
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let wanted = accept::on_page(&headers);
-    if let Some(refusal) = login::refusal(&app, &headers, wanted) {
-        return refusal;
-    }
+    let wanted = match login::admit(&app, &headers) {
+        Ok(wanted) => wanted,
+        Err(refusal) => return *refusal,
+    };
     match (wanted, path) {
         (Representation::Json, path) => {
             api::look(&app, Operation::RunGet, query, path, &headers).await

@@ -131,7 +131,16 @@ impl Run for Mute {
 
 /// Follows a run that the host stops for `why`, and returns its end.
 async fn follow_stopped(run: impl Run + 'static, record: &mut Record, why: StopReason) -> TurnEnd {
-    let (_stop, mut stopped) = watch::channel(Some(why));
+    follow_with(run, record, Some(why)).await
+}
+
+/// Follows a run without messages and host events, and returns its end.
+async fn follow_with(
+    run: impl Run + 'static,
+    record: &mut Record,
+    stop: Option<StopReason>,
+) -> TurnEnd {
+    let (_stop, mut stopped) = watch::channel(stop);
     let (_, mut messages) = mpsc::channel(1);
     let (_, mut host_events) = mpsc::channel(1);
     let inputs = RunInputs {
@@ -203,19 +212,7 @@ async fn the_outcome_of_a_run_agrees_with_the_stop_reason_in_its_folder() {
             detail: None,
         };
         let events = vec![RunEvent::terminal(reported, ""), stopping];
-        let mut following = Following::default();
-        let (_stop, mut stopped) = watch::channel(None);
-        let (_, mut messages) = mpsc::channel(1);
-        let (_, mut host_events) = mpsc::channel(1);
-        let inputs = RunInputs {
-            limits: &Limits::default(),
-            verdict: &|_: &str| Verdict::Accepted,
-            stopped: &mut stopped,
-            messages: &mut messages,
-            host_events: &mut host_events,
-        };
-        let run = Box::new(OverBudget(events));
-        let ended = following.follow(run, &mut record, inputs).await;
+        let ended = follow_with(OverBudget(events), &mut record, None).await;
         assert_eq!(ended.outcome, expected);
         let token = tokio_util::sync::CancellationToken::new();
         record.end(&ended.outcome, "", &token).await;

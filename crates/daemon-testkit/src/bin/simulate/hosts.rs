@@ -8,7 +8,7 @@ use daemon_testkit::{
     HostCanary, HostReport, HostSetup, core_time, simulate_host, simulate_host_with_story,
 };
 
-use crate::{MAX_LINES, SEEDS, Wanted, on_threads};
+use crate::{MAX_LINES, SEEDS, Wanted, on_threads, replay};
 
 /// How many seeds a planted fault may survive.
 const CANARY_SEEDS: u64 = 100;
@@ -16,7 +16,9 @@ const CANARY_SEEDS: u64 = 100;
 /// Lives one seed, or many seeds and the canaries.
 pub(crate) fn run(wanted: &Wanted) -> Result<ExitCode> {
     match (wanted.replays, wanted.seed, wanted.seeds) {
-        (Some(n), ..) => replay(n, wanted),
+        (Some(n), ..) => replay(n, wanted, |seed| {
+            simulate_host(&HostSetup::of_seed(seed)).trace
+        }),
         (None, Some(seed), None) => Ok(tell_one(seed)),
         _ => live(wanted),
     }
@@ -70,26 +72,6 @@ fn find(canary: HostCanary) -> Option<(u64, String)> {
         let is_meant = |text: &String| text.starts_with(&format!("{}:", canary.promise()));
         Some((seed, found.find(is_meant)?))
     })
-}
-
-/// Lives seeds twice and compares their traces.
-fn replay(n: u64, wanted: &Wanted) -> Result<ExitCode> {
-    let different = Mutex::new(Vec::new());
-    on_threads(wanted, n, |place| {
-        let setup = HostSetup::of_seed(wanted.seed.unwrap_or(0) + place);
-        if simulate_host(&setup).trace != simulate_host(&setup).trace {
-            let mut different = different.lock().expect("no holder panics");
-            different.push(setup.seed);
-        }
-    })?;
-    let different = different.into_inner().expect("no holder panics");
-    let n_alike = n - u64::try_from(different.len())?;
-    println!("{n_alike} of {n} seeds have the same trace again");
-    if different.is_empty() {
-        return Ok(ExitCode::SUCCESS);
-    }
-    println!("these do not: {different:?}");
-    Ok(ExitCode::FAILURE)
 }
 
 /// Lives one seed and prints the end of its story and its violations.
