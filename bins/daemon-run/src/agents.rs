@@ -8,7 +8,7 @@ use daemon_host::config::ProviderConfig;
 use daemon_host::doctor::Check;
 use daemon_process::{ByteCount, ExitStatus, Tool};
 use daemon_provider_cli::{Agent, AgentConfig, AgentPermissions};
-use daemon_runner::error::chain;
+use daemon_records::error::chain;
 
 /// How long an agent may take to print its help or its version.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -60,7 +60,7 @@ pub(crate) fn configure(
         None => None,
         Some("login") => {
             // The agent stores its login in the home of the user who logged in.
-            let home = daemon_runner::environment::variable("HOME").ok_or_else(|| {
+            let home = daemon_records::environment::variable("HOME").ok_or_else(|| {
                 "`auth` is `login`, but `HOME` is not set for this process".to_owned()
             })?;
             Some(PathBuf::from(home))
@@ -201,7 +201,7 @@ impl Credential {
         match config.login_state() {
             Some((_, directory)) => Self::Login(directory),
             None => {
-                let is_set = |name: &&String| daemon_runner::environment::variable(name).is_some();
+                let is_set = |name: &&String| daemon_records::environment::variable(name).is_some();
                 let (set, unset) = variables.iter().partition::<Vec<_>, _>(is_set);
                 let owned = |names: Vec<&String>| names.into_iter().cloned().collect();
                 Self::Variables(owned(set), owned(unset))

@@ -15,7 +15,7 @@ pub(crate) fn check(discovery: &Discovery, zone_of: &dyn Fn(&str) -> String) -> 
         .iter()
         .map(|source| given(source, zone_of))
         .collect();
-    let judged = check_files(given, daemon_runner::clock::now());
+    let judged = check_files(given, daemon_records::clock::now());
     discovery
         .daemons
         .iter()

@@ -70,7 +70,7 @@ pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<KnownEvent, 
         delivery: Some(text("delivery_id")),
         enrichment: known.into(),
     };
-    let event = fired.event(daemon_runner::clock::now())?;
+    let event = fired.event(daemon_records::clock::now())?;
     // Building the event has set the current time; the stored event has its own times.
     let at = |name: &str, other| text(name).parse().unwrap_or(other);
     let event = Event {

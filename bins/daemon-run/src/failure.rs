@@ -1,6 +1,6 @@
 //! Failures of commands: an exit code, a code for programs and a message for people.
 
-use daemon_runner::error::{OpError, OpErrorKind};
+use daemon_records::error::{OpError, OpErrorKind};
 
 /// Exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

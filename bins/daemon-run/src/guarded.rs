@@ -6,8 +6,8 @@ use daemon_host::config::Config;
 use daemon_host::secrets::secret_files;
 use daemon_process::{Enclosure, SystemGrant, system_grant};
 use daemon_provider_cli::Guarded;
-use daemon_runner::environment;
-use daemon_runner::error::{OpError, OpErrorKind};
+use daemon_records::environment;
+use daemon_records::error::{OpError, OpErrorKind};
 use rustix::fs::{Access, access};
 
 use crate::compose::{Composer, Reach, enclosure, is_offline_anywhere};

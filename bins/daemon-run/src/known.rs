@@ -6,8 +6,8 @@ use daemon_api::fire::FiredEvent;
 use daemon_api::wire::FactObject;
 use daemon_event::{Event, Need};
 use daemon_host::facts::changed_files;
+use daemon_records::error::chain;
 use daemon_repo::{Git, Repository};
-use daemon_runner::error::chain;
 use serde_json::Value;
 
 use crate::failure::CommandFailure;
@@ -30,7 +30,7 @@ impl KnownEvent {
         root: Option<&Path>,
         place: &Place,
     ) -> Result<Self, CommandFailure> {
-        let now = daemon_runner::clock::now();
+        let now = daemon_records::clock::now();
         let given = [
             (Need::ChangedFiles, fired.enrichment.changed_files.is_some()),
             (Need::PullRequests, fired.enrichment.pull_requests.is_some()),
@@ -84,7 +84,7 @@ impl KnownEvent {
             Ok(fact) => {
                 // The facts are a part of the event, so the event is built again.
                 fired.enrichment.changed_files = fact.found.changed_files;
-                self.event = fired.event(daemon_runner::clock::now())?;
+                self.event = fired.event(daemon_records::clock::now())?;
                 self.note(&FactObject {
                     note: fact.note,
                     ..FactObject::known(Need::ChangedFiles, fact.origin.as_str())

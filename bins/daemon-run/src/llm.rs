@@ -10,7 +10,7 @@ use daemon_host::token;
 use daemon_process::{Enclosure, Supervisor};
 use daemon_provider::{MicroUsd, Provider, inputs};
 use daemon_provider_llm::{Api, ApiKey, Bash, LlmConfig, LlmProvider, Price};
-use daemon_runner::error::chain;
+use daemon_records::error::chain;
 
 /// Returns the model API that a provider uses. `kind` decides; without one, the name of the provider does.
 pub(crate) fn api_of(name: &str, provider: &ProviderConfig) -> Option<Api> {

@@ -98,7 +98,7 @@ fn discover(root: &Path) -> Result<Discovery, CommandFailure> {
         CommandFailure::new(
             ExitKind::NoInput,
             "unreadable",
-            daemon_runner::error::chain(&error),
+            daemon_records::error::chain(&error),
         )
     })
 }

@@ -85,7 +85,7 @@ pub(crate) async fn serve(args: &McpArgs, place: &Place) -> Result<(), CommandFa
 async fn serve_stdio(server: ToolServer) -> Result<(), CommandFailure> {
     let served = server.serve(tokio::io::stdin(), tokio::io::stdout()).await;
     served.map_err(|error| {
-        let message = daemon_runner::error::chain(&error);
+        let message = daemon_records::error::chain(&error);
         CommandFailure::new(ExitKind::Invalid, "mcp-protocol", message)
     })
 }

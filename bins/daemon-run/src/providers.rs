@@ -15,7 +15,7 @@ use daemon_provider_cli::{
     Agent, AgentProvider, CommandConfig, CommandProvider, InputFormat, ProgramConfig, ResultRule,
 };
 use daemon_provider_llm::{Api, LlmProvider};
-use daemon_runner::error::{OpError, OpErrorKind, chain};
+use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_runner::servers::Servers;
 
 use crate::compose::{Composer, Reach, enclosure};

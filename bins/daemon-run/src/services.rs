@@ -5,7 +5,7 @@ use std::path::Path;
 use daemon_event::Source;
 use daemon_host::config::Config;
 use daemon_host::token::service_token;
-use daemon_runner::error::{OpError, OpErrorKind, chain};
+use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_surface::{ApiBase, ApiToken, ServiceApi, ServiceFacts};
 
 /// Returns the clients of the services whose tokens are configured.

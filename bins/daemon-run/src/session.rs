@@ -7,8 +7,9 @@ use daemon_api::control::{CallError, Client, ErrorBody};
 use daemon_api::ops::{Live, Operation, Operations};
 use daemon_event::{ActivationId, RepoName};
 use daemon_host::home::{Home, HomeError, Ownership};
+use daemon_host::serve::Compose as _;
+use daemon_records::error::{OpError, OpErrorKind};
 use daemon_registry::SharedRegistry;
-use daemon_runner::error::{OpError, OpErrorKind};
 use daemon_store::Rates;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -18,7 +19,6 @@ use crate::failure::{CommandFailure, ExitKind};
 use crate::offline::unregistered;
 use crate::out::Out;
 use crate::place::Place;
-use daemon_host::serve::Compose as _;
 
 /// The code of the failure when there is neither a host nor a store.
 const NO_HOME: &str = "no-home";
@@ -165,7 +165,7 @@ pub(crate) fn refuse_owned(root: &std::path::Path) -> Result<(), CommandFailure>
 
 /// Returns the failure of a home that cannot be used.
 pub(crate) fn home_failure(error: HomeError) -> CommandFailure {
-    let message = daemon_runner::error::chain(&error);
+    let message = daemon_records::error::chain(&error);
     match error {
         HomeError::Owned { .. } => CommandFailure::new(ExitKind::TryLater, "home-owned", message)
             .help("stop that process, or use another --home"),
@@ -181,7 +181,7 @@ pub(crate) fn call_failure(error: CallError) -> CommandFailure {
         other => CommandFailure::new(
             ExitKind::Unavailable,
             "host-unreachable",
-            daemon_runner::error::chain(&other),
+            daemon_records::error::chain(&other),
         ),
     }
 }
@@ -224,7 +224,7 @@ impl Offline {
 #[async_trait]
 impl Live for Offline {
     fn now(&self) -> Timestamp {
-        daemon_runner::clock::now()
+        daemon_records::clock::now()
     }
 
     fn unread(&self) -> Vec<(RepoName, String)> {

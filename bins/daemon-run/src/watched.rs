@@ -11,8 +11,8 @@ use daemon_host::config::{Config, ConfigFault, Repo};
 use daemon_host::driver::repos::Watched;
 use daemon_host::driver::{Naming, NotOpen, Unopened};
 use daemon_host::serve::{Compose as _, OpenFailure};
+use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_repo::{Git, GitError, RemoteName, Repository};
-use daemon_runner::error::{OpError, OpErrorKind, chain};
 use tokio_util::sync::CancellationToken;
 
 use crate::compose::Composer;

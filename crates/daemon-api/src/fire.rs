@@ -7,6 +7,9 @@ use daemon_event::{
     ActivationId, DaemonKey, DeliveryId, Enrichment, Event, RepoName, Source, Subject, TriggerKey,
     read,
 };
+use daemon_records::error::{OpError, OpErrorKind};
+use daemon_records::random;
+use daemon_registry::{Registered, Registry};
 use daemon_store::{Matching, NewEvent, Store};
 use daemon_watch::corpus::EnvelopeFacts;
 use jiff::Timestamp;
@@ -14,9 +17,6 @@ use serde_json::Value;
 
 use crate::intake;
 use crate::ops::Params;
-use daemon_registry::{Registered, Registry};
-use daemon_runner::error::{OpError, OpErrorKind};
-use daemon_runner::random;
 
 /// A request to wake a daemon.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use daemon_event::RepoName;
-use daemon_runner::error::{OpError, OpErrorKind};
+use daemon_records::error::{OpError, OpErrorKind};
 use daemon_store::{Rates, Store};
 use jiff::Timestamp;
 use serde_json::{Map, Value};

@@ -8,8 +8,7 @@ pub use versioned::{FailureObject, Versioned};
 
 use daemon_engine::{Activation, Output};
 use daemon_event::{ActivationId, Event, TriggerKey};
-use daemon_runner::runs;
-pub use daemon_runner::runs::{RunErrorObject, RunObject, TokensObject, instant};
+pub use daemon_records::{RunErrorObject, RunObject, TokensObject, instant};
 use daemon_store::{DaemonRow, EventRow, StoredTick, Validity};
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -19,7 +18,7 @@ use serde_json::Value;
 /// Returns the word that people see for the state of an activation or a run; the `daemon` tool names this member `status`.
 pub fn state_word(object: &Value) -> &str {
     let state = object["state"].as_str().or(object["status"].as_str());
-    runs::state_word(state.unwrap_or_default(), object["reported"] == true)
+    daemon_records::state_word(state.unwrap_or_default(), object["reported"] == true)
 }
 
 /// A registered daemon.

@@ -21,6 +21,6 @@ mod tests {
     fn the_build_lies_between_the_first_version_and_now() {
         let first: jiff::Timestamp = "2024-01-01T00:00:00Z".parse().unwrap();
         assert!(built_at() > first);
-        assert!(built_at() <= daemon_runner::clock::now());
+        assert!(built_at() <= daemon_records::clock::now());
     }
 }

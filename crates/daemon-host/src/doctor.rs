@@ -4,6 +4,10 @@ use std::path::Path;
 
 use daemon_engine::{FactState, PlaceCondition};
 use daemon_event::Source;
+use daemon_records::environment;
+use daemon_records::error::chain;
+use daemon_registry::Registered;
+use daemon_runner::policy::RunPolicy;
 use daemon_schedule::TickOutcome;
 use daemon_store::{MAX_PAGE, Query, Store, Validity};
 use jiff::Timestamp;
@@ -16,10 +20,6 @@ use crate::policy::{policy_of_key, run_policy};
 use crate::rates::rate_checks;
 use crate::servers;
 use crate::token::{self, service_token};
-use daemon_registry::Registered;
-use daemon_runner::environment;
-use daemon_runner::error::chain;
-use daemon_runner::policy::RunPolicy;
 
 /// The age up to which ticks that did not run are reported.
 const RECENT: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);

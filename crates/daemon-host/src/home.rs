@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
-use daemon_runner::files::write_atomic;
-use daemon_runner::random;
+use daemon_records::files::write_atomic;
+use daemon_records::random;
 pub use ownership::Ownership;
 use ownership::read_pid;
 

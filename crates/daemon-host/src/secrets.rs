@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use daemon_provider::redact::{is_secret_name, secrets_of_arguments};
+use daemon_records::environment;
 use serde_json::Value;
 
 use crate::config::Config;
-use daemon_runner::environment;
 
 /// Returns the secret files that a configuration and the presets of a home name, each with its key.
 pub fn secret_files(home: &Path, config: &Config) -> Vec<(String, PathBuf)> {

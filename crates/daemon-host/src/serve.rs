@@ -10,8 +10,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use daemon_api::control;
+use daemon_api::http;
 use daemon_engine::HostEpoch;
 use daemon_provider::StopReason;
+use daemon_records::error::{OpError, OpErrorKind};
+use daemon_runner::secrets::HostSecrets;
 use daemon_store::Store;
 use jiff::Timestamp;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -23,10 +27,6 @@ use self::seams::HostLive;
 use crate::config::{Config, ConfigFault};
 use crate::driver::Parts;
 use crate::home::{Home, Ownership};
-use daemon_api::control;
-use daemon_api::http;
-use daemon_runner::error::{OpError, OpErrorKind};
-use daemon_runner::secrets::HostSecrets;
 
 /// How long a stop waits for clients, and for work that outlives its drain.
 // A stop takes at most the drain of the runs and these 5 s.

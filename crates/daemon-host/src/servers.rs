@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use daemon_provider::inputs::{self, Fault, McpRegistration, McpServer};
-use daemon_runner::error::chain;
+use daemon_records::error::chain;
 use daemon_runner::servers::{GrantedServer, Servers, UnusableProgram};
 use serde_json::json;
 

@@ -5,8 +5,9 @@ use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use daemon_records::environment;
+
 use crate::config::{ApiAccess, SecretPlaces};
-use daemon_runner::environment;
 
 /// The mode bits of users who are neither the owner of a file nor in its group.
 // The group bits may be set: service managers give a secret to the host by its group.

@@ -82,6 +82,7 @@
 //! - [`builtin`] is a provider without a model; [`scripted`] plays scripts in tests of a host.
 //! - [`inputs`] parses the skills, MCP servers and presets that a caller adds to a task.
 //! - [`redact`] removes secrets from text and JSON.
+//! - [`tool_access`] is the seam to what gives the program of a run access to its granted tools.
 //!
 //! [`Outcome`], [`StopReason`], [`RunId`] and the other types of a run's life come from `daemon-lifecycle`, and the ones that
 //! signatures here use are re-exported.
@@ -113,6 +114,7 @@ pub mod conformance;
 pub mod inputs;
 pub mod redact;
 pub mod scripted;
+pub mod tool_access;
 
 pub use daemon_lifecycle::{
     ChildProcess, ErrorClass, Exit, Failure, FailureKind, Outcome, OutputStream, ParseIdError,

@@ -18,8 +18,8 @@ use jiff::Timestamp;
 
 use crate::budget::RunBudget;
 use crate::defect::guarded;
-use crate::random;
 use crate::run_context::RunContext;
+use daemon_records::random;
 use grants::RunGrants;
 
 /// Why an attempt ended before its provider started.
@@ -130,10 +130,10 @@ pub async fn attempt(
         }
     };
     // A crash from here to the commit repeats the attempt, because the store has no end of it.
-    crate::failpoint::hit("R8");
+    daemon_records::failpoint::hit("R8");
     let outcome = end.outcome.clone();
     let ended = commit(run_context, &activation, end).await;
-    crate::failpoint::hit("R9");
+    daemon_records::failpoint::hit("R9");
     // Until here the lease is renewed, so that no other attempt starts while this end is being committed.
     drop(leased);
     if let Some(worktree) = worktree {
@@ -227,7 +227,7 @@ async fn remove(worktree: Worktree) {
     match tokio::task::spawn_blocking(move || worktree.remove()).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
-            let error = crate::error::chain(&error);
+            let error = daemon_records::error::chain(&error);
             tracing::warn!(dir = %dir.display(), error, "a worktree could not be removed");
         }
         Err(error) => tracing::error!(%error, "removing a worktree panicked"),

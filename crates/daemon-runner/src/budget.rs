@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use daemon_provider::{GrantError, Grants, MicroUsd, Reservation};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::clock::Clock;
+use daemon_records::clock::Clock;
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
@@ -173,7 +173,7 @@ impl Grants for BudgetOnly {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::tests::TestClock;
+    use crate::test_clock::TestClock;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).expect("it is in range")

@@ -15,8 +15,8 @@ use daemon_store::EventRow;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::random;
 use daemon_provider::Permissions;
+use daemon_records::random;
 use daemon_registry::Registered;
 
 /// The data that a context is made from.

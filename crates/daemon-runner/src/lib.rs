@@ -24,7 +24,7 @@
 //!
 //! # What this crate does not do
 //! It decides neither which activation runs nor when; a host's loops do. It serves no socket and no HTTP; the tools of a run
-//! reach its program through the [`ToolAccess`](tool_access::ToolAccess) that the host passes. It reads no configuration file.
+//! reach its program through the [`ToolAccess`](daemon_provider::tool_access::ToolAccess) that the host passes. It reads no configuration file.
 //!
 //! # Guarantees
 //! The end of a run is recorded before anyone is notified of it. An attempt whose lease was lost commits nothing. No record
@@ -32,24 +32,19 @@
 
 pub mod attempt;
 pub mod budget;
-pub mod clock;
 pub mod context;
 pub mod defect;
 pub mod emanation;
-pub mod environment;
-pub mod error;
-pub mod failpoint;
-pub mod files;
 pub mod planner;
 pub mod policy;
-pub mod random;
 mod run_context;
 mod running;
 pub mod runs;
 pub mod secrets;
 pub mod servers;
 pub mod settings;
-pub mod tool_access;
+#[cfg(test)]
+mod test_clock;
 
 pub use run_context::{Handles, Lifetime, NOTICES, RunContext, RunHost, RunPaths};
 pub use running::RunningAttempts;

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use daemon_engine::{Activation, Gate, RunLease};
 use daemon_event::{ActivationId, DaemonKey};
 use daemon_lifecycle::StopReason;
+use daemon_records::clock::Clock;
 use daemon_registry::Registered;
 use daemon_repo::ObjectId;
 use daemon_store::Store;
@@ -17,7 +18,6 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::DailyBudget;
-use crate::clock::Clock;
 use crate::emanation::Emanations;
 use crate::running::RunningAttempts;
 use crate::secrets::HostSecrets;

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use daemon_event::{DaemonKey, RepoName};
+use daemon_provider::tool_access::ToolAccess;
 use daemon_provider::{MicroUsd, Provider};
+use daemon_records::environment;
 use daemon_repo::Repository;
 
-use crate::environment;
 use crate::planner::BranchPlanner;
 use crate::policy::{ReachedSandbox, RunPolicy};
 use crate::servers::Servers;
-use crate::tool_access::ToolAccess;
 
 /// The source of the policies of runs: the host's configuration.
 pub trait Policies: Send + Sync {

@@ -1,7 +1,7 @@
 //! `context`: the exact bytes that a provider receives.
 
 use daemon_host::serve::Compose as _;
-use daemon_runner::clock;
+use daemon_records::clock;
 use daemon_runner::context::Built;
 use serde_json::{Map, Value, json};
 

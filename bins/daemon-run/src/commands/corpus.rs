@@ -26,7 +26,7 @@ pub(crate) fn run(
         invalid(format!(
             "`{}`: {}",
             corpus.display(),
-            daemon_runner::error::chain(&error)
+            daemon_records::error::chain(&error)
         ))
     })?;
     let events = read_payloads(payloads)?;
@@ -115,6 +115,6 @@ fn read_payloads(directory: &Path) -> Result<BTreeMap<String, Event>, CommandFai
 
 /// Returns the failure of a payload that cannot be read, named by its file or id.
 fn invalid(what: &dyn std::fmt::Display, error: &CorpusError) -> CommandFailure {
-    let message = format!("`{what}`: {}", daemon_runner::error::chain(error));
+    let message = format!("`{what}`: {}", daemon_records::error::chain(error));
     CommandFailure::new(ExitKind::Invalid, "invalid-payload", message)
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use daemon_api::ops::Operation;
 use daemon_api::wire::state_word;
-use daemon_runner::error::OpErrorKind;
+use daemon_host::serve::Compose as _;
+use daemon_records::error::OpErrorKind;
 use serde_json::{Map, Value, json};
 
 use super::columns::{Column, table};
@@ -15,7 +16,6 @@ use crate::failure::{CommandFailure, ExitKind};
 use crate::out::{Out, plain, put};
 use crate::place::Place;
 use crate::session::{call_failure, live};
-use daemon_host::serve::Compose as _;
 
 /// The most bytes read from standard input: the longest line that a host reads.
 const MOST_BYTES: u64 = 16 << 20;
@@ -105,7 +105,7 @@ pub(crate) async fn call_tool(
     let config = Composer::new(place, Overrides::default()).load()?;
     let runs = place.home()?.join("daemons");
     let most = config.limits.emanations;
-    let now = daemon_runner::clock::now();
+    let now = daemon_records::clock::now();
     daemon_runner::emanation::offline(&runs, most, call, now).map_err(|error| {
         let is_absent = error.kind == OpErrorKind::Unavailable;
         let mut failure = CommandFailure::from(error);

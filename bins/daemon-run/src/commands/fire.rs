@@ -12,10 +12,10 @@ use daemon_api::wire::state_word;
 use daemon_engine::ActivationState;
 use daemon_host::driver::run_one;
 use daemon_host::serve::Compose as _;
+use daemon_records::clock;
+use daemon_records::error::OpError;
+use daemon_records::random;
 use daemon_repo::Repository;
-use daemon_runner::clock;
-use daemon_runner::error::OpError;
-use daemon_runner::random;
 use serde_json::{Value, json};
 
 use super::configured;
@@ -194,7 +194,7 @@ pub(crate) fn watch_only(
         CommandFailure::new(
             ExitKind::NoInput,
             "repository",
-            daemon_runner::error::chain(&error),
+            daemon_records::error::chain(&error),
         )
     })?;
     let known = configured(&git, config, place, &wanted).map(|(repo, _)| repo.clone());

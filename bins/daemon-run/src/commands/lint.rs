@@ -37,7 +37,7 @@ pub(crate) async fn run(args: &LintArgs, global: &GlobalArgs, place: &Place, out
     let is_coloured = !is_set("NO_COLOR") && (is_forced || io::stdout().is_terminal());
     let surroundings = Surroundings {
         directory: place.directory.clone(),
-        now: daemon_runner::clock::now(),
+        now: daemon_records::clock::now(),
         auto_colour: if is_coloured {
             AutoColour::Coloured
         } else {

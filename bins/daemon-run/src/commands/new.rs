@@ -210,7 +210,7 @@ fn refuse_errors(args: &NewArgs, text: &str, out: Out) -> Result<(), CommandFail
         support: Vec::new(),
         zone: Zone::new(TimeZone::UTC),
     };
-    let judged = check_files(vec![given], daemon_runner::clock::now());
+    let judged = check_files(vec![given], daemon_records::clock::now());
     for found in judged.iter().flat_map(|one| &one.diagnostics) {
         let code = found.code.to_string();
         match found.severity {

@@ -85,7 +85,7 @@ impl DueSchedules {
             )));
         }
         let from = match &args.from {
-            None => daemon_runner::clock::now(),
+            None => daemon_records::clock::now(),
             Some(text) => instant(text)?,
         };
         let mut found = Self {

@@ -8,12 +8,12 @@ use daemon_event::{RepoName, TriggerKey};
 use daemon_host::config::Config;
 use daemon_host::policy::run_policy;
 use daemon_host::registration::{self, FileOrigin};
+use daemon_records::clock;
+use daemon_records::random;
 use daemon_registry::Registered;
 use daemon_repo::{DaemonContent, Git, Repository};
-use daemon_runner::clock;
 use daemon_runner::context::{Built, Ingredients, build, remaining_budget};
 use daemon_runner::policy::{RunPolicy, micros};
-use daemon_runner::random;
 use daemon_store::{EventRow, Matching};
 use jiff::Timestamp;
 

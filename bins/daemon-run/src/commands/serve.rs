@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use daemon_host::home::Home;
 use daemon_host::serve::{Compose as _, HostInputs, Ready, Signal, serve};
-use daemon_runner::error::{OpError, OpErrorKind};
+use daemon_records::error::{OpError, OpErrorKind};
 use daemon_runner::secrets::HostSecrets;
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};

@@ -19,10 +19,10 @@ use daemon_lint::{Suggestion, SuggestionFailure, Suggestions, UnclearCondition};
 use daemon_provider::{
     Limits, Outcome, Permissions, Provider, Run, RunEvent, RunId, RunRequest, StopReason,
 };
-use daemon_runner::clock;
-use daemon_runner::environment;
-use daemon_runner::error::chain;
-use daemon_runner::random;
+use daemon_records::clock;
+use daemon_records::environment;
+use daemon_records::error::chain;
+use daemon_records::random;
 
 use crate::compose::{self, Composer, Overrides, Reach};
 use crate::failure::{CommandFailure, ExitKind};

@@ -91,7 +91,7 @@ fn lint(mut given: Params, place: &Place) -> Result<Members, CommandFailure> {
     }
     let surroundings = Surroundings {
         directory: place.directory.clone(),
-        now: daemon_runner::clock::now(),
+        now: daemon_records::clock::now(),
         auto_colour: AutoColour::Plain,
     };
     let mut common = CommonArguments::default();

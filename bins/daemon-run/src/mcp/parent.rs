@@ -18,7 +18,7 @@ impl Parent {
     /// Creates a random parent for this connection.
     pub(super) fn drawn() -> Self {
         Self {
-            connection: daemon_runner::random::hex(4),
+            connection: daemon_records::random::hex(4),
         }
     }
 

@@ -124,7 +124,7 @@ impl Client {
         {}
         writing.write_all(b"\n").await?;
         // A random first id: a late response to a previous process then has no id of this one.
-        let next = i64::from_str_radix(&daemon_runner::random::hex(4), 16).unwrap_or_default();
+        let next = i64::from_str_radix(&daemon_records::random::hex(4), 16).unwrap_or_default();
         Ok(Self {
             reading: BufReader::new(Box::new(reading)),
             writing: Box::new(writing),

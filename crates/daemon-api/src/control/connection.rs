@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use daemon_records::error::OpError;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -17,7 +18,6 @@ use super::server::Control;
 use super::wire::{ClientMessage, RequestId, ServerMessage, ServerNotification};
 use super::{MAX_LINE, MAX_OPEN, PROTOCOL_VERSION};
 use crate::ops::{Operation, Operations, Params};
-use daemon_runner::error::OpError;
 
 /// The maximum number of queued responses of a client that reads slowly.
 const REPLY_QUEUE: usize = 256;

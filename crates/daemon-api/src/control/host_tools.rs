@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use daemon_provider::inputs::{McpRegistration, McpServer};
+use daemon_provider::tool_access::{RunTools, ToolAccess};
 use daemon_provider::{Grants, RunRequest};
-use daemon_runner::tool_access::{RunTools, ToolAccess};
 
 use super::{RunPipes, RunToken, RunTokens};
 

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use daemon_provider::{GrantError, GrantedTool, Grants, Verdict};
+use daemon_records::error::{OpError, OpErrorKind};
+use daemon_records::random;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::ops::Params;
-use daemon_runner::error::{OpError, OpErrorKind};
-use daemon_runner::random;
 
 /// The length of a token, in random bytes.
 const TOKEN_BYTES: usize = 32;

@@ -1,11 +1,11 @@
 //! The messages of the protocol.
 
+use daemon_records::error::OpError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::ops::{Operation, Scope};
-use daemon_runner::error::OpError;
 
 /// The id of an open request, unique within its connection.
 #[derive(

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use daemon_runner::random;
+use daemon_records::random;
 
 /// The name of the session cookie.
 const COOKIE: &str = "daemon_session";

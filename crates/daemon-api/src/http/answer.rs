@@ -2,10 +2,10 @@
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
+use daemon_records::error::OpError;
 use serde_json::{Map, Value};
 
 use crate::wire::{FailureObject, Versioned};
-use daemon_runner::error::OpError;
 
 /// Returns a response with the version and the given members.
 pub(crate) fn members(status: StatusCode, members: Map<String, Value>) -> Response<Body> {

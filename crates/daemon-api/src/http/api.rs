@@ -7,13 +7,13 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::{MethodFilter, get, on};
+use daemon_records::error::OpError;
 use serde_json::{Map, Value};
 
 use super::answer;
 use super::repeats::{self, BadKey};
 use super::server::AppState;
 use crate::ops::{Operation, Verb};
-use daemon_runner::error::OpError;
 
 /// The maximum length of the body of an operation, in bytes.
 // `daemon/fire` and `daemon/explain` contain a payload, which may have 25 MiB.

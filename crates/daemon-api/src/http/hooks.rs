@@ -14,6 +14,7 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use daemon_dispatch::{SenderReply, reply_to_sender};
 use daemon_event::Source;
 use daemon_ingest::{Challenge, Delivery, Headers, Malformed, WebhookSource};
+use daemon_records::random;
 use daemon_store::{Accepted, Freshness, Matching, NewEvent, StoreError};
 use jiff::Timestamp;
 use serde_json::{Map, json};
@@ -26,7 +27,6 @@ use super::connections::{Connection, SMALL};
 use super::server::AppState;
 use super::{answer, bodies};
 use crate::intake;
-use daemon_runner::random;
 
 /// The maximum number of webhooks in flight.
 const IN_FLIGHT: usize = 128;
@@ -166,7 +166,7 @@ pub(super) async fn receive(
     let Some(name) = name.parse().ok().filter(|name| *name != Source::Git) else {
         return answer::status(StatusCode::NOT_FOUND);
     };
-    daemon_runner::failpoint::hit("W1");
+    daemon_records::failpoint::hit("W1");
     match accept(&app.hooks, name, request, &connection).await {
         Ok(answer) => answer,
         Err(refusal) => *refusal,
@@ -198,7 +198,7 @@ async fn accept(
     hooks.check_room(length.unwrap_or(0) as u64)?;
     let (parts, body) = request.into_parts();
     let (body, held) = bodies::read(body, length, cap, connection).await?;
-    daemon_runner::failpoint::hit("W2");
+    daemon_records::failpoint::hit("W2");
     // A body takes a place once it is complete, so that slow senders occupy only a connection.
     let places = hooks.take_places(body.len() as u64)?;
     let turn = match places.1 {
@@ -279,7 +279,7 @@ fn read(
             )),
         }
     })?;
-    daemon_runner::failpoint::hit("W3");
+    daemon_records::failpoint::hit("W3");
     if let Some(challenge) = source.challenge(&delivery).map_err(malformed)? {
         return Ok(Read::Challenge(challenge));
     }
@@ -336,7 +336,7 @@ fn answered(reply: SenderReply<Vec<Accepted>, StoreError>) -> Response<Body> {
     match reply {
         SenderReply::Acknowledge(accepted) => acknowledge(&accepted),
         SenderReply::Failed(error) => {
-            let error = daemon_runner::error::chain(&error);
+            let error = daemon_records::error::chain(&error);
             tracing::error!(error, "a webhook could not be stored");
             answer::unavailable("the store cannot be written")
         }
@@ -347,12 +347,12 @@ fn answered(reply: SenderReply<Vec<Accepted>, StoreError>) -> Response<Body> {
 fn malformed(error: Malformed) -> Refusal {
     let status =
         StatusCode::from_u16(error.status()).expect("a malformed delivery has a valid status");
-    let message = daemon_runner::error::chain(&error);
+    let message = daemon_records::error::chain(&error);
     Box::new(answer::failure(status, "invalid-event", &message, None))
 }
 
 fn acknowledge(accepted: &[Accepted]) -> Response<Body> {
-    daemon_runner::failpoint::hit("W5");
+    daemon_records::failpoint::hit("W5");
     intake::count("webhook", accepted);
     let ids: Vec<&str> = accepted
         .iter()

@@ -13,6 +13,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse as _;
 use axum::response::sse::{Event, KeepAlive, Sse};
+use daemon_records::error::OpError;
 use daemon_run_folder::LogPlace;
 use futures_util::stream;
 use serde_json::{Map, Value, json};
@@ -22,7 +23,6 @@ use tokio_util::sync::CancellationToken;
 use super::answer;
 use crate::ops::{Operation, Operations, Params, log_place};
 use crate::wire::{FailureObject, Versioned};
-use daemon_runner::error::OpError;
 
 /// The maximum number of streams; far below that of connections, so that other requests always find one.
 const MAX_STREAMS: usize = 256;

@@ -2,12 +2,12 @@
 
 use daemon_engine::{ActivationState, Gate};
 use daemon_event::ActivationId;
+use daemon_records::error::{OpError, OpErrorKind};
 use serde_json::{Map, Value};
 
 use super::{Operations, Params, members, value};
 use crate::fire::{Fire, FireTrigger, Moment};
 use crate::wire::OutputObject;
-use daemon_runner::error::{OpError, OpErrorKind};
 
 impl Operations {
     pub(super) async fn daemon_gate(

@@ -2,6 +2,8 @@
 
 use daemon_engine::Gate;
 use daemon_event::{Event, EventId};
+use daemon_records::error::{OpError, OpErrorKind};
+use daemon_registry::Registered;
 use daemon_store::{DaemonRow, EventRow, Matching};
 use serde_json::{Map, Value, json};
 
@@ -9,8 +11,6 @@ use super::{Operations, Params};
 use crate::explain::{DaemonSummary, Decided, daemon_json, event_json};
 use crate::fire::FiredEvent;
 use crate::wire::FactObject;
-use daemon_registry::Registered;
-use daemon_runner::error::{OpError, OpErrorKind};
 
 impl Operations {
     /// Explains one condition, one daemon, or all of them.

@@ -5,6 +5,7 @@ use std::slice;
 
 use daemon_engine::{Activation, ActivationState, Gate};
 use daemon_event::ActivationId;
+use daemon_records::error::OpError;
 use daemon_store::{DaemonRow, Page, Query};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -13,7 +14,6 @@ use super::{Operations, Params, value};
 use crate::wire::{
     ActivationObject, DaemonObject, EventObject, OutputObject, RunObject, TickObject,
 };
-use daemon_runner::error::OpError;
 
 impl Operations {
     pub(super) async fn daemon_list(

@@ -1,12 +1,12 @@
 //! Parameters of operations, from a query string, a JSON body or a control request.
 
 use daemon_event::RepoName;
+use daemon_records::error::OpError;
 use daemon_store::Query;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
 use crate::Period;
-use daemon_runner::error::OpError;
 
 /// The default number of rows of a page.
 const DEFAULT_LIMIT: u32 = 50;

@@ -1,6 +1,8 @@
 //! The operation that accepts a stored or recorded event again.
 
 use daemon_event::{DeliveryId, Event, EventId};
+use daemon_records::error::{OpError, OpErrorKind};
+use daemon_records::random;
 use daemon_store::{EventRow, Freshness, Matching};
 use serde_json::{Map, Value, json};
 
@@ -9,8 +11,6 @@ use super::{Operations, Params, members};
 use crate::fire::FiredEvent;
 use crate::intake;
 use crate::wire::{EventObject, VerdictObject};
-use daemon_runner::error::{OpError, OpErrorKind};
-use daemon_runner::random;
 
 /// The delivery that a replayed event belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]

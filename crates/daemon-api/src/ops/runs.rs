@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_run_folder::{LogPlace, OutputLogPlace};
 use daemon_store::RunRow;
 use serde_json::{Map, Value, json};
@@ -9,7 +10,6 @@ use serde_json::{Map, Value, json};
 use super::{Operations, Params, value};
 use crate::runs::{TimelineEntry, View};
 use crate::wire::{OutputObject, RunObject};
-use daemon_runner::error::{OpError, OpErrorKind, chain};
 
 /// A run with a part of its log.
 #[derive(Clone, Debug)]
@@ -113,7 +113,7 @@ impl Operations {
         if !matches!(row.state.as_str(), "running" | "cancelled" | "unknown") {
             return object;
         }
-        daemon_runner::runs::refresh(&self.live.runs(), object, self.live.now())
+        daemon_records::refresh(&self.live.runs(), object, self.live.now())
     }
 
     /// Reads run folders on a thread for blocking calls.

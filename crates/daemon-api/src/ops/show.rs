@@ -1,6 +1,7 @@
 //! Operations that return one daemon, activation or event.
 
 use daemon_event::{Event, Field};
+use daemon_records::error::OpError;
 use daemon_registry::{Registered, Registry};
 use serde_json::{Map, Value, json};
 
@@ -8,7 +9,6 @@ use super::act::activation_id;
 use super::{Operations, Params, members, value};
 use crate::explain::{Decided, indexed};
 use crate::wire::{EventObject, FactObject, VerdictObject, instant};
-use daemon_runner::error::OpError;
 
 /// The default number of instants that `daemon/next` returns.
 const DEFAULT_NEXT: u64 = 5;

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use daemon_runner::error::{OpError, OpErrorKind};
+use daemon_records::error::{OpError, OpErrorKind};
 
 /// The access that a caller needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

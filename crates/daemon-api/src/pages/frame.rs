@@ -3,11 +3,11 @@
 use askama::Template;
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
+use daemon_records::error::OpError;
 
 use super::assets;
 use super::text::visible;
 use crate::http::answer;
-use daemon_runner::error::OpError;
 
 /// The content security policy: only the host's own style, script, icon, streams and forms.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \

@@ -6,6 +6,7 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Response, StatusCode};
+use daemon_records::error::OpError;
 use serde_json::{Map, Value, json};
 
 use super::accept::Representation;
@@ -17,7 +18,6 @@ use super::text::{short, visible};
 use crate::http::{AppState, answer};
 use crate::ops::NO_MODEL;
 use crate::ops::Operation;
-use daemon_runner::error::OpError;
 
 /// The seconds after which the page is reloaded.
 const REFRESH: u32 = 10;

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use daemon_records::{RecordedRun, heartbeat_age};
 use daemon_run_folder::{Folder, LogPlace};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
 use super::TimelineEntry;
 use super::show::{files, folder};
-use daemon_runner::runs::{RecordedRun, heartbeat_age};
 
 /// The bytes that are read of the log, and of later output.
 const LOG_BYTES: u64 = 192 * 1024;

@@ -6,10 +6,10 @@ use std::time::Duration;
 use daemon_dispatch::{Concern, HostEvent};
 use daemon_engine::{ActivationState, Missing};
 use daemon_event::ActivationId;
+use daemon_records::error::{OpError, OpErrorKind};
 
 use super::Host;
 use super::dispatch::{Driver, settings};
-use daemon_runner::error::{OpError, OpErrorKind};
 
 /// Executes one activation to its end, outputs included, without the loops of a host; or until something that it needs is
 /// missing.

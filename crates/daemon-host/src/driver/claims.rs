@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use daemon_engine::{CRASH_LOOP_WINDOW, HostEnd, pause_of_claims};
-use daemon_runner::clock::Clock;
+use daemon_records::clock::Clock;
 use daemon_store::{Store, StoreError};
 use jiff::Timestamp;
 use tokio::time::Instant;

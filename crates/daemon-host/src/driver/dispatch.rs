@@ -10,6 +10,7 @@ use daemon_dispatch::{
 use daemon_engine::{Activation, RunLease};
 use daemon_event::ActivationId;
 use daemon_provider::StopReason;
+use daemon_runner::defect::guarded;
 use daemon_store::StoreError;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 use super::effects::{Done, Performer, space_read};
 use super::host::Host;
 use crate::config::{Config, Retention};
-use daemon_runner::defect::guarded;
 
 /// The concerns that begin after the first readings; before, only the disk is watched.
 const AFTER_READING: [Concern; 5] = [
@@ -202,7 +202,7 @@ impl Driver {
             let failure = match guarded(Box::pin(work)).await {
                 Ok(Ok(_)) => None,
                 Ok(Err(error)) => {
-                    let chain = daemon_runner::error::chain(&error);
+                    let chain = daemon_records::error::chain(&error);
                     tracing::error!(activation = %id, error = %chain, "an attempt could not be ended");
                     Some(error)
                 }

@@ -4,6 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use daemon_dispatch::{Concern, HostEffect, HostEvent, Reserve};
 use daemon_engine::{Output, OutputKey, Settlement, SurfaceError, SurfaceErrorKind};
+use daemon_records::clock::Clock;
+use daemon_records::failpoint;
+use daemon_records::random;
+use daemon_runner::defect::guarded;
 use daemon_store::{ClaimRequest, Store, StoreError};
 use jiff::Timestamp;
 
@@ -14,10 +18,6 @@ use super::run_directory::SharedRuntime;
 use super::upkeep::{self, Upkeep};
 use crate::disk::{self, Space};
 use crate::home::Home;
-use daemon_runner::clock::Clock;
-use daemon_runner::defect::guarded;
-use daemon_runner::failpoint;
-use daemon_runner::random;
 
 /// The result of an effect.
 #[derive(Debug)]

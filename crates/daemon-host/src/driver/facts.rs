@@ -10,6 +10,7 @@ use daemon_engine::{
 use daemon_event::{
     DaemonKey, Enrichment, Event, EventId, Field, FieldValue, Need, Source, enriched, label_names,
 };
+use daemon_records::error::chain;
 use daemon_store::decide::is_same_report;
 use daemon_store::{EventRow, FoundFact, MAX_PAGE, Query, StoreError, TriedFact};
 use jiff::Timestamp;
@@ -19,7 +20,6 @@ use tokio_util::sync::CancellationToken;
 use super::failures::Failures;
 use super::matching::{self, Matcher};
 use crate::facts::changed_files;
-use daemon_runner::error::chain;
 
 /// The maximum number of events whose facts are fetched at the same time.
 const PLACES: usize = 8;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use daemon_runner::clock::Clock;
+use daemon_records::clock::Clock;
 use daemon_store::StoreError;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
@@ -32,7 +32,7 @@ impl Failures {
 
     /// Logs a failure of the store. A broken store ends the host: it would otherwise acknowledge what it cannot store.
     pub(crate) fn store_failed(&self, what: &'static str, error: &StoreError) {
-        tracing::error!(error = daemon_runner::error::chain(error), "{what}");
+        tracing::error!(error = daemon_records::error::chain(error), "{what}");
         if matches!(error, StoreError::Broken { .. }) {
             self.broken.cancel();
         }

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use daemon_api::control::RunTokens;
 use daemon_dispatch::Concern;
 use daemon_engine::HostEpoch;
 use daemon_event::RepoName;
+use daemon_records::clock::Clock;
 use daemon_registry::SharedRegistry;
-use daemon_runner::clock::Clock;
 use daemon_runner::secrets::HostSecrets;
 use daemon_runner::{Lifetime, RunContext};
 use daemon_store::{Store, StoreError};
@@ -32,7 +33,6 @@ use super::{Parts, Runtime, repos};
 use crate::config::Config;
 use crate::disk::Space;
 use crate::home::Home;
-use daemon_api::control::RunTokens;
 
 /// The parts of a new host.
 pub struct HostParts {

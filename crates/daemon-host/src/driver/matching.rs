@@ -6,6 +6,9 @@ use std::sync::Arc;
 use daemon_dispatch::{Concern, HostEvent, MatchedBatch};
 use daemon_engine::{Admission, Joining, NewTrigger, Notice, Trigger};
 use daemon_event::{DaemonKey, Event, Need, Subject, TriggerKey};
+use daemon_records::clock::Clock;
+use daemon_records::random;
+use daemon_registry::Registered;
 use daemon_store::{EventRow, Matched, Matching, Store, StoreError};
 
 use super::backlog::Backlog;
@@ -14,9 +17,6 @@ use super::origin;
 use super::registrations::Registrations;
 use super::repository_states::Unread;
 use super::signals::Signals;
-use daemon_registry::Registered;
-use daemon_runner::clock::Clock;
-use daemon_runner::random;
 
 /// How many events one transaction matches.
 const BATCH: u32 = 256;
@@ -134,7 +134,7 @@ async fn match_batch(
             wanted: decision.wanted,
         });
     }
-    daemon_runner::failpoint::hit("M1");
+    daemon_records::failpoint::hit("M1");
     let admissions = match matched.is_empty() {
         true => Vec::new(),
         false => {
@@ -145,7 +145,7 @@ async fn match_batch(
         }
     };
     notice(&admissions);
-    daemon_runner::failpoint::hit("M3");
+    daemon_records::failpoint::hit("M3");
     if n_wanted > 0 {
         matcher.signals.facts.notify_one();
     }

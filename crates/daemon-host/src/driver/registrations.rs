@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use daemon_event::RepoName;
+use daemon_records::clock::Clock;
 use daemon_registry::SharedRegistry;
-use daemon_runner::clock::Clock;
 use daemon_store::{DaemonRow, Registration, Store, StoreError};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 

@@ -22,7 +22,7 @@ use super::signals::Signals;
 use crate::disk::Space;
 use crate::home::Home;
 pub(super) use awaited::AwaitedCommits;
-use daemon_runner::clock::Clock;
+use daemon_records::clock::Clock;
 use daemon_store::Store;
 use moves::{accept, moves};
 use registering::{discover, register};
@@ -139,7 +139,7 @@ pub(super) async fn read_all(reader: &RepositoryReader, stop: &CancellationToken
     let runtime = reader.registrations.runtime.get();
     for repo in &runtime.parts.repos {
         let read = sync(reader, repo, stop).await;
-        let problem = read.err().map(|error| daemon_runner::error::chain(&error));
+        let problem = read.err().map(|error| daemon_records::error::chain(&error));
         reader
             .registrations
             .states
@@ -169,7 +169,7 @@ pub(super) async fn run(reader: RepositoryReader, repo: Arc<Watched>, stop: Canc
                 // A stopped reading is repeated by the next configuration, if that has the repository.
                 Err(RepoError::Stopped { .. }) => break,
                 Err(error) => {
-                    let text = daemon_runner::error::chain(&error);
+                    let text = daemon_records::error::chain(&error);
                     tracing::error!(repo = %repo.name, error = text, "a repository could not be read");
                     reader
                         .registrations
@@ -185,7 +185,7 @@ pub(super) async fn run(reader: RepositoryReader, repo: Arc<Watched>, stop: Canc
         match awaited::look(&reader, &git).await {
             Ok(()) | Err(RepoError::Stopped { .. }) => {}
             Err(error) => {
-                let error = daemon_runner::error::chain(&error);
+                let error = daemon_records::error::chain(&error);
                 tracing::warn!(repo = %repo.name, error, "the search for awaited commits failed");
             }
         }
@@ -294,7 +294,7 @@ pub(super) async fn sync(
     if let Some(ref_moves) = first {
         accept(reader, repo, ref_moves).await?;
     }
-    daemon_runner::failpoint::hit("D1");
+    daemon_records::failpoint::hit("D1");
     if let Some(found) = found {
         register(reader, repo, found).await?;
     }
@@ -302,7 +302,7 @@ pub(super) async fn sync(
         accept(reader, repo, ref_moves).await?;
     }
     drop((registering, turn));
-    daemon_runner::failpoint::hit("D4");
+    daemon_records::failpoint::hit("D4");
     reader.signals.matches.notify_one();
     Ok(())
 }

@@ -4,15 +4,16 @@ use std::path::Path;
 use std::sync::{Arc, RwLock};
 
 use async_trait::async_trait;
+use daemon_api::control::{HostTools, RunTokens};
 use daemon_engine::{Activation, Gate, Surface};
 use daemon_event::{ActivationId, DaemonKey, RepoName};
+use daemon_provider::tool_access::ToolAccess;
 use daemon_registry::{Registered, SharedRegistry};
 use daemon_repo::ObjectId;
 use daemon_runner::policy::micros;
 use daemon_runner::settings::{
     ConfiguredProvider, HostBounds, RunRepository, RunSettings, Sandboxes,
 };
-use daemon_runner::tool_access::ToolAccess;
 use daemon_runner::{NOTICES, RunHost, RunPaths};
 
 use super::repos::{AwaitedCommits, Watched};
@@ -21,7 +22,6 @@ use crate::config::Config;
 use crate::disk::Space;
 use crate::home::Home;
 use crate::policy::ConfiguredPolicies;
-use daemon_api::control::{HostTools, RunTokens};
 
 /// Returns the directories of a home that runs use.
 pub(super) fn run_paths(home: &Home) -> RunPaths {

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use daemon_event::DaemonKey;
 use daemon_provider::StopReason;
+use daemon_records::clock::Clock;
+use daemon_records::random;
 use daemon_schedule::{Cancels, TickOutcome, TickPolicy};
 use daemon_store::{
     Cursors, Overdue, Round, Store, StoreError, TickActivations, TickCommit, TickResult, Ticker,
@@ -18,8 +20,6 @@ use super::failures::Failures;
 use super::registrations::Registrations;
 use super::signals::Signals;
 use crate::config::{self, Config};
-use daemon_runner::clock::Clock;
-use daemon_runner::random;
 
 /// How many due daemons one transaction records.
 const BATCH: usize = 500;
@@ -190,14 +190,14 @@ async fn record(
         let waking = || waking(recorder, &config, &due.daemon, now);
         commits.extend(due.commits(&policy, known.unfinished(), now, waking));
     }
-    daemon_runner::failpoint::hit("T1");
+    daemon_records::failpoint::hit("T1");
     // The time that a batch waited for earlier ones is part of its lateness.
     let recorded_at = recorder.clock.now().max(now);
     for commit in &mut commits {
         commit.now = recorded_at;
     }
     let results = recorder.store.commit_ticks(commits.clone()).await?;
-    daemon_runner::failpoint::hit("T4");
+    daemon_records::failpoint::hit("T4");
     let mut standing = TickerState::Current;
     let mut is_claimable = false;
     for (commit, result) in commits.iter().zip(&results) {
@@ -214,7 +214,7 @@ async fn record(
             }
         }
     }
-    daemon_runner::failpoint::hit("T5");
+    daemon_records::failpoint::hit("T5");
     if is_claimable {
         recorder.signals.claims.notify_one();
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use daemon_engine::{Activation, HostEpoch};
 use daemon_event::ActivationId;
+use daemon_records::clock::Clock;
 use daemon_repo::GitError;
 use daemon_store::{Store, StoreError};
 use tokio::runtime::Handle;
@@ -18,7 +19,6 @@ use super::active_runs::ActiveRuns;
 use super::repos::Watched;
 use super::run_directory::SharedRuntime;
 use crate::home::Home;
-use daemon_runner::clock::Clock;
 
 /// The time limit for removing work trees, because git may hang in one repository.
 pub(super) const CLEARING: Duration = Duration::from_secs(5);
@@ -41,7 +41,7 @@ pub(super) async fn clear_strays(upkeep: &Upkeep) {
     }
     if let Err(error) = upkeep.home.note_memory_kills() {
         tracing::warn!(
-            error = daemon_runner::error::chain(&error),
+            error = daemon_records::error::chain(&error),
             "kills for want of memory could not be noted"
         );
     }
@@ -111,7 +111,7 @@ pub(super) async fn clear_worktrees(upkeep: &Upkeep, until: Instant) {
 /// listed one does not become busy later.
 fn remove_recorded(upkeep: &Upkeep, repo: &Watched, below: &Path, runtime: &Handle) {
     let unremoved = |error: &GitError| {
-        let error = daemon_runner::error::chain(error);
+        let error = daemon_records::error::chain(error);
         tracing::warn!(repo = %repo.name, error, "work trees could not be removed");
     };
     let records = match repo.repository.worktree_records() {

@@ -5,7 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use daemon_api::control::{self, Control, RunTokens};
+use daemon_api::http::{self, Access, AppState, Hooks, Opening};
+use daemon_api::ops::Operations;
 use daemon_engine::Gate;
+use daemon_records::clock::{Clock, SystemClock};
+use daemon_records::error::{OpError, OpErrorKind};
 use daemon_store::Store;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::UnixListener;
@@ -17,11 +22,6 @@ use super::{Compose, HostInputs, OpenFailure, begin_epoch, unusable, warn_withou
 use crate::config::Config;
 use crate::driver::{self, ClaimsPause, Host, HostParts, Parts, Runtime, policies};
 use crate::home::Home;
-use daemon_api::control::{self, Control, RunTokens};
-use daemon_api::http::{self, Access, AppState, Hooks, Opening};
-use daemon_api::ops::Operations;
-use daemon_runner::clock::{Clock, SystemClock};
-use daemon_runner::error::{OpError, OpErrorKind};
 
 /// The deadlines for git at a start or a reload. Together they take 5 s, with any number of repositories that hang: a part
 /// is reserved for the readings at the end, so that one that hangs does not use up the time of the others.

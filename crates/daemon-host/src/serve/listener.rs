@@ -5,16 +5,16 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use daemon_api::http::Hosts;
 use daemon_event::Source;
 use daemon_ingest::{Github, Linear, Secrets, Sentry, Slack, WebhookSource};
+use daemon_records::environment;
+use daemon_records::error::{OpError, OpErrorKind, chain};
 
 use super::HostInputs;
 use crate::config::{Config, SecretPlaces};
 use crate::home::Home;
 use crate::token;
-use daemon_api::http::Hosts;
-use daemon_runner::environment;
-use daemon_runner::error::{OpError, OpErrorKind, chain};
 
 /// The secrets that the HTTP listener checks requests against.
 pub(super) struct ListenerSecrets {

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use daemon_api::http::{Admit, Condition, Health, Hooks};
+use daemon_api::ops::Live;
 use daemon_event::{ActivationId, RepoName};
 use daemon_provider::StopReason;
+use daemon_records::error::{OpError, chain};
 use daemon_store::{Accepted, NewEvent, Rates, StoreError};
 use jiff::Timestamp;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -19,9 +22,6 @@ use super::{Compose, OpenFailure};
 use crate::config::Config;
 use crate::disk::Space;
 use crate::driver::{Host, NotOpen, Unopened};
-use daemon_api::http::{Admit, Condition, Health, Hooks};
-use daemon_api::ops::Live;
-use daemon_runner::error::{OpError, chain};
 
 /// The delay before a repository that git refused is opened again.
 const OPEN_AGAIN: Duration = Duration::from_secs(30);

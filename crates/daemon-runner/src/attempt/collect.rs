@@ -5,16 +5,16 @@ use std::sync::Arc;
 use daemon_engine::{
     Activation, AttemptEnd, AttemptOutcome, NewOutput, OutputKey, OutputState, Proposal,
 };
+use daemon_provider::Permissions;
 use daemon_provider::{ErrorClass, Outcome};
+use daemon_records::random;
 use daemon_run_folder::RunState;
 
 use super::grants::{Granted, RunGrants};
 use super::place::Prepared;
 use super::supervise::Supervised;
 use crate::planner::{BranchProposal, BranchRequest, PushPermission};
-use crate::random;
 use crate::run_context::RunContext;
-use daemon_provider::Permissions;
 
 /// The characters of a result that become the activation's summary.
 const SUMMARY_CHARS: usize = 500;

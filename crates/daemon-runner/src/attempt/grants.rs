@@ -5,13 +5,13 @@ use std::sync::{Mutex, OnceLock};
 
 use async_trait::async_trait;
 use daemon_engine::{Proposal, StateChange, apply};
+use daemon_provider::Permissions;
 use daemon_provider::redact::Redactor;
 use daemon_provider::{GrantError, GrantedTool, Grants, MicroUsd, Reservation, ToolReply, Verdict};
 use serde_json::{Map, Value};
 
 use super::servers::RunServers;
 use crate::budget::RunBudget;
-use daemon_provider::Permissions;
 
 /// The most proposals of a run, by its spool, its tools and its events together.
 const MOST_PROPOSALS: usize = 200;
@@ -240,7 +240,7 @@ mod tests {
 
     use super::RunGrants;
     use crate::budget::{DailyBudget, RunBudget};
-    use crate::clock::tests::TestClock;
+    use crate::test_clock::TestClock;
     use daemon_provider::Permissions;
     use daemon_provider::{Grants as _, Verdict};
     use jiff::Timestamp;

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use daemon_engine::Activation;
 use daemon_event::{Event, Field, RepoName, Source, TriggerKey, is_zeros};
+use daemon_provider::Permissions;
 use daemon_provider::{FollowUps, Limits, MicroUsd, Provider, RunRequest};
+use daemon_records::error::chain;
+use daemon_registry::Registered;
 use daemon_repo::{GitError, ObjectId, Worktree};
 use daemon_store::{EventRow, StoreError};
 use serde::Deserialize;
@@ -18,8 +21,6 @@ use crate::policy::{ReachedSandbox, RunPolicy, micros};
 use crate::run_context::RunContext;
 use crate::runs::Record;
 use crate::settings::{RunRepository, RunSettings};
-use daemon_provider::Permissions;
-use daemon_registry::Registered;
 
 /// The limit on model turns if the policy sets none.
 const USUAL_TURNS: u32 = 100;
@@ -104,7 +105,7 @@ pub(super) async fn prepare(
     let repo = settings.repository(name).cloned();
     let repo = repo.ok_or_else(|| unwatched(&settings, name))?;
     let (policy, provider, sandbox) = permitted(&settings, activation, provider)?;
-    let unreachable = |error: StoreError| AttemptRefusal::retryable(crate::error::chain(&error));
+    let unreachable = |error: StoreError| AttemptRefusal::retryable(chain(&error));
     let events = trigger_events(run_context, activation).await;
     let events = events.map_err(unreachable)?;
     let state = run_context
@@ -133,7 +134,7 @@ pub(super) async fn prepare(
     let context =
         crate::context::build(&parts).map_err(|error| AttemptRefusal::final_(error.to_string()))?;
     let worktree = worktree(run_context, &repo, activation, &events, &daemon).await?;
-    crate::failpoint::hit("R2");
+    daemon_records::failpoint::hit("R2");
     Ok(Prepared {
         environment: settings.environment(&policy.provider),
         state: state.values,
@@ -299,7 +300,7 @@ async fn worktree(
         Ok(Ok(made)) => made,
         Ok(Err(error)) => Err(AttemptRefusal::retryable(format!(
             "the worktree: {}",
-            crate::error::chain(&error)
+            chain(&error)
         ))),
         Err(error) => Err(AttemptRefusal::retryable(format!(
             "making the worktree panicked: {error}"

@@ -168,7 +168,10 @@ impl RunServers {
             None => ToolReply::failed(format!("the server `{server}` is closed: the run is over")),
             Some(Ok(answer)) => self.reply(answer),
             Some(Err(error)) => {
-                let problem = format!("the server `{server}`: {}", crate::error::chain(&error));
+                let problem = format!(
+                    "the server `{server}`: {}",
+                    daemon_records::error::chain(&error)
+                );
                 ToolReply::failed(self.redactor.text(&problem))
             }
         }

@@ -9,7 +9,7 @@ use daemon_engine::MAX_PROPOSAL_BYTES;
 use daemon_provider::redact::Redactor;
 use rustix::fs::OFlags;
 
-use crate::random;
+use daemon_records::random;
 
 /// The most lines of a spool that are read.
 const MAX_LINES: usize = 200;

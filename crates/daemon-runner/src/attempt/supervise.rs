@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use daemon_engine::Activation;
+use daemon_provider::tool_access::RunTools;
 use daemon_provider::{McpUse, Outcome, ProviderError, Run, RunEvent, RunRequest, StopReason};
 use daemon_store::StoreError;
 use tokio::sync::{mpsc, watch};
@@ -17,7 +18,6 @@ use crate::run_context::RunContext;
 use crate::runs::{Following, Record, RunInputs, TurnEnd};
 use crate::servers::Servers;
 use crate::settings::{RunSettings, usual_environment};
-use crate::tool_access::RunTools;
 
 /// The end of a run and its record, both without secrets.
 pub(super) struct Supervised {
@@ -43,9 +43,9 @@ pub(super) async fn run(
 ) -> Result<Supervised, AttemptRefusal> {
     let mut run = begin(run_context, activation, prepared, &grants)?;
     // A crash between the folder and the start leaves a folder without a process, which the next start ends as an orphan.
-    crate::failpoint::hit("R3");
+    daemon_records::failpoint::hit("R3");
     let started = prepared.provider.start(run.request).await;
-    crate::failpoint::hit("R4");
+    daemon_records::failpoint::hit("R4");
     if let Err(refusal) = store_start(run_context, activation, &run.record).await {
         abandon(run_context, started, &grants, run.record).await;
         return Err(refusal);
@@ -121,7 +121,10 @@ fn begin(
     let secrets = secrets.chain(token).collect();
     let begun = super::folder::begin(run_context, activation, prepared, secrets);
     let mut record = begun.map_err(|error| {
-        AttemptRefusal::retryable(format!("the run folder: {}", crate::error::chain(&error)))
+        AttemptRefusal::retryable(format!(
+            "the run folder: {}",
+            daemon_records::error::chain(&error)
+        ))
     })?;
     // Opened before any process of the run exists that could replace the file.
     let spool = Spool::open(&record.spool());
@@ -171,7 +174,7 @@ async fn store_start(
         .start_run(&activation.id, lease, row, run_context.now());
     stored.await.map_err(|error| match error {
         StoreError::LeaseLost => AttemptRefusal::final_("the lease was lost"),
-        other => AttemptRefusal::retryable(crate::error::chain(&other)),
+        other => AttemptRefusal::retryable(daemon_records::error::chain(&other)),
     })
 }
 
@@ -205,7 +208,7 @@ async fn follow(
     inputs: RunInputs<'_>,
     host_tools: Option<&mut Box<dyn RunTools>>,
 ) -> TurnEnd {
-    crate::failpoint::hit("R5");
+    daemon_records::failpoint::hit("R5");
     let run = match started {
         Ok(run) => run,
         Err(error) => return TurnEnd::lost(&error),

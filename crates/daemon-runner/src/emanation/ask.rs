@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use daemon_provider::{FollowUps, Limits};
+use daemon_records::error::{OpError, OpErrorKind};
 use daemon_run_folder::{Document, DocumentReading, Folder, StopReason};
 use serde_json::{Map, Value};
 
@@ -13,7 +14,6 @@ use super::live::Sent;
 use super::plan::{self, Plan};
 use super::running::{StartedRun, session};
 use super::tools::{Tools, ToolsFrom};
-use crate::error::{OpError, OpErrorKind};
 use crate::run_context::RunContext;
 use crate::runs::{Question, Receipt, Record};
 

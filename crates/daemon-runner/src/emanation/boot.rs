@@ -44,7 +44,7 @@ pub(super) async fn finish(run_context: &Arc<RunContext>, notices: &mut NoticeWr
     }
     // A failure is only logged: no run of this host depends on these rows, and the next start tries again.
     if let Err(error) = end_lost(run_context).await {
-        let error = crate::error::chain(&error);
+        let error = daemon_records::error::chain(&error);
         tracing::warn!(
             error,
             "runs without a folder could not be ended in the index"
@@ -97,7 +97,7 @@ fn scan(runs: &Path, written: u64, now: Timestamp) -> (u64, Vec<Unpublished>) {
         let document = match bring_to_end(&folder, *document, now) {
             Ok(document) => document,
             Err(error) => {
-                let error = crate::error::chain(&*error);
+                let error = daemon_records::error::chain(&*error);
                 tracing::warn!(run = %folder.id(), error, "an orphaned run could not be recorded");
                 continue;
             }

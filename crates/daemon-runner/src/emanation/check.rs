@@ -1,12 +1,13 @@
 //! The reply to `check`: everything about one run.
 
+use daemon_records::error::OpError;
+use daemon_records::{RecordedRun, heartbeat_age};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::call::CheckCall;
 use super::find::{Found, unreadable};
-use crate::error::OpError;
-use crate::runs::{HostPresence, RecordedRun, details, filled, heartbeat_age, list_entry};
+use crate::runs::{HostPresence, details, filled, list_entry};
 
 /// The suffix of a shortened string, as the event log itself writes it.
 const CUT: &str = "...[truncated]";

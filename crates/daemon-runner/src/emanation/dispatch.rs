@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use daemon_records::error::{OpError, OpErrorKind, chain};
+use daemon_records::random;
 use daemon_run_folder::{Folder, GroupId, Handle, PresetRecord, RunStart};
 use serde_json::{Map, Value, json};
 
@@ -9,8 +11,6 @@ use super::call::{Caller, Emanate};
 use super::fault::{self, CallFault};
 use super::plan::{self, Plan};
 use super::running::{StartedRun, index};
-use crate::error::{OpError, OpErrorKind, chain};
-use crate::random;
 use crate::run_context::RunContext;
 use crate::runs::{Record, bound, filled, owner};
 

@@ -1,6 +1,6 @@
 //! What is wrong with a call, all of it at once.
 
-use crate::error::{OpError, OpErrorKind};
+use daemon_records::error::{OpError, OpErrorKind};
 
 /// One problem of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]

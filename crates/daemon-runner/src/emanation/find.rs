@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_run_folder::{DocumentReading, Folder, Handle, RunId};
 
 use super::fault;
-use crate::error::{OpError, OpErrorKind, chain};
 
 /// The run of an id.
 #[derive(Clone, Debug, PartialEq, Eq)]

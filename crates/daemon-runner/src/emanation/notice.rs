@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
+use daemon_records::{second, state_word};
 use daemon_run_folder::{Document, Folder, Followup, RunError, RunState, StopReason};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::runs::{cut, second, state_word};
+use crate::runs::cut;
 
 /// The number of events in the window.
 const NEWEST: usize = 20;

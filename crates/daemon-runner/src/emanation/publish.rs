@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use daemon_records::files::write_atomic;
 use daemon_run_folder::{Folder, Marked, RunNotice};
 use serde_json::Value;
 use tokio::sync::{Mutex, broadcast, mpsc, oneshot};
 
 use super::boot;
 use super::notice::{NewNotice, Window, of_mark};
-use crate::files::write_atomic;
 use crate::run_context::RunContext;
 
 /// The number of waiting publications; further senders wait.
@@ -141,19 +141,19 @@ impl NoticeWriter {
             // A deleted folder has no mark. The window alone prevents a repetition then.
             Err(_) if matches!(folder.path().try_exists(), Ok(false)) => (self.last + 1, event),
             Err(error) => {
-                let error = crate::error::chain(&error);
+                let error = daemon_records::error::chain(&error);
                 tracing::error!(run = %folder.id(), error, "the end of a run could not be published");
                 return None;
             }
         };
         self.note_seq(seq);
-        crate::failpoint::hit("E1");
+        daemon_records::failpoint::hit("E1");
         if self.window.add(event.clone()) {
             let text = format!("{:#}\n", self.window.file(self.run_context.now()));
             if let Err(error) =
                 write_atomic(&file(&self.run_context.paths.notices), text.as_bytes())
             {
-                let error = crate::error::chain(&error);
+                let error = daemon_records::error::chain(&error);
                 tracing::error!(error, "the notices could not be written");
                 return None;
             }
@@ -166,7 +166,7 @@ impl NoticeWriter {
                 .send(Arc::new(event));
             tracing::debug!(seq, clients = sent.unwrap_or(0), "published");
         }
-        crate::failpoint::hit("E2");
+        daemon_records::failpoint::hit("E2");
         Some(seq)
     }
 }

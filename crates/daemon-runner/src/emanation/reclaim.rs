@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use daemon_provider::StopReason;
+use daemon_records::error::OpError;
 use daemon_run_folder::{Folder, RunId, RunState};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +13,6 @@ use super::call::{Caller, Rank, Which};
 use super::fault;
 use super::find;
 use super::live::Stopping;
-use crate::error::OpError;
 use crate::run_context::RunContext;
 use crate::runs::filled;
 

@@ -70,7 +70,7 @@ impl StartedRun {
     async fn first_turn(&mut self, run_context: &RunContext) -> Option<(Following, String)> {
         let request = self.plan.request(&self.record);
         let mut following = Following::default();
-        crate::failpoint::hit("E0");
+        daemon_records::failpoint::hit("E0");
         let ended = self.turn(request, &mut following).await;
         // The end is published, and its slot is free, only after it is durable.
         let is_recorded = self
@@ -145,7 +145,7 @@ impl StartedRun {
         let publisher = &run_context.emanations.publisher;
         if let Some(seq) = publisher.publish(folder, RunNotice::End, new_notice).await {
             self.record.published(seq);
-            crate::failpoint::hit("E3");
+            daemon_records::failpoint::hit("E3");
             index(run_context, &self.record).await;
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use daemon_provider::StopReason;
+use daemon_records::error::{OpError, OpErrorKind};
 use daemon_store::Query;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -13,7 +14,6 @@ use super::call::{self, Caller, CheckCall, DaemonCall, List};
 use super::find::{self, unreadable};
 use super::list::Room;
 use super::{ask, check, dispatch, fault, list, reclaim};
-use crate::error::{OpError, OpErrorKind};
 use crate::run_context::RunContext;
 use crate::runs::{CachedEntry, HostPresence, RunIndex, entries, index};
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use daemon_provider::redact::Redactor;
+use daemon_records::{RecordedRun, RunObject, refresh};
 use daemon_run_folder::{
     BudgetRecord, ChildProcess, Dropped, Exit, Failure, FailureKind, Folder, Outcome, OutputStream,
     Owner, RunError, RunStart, SandboxRecord, StopReason, TokensRecord, ToolStatus, Truncation,
@@ -15,8 +16,8 @@ use serde_json::{Map, Value, json};
 use super::call::CheckCall;
 use super::check;
 use super::find::{Found, Source};
-use crate::clock::tests::TestClock;
-use crate::runs::{HostPresence, Record, RecordedRun, RunObject, entry, list_entry, refresh};
+use crate::runs::{HostPresence, Record, entry, list_entry};
+use crate::test_clock::TestClock;
 
 /// A home with one run, whose folder was written at fixed times.
 struct Home {

@@ -4,8 +4,7 @@ use serde_json::{Map, Value, json};
 
 use jiff::Timestamp;
 
-use super::RecordedRun;
-use super::object::second;
+use daemon_records::{RecordedRun, second};
 
 /// The longest task of an entry, in characters.
 const TASK_CHARS: usize = 120;

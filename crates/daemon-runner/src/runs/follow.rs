@@ -138,7 +138,7 @@ impl TurnEnd {
             daemon_provider::ProviderErrorKind::Spawn => daemon_provider::FailureKind::Spawn,
             _ => daemon_provider::FailureKind::Provider,
         };
-        let message = crate::error::chain(error);
+        let message = daemon_records::error::chain(error);
         let failure = daemon_provider::Failure {
             kind,
             class: error.class,
@@ -316,9 +316,9 @@ impl Following {
         record: &mut Record,
         inputs: &RunInputs<'_>,
     ) -> Option<TurnEnd> {
-        crate::failpoint::hit("R6");
+        daemon_records::failpoint::hit("R6");
         if matches!(event, RunEvent::Exited(_)) {
-            crate::failpoint::hit("R7");
+            daemon_records::failpoint::hit("R7");
         }
         self.note(&event);
         record.event(&event);
@@ -377,7 +377,7 @@ async fn join(run: &mut dyn Run, record: &Record, question: &Question) -> Arriva
     let why = match run.ask(&question.text).await {
         Ok(Asked::Joined) => return Arrival::Joined,
         Ok(Asked::Resume(_) | Asked::Unsupported) => "the run takes no more messages".to_owned(),
-        Err(error) => crate::error::chain(&error),
+        Err(error) => daemon_records::error::chain(&error),
     };
     tracing::warn!(run = record.id(), why, "a message did not reach its run");
     Arrival::Missed

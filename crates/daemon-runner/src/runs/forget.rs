@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use daemon_records::error::chain;
 use daemon_run_folder::{Document, DocumentReading, Folder, Removal, RunState};
 use daemon_store::StoreError;
 use jiff::Timestamp;
 
-use crate::error::chain;
 use crate::run_context::RunContext;
 
 /// Removes the folders of runs that ended before an instant, with their rows.

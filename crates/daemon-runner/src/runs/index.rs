@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use daemon_records::{RecordedRun, heartbeat_age};
 use daemon_run_folder::{DocumentReading, Folder, FolderError, RunId};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::entry::entry;
-use super::recorded::{RecordedRun, heartbeat_age};
 
 pub(crate) use cache::{CachedEntry, EntryText, RunIndex, Stamp};
 

@@ -1,31 +1,24 @@
 //! The records of runs: folders as they are written, and rows of the index.
 
 mod entry;
-mod find;
 mod follow;
 mod forget;
 mod index;
-mod object;
 mod orphans;
 mod record;
-mod recorded;
 mod redaction;
 mod row;
 
 pub use forget::forget;
-pub use object::{RunErrorObject, RunObject, TokensObject, instant, refresh, state_word};
 pub use orphans::end_orphan;
-pub use recorded::{RecordedRun, heartbeat_age};
 
 #[cfg(test)]
 pub(crate) use entry::entry;
 pub(crate) use entry::{cut, details, filled};
-pub(crate) use find::folder_of;
 pub(crate) use follow::{Arrival, Following, Question, Receipt, RunInputs, RunMessage, TurnEnd};
 pub(crate) use index::{
     CachedEntry, EntryText, HostPresence, ListedRun, RunIndex, entries, index, list_entry,
 };
-pub(crate) use object::second;
 pub(crate) use orphans::end_processes;
 pub(crate) use record::{Attempt, Record, RecordError, Written, bound, owner};
 pub(crate) use redaction::environment_secrets;

@@ -7,8 +7,8 @@ use daemon_run_folder::{DocumentReading, FinishError, Writer};
 use daemon_store::RunRow;
 use jiff::Timestamp;
 
-use super::folder_of;
-use crate::error::chain;
+use daemon_records::error::chain;
+use daemon_records::folder_of;
 
 /// Ends the processes of a run whose host died, and logs the number of ended ones and of survivors.
 ///

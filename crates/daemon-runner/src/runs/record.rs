@@ -22,11 +22,11 @@ use serde_json::{Map, Value};
 
 pub(crate) use self::ending::Written;
 use self::words::tokens;
-use super::recorded::RecordedRun;
 use super::{redaction, row};
-use crate::clock::Clock;
 use crate::policy::ReachedSandbox;
 use daemon_provider::Permissions;
+use daemon_records::RecordedRun;
+use daemon_records::clock::Clock;
 
 /// Why a run could not be recorded.
 #[derive(Debug, thiserror::Error)]
@@ -163,7 +163,7 @@ impl Record {
     /// Removes the folder of a run that did not start.
     pub(crate) fn discard(self) {
         if let Err(error) = self.writer.discard() {
-            let error = crate::error::chain(&error);
+            let error = daemon_records::error::chain(&error);
             tracing::warn!(error, "a run folder could not be removed");
         }
     }
@@ -242,7 +242,7 @@ impl Record {
                     OutputStream::Stdout => stdout,
                     OutputStream::Stderr => stderr,
                 };
-                if crate::failpoint::is_planted("redactor-forgets-edges") {
+                if daemon_records::failpoint::is_planted("redactor-forgets-edges") {
                     *sequence = self.redactor.sequence();
                 }
                 Some(RunEvent::Output {
@@ -388,7 +388,7 @@ impl Record {
         if let Err(error) = written {
             tracing::warn!(
                 run = self.id(),
-                error = crate::error::chain(&error),
+                error = daemon_records::error::chain(&error),
                 "a run folder could not be written"
             );
         }

@@ -58,7 +58,7 @@ impl Scratch {
             CommandFailure::new(
                 ExitKind::Unavailable,
                 "no-git",
-                daemon_runner::error::chain(&error),
+                daemon_records::error::chain(&error),
             )
             .help("install git")
         })?;
@@ -113,7 +113,7 @@ impl Scratch {
                 CommandFailure::bug(format!(
                     "git {}: {}",
                     args.join(" "),
-                    daemon_runner::error::chain(&error)
+                    daemon_records::error::chain(&error)
                 ))
             })?;
         if !ran.status.is_success() {

@@ -7,9 +7,9 @@ use daemon_engine::ActivationState;
 use daemon_event::EventId;
 use daemon_host::driver::{Host, run_one};
 use daemon_host::serve::Compose as _;
-use daemon_runner::clock;
-use daemon_runner::error::{OpError, chain};
-use daemon_runner::random;
+use daemon_records::clock;
+use daemon_records::error::{OpError, chain};
+use daemon_records::random;
 use daemon_store::{Freshness, Query, Store};
 use serde_json::{Value, json};
 

@@ -120,7 +120,7 @@ fn request(name: &str, place: &Place) -> Result<Map<String, Value>, CommandFailu
     };
     let text = std::str::from_utf8(&bytes).map_err(|error| invalid(error.to_string()))?;
     let envelope =
-        corpus::envelope(text).map_err(|error| invalid(daemon_runner::error::chain(&error)))?;
+        corpus::envelope(text).map_err(|error| invalid(daemon_records::error::chain(&error)))?;
     let given: Value = serde_json::from_str(text).map_err(|error| invalid(error.to_string()))?;
     let delivery = Some(envelope.id).filter(|id| !id.is_empty());
     let mut params = Map::new();

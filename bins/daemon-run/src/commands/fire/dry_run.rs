@@ -4,7 +4,7 @@ use std::path::Path;
 
 use daemon_api::wire::ActivationObject;
 use daemon_host::serve::Compose as _;
-use daemon_runner::clock;
+use daemon_records::clock;
 use serde_json::{Value, json};
 
 use super::{empty, unknown_provider};

@@ -1,7 +1,7 @@
 //! The cases of a test file, with the span of everything that `--update` may rewrite.
 
 use daemon_event::{Event, Source as SourceName};
-use daemon_runner::clock;
+use daemon_records::clock;
 use daemon_spec::{DocumentNode, NodeValue, Shape, SourceText, Span, YamlDocument};
 use daemon_watch::Status;
 use jiff::Timestamp;

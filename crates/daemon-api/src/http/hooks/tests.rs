@@ -8,6 +8,7 @@ use axum::extract::Request;
 use axum::http::Response;
 use daemon_event::{Enrichment, Event, Source};
 use daemon_ingest::{Delivery, Malformed, Rejected, WebhookSource};
+use daemon_records::clock;
 use daemon_store::{Accepted, Freshness, NewEvent, StoreError};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
@@ -15,7 +16,6 @@ use tokio::time::{sleep, timeout};
 use super::super::connections::Connections;
 use super::{Admit, Hooks, IN_FLIGHT, LARGE_IN_FLIGHT, SMALL, accept};
 use crate::fire::FiredEvent;
-use daemon_runner::clock;
 
 /// Commits events after a delay, and then records their payloads for matching.
 #[derive(Default)]

@@ -1,8 +1,11 @@
 use std::collections::VecDeque;
 
 use async_trait::async_trait;
+use daemon_api::control::RunTokens;
+use daemon_api::fire::FiredEvent;
 use daemon_engine::{FactOrigin, Gate, HostEpoch, NewOutput};
 use daemon_event::{Enrichment, Field, PullRequestFact, RepoName};
+use daemon_registry::{Definition, Registered};
 use daemon_repo::Discovery;
 use daemon_store::memory::MemoryStore;
 use daemon_store::{DaemonRow, Events as _, Modes, Query, Validity};
@@ -12,9 +15,6 @@ use super::*;
 use crate::config::Config;
 use crate::driver::{Checked, Checker, ClaimsPause, Host, HostParts, Parts, Runtime};
 use crate::home::Home;
-use daemon_api::control::RunTokens;
-use daemon_api::fire::FiredEvent;
-use daemon_registry::{Definition, Registered};
 
 pub(in crate::driver) type Scripted = Result<Enrichment, FactErrorKind>;
 
@@ -81,7 +81,7 @@ impl Rig {
             script,
             finder: host.fact_finder(),
             host,
-            begin: daemon_runner::clock::now(),
+            begin: daemon_records::clock::now(),
         };
         rig.register(daemons);
         rig
@@ -201,7 +201,7 @@ fn host(scratch: &tempfile::TempDir, store: &MemoryStore, script: &Arc<Script>) 
         epoch: HostEpoch(1),
         runtime,
         secrets: daemon_runner::secrets::HostSecrets::default(),
-        clock: Arc::new(daemon_runner::clock::SystemClock),
+        clock: Arc::new(daemon_records::clock::SystemClock),
         tokens: RunTokens::default(),
         claims: ClaimsPause::none(),
     })

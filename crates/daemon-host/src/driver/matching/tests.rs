@@ -3,13 +3,13 @@ use daemon_event::{Enrichment, RepoName, Source};
 use daemon_store::{Accepted, Activations as _, Events as _, Matching, Query};
 use serde_json::{Value, json};
 
+use daemon_api::fire::FiredEvent;
 use daemon_dispatch::Concern;
+use daemon_records::clock;
 
 use super::match_waiting;
 use crate::driver::dispatch::Driver;
 use crate::driver::facts::tests::Rig;
-use daemon_api::fire::FiredEvent;
-use daemon_runner::clock;
 
 /// Stores a report as a source sends it.
 async fn report(rig: &Rig, (source, kind): (Source, &str), body: &Value) -> Vec<Accepted> {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use daemon_records::random;
 use daemon_repo::{RefName, RefPosition, RefPositions};
 use daemon_store::{Matching, NewEvent};
 
 use super::{Git, RepoError, RepositoryReader, Sight, Watched, store_failed};
-use daemon_runner::random;
 
 /// The moves of refs since they were last seen, and where the refs are.
 pub(super) struct RefMoves {
@@ -39,7 +39,7 @@ pub(super) async fn moves(
     if moves.is_empty() {
         return Ok(None);
     }
-    daemon_runner::failpoint::hit("N1");
+    daemon_records::failpoint::hit("N1");
     let seen = Arc::clone(sight);
     let work = move |repo: &Watched| {
         let mut events = Vec::new();
@@ -71,7 +71,7 @@ pub(super) async fn accept(
         .accept_moves(&repo.name, ref_moves.cursors, ref_moves.events)
         .await;
     let accepted = accepted.map_err(|source| store_failed(repo, source))?;
-    daemon_runner::failpoint::hit("N3");
+    daemon_records::failpoint::hit("N3");
     daemon_api::intake::count("git", &accepted);
     reader.backlog.add(&accepted);
     Ok(())

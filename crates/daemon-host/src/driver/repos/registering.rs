@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use daemon_event::RepoName;
+use daemon_registry::Registry;
 use daemon_repo::{DaemonSource, Discovery, ObjectId};
 use daemon_store::{DaemonRow, Registration};
 use daemon_validate::visible;
@@ -11,7 +12,6 @@ use daemon_validate::visible;
 use super::{Git, RepoError, RepositoryReader, Watched, store_failed};
 use crate::rates;
 use crate::registration::{self, FileOrigin};
-use daemon_registry::Registry;
 
 /// The daemons of a commit, checked and ready to be stored.
 pub(super) struct CheckedCommit {
@@ -46,7 +46,7 @@ pub(super) async fn discover(
         let why = kind.why_unread();
         tracing::warn!(repo = %repo.name, "no daemon is read: `{path}` is {why}");
     }
-    daemon_runner::failpoint::hit("D2");
+    daemon_records::failpoint::hit("D2");
     Ok(Some(CheckedCommit {
         discovery,
         rows,

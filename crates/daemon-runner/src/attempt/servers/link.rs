@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use daemon_mcp::{Effect, Endpoint, Program, ToolClient, ToolDescription};
 use daemon_process::{ChildLimits, Launch, Sandbox};
+use daemon_provider::Permissions;
 use daemon_provider::inputs::McpServer;
 use daemon_provider::redact::Redactor;
 use daemon_provider::{GrantedTool, RunEvent};
+use daemon_records::error::chain;
 use serde_json::{Map, Value, json};
 
 use super::Terms;
-use crate::error::chain;
 use crate::servers::GrantedServer;
-use daemon_provider::Permissions;
 
 /// The most tools of one server; each adds its schema to every request to the model.
 const MOST_TOOLS: usize = 128;

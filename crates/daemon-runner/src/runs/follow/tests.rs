@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
 use super::*;
-use crate::clock::tests::TestClock;
+use crate::test_clock::TestClock;
 
 /// A run that keeps the messages that it receives.
 #[derive(Debug, Default)]

@@ -2,13 +2,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use daemon_records::clock;
 use daemon_run_folder::{DocumentReading, Folder, Outcome, Owner, RunId, RunStart, Writer};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::clock;
 use crate::emanation::{History, List, Room, list_reply};
 
 /// The document of a run that was done.

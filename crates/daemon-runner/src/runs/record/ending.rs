@@ -90,7 +90,7 @@ impl Record {
                 tracing::error!(run, "the folder of a run was deleted; {what} is not in it");
                 return Written::FolderIsGone;
             }
-            let error = crate::error::chain(&error);
+            let error = daemon_records::error::chain(&error);
             tracing::error!(run, error, "{what} could not be recorded");
             tokio::select! {
                 biased;

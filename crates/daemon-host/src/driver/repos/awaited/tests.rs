@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use daemon_engine::{Joining, NewTrigger, Trigger};
 use daemon_event::{ActivationId, DaemonKey, TriggerKey};
+use daemon_records::clock;
+use daemon_records::random;
 use daemon_repo::{ObjectId, Repository};
 use daemon_store::Activations as _;
 use jiff::SignedDuration;
@@ -14,8 +16,6 @@ use tokio_util::sync::CancellationToken;
 use super::look;
 use crate::driver::facts::tests::Rig;
 use crate::driver::repos::{Git, Watched};
-use daemon_runner::clock;
-use daemon_runner::random;
 
 /// Runs git in a directory and returns what it printed.
 fn git(dir: &Path, args: &[&str]) -> String {

@@ -43,34 +43,3 @@ impl Clock for SystemClock {
 pub fn now() -> Timestamp {
     SystemClock.now()
 }
-
-#[cfg(test)]
-pub(crate) mod tests {
-    use std::sync::{Arc, Mutex};
-
-    use super::*;
-
-    /// A clock that shows the time that a test sets.
-    #[derive(Debug, Default)]
-    pub(crate) struct TestClock(Mutex<Timestamp>);
-
-    impl TestClock {
-        pub(crate) fn at(now: Timestamp) -> Arc<Self> {
-            Arc::new(Self(Mutex::new(now)))
-        }
-
-        pub(crate) fn set(&self, now: Timestamp) {
-            *self.0.lock().expect("no holder panics") = now;
-        }
-    }
-
-    impl Clock for TestClock {
-        fn now(&self) -> Timestamp {
-            *self.0.lock().expect("no holder panics")
-        }
-
-        fn since_boot(&self) -> Duration {
-            Duration::ZERO
-        }
-    }
-}

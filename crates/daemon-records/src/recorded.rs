@@ -17,7 +17,7 @@ pub struct RecordedRun {
 
 impl RecordedRun {
     /// Joins a folder and a document of this version.
-    pub(crate) fn new(folder: &Folder, document: Document) -> Self {
+    pub fn new(folder: &Folder, document: Document) -> Self {
         Self {
             folder: folder.clone(),
             document,
@@ -33,7 +33,8 @@ impl RecordedRun {
         Some(Self::of_reading(folder, reading, now))
     }
 
-    pub(super) fn of_reading(folder: &Folder, reading: DocumentReading, now: Timestamp) -> Self {
+    /// Makes the run of what a reading of its folder gave.
+    pub fn of_reading(folder: &Folder, reading: DocumentReading, now: Timestamp) -> Self {
         match reading {
             DocumentReading::Known(document) => Self::new(folder, *document),
             DocumentReading::Newer(newer) => Self {
@@ -63,7 +64,7 @@ impl RecordedRun {
     }
 
     /// Returns the JSON of a member of the document: what the file of a later version contains, or else `value`.
-    pub(super) fn member(&self, name: &str, value: impl Serialize) -> Value {
+    pub fn member(&self, name: &str, value: impl Serialize) -> Value {
         match self.verbatim.get(name) {
             Some(verbatim) => verbatim.clone(),
             None => json!(value),
@@ -71,12 +72,12 @@ impl RecordedRun {
     }
 
     /// Returns whether the run has not ended.
-    pub(super) fn is_running(&self) -> bool {
+    pub fn is_running(&self) -> bool {
         self.document.state == RunState::Running
     }
 
     /// Returns the JSON of the duration in seconds: the recorded one, or that from the start to `now` while the run is running.
-    pub(super) fn elapsed(&self, now: Timestamp) -> Value {
+    pub fn elapsed(&self, now: Timestamp) -> Value {
         // A start that this version cannot read gives no duration; the recorded one is then the best there is.
         if !self.is_running() || self.verbatim.contains_key("started_at") {
             return self.member("elapsed_s", self.document.elapsed_s);

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use daemon_run_folder::DocumentReading;
+use daemon_store::RunRow;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::folder_of;
-use super::recorded::RecordedRun;
+use crate::{RecordedRun, folder_of};
 
 /// Tokens of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -81,8 +81,40 @@ impl RunObject {
         state_word(&self.state, self.reported)
     }
 
+    /// Reads the object from its row. If its JSON is unreadable, the columns of the row give the object.
+    pub fn from_row(row: &RunRow) -> Self {
+        let object: Self = serde_json::from_str(&row.object).unwrap_or_else(|_| Self {
+            id: row.id.clone(),
+            activation_id: row.activation.as_ref().map(ToString::to_string),
+            daemon_id: row.daemon.as_ref().map(|key| key.id.to_string()),
+            attempt: row.attempt,
+            provider: row.provider.clone(),
+            state: row.state.clone(),
+            reported: false,
+            started_at: instant(row.started_at),
+            finished_at: row.finished_at.map(instant),
+            elapsed_s: 0.0,
+            turn: 0,
+            tool_call_count: 0,
+            current_tool: None,
+            tokens: TokensObject::default(),
+            cost_usd: None,
+            last_output_at: None,
+            result_preview: None,
+            result_path: None,
+            error: None,
+            folder: String::new(),
+        });
+        Self {
+            // The end of a run whose folder was deleted is recorded only in the columns.
+            state: row.state.clone(),
+            finished_at: object.finished_at.or(row.finished_at.map(instant)),
+            ..object
+        }
+    }
+
     /// Makes the object of a run. A run that has not ended has taken the time until `now`.
-    pub(super) fn of(run: &RecordedRun, now: Timestamp) -> Self {
+    pub fn of(run: &RecordedRun, now: Timestamp) -> Self {
         let document = run.document();
         let elapsed = match document.finished_at {
             Some(_) => document.elapsed_s,
@@ -151,7 +183,7 @@ pub fn instant(at: Timestamp) -> String {
 }
 
 /// Formats an instant to the second, as run folders contain it.
-pub(crate) fn second(at: Timestamp) -> String {
+pub fn second(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 

@@ -4,8 +4,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::{Grants, RunRequest};
 use async_trait::async_trait;
-use daemon_provider::{Grants, RunRequest};
 
 /// Gives the programs of runs access to what their runs are granted; the host implements it over its control protocol.
 pub trait ToolAccess: Send + Sync {

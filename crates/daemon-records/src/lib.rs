@@ -1,0 +1,37 @@
+//! What the parts of a host share: the recorded runs of a home, and the errors, clocks and random ids that they all use.
+//!
+//! ```
+//! use daemon_records::error::{OpError, OpErrorKind};
+//!
+//! let error = OpError::not_found("run", "em-1-20260102-030405-0a1b2c");
+//! assert_eq!(error.kind, OpErrorKind::NotFound);
+//! assert_eq!((error.kind.exit_code(), error.kind.http_status()), (66, 404));
+//! assert_eq!(error.to_string(), "no run `em-1-20260102-030405-0a1b2c`");
+//! ```
+//!
+//! # Overview
+//! [`RecordedRun`] is a run as its folder records it, in a document of any version; [`RunObject`] is the JSON object of it that
+//! operations return and pages show. [`error`] has the error of an operation, with its exit code, HTTP status and RPC code.
+//! [`clock`], [`random`] and [`environment`] are what a host takes from its machine, and [`files`] writes a file so that a crash
+//! leaves the old or the new one.
+//!
+//! # What this crate does not do
+//! It starts, follows and ends no run, lists no runs, and serves nothing. Runs are carried out by `daemon-runner` and presented by
+//! `daemon-api`; neither depends on the other.
+//!
+//! # Guarantees
+//! Reading a run changes nothing. Members of a document that a later version wrote are returned as its file contains them.
+
+pub mod clock;
+pub mod environment;
+pub mod error;
+pub mod failpoint;
+pub mod files;
+mod find;
+mod object;
+pub mod random;
+mod recorded;
+
+pub use find::folder_of;
+pub use object::{RunErrorObject, RunObject, TokensObject, instant, refresh, second, state_word};
+pub use recorded::{RecordedRun, heartbeat_age};
