@@ -1,5 +1,6 @@
 //! The parts of a host without its loops, for a command that does a host's work in its own process.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -42,19 +43,9 @@ pub(crate) async fn unregistered(
     if Repository::enclosing(&composer.git()?, &root).is_err() {
         return Ok(None);
     }
-    let mut config = composer.load()?;
-    watch_only(&mut config, &composer, place, &root)?;
-    for repo in &mut config.repo {
-        // A listing must not wait for a network.
-        repo.remote = None;
-    }
-    let parts = composer.parts(&config, Instant::now() + GIT, OpenFailure::Refuse)?;
     let home = Home::named(place.home()?);
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().map_err(OpError::from)?);
     let live = Arc::new(Offline::new(home.clone()));
-    // Nothing is claimed, so no epoch has to be drawn.
-    let host = host((home, &store), HostEpoch(0), config, parts);
-    read_repos(&host).await?;
+    let (host, store) = default_branch(&composer, place, &root, home).await?;
     let registered = store.daemons().await.map_err(OpError::from)?;
     // A host reads the default branch, so a daemon that is not committed would be missing without an explanation.
     for daemon in local::daemons(&root)? {
@@ -70,6 +61,40 @@ pub(crate) async fn unregistered(
         }
     }
     Ok(Some(Operations::new(store, host.registry().clone(), live)))
+}
+
+/// Returns whether the default branch of the repository at `root` has a daemon that a host would register. A repository that
+/// cannot be read has none.
+pub(crate) async fn is_committed(place: &Place, root: &Path, id: &str) -> bool {
+    let composer = Composer::new(place, Overrides::default());
+    let registered = async {
+        let home = Home::named(place.home()?);
+        let (_, store) = default_branch(&composer, place, root, home).await?;
+        Ok::<_, CommandFailure>(store.daemons().await.map_err(OpError::from)?)
+    };
+    let registered = registered.await.unwrap_or_default();
+    registered.iter().any(|row| row.key.id.as_str() == id)
+}
+
+/// Registers the daemons of the default branch of the repository at `root` in a store in memory. Writes nothing.
+async fn default_branch(
+    composer: &Composer,
+    place: &Place,
+    root: &Path,
+    home: Home,
+) -> Result<(Arc<Host>, Arc<dyn Store>), CommandFailure> {
+    let mut config = composer.load()?;
+    watch_only(&mut config, composer, place, root)?;
+    for repo in &mut config.repo {
+        // A listing must not wait for a network.
+        repo.remote = None;
+    }
+    let parts = composer.parts(&config, Instant::now() + GIT, OpenFailure::Refuse)?;
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().map_err(OpError::from)?);
+    // Nothing is claimed, so no epoch has to be drawn.
+    let host = host((home, &store), HostEpoch(0), config, parts);
+    read_repos(&host).await?;
+    Ok((host, store))
 }
 
 /// Reads the watched repositories.

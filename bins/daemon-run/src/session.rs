@@ -107,20 +107,20 @@ impl CommandSession {
 
 /// Connects to the host of the home, if one is running.
 ///
-/// If the configuration has become invalid while a host still runs with the old one, the path of its socket is unknown; the
-/// default path is tried then.
+/// A host keeps the socket that it started with, also if its configuration has changed: the default path is tried, too.
 pub(crate) async fn live(place: &Place) -> Result<Option<Client>, CommandFailure> {
-    let composer = Composer::new(place, Overrides::default());
     let home = place.home()?;
-    match composer.load() {
-        Ok(config) => connect(&home.join(config.uds.path)).await,
-        Err(invalid) => {
-            let usual = daemon_host::config::Config::default().uds.path;
-            match connect(&home.join(usual)).await? {
-                Some(client) => Ok(Some(client)),
-                None => Err(invalid.into()),
-            }
-        }
+    let usual = daemon_host::config::Config::default().uds.path;
+    let loaded = Composer::new(place, Overrides::default()).load();
+    if let Ok(config) = &loaded
+        && config.uds.path != usual
+        && let Some(client) = connect(&home.join(&config.uds.path)).await?
+    {
+        return Ok(Some(client));
+    }
+    match connect(&home.join(usual)).await? {
+        Some(client) => Ok(Some(client)),
+        None => loaded.map(|_| None).map_err(Into::into),
     }
 }
 

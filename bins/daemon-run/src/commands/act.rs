@@ -48,10 +48,18 @@ pub(crate) async fn reload(place: &Place, out: Out) -> Result<(), CommandFailure
     if out.is_json() {
         return out.envelope(answer);
     }
-    out.text(&format!(
-        "reloaded: generation {}, needs restart: {}",
-        answer["generation"], answer["needs_restart"]
-    ))
+    out.text(&reloaded(&answer))
+}
+
+/// Formats the answer to a reload: the generation, and the settings that only a restart changes.
+fn reloaded(answer: &Map<String, Value>) -> String {
+    let generation = format!("reloaded: generation {}", answer["generation"]);
+    let keys = answer["needs_restart"].as_array().into_iter().flatten();
+    let keys: Vec<&str> = keys.filter_map(Value::as_str).collect();
+    if keys.is_empty() {
+        return generation;
+    }
+    format!("{generation}\nneeds a restart: {}", keys.join(", "))
 }
 
 /// Cancels an activation or a run, after printing its progress and asking for confirmation.

@@ -144,9 +144,24 @@ pub(super) struct HostLive {
     pub(super) host: Arc<Host>,
     pub(super) compose: Arc<dyn Compose>,
     pub(super) started: Instant,
+    /// The configuration of the start: its addresses and files stay in use until the host stops.
+    initial: Arc<Config>,
     pub(super) hooks: Arc<Hooks>,
     /// Held while the configuration or the parts are replaced.
     replacing: tokio::sync::Mutex<()>,
+}
+
+/// Returns the keys of which the host keeps the values that it started with.
+fn needs_restart(initial: &Config, new: &Config) -> Vec<&'static str> {
+    let (before, after) = (&initial.host, &new.host);
+    let keys = [
+        ("host.listen", before.listen != after.listen),
+        ("host.store", before.store != after.store),
+        ("host.token_file", before.token_file != after.token_file),
+        ("uds.path", initial.uds.path != new.uds.path),
+    ];
+    let differing = keys.into_iter().filter(|(_, differs)| *differs);
+    differing.map(|(key, _)| key).collect()
 }
 
 impl HostLive {
@@ -161,6 +176,7 @@ impl HostLive {
             host: Arc::clone(host),
             compose: Arc::clone(compose),
             started,
+            initial: Arc::clone(&host.runtime().config),
             hooks: Arc::clone(hooks),
             replacing: tokio::sync::Mutex::new(()),
         }
@@ -178,20 +194,7 @@ impl HostLive {
         check_policies(host, compose, &config, &parts, deadlines.policies).await?;
         let old = Arc::clone(&self.host.runtime().config);
         let changed = *old != config;
-        let mut needs_restart = Vec::new();
-        for (key, differs) in [
-            ("host.listen", old.host.listen != config.host.listen),
-            ("host.store", old.host.store != config.host.store),
-            (
-                "host.token_file",
-                old.host.token_file != config.host.token_file,
-            ),
-            ("uds.path", old.uds.path != config.uds.path),
-        ] {
-            if differs {
-                needs_restart.push(key);
-            }
-        }
+        let needs_restart = needs_restart(&self.initial, &config);
         // Last of the steps that can fail, so that a refused reload has changed nothing.
         let (generation, unwatched) = self.host.replace(config, parts).await?;
         self.compose.note_in_force();

@@ -15,6 +15,7 @@ use crate::cli::FireArgs;
 use crate::commands::preview::WakeCause;
 use crate::commands::repo_name;
 use crate::failure::CommandFailure;
+use crate::offline;
 use crate::place::Place;
 use crate::session::{call_failure, parameter};
 
@@ -48,11 +49,10 @@ pub(super) async fn through_host(
         WakeCause::Event(event) => drop(params.insert("event".to_owned(), event_params(event))),
     }
     params.insert("by".to_owned(), json!(who(place)));
-    let fired = client
-        .call(Operation::DaemonFire, params)
-        .await
-        .map_err(|error| uncommitted(call_failure(error), root, &args.id))?;
-    let mut answer = Value::Object(fired);
+    let mut answer = match client.call(Operation::DaemonFire, params).await {
+        Ok(fired) => Value::Object(fired),
+        Err(error) => return Err(explained(call_failure(error), root, args, place).await),
+    };
     let Some(id) = answer["activation"]["id"].as_str().map(str::to_owned) else {
         return Ok(answer);
     };
@@ -65,6 +65,21 @@ pub(super) async fn through_host(
         answer[plural] = of_activation(&mut client, operation, plural, (&args.id, &id)).await?;
     }
     Ok(answer)
+}
+
+/// Adds a help to the failure of a daemon that the host does not know, if this repository has it.
+async fn explained(
+    failure: CommandFailure,
+    root: &Path,
+    args: &FireArgs,
+    place: &Place,
+) -> CommandFailure {
+    if failure.code == "unknown-daemon" && offline::is_committed(place, root, &args.id).await {
+        return failure.help(
+            "the host does not watch this repository, or has not read its last commit: compare `daemon-run list`; add a `[[repo]]` with this path to config.toml of the home, then run `daemon-run reload`",
+        );
+    }
+    uncommitted(failure, root, &args.id)
 }
 
 /// Returns the rows of a listing that belong to one activation. Listings have no such filter, so it is applied here.
