@@ -2,20 +2,20 @@
 
 use std::path::Path;
 
-use daemon_engine::{FactState, PlaceCondition};
+use daemon_engine::{FactState, Gate, PlaceCondition};
 use daemon_event::Source;
 use daemon_records::environment;
 use daemon_records::error::chain;
 use daemon_registry::Registered;
 use daemon_runner::policy::RunPolicy;
 use daemon_schedule::TickOutcome;
-use daemon_store::{MAX_PAGE, Query, Store, Validity};
+use daemon_store::{MAX_PAGE, Query, Store, StoreError, Validity};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::config::{Config, SecretPlaces};
 use crate::disk::Space;
-use crate::driver::{Host, Parts};
+use crate::driver::{ClaimsPause, Host, Parts};
 use crate::policy::{policy_of_key, run_policy};
 use crate::rates::rate_checks;
 use crate::servers;
@@ -186,16 +186,9 @@ pub async fn examine(host: &Host) -> Value {
         Ok(()) => Check::ok("store", host.home.store().display().to_string()),
         Err(error) => Check::fail("store", chain(&error), "see the log"),
     });
-    if let Some(left) = host.claims.left() {
-        checks.push(Check::warn(
-            "claims",
-            format!(
-                "they pause for {} s: hosts of this home crashed again and again",
-                left.as_secs() + 1
-            ),
-            "the log says how the hosts ended",
-        ));
-    }
+    // A store that cannot be read is reported by the check above.
+    checks.extend(hold_check(host.store.as_ref()).await.ok().flatten());
+    checks.extend(claims_check(host.claims));
     let names = runtime.config.provider.written().join(", ");
     checks.push(Check::ok("providers", names));
     checks.extend(webhook_checks(host.home.root(), &runtime.config));
@@ -233,6 +226,19 @@ pub async fn examine(host: &Host) -> Value {
     let limits = &runtime.config.limits;
     checks.extend(rate_checks(&daemons, limits, host.now()));
     checks_json(&checks)
+}
+
+/// Checks whether claims pause after a crash loop; `None` if they do not.
+fn claims_check(claims: ClaimsPause) -> Option<Check> {
+    let left = claims.left()?;
+    Some(Check::warn(
+        "claims",
+        format!(
+            "they pause for {} s: hosts of this home crashed again and again",
+            left.as_secs() + 1
+        ),
+        "the log says how the hosts ended",
+    ))
 }
 
 /// Checks for each destination of outputs whether it would accept one.
@@ -401,6 +407,18 @@ pub fn port_check(listen: &str) -> Check {
     }
 }
 
+/// Checks whether the whole host is held; `None` if it is not.
+///
+/// # Errors
+/// If the store cannot be read.
+pub async fn hold_check(store: &dyn Store) -> Result<Option<Check>, StoreError> {
+    let is_held = store.host_gate().await? != Gate::Open;
+    Ok(is_held.then(|| {
+        let detail = "the host is held: events and ticks are recorded, nothing starts";
+        Check::warn("hold", detail, "daemon-run go")
+    }))
+}
+
 /// Checks whether a daemon can wake.
 pub fn daemon_check(daemon: &Registered) -> Check {
     let name = format!("daemon {}", daemon.row.key);
@@ -413,14 +431,12 @@ pub fn daemon_check(daemon: &Registered) -> Check {
         );
     }
     match daemon.row.gate {
-        daemon_engine::Gate::Open => Check::ok(
+        Gate::Open => Check::ok(
             name,
             format!("rev {}", &daemon.row.rev[..daemon.row.rev.len().min(12)]),
         ),
-        daemon_engine::Gate::Held => {
-            Check::warn(name, "held", format!("daemon-run go {}", daemon.row.key.id))
-        }
-        daemon_engine::Gate::Tripped => Check::fail(
+        Gate::Held => Check::warn(name, "held", format!("daemon-run go {}", daemon.row.key.id)),
+        Gate::Tripped => Check::fail(
             name,
             "tripped: it failed too often in a row",
             format!("fix it, then daemon-run go {}", daemon.row.key.id),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use daemon_api::ops::Operation;
 use daemon_host::config::Config;
 use daemon_host::doctor::{
-    Check, checks_json, daemon_check, examine_machine, port_check, sandbox_refusals,
+    Check, checks_json, daemon_check, examine_machine, hold_check, port_check, sandbox_refusals,
     surface_checks, token_checks, webhook_checks,
 };
 use daemon_host::home::Home;
@@ -15,7 +15,7 @@ use daemon_host::servers;
 use daemon_records::clock;
 use daemon_records::error::chain;
 use daemon_registry::Registered;
-use daemon_store::Store;
+use daemon_store::{Store, StoreError};
 use daemon_store_sqlite::SqliteStore;
 use serde_json::{Map, Value};
 
@@ -293,8 +293,9 @@ async fn store(place: &Place, config: &Config) -> Vec<Check> {
 }
 
 async fn daemons(store: &dyn Store, config: &Config) -> Vec<Check> {
-    match store.daemons().await {
-        Ok(rows) => {
+    let read = async { Ok::<_, StoreError>((store.daemons().await?, hold_check(store).await?)) };
+    match read.await {
+        Ok((rows, hold)) => {
             let mut checks = vec![Check::ok(
                 "store",
                 format!(
@@ -303,6 +304,7 @@ async fn daemons(store: &dyn Store, config: &Config) -> Vec<Check> {
                     rows.len()
                 ),
             )];
+            checks.extend(hold);
             let daemons: Vec<Registered> = rows.into_iter().map(Registered::new).collect();
             checks.extend(daemons.iter().map(daemon_check));
             let daemons: Vec<&Registered> = daemons.iter().collect();

@@ -265,11 +265,33 @@ fn a_held_host_starts_no_run() {
         (0, json!({"schema_version": 1, "gate": "held"}))
     );
     assert_eq!(world.json(&["fire", "pusher"]).0, 75);
+    let (_, held) = world.json(&["list"]);
+    let pause = "hold: the host is held until `daemon-run go`";
+    assert_eq!(
+        (&held["gate"], &held["pause"]),
+        (&json!("held"), &json!(pause))
+    );
+    assert_eq!(statuses_of_hold(&world), ["warn"]);
     assert_eq!(
         world.json(&["go"]),
         (0, json!({"schema_version": 1, "gate": "open"}))
     );
+    let (_, open) = world.json(&["list"]);
+    assert_eq!(
+        (&open["gate"], &open["pause"]),
+        (&json!("open"), &json!(null))
+    );
+    assert_eq!(statuses_of_hold(&world), [""; 0]);
     assert_eq!(world.json(&["fire", "pusher"]).0, 0);
+}
+
+/// Returns the statuses of the check `hold` of `doctor`.
+fn statuses_of_hold(world: &World) -> Vec<String> {
+    let (_, found) = world.json(&["doctor"]);
+    let checks = found["checks"].as_array().expect("a list").iter();
+    let hold = checks.filter(|check| check["name"] == "hold");
+    hold.map(|check| check["status"].as_str().expect("a word").to_owned())
+        .collect()
 }
 
 #[test]

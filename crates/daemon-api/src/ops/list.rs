@@ -15,6 +15,9 @@ use crate::wire::{
     ActivationObject, DaemonObject, EventObject, OutputObject, RunObject, TickObject,
 };
 
+/// Why no activation starts while the whole host is held; it begins with the word that pending activations have as reason.
+const HELD: &str = "hold: the host is held until `daemon-run go`";
+
 impl Operations {
     pub(super) async fn daemon_list(
         &self,
@@ -53,7 +56,12 @@ impl Operations {
         let unread = self.live.unread().into_iter();
         let unread = unread.map(|(repo, why)| json!({"repo": repo.to_string(), "problem": why}));
         listing.insert("unread".to_owned(), unread.collect());
-        listing.insert("pause".to_owned(), json!(self.live.pause()));
+        let gate = self.store.host_gate().await?;
+        listing.insert("gate".to_owned(), json!(gate.as_str()));
+        let held = (gate != Gate::Open).then(|| HELD.to_owned());
+        let reasons: Vec<String> = held.into_iter().chain(self.live.pause()).collect();
+        let pause = (!reasons.is_empty()).then(|| reasons.join("; "));
+        listing.insert("pause".to_owned(), json!(pause));
         Ok(listing)
     }
 

@@ -74,7 +74,7 @@ impl ClaimsPause {
         self.left()?;
         let until = self.until?.shown.strftime("%Y-%m-%dT%H:%M:%SZ");
         Some(format!(
-            "crash loop: hosts of this home crashed again and again; no activation starts until {until}"
+            "crash loop: hosts of this home crashed again and again; paused until {until}"
         ))
     }
 }
