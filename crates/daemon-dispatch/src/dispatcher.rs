@@ -156,7 +156,7 @@ impl Dispatcher {
     }
 
     fn settled(&mut self, output: &Output) {
-        // The last output of an activation frees a slot.
+        // The last output of an activation frees its subject.
         if output.state.is_settled() {
             self.claims.turn.nudge();
         }

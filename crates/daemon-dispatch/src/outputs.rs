@@ -72,7 +72,7 @@ impl OutputQueue {
                 DeliveryStep::LookUp | DeliveryStep::Send
                     if !surfaces.contains(&output.surface) =>
                 {
-                    // Refused at once: no retry could deliver it, and its activation would keep a slot for a day.
+                    // Refused at once: no retry could deliver it, and its activation would block its subject for a day.
                     let missing = format!("no surface `{}` is configured", output.surface);
                     let refused = Err(SurfaceError::new(SurfaceErrorKind::Refused, missing));
                     let settlement = after_send(&output, refused, now.wall, 0);

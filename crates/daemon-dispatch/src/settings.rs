@@ -27,7 +27,7 @@ pub struct Settings {
 /// What a claim may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClaimLimits {
-    /// How many activations may be leased or delivering at once, in all.
+    /// How many activations may be leased at once, in all.
     pub host_slots: u32,
     /// The same per daemon.
     pub daemon_slots: u32,

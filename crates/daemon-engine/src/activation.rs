@@ -69,7 +69,7 @@ impl ActivationState {
 
     /// Reports whether the state ends the activation until a person revives it.
     pub fn is_final(self) -> bool {
-        // `Delivering` is not final: its outputs are part of the work, and it keeps its slot until they are settled.
+        // `Delivering` is not final: its outputs are part of the work, and it blocks its subject until they are settled.
         matches!(
             self,
             Self::Succeeded | Self::Failed | Self::Dead | Self::Cancelled

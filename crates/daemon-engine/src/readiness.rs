@@ -23,9 +23,9 @@ pub struct ClaimRequest {
     pub now: Timestamp,
     /// When the lease ends unless it is renewed.
     pub lease_until: Timestamp,
-    /// How many activations may be leased or delivering at the same time, over all daemons.
+    /// How many activations may be leased at the same time, over all daemons.
     pub host_slots: u32,
-    /// How many activations of one daemon may be leased or delivering at the same time.
+    /// How many activations of one daemon may be leased at the same time.
     pub daemon_slots: u32,
     /// How many activations may begin within an hour. Over a rate they stay pending, where later triggers join them.
     pub rates: Rates,
@@ -70,7 +70,7 @@ pub enum Obstacle {
     HostHeld,
     /// No valid file registers its daemon, or the daemon's gate is not open.
     DaemonHeld,
-    /// As many activations as the host has slots are leased or delivering.
+    /// As many activations as the host has slots are leased.
     HostBusy,
     /// The same for the slots of its daemon.
     DaemonBusy,
@@ -114,8 +114,9 @@ impl Activation {
 }
 
 impl ActivationState {
-    /// Reports whether an activation in this state occupies a slot: what delivers does, as what is leased does.
-    pub fn occupies_slot(self) -> bool {
+    /// Reports whether an activation in this state is leased or delivers, so that no other one of its daemon about the
+    /// same subject may start.
+    pub fn blocks_subject(self) -> bool {
         self.is_leased() || self == Self::Delivering
     }
 }
@@ -158,21 +159,20 @@ where
     U: Iterator<Item = &'a Activation> + Clone,
 {
     fn busy(&self, activation: &Activation, request: &ClaimRequest) -> Option<Obstacle> {
-        let (mut of_host, mut of_daemon, mut of_subject) = (0_u32, 0_u32, 0_u32);
-        let occupying = self
-            .unfinished
-            .clone()
-            .filter(|other| other.state.occupies_slot());
-        for other in occupying {
-            of_host += 1;
-            of_daemon += u32::from(activation.is_of_same_daemon(other));
-            of_subject += u32::from(activation.is_about_same(other));
+        let (mut of_host, mut of_daemon, mut is_subject_busy) = (0_u32, 0_u32, false);
+        for other in self.unfinished.clone() {
+            // A delivering one frees its slots, because its outputs may wait a day for a server that does not respond, and
+            // four of those would stop the host. It keeps its subject: the next run has to see what it delivered.
+            let is_leased = other.state.is_leased();
+            of_host += u32::from(is_leased);
+            of_daemon += u32::from(is_leased && activation.is_of_same_daemon(other));
+            is_subject_busy |= other.state.blocks_subject() && activation.is_about_same(other);
         }
         if of_host >= request.host_slots {
             Some(Obstacle::HostBusy)
         } else if of_daemon >= request.daemon_slots {
             Some(Obstacle::DaemonBusy)
-        } else if of_subject > 0 {
+        } else if is_subject_busy {
             Some(Obstacle::SubjectBusy)
         } else {
             None

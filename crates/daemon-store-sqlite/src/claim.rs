@@ -54,11 +54,11 @@ pub(crate) fn claim(tx: &Connection, request: &ClaimRequest) -> TxResult<Option<
         (
             1,
             // The words of the partial indexes `lane_persons` and `lane_pending`, which are ordered by `turn`.
-            "SELECT id, busy FROM lane WHERE ready = 1 AND persons > 0 AND busy < ?1 ORDER BY turn",
+            "SELECT id, busy FROM lane WHERE ready = 1 AND persons > 0 AND leased < ?1 ORDER BY turn",
         ),
         (
             0,
-            "SELECT id, busy FROM lane WHERE ready = 1 AND pending > 0 AND busy < ?1 ORDER BY turn",
+            "SELECT id, busy FROM lane WHERE ready = 1 AND pending > 0 AND leased < ?1 ORDER BY turn",
         ),
     ] {
         let mut in_turn = tx.prepare_cached(lanes)?;
@@ -93,7 +93,7 @@ pub(crate) fn claim_one(
                 "SELECT a.number, a.lane FROM activation AS a JOIN lane AS l ON l.id = a.lane WHERE a.id = :id \
                  AND a.state = 'pending' AND a.not_before <= :now \
                  AND (:suspects OR NOT (a.host_crashes > 0 OR a.crashes_alone > 0)) \
-                 AND l.ready = 1 AND l.busy < :slots AND NOT EXISTS ( \
+                 AND l.ready = 1 AND l.leased < :slots AND NOT EXISTS ( \
                    SELECT 1 FROM activation AS b WHERE b.lane = a.lane AND b.subject IS a.subject \
                    AND b.state IN ('claimed', 'running', 'delivering')) AND ",
                 is_within_subject_rate!()
@@ -123,13 +123,13 @@ fn host_may_start(tx: &Connection, request: &ClaimRequest) -> TxResult<bool> {
     if hosting::gate(tx)? != Gate::Open {
         return Ok(false);
     }
-    let mut n_busy = 0;
+    let mut n_leased = 0;
     for state in ActivationState::ALL {
-        if state.occupies_slot() {
-            n_busy += hosting::tally(tx, "activation", state.as_str())?;
+        if state.is_leased() {
+            n_leased += hosting::tally(tx, "activation", state.as_str())?;
         }
     }
-    if n_busy >= u64::from(request.host_slots) {
+    if n_leased >= u64::from(request.host_slots) {
         return Ok(false);
     }
     if !is_within_host_rate(tx, request.rates, request.now)? {
@@ -254,7 +254,7 @@ fn oldest_ready(
     if !is_time {
         return Ok(None);
     }
-    // With no activation of the lane at work (`busy` = 0) no subject can be, which saves the inner query in the usual case.
+    // With no activation of the lane leased or delivering (`busy` = 0) no subject is blocked, which saves the inner query in the usual case.
     let found = tx
         .prepare_cached(
             concat!(

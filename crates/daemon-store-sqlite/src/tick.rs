@@ -118,7 +118,7 @@ fn activations_of(conn: &Connection, lane: Lane) -> TxResult<TickActivations> {
     let mut rows = find.query([lane.0])?;
     while let Some(row) = rows.next()? {
         let state: ActivationState = row.word("state")?;
-        let slot = if state.occupies_slot() {
+        let slot = if state.blocks_subject() {
             &mut unfinished.running
         } else {
             &mut unfinished.pending

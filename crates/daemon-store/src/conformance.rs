@@ -127,6 +127,7 @@ cases! {
         the_rate_of_a_subject_holds_events_about_it_back
         a_daemon_gets_its_oldest_first
         slots_limit_claims
+        outputs_that_wait_block_a_subject_and_no_slot
         one_subject_runs_one_at_a_time
         gates_and_validity_stop_claims
         nothing_is_claimed_before_its_time

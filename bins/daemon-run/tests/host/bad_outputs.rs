@@ -65,6 +65,26 @@ fn an_output_reaches_the_outbox_once_and_a_forbidden_one_is_refused_and_recorded
 }
 
 #[test]
+fn outputs_that_wait_for_their_server_do_not_keep_other_daemons_from_running() {
+    let daemons = ["one", "two", "three"].map(|id| (id, watch(&["when an issue is opened"])));
+    let world = World::new(&daemons.each_ref().map(|(id, wakes)| (*id, wakes.as_str())));
+    world.configure(
+        "[limits]\nhost = 1\n\n[surfaces.git]\nremote = \"http://127.0.0.1:1/none.git\"\n",
+    );
+    world.script("cat > /dev/null\necho note > NOTE.md\n");
+    let host = world.serve();
+    let running = daemons.each_ref().map(|(id, _)| world.begin(&["fire", id]));
+    until("each daemon ran, though no output is delivered", || {
+        let states = host.list("activations").into_iter();
+        states.filter(|row| row["state"] == "delivering").count() == 3
+    });
+    for output in host.list("outputs") {
+        assert_eq!(output["delivered_at"], Value::Null, "{output}");
+    }
+    drop(running);
+}
+
+#[test]
 fn a_run_whose_lease_is_another_attempts_writes_nothing() {
     let world = World::pushed();
     let go = world.beside("go");

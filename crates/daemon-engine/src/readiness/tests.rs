@@ -108,33 +108,40 @@ fn a_gate_that_is_not_open_holds_back() {
 }
 
 #[test]
-fn slots_are_occupied_from_the_claim_to_the_last_output() {
-    let occupying = |state| check(&pending(), &[other(2, state), other(3, state)], &request());
+fn slots_are_occupied_from_the_claim_to_the_end_of_the_run() {
     for state in ActivationState::ALL {
-        let expected = matches!(
-            state,
-            ActivationState::Claimed | ActivationState::Running | ActivationState::Delivering
-        )
-        .then_some(Obstacle::DaemonBusy);
-        assert_eq!(occupying(state), expected, "{state}");
+        let of_daemon_alone = [other(2, state), other(3, state)];
+        let of_others: Vec<Activation> = (2..6).map(|n| of_daemon("b", other(n, state))).collect();
+        let expected = |obstacle| state.is_leased().then_some(obstacle);
+        assert_eq!(
+            check(&pending(), &of_daemon_alone, &request()),
+            expected(Obstacle::DaemonBusy),
+            "{state}"
+        );
+        assert_eq!(
+            check(&pending(), &of_others, &request()),
+            expected(Obstacle::HostBusy),
+            "{state}"
+        );
+        assert_eq!(check(&pending(), &of_others[1..], &request()), None);
     }
-    let elsewhere: Vec<Activation> = (2..6)
-        .map(|n| of_daemon("b", other(n, ActivationState::Running)))
-        .collect();
-    assert_eq!(
-        check(&pending(), &elsewhere, &request()),
-        Some(Obstacle::HostBusy)
-    );
-    assert_eq!(check(&pending(), &elsewhere[1..], &request()), None);
-    let same = Activation {
-        state: ActivationState::Delivering,
-        ..Activation::pending(new_trigger(2))
-    };
-    assert_eq!(
-        check(&pending(), std::slice::from_ref(&same), &request()),
-        Some(Obstacle::SubjectBusy)
-    );
-    assert_eq!(check(&pending(), &[of_daemon("b", same)], &request()), None);
+}
+
+#[test]
+fn a_subject_is_busy_from_the_claim_to_the_last_output() {
+    for state in ActivationState::ALL {
+        let same = Activation {
+            state,
+            ..Activation::pending(new_trigger(2))
+        };
+        let is_busy = state.is_leased() || state == ActivationState::Delivering;
+        assert_eq!(
+            check(&pending(), std::slice::from_ref(&same), &request()),
+            is_busy.then_some(Obstacle::SubjectBusy),
+            "{state}"
+        );
+        assert_eq!(check(&pending(), &[of_daemon("b", same)], &request()), None);
+    }
 }
 
 #[test]

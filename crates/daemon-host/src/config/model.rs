@@ -314,9 +314,9 @@ impl DaemonPolicy {
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Limits")]
 pub struct LimitsConfig {
-    /// The maximum number of active activations.
+    /// The maximum number of activations that run at the same time. One that only delivers its outputs does not count.
     pub host: u32,
-    /// The maximum number of active activations of one daemon.
+    /// The same for the activations of one daemon.
     pub daemon: u32,
     /// The maximum number of activations of one daemon about one subject that start in an hour; more wait and are merged.
     pub rate_subject: u32,

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use daemon_engine::{ActivationState, Gate, HostEpoch, NewTrigger, RunLease};
+use daemon_engine::{
+    ActivationState, AttemptEnd, Gate, HostEpoch, NewTrigger, OutputState, RunLease, Settlement,
+};
 use daemon_event::ActivationId;
 
 use super::scene::{
-    HOST, activation_id, asked, at, claim, claimed, daemon, done, enqueue, registered,
+    HOST, activation_id, asked, at, claim, claimed, daemon, done, enqueue, planned, registered,
     registration, row, subject, woken,
 };
 use crate::rows::{ClaimRequest, DaemonRow, Rates, Validity};
@@ -115,6 +117,54 @@ pub(super) async fn slots_limit_claims(store: &dyn Store) {
     assert_eq!(next(store, &wider).await, Some(activation_id(4)));
     assert_eq!(next(store, &wider).await, Some(activation_id(2)));
     assert_eq!(next(store, &wider).await, None);
+}
+
+pub(super) async fn outputs_that_wait_block_a_subject_and_no_slot(store: &dyn Store) {
+    registered(store, &["a"]).await;
+    let about = |name: &str, n| NewTrigger {
+        subject: subject(name),
+        ..woken("a", n, at(1))
+    };
+    enqueue(store, about("x", 1)).await;
+    let first = claimed(store, at(2)).await;
+    let output = planned(&first.id, 0);
+    let key = output.key.clone();
+    let end = AttemptEnd {
+        outputs: vec![output],
+        ..done(at(3))
+    };
+    store
+        .end_attempt(&first.id, first.run_lease, end)
+        .await
+        .expect("ends");
+    enqueue(store, about("x", 2)).await;
+    enqueue(store, about("y", 3)).await;
+    // An output may wait a day for a server that does not respond; with the slot, all work would wait for it.
+    let one_slot = ClaimRequest {
+        host_slots: 1,
+        daemon_slots: 1,
+        ..claim(at(6))
+    };
+    assert_eq!(next(store, &one_slot).await, Some(activation_id(3)));
+    let wide = ClaimRequest {
+        host_slots: 4,
+        daemon_slots: 4,
+        ..claim(at(6))
+    };
+    assert_eq!(
+        next(store, &wide).await,
+        None,
+        "the next run about the subject has to see what the first delivers"
+    );
+    let refused = Settlement {
+        state: OutputState::Refused,
+        remote: None,
+        error: Some("no permission".to_owned()),
+        not_before: None,
+        at: at(7),
+    };
+    store.settle(&key, refused).await.expect("settles");
+    assert_eq!(next(store, &wide).await, Some(activation_id(2)));
 }
 
 pub(super) async fn one_subject_runs_one_at_a_time(store: &dyn Store) {
@@ -324,7 +374,7 @@ pub(super) async fn rates_and_spending_hold_claims_back(store: &dyn Store) {
         .await
         .expect("starts");
     // The day's budget counts what ended; what runs is limited by reservations of model calls.
-    let end = daemon_engine::AttemptEnd {
+    let end = AttemptEnd {
         cost_usd: Some(2.0),
         ..done(at(12))
     };

@@ -37,7 +37,7 @@ impl StoreModel {
                 .collect()
         };
         TickActivations {
-            running: of(ActivationState::occupies_slot),
+            running: of(ActivationState::blocks_subject),
             pending: of(|state| state == ActivationState::Pending),
         }
     }
