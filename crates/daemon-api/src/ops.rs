@@ -102,9 +102,9 @@ impl Operations {
     pub async fn call(
         &self,
         operation: Operation,
-        params: Map<String, Value>,
+        params: impl Into<Params>,
     ) -> Result<Map<String, Value>, OpError> {
-        let done = self.dispatch(operation, Params::new(params)).await;
+        let done = self.dispatch(operation, params.into()).await;
         done.map_err(|error| self.explained(error))
     }
 

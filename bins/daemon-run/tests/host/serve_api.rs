@@ -33,6 +33,11 @@ fn health_is_open_and_everything_else_needs_the_token() {
             assert_eq!(answer.status, 401, "{path} {}", &value[..20]);
         }
         assert_eq!(host.ask("GET", path, &Value::Null).status, 200, "{path}");
+        for scheme in ["bearer", "BEARER ", "beaReR"] {
+            let value = format!("{scheme} {token}");
+            let answer = host.open("GET", path, &[("Authorization", &value)]);
+            assert_eq!(answer.status, 200, "{path} {scheme}");
+        }
     }
     let metrics = host.ask("GET", "/metrics", &Value::Null).body;
     assert!(metrics.contains("daemon_events_unmatched 0"), "{metrics}");

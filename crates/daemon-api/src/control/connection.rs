@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use daemon_records::error::OpError;
-use serde::Serialize;
+use serde::{Deserialize as _, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
@@ -333,14 +333,19 @@ pub(super) fn read_message(bytes: &[u8]) -> Result<ClientMessage, Box<ServerMess
             "batches are not served".to_owned(),
         );
     }
-    // The response to a null id could not be distinguished from the response to an unparsable line.
-    if value.get("id").is_some_and(Value::is_null) {
-        let words = "an id is a whole number or a string".to_owned();
+    let id = match value.get("id").map(RequestId::deserialize) {
+        None => None,
+        Some(Ok(id)) => Some(id),
+        // Null, too: its response could not be distinguished from the response to an unparsable line.
+        Some(Err(_)) => {
+            let words = "an id is a whole number of 64 bits or a string".to_owned();
+            return refuse(None, -32600, "invalid-request", words);
+        }
+    };
+    if !value.is_object() {
+        let words = "a message is a JSON object".to_owned();
         return refuse(None, -32600, "invalid-request", words);
     }
-    let id = value
-        .get("id")
-        .and_then(|id| serde_json::from_value(id.clone()).ok());
     match serde_json::from_value::<ClientMessage>(value) {
         Ok(message) if message.jsonrpc == "2.0" => Ok(message),
         Ok(_) => refuse(

@@ -133,12 +133,8 @@ impl Access {
     pub fn check_caller(&self, headers: &HeaderMap) -> Result<(), StatusCode> {
         let mut bearers = headers.get_all(header::AUTHORIZATION).iter();
         if let Some(bearer) = bearers.next() {
-            let presented = bearer
-                .to_str()
-                .ok()
-                .and_then(|text| text.strip_prefix("Bearer "));
-            let right =
-                presented.is_some_and(|token| self.is_token(token)) && bearers.next().is_none();
+            let right = token_of(bearer).is_some_and(|token| self.is_token(token))
+                && bearers.next().is_none();
             return if right {
                 Ok(())
             } else {
@@ -173,6 +169,14 @@ impl Logins {
         keep(&mut self.sessions, session.clone());
         Session(session)
     }
+}
+
+/// Returns the token of an `Authorization` header of the scheme `Bearer`; HTTP compares schemes in any case.
+fn token_of(authorization: &HeaderValue) -> Option<&str> {
+    let (scheme, token) = authorization.to_str().ok()?.split_once(' ')?;
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then(|| token.trim_start_matches(' '))
 }
 
 fn keep(list: &mut Vec<String>, value: String) {

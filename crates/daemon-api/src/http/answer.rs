@@ -38,11 +38,17 @@ pub(crate) fn op_error(error: &OpError) -> Response<Body> {
 
 /// Returns a response with a status and its standard reason phrase.
 pub(crate) fn status(status: StatusCode) -> Response<Body> {
-    let words = status
-        .canonical_reason()
-        .unwrap_or("failed")
-        .to_ascii_lowercase();
-    failure(status, &words.replace(' ', "-"), &words, None)
+    explained(status, &reason(status))
+}
+
+/// Returns a response with a status, the code of every response with that status, and a message.
+pub(crate) fn explained(status: StatusCode, message: &str) -> Response<Body> {
+    failure(status, &reason(status).replace(' ', "-"), message, None)
+}
+
+fn reason(status: StatusCode) -> String {
+    let reason = status.canonical_reason().unwrap_or("failed");
+    reason.to_ascii_lowercase()
 }
 
 /// Returns a 503 response with `Retry-After`.

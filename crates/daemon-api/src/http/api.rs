@@ -7,13 +7,12 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::{MethodFilter, get, on};
-use daemon_records::error::OpError;
 use serde_json::{Map, Value};
 
 use super::answer;
 use super::repeats::{self, BadKey};
 use super::server::AppState;
-use crate::ops::{Operation, Verb};
+use crate::ops::{Operation, Params, Verb};
 
 /// The maximum length of the body of an operation, in bytes.
 // `daemon/fire` and `daemon/explain` contain a payload, which may have 25 MiB.
@@ -81,11 +80,11 @@ pub(crate) async fn look(
     };
     let follows = FOLLOWED
         .contains(&operation)
-        .then(|| params.remove("follow"));
-    match follows.flatten() {
-        None => {}
-        Some(Value::String(text)) if text == "false" => {}
-        Some(Value::String(text)) if text == "true" => {
+        .then(|| params.flag("follow"))
+        .unwrap_or(Ok(false));
+    match follows {
+        Ok(false) => {}
+        Ok(true) => {
             let (operations, streams) = (&app.operations, &app.streams);
             return if operation == Operation::RunLog {
                 streams.log(operations, params, headers).await
@@ -93,7 +92,7 @@ pub(crate) async fn look(
                 streams.rows(operations, params, Some(operation)).await
             };
         }
-        Some(_) => return answer::op_error(&OpError::invalid("`follow` must be true or false")),
+        Err(error) => return answer::op_error(&error),
     }
     match app.operations.call(operation, params).await {
         Ok(members) => answer::members(StatusCode::OK, members),
@@ -148,14 +147,14 @@ async fn change(
     let mut answered = asked.answer.lock().await;
     // The store recognises a repeated fire by its request id, also after a restart, and reports it as a duplicate.
     if operation == Operation::DaemonFire {
-        params.insert("request_id".to_owned(), Value::String(key));
+        params.set("request_id", key);
         return call(app, operation, params).await;
     }
     if let Some(members) = &*answered {
         return Ok(members.clone());
     }
     if operation == Operation::EventReplay {
-        params.insert("request_id".to_owned(), Value::String(key));
+        params.set("request_id", key);
     }
     let members = call(app, operation, params).await?;
     *answered = Some(members.clone());
@@ -168,7 +167,7 @@ pub(crate) type Refusal = Box<Response<Body>>;
 async fn call(
     app: &AppState,
     operation: Operation,
-    params: Map<String, Value>,
+    params: Params,
 ) -> Result<Map<String, Value>, Refusal> {
     let called = app.operations.call(operation, params).await;
     called.map_err(|error| Box::new(answer::op_error(&error)))
@@ -191,21 +190,14 @@ fn bad_key(bad: BadKey) -> Refusal {
 }
 
 /// Merges the parameters of a body, a query and a path.
-pub(crate) fn params(
-    mut members: Map<String, Value>,
+fn params(
+    members: Map<String, Value>,
     query: Vec<(String, String)>,
     path: Option<Path<String>>,
-) -> Result<Map<String, Value>, Refusal> {
+) -> Result<Params, Refusal> {
     let id = path.map(|Path(id)| ("id".to_owned(), id));
-    for (name, value) in query.into_iter().chain(id) {
-        if members.insert(name.clone(), Value::String(value)).is_some() {
-            let message = format!("`{name}` is given twice");
-            let status = StatusCode::BAD_REQUEST;
-            let answer = answer::failure(status, "invalid-argument", &message, None);
-            return Err(Box::new(answer));
-        }
-    }
-    Ok(members)
+    let params = Params::new(members).with_url(query.into_iter().chain(id));
+    params.map_err(|error| Box::new(answer::op_error(&error)))
 }
 
 /// Reads the members of a body that is empty or a JSON object.

@@ -274,8 +274,9 @@ fn read(
         tracing::info!(%error, "a webhook was refused");
         match error.status() {
             401 => unauthorized(),
-            status => Box::new(answer::status(
+            status => Box::new(answer::explained(
                 StatusCode::from_u16(status).expect("a rejection has a valid status"),
+                &error.to_string(),
             )),
         }
     })?;
@@ -348,7 +349,10 @@ fn malformed(error: Malformed) -> Refusal {
     let status =
         StatusCode::from_u16(error.status()).expect("a malformed delivery has a valid status");
     let message = daemon_records::error::chain(&error);
-    Box::new(answer::failure(status, "invalid-event", &message, None))
+    Box::new(match status {
+        StatusCode::BAD_REQUEST => answer::failure(status, "invalid-event", &message, None),
+        _ => answer::explained(status, &message),
+    })
 }
 
 fn acknowledge(accepted: &[Accepted]) -> Response<Body> {

@@ -16,7 +16,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use daemon_records::error::OpError;
 use daemon_run_folder::LogPlace;
 use futures_util::stream;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
@@ -62,7 +62,7 @@ impl Streams {
     pub(super) async fn log(
         &self,
         operations: &Operations,
-        params: Map<String, Value>,
+        params: Params,
         headers: &HeaderMap,
     ) -> Response<Body> {
         let follow = match Log::new(operations.clone(), params, headers) {
@@ -80,7 +80,7 @@ impl Streams {
     pub(super) async fn rows(
         &self,
         operations: &Operations,
-        params: Map<String, Value>,
+        params: Params,
         one: Option<Operation>,
     ) -> Response<Body> {
         let listings = LISTINGS
@@ -210,10 +210,9 @@ struct Log {
 impl Log {
     fn new(
         operations: Operations,
-        params: Map<String, Value>,
+        mut params: Params,
         headers: &HeaderMap,
     ) -> Result<Self, OpError> {
-        let mut params = Params::new(params);
         let id = params.required("id")?;
         let asked = log_place(&mut params)?;
         params.finish()?;
@@ -282,7 +281,7 @@ impl Follow for Log {
 /// The rows of listings.
 struct Rows {
     operations: Operations,
-    params: Map<String, Value>,
+    params: Params,
     listings: Vec<(&'static str, &'static str, Operation)>,
     /// The newest page of each listing, as it was sent.
     seen: HashMap<&'static str, Vec<Value>>,

@@ -77,6 +77,8 @@ impl Operations {
         let id = params.required("id")?;
         let message = params.required("message")?;
         params.finish()?;
+        // The tool also takes handles, and its errors speak of emanations.
+        self.find_run(&id).await?;
         let reply = self.tool("ask", &id, Some(&message)).await?;
         if reply.get("status").is_some_and(|status| status == "busy") {
             let words = "another message is pending";
@@ -94,12 +96,12 @@ impl Operations {
     ) -> Result<Map<String, Value>, OpError> {
         let id = params.required("id")?;
         params.finish()?;
-        let row = self.store.run(&id).await?;
-        if let Some(row) = row.as_ref().filter(|row| row.finished_at.is_some()) {
+        let row = self.find_run(&id).await?;
+        if row.finished_at.is_some() {
             let message = format!("run `{}` has ended: {}", row.id, row.state);
             return Err(OpError::new(OpErrorKind::Conflict, "ended", message));
         }
-        match row.and_then(|row| row.activation) {
+        match row.activation {
             Some(activation) => {
                 let (reason, now) = ("cancelled by a person", self.live.now());
                 self.store.cancel(&activation, reason, now).await?;
@@ -127,8 +129,7 @@ impl Operations {
     }
 
     async fn run_members(&self, id: &str) -> Result<Map<String, Value>, OpError> {
-        let row = self.store.run(id).await?;
-        members(&self.run_object(&row.ok_or_else(|| OpError::not_found("run", id))?))
+        members(&self.run_object(&self.find_run(id).await?))
     }
 
     pub(super) async fn daemon_fire(

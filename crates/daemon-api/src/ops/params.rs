@@ -1,5 +1,7 @@
 //! Parameters of operations, from a query string, a JSON body or a control request.
 
+use std::collections::BTreeSet;
+
 use daemon_event::RepoName;
 use daemon_records::error::OpError;
 use daemon_store::Query;
@@ -14,15 +16,44 @@ const DEFAULT_LIMIT: u32 = 50;
 const MAX_LIMIT: u32 = 500;
 
 /// The parameters of one call. Each getter removes a parameter, and [`Params::finish`] rejects the remaining ones.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Params {
     map: Map<String, Value>,
+    /// The names of those from a URL: text there may be a number or a flag, which it may not be in JSON.
+    of_url: BTreeSet<String>,
 }
 
 impl Params {
     /// Creates parameters from the members of a JSON object.
     pub fn new(map: Map<String, Value>) -> Self {
-        Self { map }
+        Self {
+            map,
+            of_url: BTreeSet::new(),
+        }
+    }
+
+    /// Adds the parameters of a URL: of its query, or in its path.
+    ///
+    /// # Errors
+    /// Names the first parameter that is given twice.
+    pub fn with_url(
+        mut self,
+        parameters: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, OpError> {
+        for (name, value) in parameters {
+            if self.map.contains_key(&name) {
+                let name = shown(&name);
+                return Err(OpError::invalid(format!("`{name}` is given twice")));
+            }
+            self.map.insert(name.clone(), Value::String(value));
+            self.of_url.insert(name);
+        }
+        Ok(self)
+    }
+
+    /// Sets a parameter.
+    pub fn set(&mut self, name: &str, value: String) {
+        self.map.insert(name.to_owned(), Value::String(value));
     }
 
     /// Removes and returns a string.
@@ -49,7 +80,7 @@ impl Params {
             .ok_or_else(|| OpError::invalid(format!("`{name}` is missing")))
     }
 
-    /// Removes and returns a whole number, which is a string in a query.
+    /// Removes and returns a whole number, which is text in a URL.
     ///
     /// # Errors
     /// If the parameter is not a whole number.
@@ -63,7 +94,7 @@ impl Params {
                 .as_u64()
                 .map(Some)
                 .ok_or_else(|| refused(&Value::Number(number))),
-            Some(Value::String(text)) => text
+            Some(Value::String(text)) if self.of_url.contains(name) => text
                 .parse()
                 .map(Some)
                 .or(Err(refused(&Value::String(text)))),
@@ -71,16 +102,17 @@ impl Params {
         }
     }
 
-    /// Removes and returns a flag, which is a string in a query; a missing flag is `false`.
+    /// Removes and returns a flag, which is text in a URL; a missing flag is `false`.
     ///
     /// # Errors
     /// If the parameter is neither `true` nor `false`.
     pub fn flag(&mut self, name: &str) -> Result<bool, OpError> {
+        let is_of_url = self.of_url.contains(name);
         match self.map.remove(name) {
             None | Some(Value::Null) => Ok(false),
             Some(Value::Bool(flag)) => Ok(flag),
-            Some(Value::String(text)) if text == "true" => Ok(true),
-            Some(Value::String(text)) if text == "false" => Ok(false),
+            Some(Value::String(text)) if is_of_url && text == "true" => Ok(true),
+            Some(Value::String(text)) if is_of_url && text == "false" => Ok(false),
             Some(other) => Err(OpError::invalid(format!(
                 "`{name}` must be true or false, found {}",
                 kind(&other)
@@ -164,6 +196,12 @@ impl Params {
                 shown(name)
             ))),
         }
+    }
+}
+
+impl From<Map<String, Value>> for Params {
+    fn from(map: Map<String, Value>) -> Self {
+        Self::new(map)
     }
 }
 

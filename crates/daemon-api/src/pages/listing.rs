@@ -1,6 +1,6 @@
 //! The pages of listings, each for one listing operation.
 
-use crate::ops::Operation;
+use crate::ops::{Operation, Params};
 use std::sync::Arc;
 
 use askama::Template;
@@ -143,14 +143,11 @@ async fn show(
         .into_iter()
         .filter(|(_, value)| !value.is_empty())
         .collect();
-    let params = query
-        .iter()
-        .map(|(name, value)| (name.clone(), Value::String(value.clone())));
-    match app
-        .operations
-        .call(listing.operation, params.collect())
-        .await
-    {
+    let answer = match Params::default().with_url(query.clone()) {
+        Ok(params) => app.operations.call(listing.operation, params).await,
+        Err(error) => Err(error),
+    };
+    match answer {
         Ok(answer) => page(StatusCode::OK, &listing.page(&query, &answer)),
         Err(error) => frame::op_error(&error),
     }
