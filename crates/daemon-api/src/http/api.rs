@@ -78,10 +78,10 @@ pub(crate) async fn look(
         Ok(params) => params,
         Err(answer) => return *answer,
     };
-    let follows = FOLLOWED
-        .contains(&operation)
-        .then(|| params.flag("follow"))
-        .unwrap_or(Ok(false));
+    let follows = match FOLLOWED.contains(&operation) {
+        true => params.flag("follow"),
+        false => Ok(false),
+    };
     match follows {
         Ok(false) => {}
         Ok(true) => {

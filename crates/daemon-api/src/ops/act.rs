@@ -77,7 +77,7 @@ impl Operations {
         let id = params.required("id")?;
         let message = params.required("message")?;
         params.finish()?;
-        // The tool also takes handles, and its errors speak of emanations.
+        // First, because the tool also takes handles, and its errors are worded for emanations.
         self.find_run(&id).await?;
         let reply = self.tool("ask", &id, Some(&message)).await?;
         if reply.get("status").is_some_and(|status| status == "busy") {
