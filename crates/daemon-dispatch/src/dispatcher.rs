@@ -80,7 +80,10 @@ impl Dispatcher {
             HostEvent::Time => {}
             HostEvent::Began(concerns) => self.begin(concerns, now),
             HostEvent::Nudged(concern) => self.turn_mut(concern).nudge(),
-            HostEvent::Configured(settings) => self.settings = *settings,
+            HostEvent::Configured(settings) => {
+                self.settings = *settings;
+                self.outputs.reconfigured();
+            }
             HostEvent::StopRequested => self.stopping.begin(self.settings.drain, now),
             HostEvent::SpaceRead(space) => self.space_read(space, now, effects),
             HostEvent::Claimed(None) => effects.push(HostEffect::FindNextClaim),
@@ -101,6 +104,7 @@ impl Dispatcher {
             }
             HostEvent::OutputsDue(due) => self.outputs.found_due(due, effects),
             HostEvent::NextOutput(next) => self.outputs.rest(next, now),
+            HostEvent::OutputsHastened => self.outputs.settled(),
             HostEvent::SendBegun => self.outputs.send_begun(effects),
             HostEvent::Sent(sent, jitter) => self.outputs.sent(sent, jitter, now, effects),
             HostEvent::LookedUp(found, jitter) => {

@@ -49,6 +49,8 @@ pub enum HostEffect {
     },
     /// Find when the next output is due; [`NextOutput`](crate::HostEvent::NextOutput).
     FindNextOutput,
+    /// Make every unsettled output due; [`OutputsHastened`](crate::HostEvent::OutputsHastened).
+    HastenOutputs,
     /// Store that an output is being sent; [`SendBegun`](crate::HostEvent::SendBegun).
     BeginSend(OutputKey),
     /// Send an output; [`Sent`](crate::HostEvent::Sent).
@@ -93,6 +95,7 @@ impl HostEffect {
             Self::Match { .. } => Some(Concern::Matching),
             Self::FindDueOutputs { .. }
             | Self::FindNextOutput
+            | Self::HastenOutputs
             | Self::BeginSend(_)
             | Self::Send(_)
             | Self::LookUp(_)

@@ -41,6 +41,8 @@ pub enum HostEvent {
     OutputsDue(Vec<Output>),
     /// When the next output is due, if one waits.
     NextOutput(Option<Timestamp>),
+    /// Every unsettled output is due.
+    OutputsHastened,
     /// The store has that an output is being sent.
     SendBegun,
     /// A surface answered a delivery; the number spreads a retry.

@@ -26,6 +26,8 @@ enum Stage {
     /// No output is worked on.
     #[default]
     Between,
+    /// The store is asked to make every output due.
+    Hastening,
     /// The store is asked to note that it is being sent.
     Beginning(Box<Output>),
     Sending(Box<Output>),
@@ -41,6 +43,8 @@ pub(crate) struct OutputQueue {
     /// The settlement of an output that the store could not take: stores list an output that is being sent as due only
     /// after the next start of a host.
     unsettled: Option<(OutputKey, Settlement)>,
+    /// Whether the surfaces were configured since the outputs were made due: what failed before may succeed now.
+    is_reconfigured: bool,
 }
 
 impl OutputQueue {
@@ -50,7 +54,14 @@ impl OutputQueue {
             due: VecDeque::new(),
             stage: Stage::Between,
             unsettled: None,
+            is_reconfigured: false,
         }
+    }
+
+    /// Notes that the surfaces and their repositories may be others than before.
+    pub(crate) fn reconfigured(&mut self) {
+        self.is_reconfigured = true;
+        self.turn.nudge();
     }
 
     pub(crate) fn act(
@@ -65,6 +76,11 @@ impl OutputQueue {
         self.turn.begin();
         if let Some((key, settlement)) = self.unsettled.take() {
             return self.settle(key, settlement, effects);
+        }
+        if std::mem::take(&mut self.is_reconfigured) {
+            effects.push(HostEffect::HastenOutputs);
+            self.stage = Stage::Hastening;
+            return;
         }
         while let Some(output) = self.due.pop_front() {
             match step(output.state) {
@@ -153,6 +169,10 @@ impl OutputQueue {
     pub(crate) fn failed(&mut self, now: Now) {
         self.unsettled = match std::mem::take(&mut self.stage) {
             Stage::Between => None,
+            Stage::Hastening => {
+                self.is_reconfigured = true;
+                None
+            }
             // Whether the store noted it is not known; that nothing was sent is.
             Stage::Beginning(output) => Some(interrupted(
                 &output,

@@ -9,7 +9,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::activation::{Activation, ActivationState};
 use crate::delivery::Settlement;
-use crate::transition::SteppedBack;
 
 /// The idempotency key of one output: 26 base32 characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -266,14 +265,13 @@ impl Output {
         }
     }
 
-    /// Brings its next try to a clock that stepped back to `now`, and says whether that changed anything: it would wait
-    /// until the clock is where it was before.
-    pub fn step_back(&mut self, now: Timestamp) -> SteppedBack {
-        if self.state.is_settled() || self.not_before <= now {
-            return SteppedBack::Unchanged;
+    /// Makes an unsettled output due at once, and reports whether that changed anything.
+    pub fn hasten(&mut self, now: Timestamp) -> bool {
+        let is_early = !self.state.is_settled() && self.not_before > now;
+        if is_early {
+            self.not_before = now;
         }
-        self.not_before = now;
-        SteppedBack::Changed
+        is_early
     }
 
     /// Refuses it if it is planned; for a cancelled activation.

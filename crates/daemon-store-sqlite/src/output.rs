@@ -1,6 +1,6 @@
 //! The outbox.
 
-use daemon_engine::{DeliveryEnd, Output, OutputKey, OutputState, Settlement, SteppedBack};
+use daemon_engine::{DeliveryEnd, Output, OutputKey, OutputState, Settlement};
 use daemon_event::ActivationId;
 use daemon_store::{MAX_PAGE, OutputPlace, StoreError};
 use jiff::Timestamp;
@@ -137,15 +137,15 @@ pub(crate) fn withdraw(tx: &Connection, activation: i64) -> TxResult<()> {
     Ok(())
 }
 
-/// Brings the next tries of outputs to a clock that stepped back.
-pub(crate) fn step_back(tx: &Connection, now: Timestamp) -> TxResult<()> {
+/// Makes every unsettled output due.
+pub(crate) fn hasten(tx: &Connection, now: Timestamp) -> TxResult<()> {
     let waiting = select(
         tx,
         "o.state IN ('planned', 'ambiguous', 'sending') AND o.not_before > :now",
         &[(":now", &micros(now))],
     )?;
     for mut output in waiting {
-        if output.step_back(now) == SteppedBack::Changed {
+        if output.hasten(now) {
             update(tx, &output)?;
         }
     }

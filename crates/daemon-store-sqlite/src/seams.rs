@@ -183,6 +183,8 @@ seam! {
             = read("read due outputs", output::due);
         fn next_output_at(now: Timestamp) -> Option<Timestamp>
             = read("read the next output", output::next_at);
+        fn hasten_outputs(now: Timestamp) -> ()
+            = write("hasten outputs", output::hasten);
         fn begin_send(&key: OutputKey,) -> ()
             = write("begin to send an output", output::begin_send);
         fn settle(&key: OutputKey, settlement: Settlement) -> Output

@@ -347,7 +347,7 @@ pub(crate) fn retract(tx: &Connection, now: Timestamp) -> TxResult<u64> {
             activation::update(tx, &one)?;
         }
     }
-    output::step_back(tx, now)?;
+    output::hasten(tx, now)?;
     let mut n_retracted = 0;
     for (number, tick, schedule) in later_ticks(tx, now)? {
         if let Some((kept, gone)) =

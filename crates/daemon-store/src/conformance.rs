@@ -193,7 +193,8 @@ cases! {
         an_output_is_found_where_it_is_or_may_be
         a_cancelled_activation_sends_nothing_more
         a_retry_repeats_no_delivered_output
-        a_clock_step_back_delays_no_output;
+        a_clock_step_back_delays_no_output
+        hastened_outputs_are_due_at_once;
     listings:
         pages_follow_each_other_without_gaps
         rows_that_arrive_between_pages_do_not_shift_them

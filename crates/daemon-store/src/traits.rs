@@ -335,6 +335,9 @@ pub trait Outbox: Send + Sync {
     /// Returns the earliest future `not_before` of an unsettled output.
     async fn next_output_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError>;
 
+    /// Makes every unsettled output due at once: the surface that failed may have been configured since.
+    async fn hasten_outputs(&self, now: Timestamp) -> Result<(), StoreError>;
+
     /// Marks an output as being sent and counts the try. A crash after it makes the output ambiguous.
     ///
     /// # Errors

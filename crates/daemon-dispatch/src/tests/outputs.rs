@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use daemon_engine::{Found, OutputState, RemoteId, SurfaceError, SurfaceErrorKind};
+use daemon_engine::{Found, HostEpoch, OutputState, RemoteId, SurfaceError, SurfaceErrorKind};
+use jiff::SignedDuration;
 
 use super::{Rig, output, seconds};
-use crate::{Concern, HostEffect, HostEvent};
+use crate::{Concern, HostEffect, HostEvent, Settings};
 
 fn remote() -> RemoteId {
     RemoteId {
@@ -125,4 +126,23 @@ fn a_stop_settles_the_output_that_is_under_way_and_sends_no_other() {
     let confirmed = Box::new(output(OutputState::Confirmed));
     rig.check(HostEvent::Settled(confirmed), &[]);
     assert!(rig.dispatcher.is_finished());
+}
+
+#[test]
+fn another_configuration_makes_every_output_due_at_once() {
+    let configured = || HostEvent::Configured(Box::new(Settings::new(HostEpoch(7))));
+    let mut rig = Rig::new(&[Concern::Outputs]);
+    rig.check(HostEvent::Time, &["FindDueOutputs"]);
+    rig.check(HostEvent::OutputsDue(Vec::new()), &["FindNextOutput"]);
+    // The output under way is read with the earlier configuration, so the new one counts only after it.
+    rig.check(configured(), &[]);
+    rig.check(HostEvent::NextOutput(None), &["HastenOutputs"]);
+    rig.check(HostEvent::StoreFailed(Concern::Outputs), &[]);
+    rig.pass(Duration::from_secs(1));
+    rig.check(HostEvent::Time, &["HastenOutputs"]);
+    rig.check(HostEvent::OutputsHastened, &["FindDueOutputs"]);
+    rig.check(HostEvent::OutputsDue(Vec::new()), &["FindNextOutput"]);
+    let next = rig.now.wall + SignedDuration::from_mins(30);
+    rig.check(HostEvent::NextOutput(Some(next)), &[]);
+    rig.check(configured(), &["HastenOutputs"]);
 }

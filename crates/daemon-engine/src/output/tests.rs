@@ -6,7 +6,6 @@ use super::{OutputKey, OutputState, base32};
 use crate::activation::ActivationState;
 use crate::delivery::Settlement;
 use crate::fixture::{at, id, output};
-use crate::transition::SteppedBack;
 
 #[test]
 fn every_part_of_an_output_changes_its_key() {
@@ -108,14 +107,14 @@ proptest! {
 }
 
 #[test]
-fn a_clock_that_stepped_back_delays_no_output() {
+fn only_an_output_that_waits_is_hastened() {
     let mut waiting = output(OutputState::Ambiguous);
     waiting.not_before = at(90_000);
-    assert_eq!(waiting.step_back(at(100)), SteppedBack::Changed);
+    assert!(waiting.hasten(at(100)));
     assert_eq!(waiting.not_before, at(100));
-    assert_eq!(waiting.step_back(at(100)), SteppedBack::Unchanged);
+    assert!(!waiting.hasten(at(100)));
 
     let mut settled = output(OutputState::Confirmed);
     settled.not_before = at(90_000);
-    assert_eq!(settled.step_back(at(100)), SteppedBack::Unchanged);
+    assert!(!settled.hasten(at(100)));
 }

@@ -164,6 +164,10 @@ impl Performer {
                 HostEvent::OutputsDue(store.due_outputs(now, limit).await?)
             }
             HostEffect::FindNextOutput => HostEvent::NextOutput(store.next_output_at(now).await?),
+            HostEffect::HastenOutputs => {
+                store.hasten_outputs(now).await?;
+                HostEvent::OutputsHastened
+            }
             HostEffect::BeginSend(key) => self.begin_send(&key).await?,
             HostEffect::Send(output) => self.send(&output).await,
             HostEffect::LookUp(output) => self.look_up(&output).await,
@@ -265,14 +269,29 @@ impl Performer {
             Err(error) => return Err(error),
         };
         failpoint::hit("O5");
-        tracing::info!(
-            output = %settled.key, activation = %settled.activation, state = settled.state.as_str(),
-            target = settled.target, "output"
-        );
+        log(&settled);
         if settled.state.is_settled() {
             self.upkeep.runs.context.lifetime.ended.notify_waiters();
         }
         Ok(HostEvent::Settled(Box::new(settled)))
+    }
+}
+
+/// Logs the new state of an output; one that failed is a warning, so that it is logged at every level of an operator.
+fn log(output: &Output) {
+    let Output {
+        key,
+        activation,
+        state,
+        target,
+        ..
+    } = output;
+    let state = state.as_str();
+    match &output.error {
+        None => tracing::info!(output = %key, %activation, state, target, "output"),
+        Some(error) => {
+            tracing::warn!(output = %key, %activation, state, target, error, "output");
+        }
     }
 }
 

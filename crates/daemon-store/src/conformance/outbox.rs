@@ -399,18 +399,36 @@ pub(super) async fn a_retry_repeats_no_delivered_output(store: &dyn Store) {
 }
 
 pub(super) async fn a_clock_step_back_delays_no_output(store: &dyn Store) {
-    let activation = delivering(store, 1, &[0]).await;
     // The time of the next try was computed by a clock that was a day ahead.
-    let later = Settlement {
-        not_before: Some(at(90_000)),
-        ..settled(OutputState::Planned, "502", at(86_400))
-    };
-    store
-        .settle(&key(&activation, 0), later)
-        .await
-        .expect("settles");
+    let waiting = waiting_until(store, at(90_000)).await;
     store.retract(at(600)).await.expect("retracts");
-    let due = store.due_outputs(at(600), 8).await.expect("reads");
-    let keys: Vec<OutputKey> = due.into_iter().map(|output| output.key).collect();
-    assert_eq!(keys, [key(&activation, 0)]);
+    assert_eq!(due_at(store, at(600)).await, [waiting]);
+}
+
+pub(super) async fn hastened_outputs_are_due_at_once(store: &dyn Store) {
+    let waiting = waiting_until(store, at(1_800)).await;
+    assert_eq!(due_at(store, at(600)).await, []);
+    store.hasten_outputs(at(600)).await.expect("hastens");
+    assert_eq!(due_at(store, at(599)).await, []);
+    assert_eq!(due_at(store, at(600)).await, [waiting]);
+}
+
+/// Makes an output that failed and is tried again at an instant, and another one that is confirmed.
+async fn waiting_until(store: &dyn Store, not_before: Timestamp) -> OutputKey {
+    let activation = delivering(store, 1, &[0, 1]).await;
+    let later = Settlement {
+        not_before: Some(not_before),
+        ..settled(OutputState::Planned, "502", at(500))
+    };
+    let confirmed = settled(OutputState::Confirmed, "", at(500));
+    for (ordinal, settlement) in [(0, later), (1, confirmed)] {
+        let key = key(&activation, ordinal);
+        store.settle(&key, settlement).await.expect("settles");
+    }
+    key(&activation, 0)
+}
+
+async fn due_at(store: &dyn Store, now: Timestamp) -> Vec<OutputKey> {
+    let due = store.due_outputs(now, 8).await.expect("reads");
+    due.into_iter().map(|output| output.key).collect()
 }

@@ -27,6 +27,13 @@ impl StoreModel {
             .min()
     }
 
+    /// Makes every unsettled output due; see [`Outbox::hasten_outputs`](crate::Outbox::hasten_outputs).
+    pub fn hasten_outputs(&mut self, now: Timestamp) {
+        for output in &mut self.outputs {
+            output.hasten(now);
+        }
+    }
+
     fn waiting(&self) -> impl Iterator<Item = &Output> {
         self.outputs
             .iter()

@@ -148,6 +148,7 @@ seam! {
     impl Outbox {
         fn due_outputs(now: Timestamp, limit: u32) -> Vec<Output>;
         fn next_output_at(now: Timestamp) -> Option<Timestamp>;
+        fn hasten_outputs(now: Timestamp) -> ();
         fn begin_send(key: &OutputKey) -> ();
         fn settle(key: &OutputKey, settlement: Settlement) -> Output;
         fn outputs_of(activation: &ActivationId) -> Vec<Output>;

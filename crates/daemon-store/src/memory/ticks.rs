@@ -252,9 +252,7 @@ impl StoreModel {
         for place in &self.unfinished {
             self.activations[*place].step_back(now);
         }
-        for output in &mut self.outputs {
-            output.step_back(now);
-        }
+        self.hasten_outputs(now);
         let mut later: Vec<u64> = self
             .standing_ticks
             .values()

@@ -164,6 +164,10 @@ impl HostWorld {
                 HostEvent::OutputsDue(self.store.due_outputs(now, *limit))
             }
             HostEffect::FindNextOutput => HostEvent::NextOutput(self.store.next_output_at(now)),
+            HostEffect::HastenOutputs => {
+                self.store.hasten_outputs(now);
+                HostEvent::OutputsHastened
+            }
             HostEffect::BeginSend(key) => match self.store.begin_send(key) {
                 Ok(()) => HostEvent::SendBegun,
                 Err(_) => HostEvent::StoreFailed(Concern::Outputs),
