@@ -44,8 +44,8 @@ pub(crate) async fn unregistered(
         return Ok(None);
     }
     let home = Home::named(place.home()?);
-    let live = Arc::new(Offline::new(home.clone()));
-    let (host, store) = default_branch(&composer, place, &root, home).await?;
+    let (host, store) = default_branch(&composer, place, &root, home.clone()).await?;
+    let live = Arc::new(Offline::new(home, &store));
     let registered = store.daemons().await.map_err(OpError::from)?;
     // A host reads the default branch, so a daemon that is not committed would be missing without an explanation.
     for daemon in local::daemons(&root)? {
@@ -168,7 +168,7 @@ impl OfflineHost {
         let mut owner = own(&home)?;
         let store = open_store(&home, &config.host.store)?;
         let epoch = begin_epoch(&*store, &mut owner, clock::now()).await?;
-        let live = Arc::new(Offline::new(home.clone()));
+        let live = Arc::new(Offline::new(home.clone(), &store));
         let host = host((home, &store), epoch, config, parts);
         let operations = Operations::new(Arc::clone(&store), host.registry().clone(), live);
         Ok(Self {

@@ -10,7 +10,8 @@ use daemon_host::home::{Home, HomeError, Ownership};
 use daemon_host::serve::Compose as _;
 use daemon_records::error::{OpError, OpErrorKind};
 use daemon_registry::SharedRegistry;
-use daemon_store::Rates;
+use daemon_runner::runs::end_orphan;
+use daemon_store::{Rates, Store};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -68,7 +69,7 @@ impl CommandSession {
         let config = composer.load()?;
         let store = open_store(&home, &config.host.store)?;
         let rows = store.daemons().await.map_err(OpError::from)?;
-        let offline = Arc::new(Offline::new(home));
+        let offline = Arc::new(Offline::new(home, &store));
         let operations = Operations::new(store, SharedRegistry::of(rows), offline);
         Ok(Self::Store {
             operations,
@@ -212,12 +213,16 @@ fn refused(body: ErrorBody) -> CommandFailure {
 /// The part of a host that operations need, for a command without a host.
 pub(crate) struct Offline {
     home: Home,
+    store: Arc<dyn Store>,
 }
 
 impl Offline {
-    /// Returns the stand-in for a home.
-    pub(crate) fn new(home: Home) -> Self {
-        Self { home }
+    /// Returns the stand-in for a home with its store.
+    pub(crate) fn new(home: Home, store: &Arc<dyn Store>) -> Self {
+        Self {
+            home,
+            store: Arc::clone(store),
+        }
     }
 }
 
@@ -249,7 +254,16 @@ impl Live for Offline {
 
     fn accepted(&self, _: &[daemon_store::Accepted]) {}
 
-    fn stop_run(&self, _: &ActivationId) {}
+    async fn stop_run(&self, activation: &ActivationId) -> Result<(), OpError> {
+        // The command owns the home, so that a run that has not ended belongs to a dead host.
+        let (runs, now) = (self.runs(), self.now());
+        for run in self.store.runs_of(activation).await? {
+            if matches!(run.state.as_str(), "running" | "cancelled") {
+                end_orphan(&*self.store, &runs, &run, now).await?;
+            }
+        }
+        Ok(())
+    }
 
     async fn reload(&self) -> Result<Value, OpError> {
         Err(no_host())

@@ -31,6 +31,9 @@ pub const NO_MODEL: &str = "no model is configured: `builtin` reports and carrie
     `provider.builtin.repair` only repairs links; write `[provider]` with `default = \"claude\"`, `\"codex\"`, \
     `\"opencode\"` or the name of a section of yours into config.toml of the home";
 
+/// The reason of an activation that a person cancelled.
+pub const CANCELLED_BY_PERSON: &str = "cancelled by a person";
+
 /// The functions that only a running host, or the binary in its place, can provide.
 #[async_trait]
 pub trait Live: Send + Sync {
@@ -52,8 +55,12 @@ pub trait Live: Send + Sync {
     /// Notifies the host of stored events, so that they are matched.
     fn accepted(&self, accepted: &[daemon_store::Accepted]);
 
-    /// Kills the process tree of a cancelled activation.
-    fn stop_run(&self, activation: &daemon_event::ActivationId);
+    /// Ends the run of a cancelled activation with its process tree: one under way is asked to stop, one of a dead host ends at
+    /// once.
+    ///
+    /// # Errors
+    /// The end of a run of a dead host could not be stored.
+    async fn stop_run(&self, activation: &daemon_event::ActivationId) -> Result<(), OpError>;
 
     /// Reads the configuration and the repositories again.
     async fn reload(&self) -> Result<Value, OpError>;

@@ -1,7 +1,7 @@
 //! The index of run folders.
 
 use daemon_event::{ActivationId, DaemonKey};
-use daemon_store::RunRow;
+use daemon_store::{RunEnd, RunRow};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
@@ -64,6 +64,13 @@ pub(crate) fn put(tx: &Connection, run: &RunRow) -> TxResult<()> {
         run.finished_at.map(micros),
         run.object,
     ])?;
+    Ok(())
+}
+
+/// Stores how a run ended.
+pub(crate) fn end(tx: &Connection, id: &str, end: RunEnd) -> TxResult<()> {
+    tx.prepare_cached("UPDATE run SET state = ?2, finished_at = ?3, object = ?4 WHERE id = ?1")?
+        .execute(params![id, end.state, micros(end.finished_at), end.object])?;
     Ok(())
 }
 

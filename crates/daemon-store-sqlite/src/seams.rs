@@ -11,8 +11,8 @@ use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject, TriggerK
 use daemon_store::{
     Accepted, Activations, ClaimRequest, Counts, Coverage, DaemonRow, Daemons, Ended, EventRow,
     Events, Hosting, Matched, NewEvent, Outbox, OutputPlace, Page, Query, Rates, Reclaimed,
-    RefCursor, Registration, RegistryChange, RunRow, StoreError, StoredTick, TickActivations,
-    TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
+    RefCursor, Registration, RegistryChange, RunEnd, RunRow, StoreError, StoredTick,
+    TickActivations, TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
 };
 use jiff::Timestamp;
 use rusqlite::Connection;
@@ -146,6 +146,8 @@ seam! {
             = write("start a run", attempt::start_run);
         fn put_run(run: RunRow, lease: Option<RunLease>) -> ()
             = write("store a run", attempt::put_run);
+        fn end_run(&id: str, end: RunEnd) -> ()
+            = write("store the end of a run", run::end);
         fn forget_run(&id: str,) -> ()
             = write("forget a run", run::forget);
         fn renew(leases: Vec<(ActivationId, RunLease)>, until: Timestamp) -> Vec<ActivationId>

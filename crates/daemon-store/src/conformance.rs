@@ -157,6 +157,7 @@ cases! {
         one_suspect_runs_at_a_time;
     runs:
         a_run_begins_once_and_is_updated
+        the_end_of_a_run_is_stored_after_its_lease_too
         only_a_run_that_ended_is_forgotten;
     state:
         state_is_kept_with_the_end_of_an_attempt

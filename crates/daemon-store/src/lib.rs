@@ -108,7 +108,7 @@ pub use listing::{Bounds, Listing, MAX_PAGE, Position, RUN_STATES};
 pub use rows::{
     Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, EventTrigger, FoundFact,
     Freshness, Identity, Matched, Matching, Modes, NewEvent, OutputPlace, Page, Query, Rates,
-    Reclaimed, RefCursor, Registration, RegistryChange, RunRow, ScheduleText, StoredTick,
+    Reclaimed, RefCursor, Registration, RegistryChange, RunEnd, RunRow, ScheduleText, StoredTick,
     TickActivations, TickCommit, TickResult, TriedFact, Validity,
 };
 pub use ticker::{

@@ -392,6 +392,17 @@ pub struct RunRow {
     pub object: String,
 }
 
+/// The end of a run in its row of the run index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunEnd {
+    /// `done`, `failed`, `cancelled`, `timeout` or `unknown`.
+    pub state: String,
+    /// When the run ended.
+    pub finished_at: Timestamp,
+    /// The object that listings show, as JSON.
+    pub object: String,
+}
+
 /// A query of a listing; a field that is `None` does not restrict it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {

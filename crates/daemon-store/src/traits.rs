@@ -16,8 +16,8 @@ use jiff::Timestamp;
 use crate::error::StoreError;
 use crate::rows::{
     Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched, NewEvent,
-    OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange, RunRow,
-    StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
+    OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange, RunEnd,
+    RunRow, StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
 };
 
 /// Events: stored once, found by id, matched once.
@@ -247,6 +247,12 @@ pub trait Activations: Send + Sync {
     /// `LeaseLost` as above.
     async fn put_run(&self, run: RunRow, lease: Option<RunLease>) -> Result<(), StoreError>;
 
+    /// Stores how a run ended, as its folder has it. Only the row of the run changes; a run that is not known is left out.
+    ///
+    /// It needs no lease: the activation may have been taken back or cancelled while the run ended, and listings must still
+    /// agree with the folder.
+    async fn end_run(&self, id: &str, end: RunEnd) -> Result<(), StoreError>;
+
     /// Forgets a run whose folder goes; one that has not ended, or is not known, is left as it is.
     async fn forget_run(&self, id: &str) -> Result<(), StoreError>;
 
@@ -271,8 +277,8 @@ pub trait Activations: Send + Sync {
 
     /// Takes back what an earlier epoch left leased, and what has an expired lease.
     ///
-    /// The caller has made sure that the process trees of those attempts are dead. Their runs that were still `running`
-    /// become `unknown`. What dies of crashes of its host does not count as a failure of its daemon.
+    /// The caller has made sure that the process trees of those attempts are dead, and stored the ends of their runs. Runs that
+    /// are still `running` become `unknown`. What dies of crashes of its host does not count as a failure of its daemon.
     async fn reclaim(&self, epoch: HostEpoch, now: Timestamp)
     -> Result<Vec<Reclaimed>, StoreError>;
 

@@ -74,6 +74,7 @@ mod serve_rates;
 mod serve_replay;
 mod serve_reported;
 mod serve_retain;
+mod serve_run_states;
 mod serve_runs;
 mod serve_sandbox;
 mod serve_schedule;

@@ -5,7 +5,7 @@ use daemon_event::ActivationId;
 use daemon_records::error::{OpError, OpErrorKind};
 use serde_json::{Map, Value};
 
-use super::{Operations, Params, members, value};
+use super::{CANCELLED_BY_PERSON, Operations, Params, members, value};
 use crate::fire::{Fire, FireTrigger, Moment};
 use crate::wire::OutputObject;
 
@@ -65,10 +65,10 @@ impl Operations {
         let id = activation_id(&mut params)?;
         let reason = params
             .text("reason")?
-            .unwrap_or_else(|| "cancelled by a person".to_owned());
+            .unwrap_or_else(|| CANCELLED_BY_PERSON.to_owned());
         params.finish()?;
         let ended = self.store.cancel(&id, &reason, self.live.now()).await?;
-        self.live.stop_run(&id);
+        self.live.stop_run(&id).await?;
         self.live.nudge();
         members(&self.activation_object(&ended.activation).await?)
     }
@@ -103,9 +103,11 @@ impl Operations {
         }
         match row.activation {
             Some(activation) => {
-                let (reason, now) = ("cancelled by a person", self.live.now());
-                self.store.cancel(&activation, reason, now).await?;
-                self.live.stop_run(&activation);
+                let now = self.live.now();
+                self.store
+                    .cancel(&activation, CANCELLED_BY_PERSON, now)
+                    .await?;
+                self.live.stop_run(&activation).await?;
                 self.live.nudge();
             }
             // The result is read again below, as for the run of an activation.

@@ -109,7 +109,7 @@ impl Operations {
     /// Builds the object of a run.
     pub(super) fn run_object(&self, row: &RunRow) -> RunObject {
         let object = RunObject::from_row(row);
-        // The folder of a run that is active, or was ended from outside, is newer than its row.
+        // The folder of a run that is active, or is being ended from outside, is newer than its row.
         if !matches!(row.state.as_str(), "running" | "cancelled" | "unknown") {
             return object;
         }

@@ -67,11 +67,12 @@ pub(super) async fn take_back(upkeep: &Upkeep) -> Result<usize, StoreError> {
     Ok(taken_back.len())
 }
 
-/// Ends the process tree of an attempt; its work tree is among those that no run works in.
+/// Ends the runs of an attempt with their process trees; its work tree is among those that no run works in.
 async fn end_remains(upkeep: &Upkeep, activation: &Activation) -> Result<(), StoreError> {
     for run in upkeep.store.runs_of(&activation.id).await? {
         if run.finished_at.is_none() {
-            daemon_runner::runs::end_orphan(&upkeep.home.runs(), &run, upkeep.clock.now()).await;
+            let (store, runs) = (&*upkeep.store, upkeep.home.runs());
+            daemon_runner::runs::end_orphan(store, &runs, &run, upkeep.clock.now()).await?;
         }
     }
     Ok(())

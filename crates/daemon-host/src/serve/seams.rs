@@ -328,8 +328,9 @@ impl Live for HostLive {
         self.host.matcher.backlog.add(accepted);
     }
 
-    fn stop_run(&self, activation: &ActivationId) {
+    async fn stop_run(&self, activation: &ActivationId) -> Result<(), OpError> {
         self.host.runs().stop(activation, StopReason::Reclaim);
+        Ok(())
     }
 
     async fn reload(&self) -> Result<Value, OpError> {

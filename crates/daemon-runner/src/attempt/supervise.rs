@@ -81,7 +81,7 @@ pub(super) async fn run(
     run.record
         .end(&ended.outcome, &ended.text, &run_context.lifetime.stop)
         .await;
-    store_end(run_context, activation, &run.record).await;
+    store_end(run_context, &run.record).await;
     // The end of the attempt is stored and shown, so that it gets the redacted strings, too.
     let (outcome, text) = run.record.redacted(&ended.outcome, &ended.text);
     Ok(Supervised {
@@ -190,13 +190,18 @@ async fn abandon(
     grants.close_servers().await;
     let lost = Outcome::Stopped(StopReason::LostLease);
     record.end(&lost, "", &run_context.lifetime.stop).await;
+    store_end(run_context, &record).await;
 }
 
-/// Stores the row of a run that has ended. The folder is the record, so that a failure is only logged.
-async fn store_end(run_context: &RunContext, activation: &Activation, record: &Record) {
-    let lease = Some(activation.run_lease);
-    if let Err(error) = run_context.store.put_run(record.row(), lease).await {
-        tracing::warn!(activation = %activation.id, %error, "the index of runs could not be written");
+/// Stores the row of a run that has ended, also if its attempt has lost the lease. The folder is the record, so that a failure
+/// is only logged.
+async fn store_end(run_context: &RunContext, record: &Record) {
+    let Some(end) = record.end_of_row() else {
+        return;
+    };
+    let id = record.id();
+    if let Err(error) = run_context.store.end_run(&id, end).await {
+        tracing::warn!(run = id, %error, "the index of runs could not be written");
     }
 }
 

@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use daemon_process::{ProcessId, boot_id};
 use daemon_provider::redact::Redactor;
+use daemon_records::folder_of;
 use daemon_run_folder::{
     Document, DocumentReading, Folder, Owner, RunError, RunNotice, RunState, Writer,
 };
-use daemon_store::{Query, RunRow, StoreError};
+use daemon_store::{Query, RunEnd, RunRow, StoreError};
 use jiff::Timestamp;
 
 use super::notice::{NewNotice, is_silent, of_mark};
 use super::publish::NoticeWriter;
 use crate::run_context::RunContext;
-use crate::runs::{Record, end_processes};
+use crate::runs::{Record, end_processes, follow_folder};
 
 /// A notice that was not published, with its sequence number if it has one.
 struct Unpublished {
@@ -24,12 +25,26 @@ struct Unpublished {
     notice: RunNotice,
 }
 
+/// What the folders of earlier hosts contain.
+#[derive(Default)]
+struct Found {
+    /// The highest sequence number.
+    last: u64,
+    unpublished: Vec<Unpublished>,
+    /// The runs of activations that were ended as orphans.
+    ended: Vec<Folder>,
+}
+
 /// Ends runs without an owner, then publishes the notices of earlier hosts. No other notice is published before that.
 pub(super) async fn finish(run_context: &Arc<RunContext>, notices: &mut NoticeWriter) {
     let runs = run_context.paths.runs.clone();
     let (written, now) = (notices.written(), run_context.now());
     let found = tokio::task::spawn_blocking(move || scan(&runs, written, now)).await;
-    let (last, mut unpublished) = match found {
+    let Found {
+        last,
+        mut unpublished,
+        ended,
+    } = match found {
         Ok(found) => found,
         Err(error) => {
             tracing::error!(%error, "reading the run folders panicked");
@@ -43,57 +58,76 @@ pub(super) async fn finish(run_context: &Arc<RunContext>, notices: &mut NoticeWr
         repeat(run_context, notices, one).await;
     }
     // A failure is only logged: no run of this host depends on these rows, and the next start tries again.
-    if let Err(error) = end_lost(run_context).await {
+    if let Err(error) = follow_folders(run_context, ended).await {
         let error = daemon_records::error::chain(&error);
-        tracing::warn!(
-            error,
-            "runs without a folder could not be ended in the index"
-        );
+        tracing::warn!(error, "the index of runs could not be brought up to date");
     }
 }
 
-/// Ends runs in the store whose folders were deleted before a host died: their end is recorded only in the row.
-async fn end_lost(run_context: &RunContext) -> Result<(), StoreError> {
-    let runs = run_context.paths.runs.clone();
-    let mut query = Query {
-        limit: 500,
-        state: Some(RunState::Running.as_str().to_owned()),
-        ..Query::default()
+/// Brings the rows of runs up to date whose end is recorded only in the folder: `ended` and those that have no known end.
+async fn follow_folders(run_context: &RunContext, ended: Vec<Folder>) -> Result<(), StoreError> {
+    let (store, now) = (&*run_context.store, run_context.now());
+    for folder in ended {
+        if let Some(row) = store.run(&folder.id().to_string()).await? {
+            follow_folder(store, folder, &row, now).await?;
+        }
+    }
+    for state in [RunState::Running, RunState::Unknown] {
+        let mut query = Query {
+            limit: 500,
+            state: Some(state.as_str().to_owned()),
+            ..Query::default()
+        };
+        loop {
+            let page = store.runs(&query).await?;
+            for row in page.rows {
+                end_unended(run_context, row).await?;
+            }
+            match page.next {
+                Some(next) => query.after = Some(next),
+                None => break,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Stores the end of a run whose row has none, or an unknown one. The folder of a one-off run may have been deleted before its
+/// host died; its end is then recorded only in the row.
+async fn end_unended(run_context: &RunContext, row: RunRow) -> Result<(), StoreError> {
+    let (store, now) = (&*run_context.store, run_context.now());
+    let Some(folder) = folder_of(&run_context.paths.runs, &row.id) else {
+        return Ok(());
     };
-    loop {
-        let page = run_context.store.runs(&query).await?;
-        let lost = page.rows.into_iter();
-        let is_gone = |id: &str| matches!(runs.join(id).try_exists(), Ok(false));
-        let lost = lost.filter(|row| row.activation.is_none() && is_gone(&row.id));
-        for row in lost {
-            let row = RunRow {
-                state: RunState::Unknown.as_str().to_owned(),
-                finished_at: Some(run_context.now()),
-                ..row
-            };
-            run_context.store.put_run(row, None).await?;
-        }
-        match page.next {
-            Some(next) => query.after = Some(next),
-            None => return Ok(()),
-        }
+    let is_gone = matches!(folder.path().try_exists(), Ok(false));
+    if !is_gone {
+        return follow_folder(store, folder, &row, now).await;
     }
+    if row.activation.is_some() || row.finished_at.is_some() {
+        return Ok(());
+    }
+    let end = RunEnd {
+        state: RunState::Unknown.as_str().to_owned(),
+        finished_at: now,
+        object: row.object,
+    };
+    store.end_run(&row.id, end).await
 }
 
-/// Reads every folder, ends orphans, and returns the highest sequence number and the unpublished notices. `written` is the last
-/// number in `system.json`.
-fn scan(runs: &Path, written: u64, now: Timestamp) -> (u64, Vec<Unpublished>) {
+/// Reads every folder and ends orphans. `written` is the last number in `system.json`.
+fn scan(runs: &Path, written: u64, now: Timestamp) -> Found {
     let folders = Folder::list(runs).unwrap_or_default();
-    let (mut last, mut unpublished) = (0, Vec::new());
+    let mut found = Found::default();
     // Oldest first, so that notices without a number get theirs in the order of the starts.
     for folder in folders.into_iter().rev() {
         let Ok(DocumentReading::Known(document)) = folder.read() else {
             continue;
         };
-        last = last.max(document.notified_seq.unwrap_or(0));
+        found.last = found.last.max(document.notified_seq.unwrap_or(0));
         if is_mine_or_alive(&document) && !document.state.is_terminal() {
             continue;
         }
+        let was_running = !document.state.is_terminal();
         let document = match bring_to_end(&folder, *document, now) {
             Ok(document) => document,
             Err(error) => {
@@ -102,19 +136,22 @@ fn scan(runs: &Path, written: u64, now: Timestamp) -> (u64, Vec<Unpublished>) {
                 continue;
             }
         };
+        if was_running && document.activation.is_some() {
+            found.ended.push(folder.clone());
+        }
         for (notice, at) in owed(&document) {
             let mark = folder.marked(notice).ok().flatten();
             let seq = mark
                 .and_then(|content| of_mark(&content))
                 .map(|(seq, _)| seq);
-            last = last.max(seq.unwrap_or(0));
+            found.last = found.last.max(seq.unwrap_or(0));
             if notice == RunNotice::End && document.terminal_notified
                 || notice != RunNotice::End && seq.is_some_and(|seq| seq <= written)
             {
                 continue;
             }
             let folder = folder.clone();
-            unpublished.push(Unpublished {
+            found.unpublished.push(Unpublished {
                 seq,
                 at,
                 folder,
@@ -122,7 +159,7 @@ fn scan(runs: &Path, written: u64, now: Timestamp) -> (u64, Vec<Unpublished>) {
             });
         }
     }
-    (last, unpublished)
+    found
 }
 
 /// Lists the notices of a run that has ended.

@@ -19,6 +19,6 @@ pub(crate) use follow::{Arrival, Following, Question, Receipt, RunInputs, RunMes
 pub(crate) use index::{
     CachedEntry, EntryText, HostPresence, ListedRun, RunIndex, entries, index, list_entry,
 };
-pub(crate) use orphans::end_processes;
+pub(crate) use orphans::{end_processes, follow_folder};
 pub(crate) use record::{Attempt, Record, RecordError, Written, bound, owner};
 pub(crate) use redaction::environment_secrets;

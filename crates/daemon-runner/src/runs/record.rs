@@ -16,7 +16,7 @@ use daemon_run_folder::{
     BudgetRecord, Document, Dropped, Folder, FolderError, Owner, Reserved, RunStart, SandboxRecord,
     Writer,
 };
-use daemon_store::RunRow;
+use daemon_store::{RunEnd, RunRow};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
@@ -381,6 +381,16 @@ impl Record {
             finished_at: self.finished,
             object: row::json(&run, spent, self.clock.now()),
         }
+    }
+
+    /// Returns the end of the run for its row; `None` before the end.
+    pub(crate) fn end_of_row(&self) -> Option<RunEnd> {
+        let row = self.row();
+        Some(RunEnd {
+            state: row.state,
+            finished_at: row.finished_at?,
+            object: row.object,
+        })
     }
 
     /// Logs a failed write. A run continues on a full disk: its end is written again until it is durable.

@@ -1,10 +1,10 @@
 //! Runs: their rows begin, change and go.
 
-use daemon_engine::ActivationState;
+use daemon_engine::{ActivationState, HostEpoch};
 
 use super::attempts::{begun, end};
 use super::scene::{at, claimed, crashed, first, read, run};
-use crate::rows::RunRow;
+use crate::rows::{Query, RunEnd, RunRow};
 use crate::traits::Store;
 
 pub(super) async fn a_run_begins_once_and_is_updated(store: &dyn Store) {
@@ -63,6 +63,41 @@ pub(super) async fn a_run_begins_once_and_is_updated(store: &dyn Store) {
     let runs = store.runs_of(&second.id).await.expect("reads");
     let ids: Vec<&str> = runs.iter().map(|run| run.id.as_str()).collect();
     assert_eq!(ids, ["r-1", "r-2"]);
+}
+
+pub(super) async fn the_end_of_a_run_is_stored_after_its_lease_too(store: &dyn Store) {
+    let activation = begun(store).await;
+    let running = run("r-1", &activation, at(3));
+    store
+        .start_run(&activation.id, activation.run_lease, running.clone(), at(3))
+        .await
+        .expect("starts");
+    let reclaimed = store.reclaim(HostEpoch(2), at(4)).await.expect("reclaims");
+    assert_eq!(reclaimed.len(), 1);
+    let before = read(store, &activation.id).await;
+    let end = RunEnd {
+        state: "failed".to_owned(),
+        finished_at: at(5),
+        object: "{\"turn\":1}".to_owned(),
+    };
+    for id in ["r-1", "never"] {
+        store.end_run(id, end.clone()).await.expect("stores");
+    }
+    let ended = RunRow {
+        state: end.state,
+        finished_at: Some(end.finished_at),
+        object: end.object,
+        ..running
+    };
+    let failed = Query {
+        state: Some("failed".to_owned()),
+        ..first(5)
+    };
+    let listed = store.runs(&failed).await.expect("lists").rows;
+    assert_eq!(listed, std::slice::from_ref(&ended));
+    assert_eq!(store.runs(&first(5)).await.expect("lists").rows, [ended]);
+    // Only the row of the run has changed.
+    assert_eq!(read(store, &activation.id).await, before);
 }
 
 pub(super) async fn only_a_run_that_ended_is_forgotten(store: &dyn Store) {

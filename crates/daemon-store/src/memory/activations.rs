@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use super::model::StoreModel;
 use crate::decide::HISTORY;
 use crate::error::StoreError;
-use crate::rows::{ClaimRequest, Ended, Rates, Reclaimed, RunRow};
+use crate::rows::{ClaimRequest, Ended, Rates, Reclaimed, RunEnd, RunRow};
 
 impl StoreModel {
     /// Leases the next ready activation; see [`Activations::claim`](crate::Activations::claim).
@@ -142,6 +142,16 @@ impl StoreModel {
             self.runs_of.insert((*activation, place));
         }
         self.runs.insert(place, run);
+    }
+
+    /// Stores how a run ended; see [`Activations::end_run`](crate::Activations::end_run).
+    pub fn end_run(&mut self, id: &str, end: RunEnd) {
+        let place = self.run_places.get(id);
+        if let Some(run) = place.and_then(|place| self.runs.get_mut(place)) {
+            run.state = end.state;
+            run.finished_at = Some(end.finished_at);
+            run.object = end.object;
+        }
     }
 
     /// Forgets an ended run; see [`Activations::forget_run`](crate::Activations::forget_run).

@@ -15,8 +15,8 @@ use super::model::StoreModel;
 use crate::error::StoreError;
 use crate::rows::{
     Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched, NewEvent,
-    OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange, RunRow,
-    StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
+    OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange, RunEnd,
+    RunRow, StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
 };
 use crate::traits::{Activations, Daemons, Events, Hosting, Outbox, Ticks, WantedFacts};
 
@@ -127,6 +127,7 @@ seam! {
         fn next_claim_at(now: Timestamp) -> Option<Timestamp>;
         fn start_run(id: &ActivationId, lease: RunLease, run: RunRow, now: Timestamp) -> ();
         fn put_run(run: RunRow, lease: Option<RunLease>) -> ();
+        fn end_run(id: &str, end: RunEnd) -> ();
         fn forget_run(id: &str) -> ();
         fn renew(leases: Vec<(ActivationId, RunLease)>, until: Timestamp) -> Vec<ActivationId>;
         fn end_attempt(id: &ActivationId, lease: RunLease, end: AttemptEnd) -> Ended;
