@@ -19,6 +19,7 @@ use daemon_repo::{Discovery, Git, GitProblem, Remote, Repository, daemon_branch}
 use daemon_runner::planner::{BranchProposal, BranchRequest, PushPermission};
 use daemon_runner::policy::{OFFLINE_LEVEL, ReachedSandbox};
 use daemon_store::{Store, StoreError};
+use daemon_store_sqlite::SqliteStore;
 use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, plan_branch};
 
 use crate::names;
@@ -438,12 +439,28 @@ const REPAIR: &str = "restore the store from a backup, or open it without the lo
 /// The kind of store is unknown, or the store cannot be opened.
 pub(crate) fn open_store(home: &Home, store: &str) -> Result<Arc<dyn Store>, OpError> {
     check_store(store)?;
-    let path = home.store();
-    let opened = daemon_store_sqlite::SqliteStore::open(&path);
+    opened(home, SqliteStore::open(home.store()))
+}
+
+/// Opens the configured store for reading, also in a home that cannot be written.
+///
+/// # Errors
+/// Those of [`open_store`]; the store does not exist.
+pub(crate) fn open_store_to_read(home: &Home, store: &str) -> Result<Arc<dyn Store>, OpError> {
+    check_store(store)?;
+    opened(home, SqliteStore::open_to_read(home.store()))
+}
+
+fn opened(home: &Home, opened: Result<SqliteStore, StoreError>) -> Result<Arc<dyn Store>, OpError> {
     match opened {
         Ok(store) => Ok(Arc::new(store)),
         Err(error) => {
-            let message = format!("the store `{}`: {}", path.display(), chain(&error));
+            let path = home.store().display().to_string();
+            let message = match chain(&error) {
+                // Most errors of a file name it.
+                message if message.contains(&path) => message,
+                message => format!("the store `{path}`: {message}"),
+            };
             let failure = OpError::new(OpErrorKind::Unavailable, "store-failed", message);
             Err(match error {
                 StoreError::LogDamaged { .. } => failure.with_help(REPAIR),

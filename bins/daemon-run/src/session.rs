@@ -15,7 +15,7 @@ use daemon_store::{Rates, Store};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::compose::{Composer, Overrides, is_absent, open_store};
+use crate::compose::{Composer, Overrides, is_absent, open_store, open_store_to_read};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::offline::unregistered;
 use crate::out::Out;
@@ -67,7 +67,10 @@ impl CommandSession {
         };
         let composer = Composer::new(place, Overrides::default());
         let config = composer.load()?;
-        let store = open_store(&home, &config.host.store)?;
+        let store = match intent {
+            Intent::Look => open_store_to_read(&home, &config.host.store)?,
+            Intent::Change => open_store(&home, &config.host.store)?,
+        };
         let rows = store.daemons().await.map_err(OpError::from)?;
         let offline = Arc::new(Offline::new(home, &store));
         let operations = Operations::new(store, SharedRegistry::of(rows), offline);
@@ -241,7 +244,7 @@ impl Live for Offline {
         if !self.home.root().exists() {
             return None;
         }
-        daemon_host::disk::Space::of(self.home.root()).pause_of_runs()
+        daemon_host::disk::Space::of(self.home.root()).pause_of_runs(self.home.root())
     }
 
     fn rates(&self) -> Rates {

@@ -71,51 +71,64 @@ impl Space {
         }
     }
 
-    /// Returns the reason if nothing may start.
-    pub fn pause(self) -> Option<String> {
+    /// Returns the reason if nothing may start, with the directory whose space was read.
+    pub fn pause(self, home: &Path) -> Option<String> {
+        let home = home.display();
         let mib = |bytes: u64| bytes >> 20;
         let low = mib(LOW);
         match self {
             Self::Enough { .. } => None,
             Self::Low { free } => Some(format!(
-                "{} MiB are free, and nothing starts under {low} MiB",
+                "{} MiB are free for `{home}`, and nothing starts under {low} MiB",
                 mib(free)
             )),
             Self::Full { free } => Some(format!(
-                "{} MiB are free: nothing starts under {low} MiB, and nothing is taken in under {} MiB",
+                "{} MiB are free for `{home}`: nothing starts under {low} MiB, and nothing is taken in under {} MiB",
                 mib(free),
                 mib(FULL)
             )),
-            Self::ReadOnly => Some("it can only be read".to_owned()),
-            Self::Unknown(error) => Some(format!("cannot be examined: {error}")),
+            Self::ReadOnly => Some(format!("the file system of `{home}` can only be read")),
+            Self::Unknown(error) => Some(format!("`{home}` cannot be examined: {error}")),
+        }
+    }
+
+    /// Returns what a person can do about a pause.
+    pub(crate) fn remedy(self) -> &'static str {
+        match self {
+            Self::Enough { .. } | Self::Low { .. } | Self::Full { .. } => {
+                "make room, then the host continues by itself"
+            }
+            Self::ReadOnly => "mount it for writing, then the host continues by itself",
+            Self::Unknown(_) => "check the directory and its disk",
         }
     }
 
     /// Returns the reason if no run may start, beginning with `disk`.
-    pub fn pause_of_runs(self) -> Option<String> {
-        self.pause().map(|why| format!("disk: {why}"))
+    pub fn pause_of_runs(self, home: &Path) -> Option<String> {
+        self.pause(home).map(|why| format!("disk: {why}"))
     }
 
     /// Returns the reason if webhooks are refused.
-    pub fn refusal(self) -> Option<String> {
+    pub fn refusal(self, home: &Path) -> Option<String> {
         match self {
-            Self::Full { .. } | Self::ReadOnly => self.pause(),
+            Self::Full { .. } | Self::ReadOnly => self.pause(home),
             Self::Enough { .. } | Self::Low { .. } | Self::Unknown(_) => None,
         }
     }
 
     /// Returns the reason if this many more bytes are not stored.
-    pub fn refusal_of(self, bytes: u64) -> Option<String> {
+    pub fn refusal_of(self, home: &Path, bytes: u64) -> Option<String> {
         match self {
             Self::Enough { free } | Self::Low { free } if free.saturating_sub(FULL) < bytes => {
                 Some(format!(
-                    "{} MiB are free, storing this and what is under way may take {} MiB, and {} MiB are left free",
+                    "{} MiB are free for `{}`, storing this and what is under way may take {} MiB, and {} MiB are left free",
                     free >> 20,
+                    home.display(),
                     bytes.div_ceil(1 << 20),
                     FULL >> 20
                 ))
             }
-            _ => self.refusal(),
+            _ => self.refusal(home),
         }
     }
 }
@@ -161,10 +174,13 @@ pub(crate) fn give_up_reserve(home: &Path) {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::{FULL, LOW, Space};
 
     #[test]
     fn the_limits_say_what_still_happens() {
+        let home = Path::new("/h");
         let rows = [
             (LOW, false, false),
             (LOW - 1, true, false),
@@ -174,7 +190,7 @@ mod tests {
         ];
         for (free, pauses, refuses) in rows {
             let space = Space::with(free);
-            let found = (space.pause().is_some(), space.refusal().is_some());
+            let found = (space.pause(home).is_some(), space.refusal(home).is_some());
             assert_eq!(found, (pauses, refuses), "{free} bytes");
         }
         for (free, bytes, refuses) in [
@@ -184,12 +200,12 @@ mod tests {
             (LOW, LOW - FULL, false),
             (LOW, LOW - FULL + 1, true),
         ] {
-            let refused = Space::with(free).refusal_of(bytes).is_some();
+            let refused = Space::with(free).refusal_of(home, bytes).is_some();
             assert_eq!(refused, refuses, "{bytes} of {free} bytes");
         }
         assert_eq!(
-            Space::with(FULL + 1).pause().unwrap(),
-            "64 MiB are free, and nothing starts under 256 MiB"
+            Space::with(FULL + 1).pause(home).unwrap(),
+            "64 MiB are free for `/h`, and nothing starts under 256 MiB"
         );
     }
 }

@@ -126,13 +126,10 @@ pub fn clock(now: Timestamp) -> Result<(), String> {
 
 /// Checks the disk of the home, the clock and the time zone database.
 pub fn examine_machine(home: &Path, now: Timestamp) -> Vec<Check> {
-    let disk = match Space::of(home).pause() {
+    let space = Space::of(home);
+    let disk = match space.pause(home) {
         None => Check::ok("disk", "enough is free"),
-        Some(problem) => Check::fail(
-            "disk",
-            problem,
-            "make room, then the host continues by itself",
-        ),
+        Some(problem) => Check::fail("disk", problem, space.remedy()),
     };
     let clock = match clock(now) {
         Ok(()) => Check::ok("clock", now.to_string()),

@@ -1,17 +1,20 @@
 //! Opening a store: never an empty one in place of a lost one, never a damaged one.
 
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use daemon_store::StoreError;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::failure::{TxResult, sql_error};
+use crate::failure::{TxError, TxResult};
 use crate::log::{self, LogState};
 use crate::mark::{self, LogMark};
+use crate::reader::Readers;
 use crate::writer::Database;
 use crate::{migrate, space};
 
@@ -20,6 +23,8 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// How long another process may keep the write lock before an operation is refused.
 const BUSY: Duration = Duration::from_secs(5);
 const STATEMENTS: usize = 256;
+/// The operation in errors; the path follows.
+const OPENING: &str = "open the store ";
 
 /// Opens the connection that writes, and makes the store if it does not exist.
 pub(crate) fn open(path: &Path) -> Result<Database, StoreError> {
@@ -30,22 +35,10 @@ pub(crate) fn open(path: &Path) -> Result<Database, StoreError> {
             create(path)?;
         }
         Err(error) => return Err(unreachable(path, error)),
-        Ok(file) if !file.is_file() => return Err(damaged(path, "it is not a file")),
-        Ok(file) if file.len() == 0 => {
-            return Err(damaged(
-                path,
-                "it is empty; restore it from a backup, or remove it to begin anew",
-            ));
-        }
-        Ok(_) => {}
+        Ok(file) => check_file(path, &file)?,
     }
-    // Before SQLite opens the file: opening it already recovers the log and hides what is missing.
-    let found = LogState::read(path).map_err(|error| unreachable(path, error))?;
-    if let Some(loss) = found.loss() {
-        let context = format!("`{}`: {loss}", path.display());
-        return Err(StoreError::LogDamaged { context });
-    }
-    let context = format!("open the store `{}`", path.display());
+    let found = complete_log(path)?;
+    let context = format!("{OPENING}`{}`", path.display());
     (|| -> TxResult<Database> {
         let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         check_pages(&conn)?;
@@ -67,6 +60,58 @@ pub(crate) fn open(path: &Path) -> Result<Database, StoreError> {
     .map_err(|failure| in_file(path, failure.into_error(&context)))
 }
 
+/// The version of the schema of a store, compared with the one that the statements of this program need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Schema {
+    Current,
+    /// The store has to be opened for writing once, which brings the schema up to date.
+    Older,
+}
+
+/// Makes the checks of [`open`] with a reading connection, and writes nothing.
+pub(crate) fn check_to_read(path: &Path, readers: &Readers) -> Result<Schema, StoreError> {
+    check_version(rusqlite::version_number())?;
+    match fs::metadata(path) {
+        Err(error) => {
+            check_nothing_is_left(path)?;
+            return Err(unreachable(path, error));
+        }
+        Ok(file) => check_file(path, &file)?,
+    }
+    let found = complete_log(path)?;
+    let context = format!("{OPENING}`{}`", path.display());
+    let checked = readers.try_read(|conn| {
+        check_pages(conn)?;
+        let version = migrate::check_owner(conn)?;
+        if version > 0 {
+            found.check(conn)?;
+        }
+        let is_current = i64::try_from(version).is_ok_and(|version| version == migrate::newest());
+        Ok(if is_current {
+            Schema::Current
+        } else {
+            Schema::Older
+        })
+    });
+    checked.map_err(|failure| in_file(path, without_index(path, failure, &context)))
+}
+
+/// Explains the failure of SQLite to make the index of the log, without which a log cannot be read.
+fn without_index(path: &Path, failure: TxError, context: &str) -> StoreError {
+    let code = match &failure {
+        TxError::Sql(error) => error.sqlite_error_code(),
+        TxError::Store(_) => None,
+    };
+    match code {
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)
+            if Locking::of(path) == Locking::Locks => failure.into_error(&format!(
+            "{context}: its log (`-wal`) is not merged, and reading it needs a `-shm` file that cannot be written; \
+             start a host where the home can be written, or copy the home to such a place"
+        )),
+        _ => failure.into_error(context),
+    }
+}
+
 /// Makes an empty store in memory.
 pub(crate) fn open_in_memory() -> Result<Database, StoreError> {
     check_version(rusqlite::version_number())?;
@@ -79,6 +124,29 @@ pub(crate) fn open_in_memory() -> Result<Database, StoreError> {
         Ok(Database { conn, mark: None })
     })()
     .map_err(|failure| failure.into_error("make a store in memory"))
+}
+
+fn check_file(path: &Path, file: &fs::Metadata) -> Result<(), StoreError> {
+    if !file.is_file() {
+        return Err(damaged(path, "it is not a file"));
+    }
+    if file.len() == 0 {
+        let problem = "it is empty; restore it from a backup, or remove it to begin anew";
+        return Err(damaged(path, problem));
+    }
+    Ok(())
+}
+
+/// Reads the log and refuses one that has lost commits. Called before SQLite opens the file: opening it already recovers the
+/// log and hides what is missing.
+fn complete_log(path: &Path) -> Result<LogState, StoreError> {
+    let found = LogState::read(path).map_err(|error| unreachable(path, error))?;
+    match found.loss() {
+        None => Ok(found),
+        Some(loss) => Err(StoreError::LogDamaged {
+            context: format!("`{}`: {loss}", path.display()),
+        }),
+    }
 }
 
 /// Refuses to make a store where one was lost, which shows by a log or a mark without it: a clean end removes both.
@@ -94,11 +162,52 @@ fn check_nothing_is_left(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// How a reading connection keeps out of the way of a writer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Locking {
+    /// By the locks of SQLite, which are in a file (`-shm`) that is made if it does not exist.
+    Locks,
+    /// Not at all: nothing is written, but the content has to be discarded if the file changes meanwhile.
+    None,
+}
+
+impl Locking {
+    /// Returns what a store needs that may be open in no process: locks only if it has a log, because SQLite ignores the log
+    /// without them.
+    pub(crate) fn of(path: &Path) -> Self {
+        let has_log = fs::metadata(log::path_of(path)).is_ok_and(|log| log.len() > 0);
+        if has_log { Self::Locks } else { Self::None }
+    }
+}
+
 /// Opens a connection that only reads.
-pub(crate) fn open_reader(path: &Path) -> Result<Connection, rusqlite::Error> {
-    let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+pub(crate) fn open_reader(path: &Path, locking: Locking) -> Result<Connection, rusqlite::Error> {
+    let access = OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let conn = match locking {
+        Locking::Locks => connect(path, access)?,
+        Locking::None => connect(&immutable(path), access | OpenFlags::SQLITE_OPEN_URI)?,
+    };
     conn.pragma_update(None, "query_only", true)?;
     Ok(conn)
+}
+
+/// Returns the URI with which SQLite reads a file without locks and without a log.
+fn immutable(path: &Path) -> PathBuf {
+    let mut uri = b"file:".to_vec();
+    if path.is_absolute() {
+        // An empty authority, because a path that begins with two slashes would be taken for one.
+        uri.extend(b"//");
+    }
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'%' => uri.extend(b"%25"),
+            b'?' => uri.extend(b"%3f"),
+            b'#' => uri.extend(b"%23"),
+            byte => uri.push(*byte),
+        }
+    }
+    uri.extend(b"?immutable=1");
+    OsString::from_vec(uri).into()
 }
 
 /// Returns the size of a connection's page cache, as the negated number of KiB that SQLite expects.
@@ -221,18 +330,25 @@ fn check_pages(conn: &Connection) -> TxResult<()> {
     .into())
 }
 
-/// Names the file, and the remedy where there is only one.
+/// Names the file once, and the remedy where there is only one.
 fn in_file(path: &Path, error: StoreError) -> StoreError {
+    let path = format!("`{}`", path.display());
+    let named = |context: String| match context.contains(&path) {
+        true => context,
+        false => format!("{path}: {context}"),
+    };
     match error {
-        StoreError::Damaged { context, source } => StoreError::Damaged {
-            context: format!("`{}`: {context}; restore it from a backup", path.display()).replace(
-                "; restore it from a backup; restore it from a backup",
-                "; restore it from a backup",
-            ),
-            source,
-        },
+        StoreError::Damaged { context, source } => {
+            let remedy = "; restore it from a backup";
+            let context = named(context);
+            let problem = context.trim_start_matches(OPENING).trim_end_matches(remedy);
+            StoreError::Damaged {
+                context: format!("{problem}{remedy}"),
+                source,
+            }
+        }
         StoreError::LogDamaged { context } => StoreError::LogDamaged {
-            context: format!("`{}`: {context}", path.display()),
+            context: named(context),
         },
         other => other,
     }
@@ -247,14 +363,9 @@ fn damaged(path: &Path, what: &str) -> StoreError {
 
 fn unreachable(path: &Path, error: io::Error) -> StoreError {
     StoreError::Unavailable {
-        context: format!("open the store `{}`", path.display()),
+        context: format!("{OPENING}`{}`", path.display()),
         source: Some(Box::new(error)),
     }
-}
-
-/// Turns an error of a reading connection into what callers see.
-pub(crate) fn read_error(error: rusqlite::Error) -> StoreError {
-    sql_error("open the store for reading", error)
 }
 
 #[cfg(test)]

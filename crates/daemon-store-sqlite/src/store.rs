@@ -6,7 +6,7 @@ use daemon_store::StoreError;
 use rusqlite::Connection;
 
 use crate::failure::TxResult;
-use crate::open::{open, open_in_memory};
+use crate::open::{Schema, check_to_read, open, open_in_memory};
 use crate::reader::Readers;
 use crate::writer::{TransactionScope, WriterHandle};
 
@@ -18,7 +18,8 @@ pub struct SqliteStore {
     // Dropped before the writer: the log is merged whole only if no reader has the file open.
     /// `None` for a store in memory: only the connection of the writer sees its content.
     readers: Option<Readers>,
-    writer: WriterHandle,
+    /// `None` for a store that is open for reading only.
+    writer: Option<WriterHandle>,
 }
 
 impl SqliteStore {
@@ -31,9 +32,38 @@ impl SqliteStore {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         Ok(Self {
-            writer: WriterHandle::start(open(path)?)?,
+            writer: Some(WriterHandle::start(open(path)?)?),
             readers: Some(Readers::new(path)),
         })
+    }
+
+    /// Opens the store in a file for reading: in a file and a directory that need not be writable, and next to a process that
+    /// may write it. The log is not merged. Operations that write fail as `Unavailable`.
+    ///
+    /// A store without a log is read without locks, and read again if it changes meanwhile. One of an earlier version is
+    /// opened as by [`SqliteStore::open`], which brings it up to date.
+    ///
+    /// # Errors
+    /// Those of [`SqliteStore::open`]; `Unavailable` also for a file that does not exist.
+    pub fn open_to_read(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let readers = Readers::without_writer(path);
+        match check_to_read(path, &readers)? {
+            Schema::Current => Ok(Self {
+                writer: None,
+                readers: Some(readers),
+            }),
+            Schema::Older => Self::open(path).map_err(|error| match error {
+                StoreError::Unavailable { source, .. } => StoreError::Unavailable {
+                    context: format!(
+                        "`{}` is of an earlier release, and bringing it up to date has to write it",
+                        path.display()
+                    ),
+                    source,
+                },
+                other => other,
+            }),
+        }
     }
 
     /// Makes an empty store in memory, for dry runs: it writes no file, and its content is lost when it is dropped.
@@ -42,7 +72,7 @@ impl SqliteStore {
     /// `Unavailable` if the linked SQLite is older than 3.51.3.
     pub fn in_memory() -> Result<Self, StoreError> {
         Ok(Self {
-            writer: WriterHandle::start(open_in_memory()?)?,
+            writer: Some(WriterHandle::start(open_in_memory()?)?),
             readers: None,
         })
     }
@@ -63,7 +93,7 @@ impl SqliteStore {
         F: FnOnce(&Connection) -> TxResult<T> + Send + 'static,
     {
         let scope = TransactionScope::Shared;
-        self.writer.run(context, scope, operation).await
+        self.writer(context)?.run(context, scope, operation).await
     }
 
     /// Runs an operation that writes much in a transaction of its own.
@@ -77,18 +107,25 @@ impl SqliteStore {
         F: FnOnce(&Connection) -> TxResult<T> + Send + 'static,
     {
         let scope = TransactionScope::Own;
-        self.writer.run(context, scope, operation).await
+        self.writer(context)?.run(context, scope, operation).await
     }
 
     /// Runs a read on a snapshot of the last commit.
     pub(crate) async fn read<T, F>(&self, context: &'static str, read: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> TxResult<T> + Send + 'static,
+        F: Fn(&Connection) -> TxResult<T> + Send + 'static,
     {
         match &self.readers {
             Some(readers) => readers.run(context, read).await,
             None => self.write(context, read).await,
         }
+    }
+
+    fn writer(&self, context: &str) -> Result<&WriterHandle, StoreError> {
+        self.writer.as_ref().ok_or_else(|| StoreError::Unavailable {
+            context: format!("{context}: the store is open for reading only"),
+            source: None,
+        })
     }
 }

@@ -263,7 +263,7 @@ impl WriterThread {
                     self.broken = Some(context.clone());
                 }
                 for operation in batch.drain(..) {
-                    let error = trouble.error(operation.context());
+                    let error = trouble.error(operation.context(), self.mark.as_ref());
                     operation.reply(End::Lost(error));
                 }
             }
@@ -373,8 +373,18 @@ impl Trouble {
         }
     }
 
-    fn error(&self, context: &str) -> StoreError {
+    fn error(&self, context: &str, mark: Option<&LogMark>) -> StoreError {
         match self {
+            Self::Passing(TxError::Sql(error))
+                if error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+                    && let Some(mark) = mark =>
+            {
+                let database = mark.database().display();
+                StoreError::Unavailable {
+                    context: format!("{context}: no room is left on the disk of `{database}`"),
+                    source: None,
+                }
+            }
             Self::Passing(failure) => StoreError::Unavailable {
                 context: format!("{context}: {failure}"),
                 source: None,

@@ -20,7 +20,7 @@ use daemon_store_sqlite::SqliteStore;
 use serde_json::{Map, Value};
 
 use crate::cli::DoctorArgs;
-use crate::compose::{Composer, Overrides, open_store};
+use crate::compose::{Composer, Overrides, open_store_to_read};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::out::{Out, put};
 use crate::place::Place;
@@ -280,12 +280,12 @@ async fn store(place: &Place, config: &Config) -> Vec<Check> {
     let Some(home) = place.home.as_deref().and_then(Home::existing) else {
         return Vec::new();
     };
-    let store = match open_store(&home, &config.host.store) {
+    let store = match open_store_to_read(&home, &config.host.store) {
         Ok(store) => store,
         Err(failure) => {
-            let remedy = failure
-                .help
-                .unwrap_or_else(|| "restore it from a backup, or move it away".to_owned());
+            let remedy = failure.help.unwrap_or_else(|| {
+                "make the file readable, restore it from a backup, or move it away".to_owned()
+            });
             return vec![Check::fail("store", failure.message, remedy)];
         }
     };

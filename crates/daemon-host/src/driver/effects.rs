@@ -90,8 +90,8 @@ impl Performer {
     /// Wakes the loops outside the dispatcher that wait for free space.
     pub(super) fn space_changed(&self) {
         let space = *self.remembered.space.lock().expect("no holder panics");
-        match space.pause() {
-            Some(why) => tracing::warn!("the disk of the home: {why}"),
+        match space.pause(self.home.root()) {
+            Some(why) => tracing::warn!("disk: {why}"),
             None => tracing::info!("the disk of the home has room again"),
         }
         self.matcher.signals.ticks.notify_one();

@@ -158,7 +158,7 @@ impl Host {
 
     /// Returns why no run may start, if so.
     pub fn pause(&self) -> Option<String> {
-        Space::of(self.home.root()).pause_of_runs()
+        Space::of(self.home.root()).pause_of_runs(self.home.root())
     }
 
     /// Returns why no activation may start, if so.

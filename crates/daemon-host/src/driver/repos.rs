@@ -268,7 +268,7 @@ pub(super) async fn sync(
     if ref_moves
         .as_ref()
         .is_some_and(|ref_moves| !ref_moves.events.is_empty())
-        && let Some(why) = Space::of(reader.home.root()).refusal()
+        && let Some(why) = Space::of(reader.home.root()).refusal(reader.home.root())
     {
         let repo = repo.name.clone();
         return Err(RepoError::NoRoom { repo, why });

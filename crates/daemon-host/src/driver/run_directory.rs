@@ -193,6 +193,6 @@ impl RunHost for RunDirectory {
     }
 
     fn pause(&self) -> Option<String> {
-        Space::of(self.home.root()).pause_of_runs()
+        Space::of(self.home.root()).pause_of_runs(self.home.root())
     }
 }

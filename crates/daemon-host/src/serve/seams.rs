@@ -58,7 +58,7 @@ impl Admit for Intake {
 
     fn refusal(&self, bytes: u64) -> Option<String> {
         // Read for each webhook: with a figure that is a second old, a burst of large bodies would fill the disk.
-        Space::of(self.host.home.root()).refusal_of(bytes)
+        Space::of(self.host.home.root()).refusal_of(self.host.home.root(), bytes)
     }
 }
 
@@ -84,7 +84,7 @@ impl Health for HostHealth {
             (
                 "disk",
                 Space::of(self.host.home.root())
-                    .pause()
+                    .pause(self.host.home.root())
                     .map_or(Condition::Up, Condition::Down),
             ),
             ("clock", crate::doctor::clock(self.host.now()).into()),

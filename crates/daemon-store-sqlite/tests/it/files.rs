@@ -226,3 +226,103 @@ fn a_store_that_cannot_be_reached_says_which() {
         "{error:?}"
     );
 }
+
+/// Returns the epoch that a store which is open for reading only has, and checks that reading changed no file.
+fn epoch_read(path: &Path) -> HostEpoch {
+    let folder = path.parent().unwrap();
+    let before = listed(folder);
+    let store = SqliteStore::open_to_read(path).unwrap();
+    let epoch = runtime().block_on(store.epoch()).unwrap();
+    drop(store);
+    assert_eq!(listed(folder), before);
+    epoch
+}
+
+/// Returns the names and contents of a directory, without the index of the log, which readers with locks write.
+fn listed(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let entries = fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let paths = paths.filter(|path| !path.to_string_lossy().ends_with("-shm"));
+    let mut found: Vec<_> = paths
+        .map(|path| (path.clone(), fs::read(path).unwrap()))
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn a_store_is_read_without_a_write_whether_or_not_its_log_is_merged() {
+    let (_folder, path) = made(3);
+    assert_eq!(epoch_read(&path), HostEpoch(3));
+    assert!(!beside(&path, "-shm").exists());
+    let (_folder, path) = crashed();
+    assert!(fs::metadata(beside(&path, "-wal")).unwrap().len() > 0);
+    assert_eq!(epoch_read(&path), epoch(&path));
+}
+
+#[test]
+fn a_store_with_a_path_that_is_special_in_a_uri_is_read() {
+    let (folder, path) = made(2);
+    let odd = folder.path().join("50%25 #1?x=y");
+    fs::create_dir(&odd).unwrap();
+    let moved = odd.join("store.db");
+    fs::rename(path, &moved).unwrap();
+    assert_eq!(epoch_read(&moved), HostEpoch(2));
+}
+
+#[test]
+fn a_store_open_for_reading_sees_what_another_process_commits_and_writes_nothing() {
+    let (_folder, path) = made(1);
+    let reading = SqliteStore::open_to_read(&path).unwrap();
+    let seen = || runtime().block_on(reading.epoch()).unwrap();
+    assert_eq!(seen(), HostEpoch(1));
+    let writing = SqliteStore::open(&path).unwrap();
+    let begin = |store: &SqliteStore| {
+        runtime().block_on(store.begin_epoch(HostEnd::Stopped, Timestamp::UNIX_EPOCH))
+    };
+    assert_eq!(begin(&writing).unwrap(), HostEpoch(2));
+    assert_eq!(seen(), HostEpoch(2));
+    drop(writing);
+    assert_eq!(seen(), HostEpoch(2));
+    let refused = begin(&reading).expect_err("it is not open for writing");
+    assert_eq!(
+        refused.to_string(),
+        "failed to reach the store: begin an epoch: the store is open for reading only"
+    );
+}
+
+#[test]
+fn reading_refuses_what_writing_refuses_and_makes_no_store() {
+    let (folder, path) = made(1);
+    let message = |path: &Path| {
+        let error = SqliteStore::open_to_read(path).expect_err("the file is refused");
+        error.to_string()
+    };
+    let missing = folder.path().join("missing.db");
+    let expected = format!(
+        "failed to reach the store: open the store `{}`",
+        missing.display()
+    );
+    assert_eq!(message(&missing), expected);
+    assert!(!missing.exists());
+    fs::write(&path, b"text").unwrap();
+    let expected = format!(
+        "the store is damaged: `{}`; restore it from a backup",
+        path.display()
+    );
+    assert_eq!(message(&path), expected);
+}
+
+#[test]
+fn a_log_that_cannot_be_read_without_its_index_is_explained() {
+    let (_folder, path) = crashed();
+    // A link in its place, which SQLite does not follow: permissions do not bind a test that runs as root.
+    std::os::unix::fs::symlink("nowhere", beside(&path, "-shm")).unwrap();
+    let error = SqliteStore::open_to_read(&path).expect_err("the index cannot be made");
+    let expected = format!(
+        "failed to reach the store: open the store `{}`: its log (`-wal`) is not merged, and reading it needs a `-shm` file \
+         that cannot be written; start a host where the home can be written, or copy the home to such a place",
+        path.display()
+    );
+    assert_eq!(error.to_string(), expected);
+}
