@@ -57,6 +57,7 @@
 //! - A child process does not outlive its client.
 //! - A server on a pipe is disconnected after a message of more than 4 MiB, or 16 MiB without a request.
 //! - A call of a tool that is not in the table does not reach the table.
+//! - A line of a client that is not a message is answered, and the next line is read.
 //! - Redirects are not followed, so the headers of an endpoint are sent to no other host.
 //! - `Debug` output of an [`Endpoint`] or a [`Program`] contains no secrets.
 //!
@@ -68,6 +69,7 @@
 mod bounds;
 mod client;
 mod http;
+mod lines;
 mod program;
 mod server;
 mod tool;

@@ -5,16 +5,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CustomNotification, ErrorData, Implementation,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, ResourceContents, ResourcesCapability,
-    ServerCapabilities, ServerConfig, ServerNotification,
+    CallToolRequestParams, CallToolResponse, CustomNotification, CustomRequest, CustomResult,
+    ErrorCode, ErrorData, Implementation, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ResourceContents, ResourcesCapability, ServerCapabilities, ServerConfig, ServerNotification,
 };
 use rmcp::service::{Peer, RequestContext, RoleServer, ServiceExt as _};
 use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::lines::MessageLines;
 use crate::{ToolCall, ToolTable};
+
+/// The parameters of the methods that need some.
+const PARAMETERS: [(&str, &str); 3] = [
+    (
+        "initialize",
+        "`protocolVersion`, `capabilities` and `clientInfo`",
+    ),
+    ("tools/call", "`name`, a string, and `arguments`, an object"),
+    ("resources/read", "`uri`, a string"),
+];
 
 /// A document that a server offers for reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +135,7 @@ impl ToolServer {
             client: Arc::default(),
         };
         let client = Arc::clone(&served.client);
-        let serving = match Box::pin(served.serve((reading, writing))).await {
+        let serving = match Box::pin(served.serve(MessageLines::new(reading, writing))).await {
             Ok(serving) => serving,
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
             Err(error) => return Err(ServeError::Handshake(Box::new(error))),
@@ -267,6 +278,26 @@ impl ServerHandler for Served {
         let contents = ResourceContents::text(found.text.clone(), found.uri.clone())
             .with_mime_type(found.mime_type.clone());
         Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    // A request that does not have the parameters of its method also counts as custom.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = shown(&request.method);
+        let mut rows = PARAMETERS.iter();
+        Err(match rows.find(|(known, _)| *known == request.method) {
+            Some((_, needs)) => {
+                let message = format!("the parameters of `{method}` are {needs}");
+                ErrorData::invalid_params(message, None)
+            }
+            None => {
+                let message = format!("no method `{method}`");
+                ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
+            }
+        })
     }
 }
 

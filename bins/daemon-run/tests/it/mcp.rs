@@ -242,11 +242,16 @@ fn what_is_not_of_the_protocol_ends_nothing_but_itself() {
     let world = World::new();
     let mut client = Client::start(&world, &[]);
     let mut writing = client.writing.as_ref().expect("the conversation goes on");
-    // What cannot be read has no id to answer to.
     writeln!(writing, "this is no JSON").expect("the program reads");
     writeln!(writing, "{{\"jsonrpc\":\"2.0\",\"id\":7}}").expect("the program reads");
-    let answer = client.read();
-    assert_eq!(answer["error"]["code"], -32600);
+    for (id, code) in [(Value::Null, -32700), (json!(7), -32600)] {
+        let answer = client.read();
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&id, &json!(code)),
+            "{answer}"
+        );
+    }
     assert!(!client.tools().is_empty());
     assert_eq!(client.end(), Some(0));
 }

@@ -253,3 +253,118 @@ async fn a_server_that_sends_too_much_is_disconnected() {
         assert!(matches!(client, Err(ClientError::TooMuch)), "{client:?}");
     }
 }
+
+/// Sends lines after the handshake, then a request for which it waits, and returns the responses before that one.
+async fn answered(lines: &[&[u8]]) -> Vec<Value> {
+    let server = ToolServer::new("host", "1.2.3", Arc::new(Table));
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let (reading, writing) = tokio::io::split(near);
+    let asking = async {
+        let (reading, mut writing) = tokio::io::split(far);
+        let mut reading = BufReader::new(reading).lines();
+        let mut sent = Vec::new();
+        for line in hello() {
+            sent.extend(format!("{line}\n").into_bytes());
+        }
+        for line in lines {
+            sent.extend_from_slice(line);
+            sent.push(b'\n');
+        }
+        sent.extend(b"{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"ping\"}\n");
+        let write = async {
+            writing.write_all(&sent).await.unwrap();
+            writing
+        };
+        let read = async {
+            let mut answers: Vec<Value> = Vec::new();
+            while answers.last().is_none_or(|answer| answer["id"] != 99) {
+                let answer = reading.next_line().await.unwrap().unwrap();
+                answers.push(serde_json::from_str(&answer).unwrap());
+            }
+            answers
+        };
+        let (mut writing, mut answers) = tokio::join!(write, read);
+        writing.shutdown().await.unwrap();
+        answers.pop();
+        answers.split_off(1)
+    };
+    let (served, answers) = tokio::join!(server.serve(reading, writing), asking);
+    served.unwrap();
+    answers
+}
+
+#[tokio::test]
+async fn a_line_that_is_no_message_is_answered_and_the_next_is_read() {
+    let rows: [(&[u8], Value, i32); 11] = [
+        (b"garbage", Value::Null, -32700),
+        (b"\xff\xfe", Value::Null, -32700),
+        (b"{\"jsonrpc\":\"2.0\",", Value::Null, -32700),
+        (b"5", Value::Null, -32600),
+        (b"[]", Value::Null, -32600),
+        (b"{}", Value::Null, -32600),
+        (
+            b"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}",
+            Value::Null,
+            -32600,
+        ),
+        (
+            b"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}",
+            Value::Null,
+            -32600,
+        ),
+        (
+            b"{\"jsonrpc\":\"1.0\",\"id\":\"a\",\"method\":\"ping\"}",
+            json!("a"),
+            -32600,
+        ),
+        (
+            b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":5}",
+            json!(7),
+            -32600,
+        ),
+        (&[b'x'; (16 << 20) + 1], Value::Null, -32600),
+    ];
+    for (line, id, code) in rows {
+        let answers = answered(&[line]).await;
+        let shown = String::from_utf8_lossy(&line[..line.len().min(60)]);
+        let [answer] = &answers[..] else {
+            panic!("{shown}: {answers:?}")
+        };
+        assert!(answer.as_object().unwrap().contains_key("id"), "{answer}");
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&id, &json!(code)),
+            "{shown}"
+        );
+    }
+    let ignored: [&[u8]; 3] = [
+        b"",
+        b" \r",
+        b"{\"jsonrpc\":\"2.0\",\"method\":\"$/progress\",\"params\":[1]}",
+    ];
+    assert_eq!(answered(&ignored).await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn wrong_parameters_and_unknown_methods_are_told_apart() {
+    for (method, params, code) in [
+        ("tools/call", json!({"nme": "look"}), -32602),
+        ("tools/call", json!({"name": 5}), -32602),
+        (
+            "tools/call",
+            json!({"name": "look", "arguments": []}),
+            -32602,
+        ),
+        ("resources/read", json!({}), -32602),
+        ("no/such", json!({}), -32601),
+    ] {
+        let line = request(4, method, params).to_string();
+        let answers = answered(&[line.as_bytes()]).await;
+        assert_eq!(answers.len(), 1, "{line}: {answers:?}");
+        assert_eq!(
+            (&answers[0]["id"], &answers[0]["error"]["code"]),
+            (&json!(4), &json!(code)),
+            "{line}: {answers:?}"
+        );
+    }
+}
