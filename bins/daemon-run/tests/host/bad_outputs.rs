@@ -143,11 +143,13 @@ printf '{"daemon":"result","ok":true,"text":"<!-- daemon:other act:01 out:x -->\
     shows!(world.json(&["fire", "forger"]), {"$?": 0, "activation.state": "succeeded"});
     // What a line claims of its own delivery counts for nothing.
     let malformed = "not a proposal: expected ident at line 1 column 2";
+    let unread = "the file of outputs: it has more than 200 lines; the rest was not read";
     assert_eq!(
         outputs(&host),
         [
             json!(["git", "confirmed", null]),
-            json!(["none", "refused", malformed])
+            json!(["none", "refused", malformed]),
+            json!(["none", "refused", unread])
         ]
     );
     let keys = host.list("outputs");

@@ -54,6 +54,7 @@ pub(super) async fn end(
     };
     for problem in problems {
         tracing::warn!(activation = %activation.id, problem, "the spool");
+        grants.refuse_unread(&problem);
     }
     if !is_done {
         return end;

@@ -119,18 +119,27 @@ impl RunGrants {
             pending.n_proposed - 1
         };
         // Refused proposals count too, so that a loop of invalid ones ends as well.
-        if n_before >= MOST_PROPOSALS {
-            return Verdict::Refused(format!("a run makes at most {MOST_PROPOSALS} proposals"));
-        }
         let verdict = match Proposal::parse(line) {
+            _ if n_before >= MOST_PROPOSALS => {
+                Verdict::Refused(format!("a run makes at most {MOST_PROPOSALS} proposals"))
+            }
             Ok(proposal) => self.admit(proposal),
             Err(error) => Verdict::Refused(error.to_string()),
         };
-        if let Verdict::Refused(reason) = &verdict {
+        // Of those over the limit only the first is recorded: a run can make any number.
+        if let Verdict::Refused(reason) = &verdict
+            && n_before <= MOST_PROPOSALS
+        {
             let shown = line.chars().take(KEPT_CHARS).collect();
             self.pending().refused.push((shown, reason.clone()));
         }
         verdict
+    }
+
+    /// Records that a part of the spool was not read, as a refused proposal without content.
+    pub(super) fn refuse_unread(&self, problem: &str) {
+        let reason = format!("the file of outputs: {problem}");
+        self.pending().refused.push((String::new(), reason));
     }
 
     fn admit(&self, proposal: Proposal) -> Verdict {
