@@ -34,4 +34,4 @@ mod recorded;
 
 pub use find::folder_of;
 pub use object::{RunErrorObject, RunObject, TokensObject, instant, refresh, second, state_word};
-pub use recorded::{RecordedRun, heartbeat_age};
+pub use recorded::{FOLDER_MISSING, RecordedRun, heartbeat_age, record_problem};

@@ -113,15 +113,36 @@ impl RunObject {
         }
     }
 
+    /// Takes the end of a run from a rebuilt document, which contains little else.
+    fn ended_as(self, rebuilt: Self) -> Self {
+        Self {
+            state: rebuilt.state,
+            finished_at: rebuilt.finished_at,
+            elapsed_s: rebuilt.elapsed_s,
+            result_preview: rebuilt.result_preview.or(self.result_preview),
+            result_path: rebuilt.result_path.or(self.result_path),
+            error: rebuilt.error.or(self.error),
+            ..self
+        }
+    }
+
+    /// Brings the duration of a run that has not ended up to date, without its folder.
+    fn aged(self, now: Timestamp) -> Self {
+        match self.started_at.parse::<Timestamp>() {
+            Ok(started) if self.state == "running" => Self {
+                elapsed_s: seconds_between(started, now),
+                ..self
+            },
+            _ => self,
+        }
+    }
+
     /// Makes the object of a run. A run that has not ended has taken the time until `now`.
     pub fn of(run: &RecordedRun, now: Timestamp) -> Self {
         let document = run.document();
-        let elapsed = match document.finished_at {
-            Some(_) => document.elapsed_s,
-            None => now
-                .duration_since(document.started_at)
-                .as_secs_f64()
-                .max(0.0),
+        let elapsed_s = match document.finished_at {
+            Some(_) => milliseconds(document.elapsed_s),
+            None => seconds_between(document.started_at, now),
         };
         let link = document.activation.as_ref();
         // A run has one or the other: model calls by the provider, or the usage that its program reports.
@@ -136,7 +157,7 @@ impl RunObject {
             reported: document.reported,
             started_at: instant(document.started_at),
             finished_at: document.finished_at.map(instant),
-            elapsed_s: (elapsed * 1000.0).round() / 1000.0,
+            elapsed_s,
             turn: u64::from(document.turn),
             tool_call_count: document.tool_call_count,
             current_tool: document.current_tool.clone(),
@@ -157,14 +178,18 @@ impl RunObject {
     }
 }
 
-/// Brings the live fields of a run's object up to date from its folder.
+/// Brings the live fields of a run's object up to date from its folder. What the folder does not contain is kept.
 pub fn refresh(runs: &Path, object: RunObject, now: Timestamp) -> RunObject {
     let Some(folder) = folder_of(runs, &object.id) else {
         return object;
     };
     match folder.read() {
         Ok(DocumentReading::Known(document)) => {
-            let fresh = RunObject::of(&RecordedRun::new(&folder, *document), now);
+            let run = RecordedRun::new(&folder, *document);
+            let fresh = RunObject::of(&run, now);
+            if run.is_rebuilt() {
+                return object.ended_as(fresh);
+            }
             RunObject {
                 // Folders do not say what the calls of a model cost.
                 cost_usd: fresh.cost_usd.or(object.cost_usd),
@@ -173,8 +198,16 @@ pub fn refresh(runs: &Path, object: RunObject, now: Timestamp) -> RunObject {
                 ..fresh
             }
         }
-        Ok(DocumentReading::Newer(_) | DocumentReading::Broken(_)) | Err(_) => object,
+        Ok(DocumentReading::Newer(_) | DocumentReading::Broken(_)) | Err(_) => object.aged(now),
     }
+}
+
+fn seconds_between(start: Timestamp, end: Timestamp) -> f64 {
+    milliseconds(end.duration_since(start).as_secs_f64().max(0.0))
+}
+
+fn milliseconds(seconds: f64) -> f64 {
+    (seconds * 1000.0).round() / 1000.0
 }
 
 /// Writes an instant as JSON has it: RFC 3339, UTC.
@@ -192,5 +225,41 @@ pub fn state_word(state: &str, is_reported: bool) -> &str {
     match state {
         "succeeded" | "done" if is_reported => "reported",
         state => state,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use daemon_store::RunRow;
+
+    use super::{RunObject, refresh};
+
+    #[test]
+    fn the_duration_of_a_running_run_without_a_folder_continues_to_grow() {
+        let row = |state: &str| RunRow {
+            id: "em-1-20260102-030405-0a1b2c".to_owned(),
+            activation: None,
+            daemon: None,
+            attempt: 1,
+            provider: "command".to_owned(),
+            state: state.to_owned(),
+            started_at: "2026-01-02T03:04:05Z".parse().unwrap(),
+            finished_at: None,
+            object: "damaged".to_owned(),
+        };
+        let now = "2026-01-02T03:05:10.5Z".parse().unwrap();
+        let refreshed = |state| {
+            let object = RunObject::from_row(&row(state));
+            refresh(Path::new("/nowhere"), object, now)
+        };
+        let running = RunObject::from_row(&row("running"));
+        let expected = RunObject {
+            elapsed_s: 65.5,
+            ..running
+        };
+        assert_eq!(refreshed("running"), expected);
+        assert_eq!(refreshed("unknown"), RunObject::from_row(&row("unknown")));
     }
 }

@@ -1,6 +1,6 @@
 //! One run as its folder records it, in a document of any version.
 
-use daemon_run_folder::{Document, DocumentReading, Folder, RunState};
+use daemon_run_folder::{Broken, Document, DocumentReading, Folder, RunState};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 pub struct RecordedRun {
     folder: Folder,
     document: Document,
-    /// Members of a document of a later version that `document` does not reproduce; empty for this version.
+    /// Members that `document` does not reproduce: those of a later version, and null for those that a rebuild did not restore.
     verbatim: Map<String, Value>,
 }
 
@@ -20,15 +20,18 @@ impl RecordedRun {
     pub fn new(folder: &Folder, document: Document) -> Self {
         Self {
             folder: folder.clone(),
+            verbatim: document.not_restored(),
             document,
-            verbatim: Map::new(),
         }
     }
 
     /// Reads the folder of a run and changes nothing. Without a usable document, the run is restored from the other files.
     ///
-    /// `None` if the document exists but cannot be read.
+    /// `None` if the folder does not exist, or the document exists but cannot be read.
     pub fn read(folder: &Folder, now: Timestamp) -> Option<Self> {
+        if !folder.path().is_dir() {
+            return None;
+        }
         let reading = folder.read().ok()?;
         Some(Self::of_reading(folder, reading, now))
     }
@@ -44,6 +47,11 @@ impl RecordedRun {
             },
             DocumentReading::Broken(reason) => Self::new(folder, folder.restored(reason, now)),
         }
+    }
+
+    /// Returns whether the document was missing, damaged or old, so that only what the other files contain is known.
+    pub fn is_rebuilt(&self) -> bool {
+        self.document.migration.is_some()
     }
 
     /// Returns the folder of the run.
@@ -85,6 +93,29 @@ impl RecordedRun {
         let elapsed = now.duration_since(self.document.started_at);
         json!((elapsed.as_secs_f64().max(0.0) * 1000.0).round() / 1000.0)
     }
+}
+
+/// The problem of a run without a folder.
+pub const FOLDER_MISSING: &str = "the run's folder is missing";
+
+/// Returns why parts of a run are unknown, as a sentence for a person; `None` if its document can be read.
+pub fn record_problem(folder: &Folder) -> Option<&'static str> {
+    if !folder.path().is_dir() {
+        return Some(FOLDER_MISSING);
+    }
+    let reason = match folder.read() {
+        Ok(DocumentReading::Known(document)) => document.migration?.reason,
+        Ok(DocumentReading::Newer(_)) => return None,
+        Ok(DocumentReading::Broken(reason)) => reason.as_str().to_owned(),
+        Err(_) => return Some("`daemon.json` of the run cannot be read"),
+    };
+    Some(if reason == Broken::Missing.as_str() {
+        "`daemon.json` was missing: only what the other files contain is known"
+    } else if reason == Broken::VersionMismatch.as_str() {
+        "`daemon.json` was of an earlier version, and was converted as far as it could be read"
+    } else {
+        "`daemon.json` was damaged: only what the other files contain is known"
+    })
 }
 
 /// Returns the time since the last heartbeat of a run's owner; `None` if the folder has no heartbeat file.

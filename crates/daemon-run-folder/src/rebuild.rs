@@ -104,6 +104,24 @@ impl Folder {
     }
 }
 
+impl Document {
+    /// Returns the members that a rebuild could not restore, each with null; none for a document that was not rebuilt.
+    ///
+    /// A rebuilt document has empty values for them, because its format has no null there.
+    pub fn not_restored(&self) -> Map<String, Value> {
+        let (Some(_), Ok(id)) = (&self.migration, self.run_id.parse()) else {
+            return Map::new();
+        };
+        let blank = Self::blank(id, self.state, self.started_at).to_members();
+        let found = self.to_members();
+        let known = ["data_version", "handle", "run_id", "state", "started_at"];
+        let unknown = blank.into_iter().filter(|(name, value)| {
+            !known.contains(&name.as_str()) && found.get(name) == Some(value)
+        });
+        unknown.map(|(name, _)| (name, Value::Null)).collect()
+    }
+}
+
 /// The end of a run, as the last terminal event of its log records it.
 struct End {
     state: RunState,

@@ -5,13 +5,15 @@ use std::path::Path;
 
 use daemon_api::ops::Operation;
 use daemon_api::wire::state_word;
+use daemon_host::home::Home;
 use daemon_host::serve::Compose as _;
-use daemon_records::error::OpErrorKind;
+use daemon_records::error::{OpError, OpErrorKind};
+use daemon_runner::emanation::{offline, without_folder};
 use serde_json::{Map, Value, json};
 
 use super::columns::{Column, table};
 use crate::cli::{AskArgs, CheckRunArgs, EmanateArgs, EmanateVerb, ListRunsArgs, ReclaimArgs};
-use crate::compose::{Composer, Overrides};
+use crate::compose::{Composer, Overrides, open_store_to_read};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::out::{Out, plain, put};
 use crate::place::Place;
@@ -106,14 +108,25 @@ pub(crate) async fn call_tool(
     let runs = place.home()?.join("daemons");
     let most = config.limits.emanations;
     let now = daemon_records::clock::now();
-    daemon_runner::emanation::offline(&runs, most, call, now).map_err(|error| {
-        let is_absent = error.kind == OpErrorKind::Unavailable;
-        let mut failure = CommandFailure::from(error);
-        if is_absent {
-            failure.help = Some(format!("daemon-run serve --home {}", shell(&runs)));
+    let id = call.get("id").and_then(Value::as_str).map(str::to_owned);
+    let error = match offline(&runs, most, call, now) {
+        Ok(reply) => return Ok(reply),
+        Err(error) => error,
+    };
+    let error = match (Home::existing(place.home()?), id) {
+        (Some(home), Some(id)) if error.kind == OpErrorKind::NotFound => {
+            let store = open_store_to_read(&home, &config.host.store)?;
+            let error = without_folder(error, &id, &*store).await;
+            error.map_err(OpError::from)?
         }
-        failure
-    })
+        _ => error,
+    };
+    let is_absent = error.kind == OpErrorKind::Unavailable;
+    let mut failure = CommandFailure::from(error);
+    if is_absent {
+        failure.help = Some(format!("daemon-run serve --home {}", shell(&runs)));
+    }
+    Err(failure)
 }
 
 /// Reads standard input.
@@ -292,6 +305,7 @@ fn sheet(reply: &Map<String, Value>) -> String {
         "run_id",
         "status",
         "orphan_suspected",
+        "problem",
         "task",
         "backend",
         "parent_addr",

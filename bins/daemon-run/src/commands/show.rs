@@ -2,6 +2,7 @@
 
 use daemon_api::ops::Operation;
 use daemon_api::wire::state_word;
+use daemon_records::FOLDER_MISSING;
 use serde_json::{Value, json};
 
 use crate::cli::{LogsArgs, RunShowArgs, ShowArgs};
@@ -60,7 +61,7 @@ pub(crate) async fn run(args: &RunShowArgs, place: &Place, out: Out) -> Result<(
     if out.is_json() {
         return out.envelope(answer);
     }
-    let mut text = facts(&answer["run"]);
+    let mut text = facts(&answer["run"], &answer["problem"]);
     for line in answer["timeline"]
         .as_array()
         .map(Vec::as_slice)
@@ -71,13 +72,17 @@ pub(crate) async fn run(args: &RunShowArgs, place: &Place, out: Out) -> Result<(
     out.text(&text)
 }
 
-/// Formats the fields of a run, one per line, without those that are `null`.
-fn facts(run: &Value) -> String {
+/// Formats the fields of a run, one per line, without those that are `null`. `problem` says why parts of it are unknown.
+fn facts(run: &Value, problem: &Value) -> String {
     let mut text = format!("{}  {}\n", shown(&run["id"]), plain(state_word(run)));
     let elapsed = run["elapsed_s"].as_f64().unwrap_or_default();
     let tokens = &run["tokens"];
     let tokens = format!("{} in, {} out", tokens["input"], tokens["output"]);
     let known = |name: &'static str| (name, shown(&run[name]));
+    let folder = match problem.as_str() {
+        Some(FOLDER_MISSING) => String::new(),
+        _ => shown(&run["folder"]),
+    };
     let rows = [
         known("daemon_id"),
         known("activation_id"),
@@ -94,7 +99,8 @@ fn facts(run: &Value) -> String {
         ("message", shown(&run["error"]["message"])),
         ("result", shown(&run["result_preview"])),
         known("result_path"),
-        known("folder"),
+        ("record", shown(problem)),
+        ("folder", folder),
     ];
     for (name, fact) in rows {
         if !fact.is_empty() {

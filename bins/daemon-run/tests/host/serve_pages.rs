@@ -212,7 +212,7 @@ fn the_page_of_a_run_under_way_reloads_itself_where_no_script_runs() {
         "look around",
         "cli:",
         "Current tool",
-        "Looked after",
+        "Last heartbeat",
     ];
     assert_eq!(missing(&page, &told), [""; 0], "{}", page.body);
     let overview = host.page("/");
@@ -369,8 +369,19 @@ fn a_bypass_a_stop_and_follow_ups_are_shown_as_the_folder_has_them() {
     assert_eq!(missing(&page, &told), [""; 0], "{}", page.body);
     std::fs::remove_file(world.file(&id, "daemon.json")).expect("it was there");
     let page = host.page(&format!("/runs/{id}"));
-    let told = ["✓</span> done", "Rebuilt after", "daemon_json_missing"];
+    let told = [
+        "✓</span> done",
+        "`daemon.json` was missing: only what the other files contain is known",
+    ];
     assert_eq!(missing(&page, &told), [""; 0], "{}", page.body);
+    let invented = ["Sandbox", "Budget", "Permissions", "Looked after"];
+    assert_eq!(missing(&page, &invented), invented, "{}", page.body);
+    std::fs::remove_dir_all(world.file(&id, "")).expect("it was there");
+    let page = host.page(&format!("/runs/{id}"));
+    let told = ["✓</span> done", "the run&#39;s folder is missing"];
+    assert_eq!(missing(&page, &told), [""; 0], "{}", page.body);
+    let invented = ["Sandbox", "Budget", "Rebuilt", "result.txt"];
+    assert_eq!(missing(&page, &invented), invented, "{}", page.body);
 }
 
 /// Returns the runs that a page links to.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use daemon_records::FOLDER_MISSING;
 use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_run_folder::{LogPlace, OutputLogPlace};
 use daemon_store::RunRow;
@@ -38,13 +39,15 @@ impl Operations {
         let id = params.required("id")?;
         params.finish()?;
         let row = self.find_run(&id).await?;
-        let (timeline, files) = self
+        let shown = self
             .folders(move |runs| Ok(crate::runs::read(&runs, &id)))
             .await?;
+        let run = without_lost_files(self.run_object(&row), shown.problem);
         let mut map = Map::new();
-        map.insert("run".to_owned(), value(&self.run_object(&row))?);
-        map.insert("timeline".to_owned(), value(&timeline)?);
-        map.insert("files".to_owned(), value(&files)?);
+        map.insert("run".to_owned(), value(&run)?);
+        map.insert("problem".to_owned(), json!(shown.problem));
+        map.insert("timeline".to_owned(), value(&shown.timeline)?);
+        map.insert("files".to_owned(), value(&shown.files)?);
         Ok(map)
     }
 
@@ -95,7 +98,7 @@ impl Operations {
             None => Vec::new(),
         };
         Ok(RunView {
-            run: self.run_object(&row),
+            run: without_lost_files(self.run_object(&row), view.problem),
             view,
             outputs: outputs.iter().map(OutputObject::new).collect(),
         })
@@ -126,6 +129,12 @@ impl Operations {
             .await
             .map_err(|error| OpError::new(OpErrorKind::Internal, "internal", error.to_string()))?
     }
+}
+
+/// Leaves out the path of a result that was in a folder which no longer exists. The object always has a `folder`.
+fn without_lost_files(run: RunObject, problem: Option<&str>) -> RunObject {
+    let result_path = run.result_path.filter(|_| problem != Some(FOLDER_MISSING));
+    RunObject { result_path, ..run }
 }
 
 /// Removes and returns the place after which a log is read; by default its beginning.

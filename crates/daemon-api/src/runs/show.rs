@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use daemon_records::record_problem;
 use daemon_run_folder::{Folder, FolderError, LogPlace};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -47,14 +48,27 @@ impl TimelineEntry {
     }
 }
 
+/// What `run` shows of a folder.
+#[derive(Debug, Default)]
+pub(crate) struct FolderReading {
+    /// Why parts of the run are unknown.
+    pub(crate) problem: Option<&'static str>,
+    pub(crate) timeline: Vec<TimelineEntry>,
+    /// The names of the files.
+    pub(crate) files: Vec<String>,
+}
+
 /// Reads the timeline of a run and the names of its files.
-pub(crate) fn read(runs: &Path, id: &str) -> (Vec<TimelineEntry>, Vec<String>) {
+pub(crate) fn read(runs: &Path, id: &str) -> FolderReading {
     let Some(folder) = folder(runs, id) else {
-        return (Vec::new(), Vec::new());
+        return FolderReading::default();
     };
     let log = folder.last_events(MAX_EVENTS).unwrap_or_default();
-    let timeline = log.events.iter().map(TimelineEntry::of);
-    (timeline.collect(), files(folder.path(), folder.path()))
+    FolderReading {
+        problem: record_problem(&folder),
+        timeline: log.events.iter().map(TimelineEntry::of).collect(),
+        files: files(folder.path(), folder.path()),
+    }
 }
 
 /// Reads the log of a run after a place; returns the lines and the place after them.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use daemon_records::{RecordedRun, heartbeat_age};
+use daemon_records::{RecordedRun, heartbeat_age, record_problem};
 use daemon_run_folder::{Folder, LogPlace};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
@@ -25,7 +25,9 @@ const MAX_FILES: usize = 500;
 /// The contents of a run's folder. Parts that cannot be read are empty.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
-    /// The members of `daemon.json`.
+    /// Why parts of the run are unknown.
+    pub(crate) problem: Option<&'static str>,
+    /// The members of `daemon.json`; null for those that are unknown.
     pub(crate) document: Map<String, Value>,
     /// The time since the last heartbeat.
     pub(crate) heartbeat_age: Option<SignedDuration>,
@@ -83,6 +85,7 @@ impl View {
         let more_files = files.len().saturating_sub(MAX_FILES);
         files.truncate(MAX_FILES);
         Self {
+            problem: record_problem(&folder),
             heartbeat_age: heartbeat_age(&folder, now),
             prompt: Excerpt::of(&folder.prompt(), TEXT_BYTES),
             result: Excerpt::of(&folder.result(), TEXT_BYTES),

@@ -1,7 +1,7 @@
 //! The reply to `check`: everything about one run.
 
 use daemon_records::error::OpError;
-use daemon_records::{RecordedRun, heartbeat_age};
+use daemon_records::{RecordedRun, heartbeat_age, record_problem};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -43,6 +43,7 @@ pub(super) fn reply(
         .map(|path| path.to_string_lossy().into_owned())
         .collect();
     reply.extend(filled([
+        ("problem", json!(record_problem(folder))),
         ("source", json!(found.source.as_str())),
         ("ambiguous", json!(is_ambiguous.then_some(true))),
         (

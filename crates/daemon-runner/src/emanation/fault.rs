@@ -1,6 +1,9 @@
 //! What is wrong with a call, all of it at once.
 
+use daemon_records::FOLDER_MISSING;
 use daemon_records::error::{OpError, OpErrorKind};
+use daemon_run_folder::RunId;
+use daemon_store::{Store, StoreError};
 
 /// One problem of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,15 +73,38 @@ pub(crate) fn refuse(faults: &[CallFault]) -> Result<(), OpError> {
     })
 }
 
+/// The code of the error for an id that is not the id of a run.
+const UNKNOWN: &str = "unknown-emanation";
+
 /// Makes the error for an id that is not the id of a run.
 pub(crate) fn unknown(id: &str) -> OpError {
     let shown: String = id.chars().take(80).collect();
     OpError::new(
         OpErrorKind::NotFound,
-        "unknown-emanation",
+        UNKNOWN,
         format!("Unknown emanation: {shown}"),
     )
     .with_help("`daemon-run emanate list` prints the ids")
+}
+
+/// Replaces the error for an unknown id by one about the folder, if the store has a run with that id.
+///
+/// # Errors
+/// The store cannot be read.
+pub async fn without_folder(
+    error: OpError,
+    id: &str,
+    store: &dyn Store,
+) -> Result<OpError, StoreError> {
+    let is_unknown = error.code == UNKNOWN && id.parse::<RunId>().is_ok();
+    if !is_unknown || store.run(id).await?.is_none() {
+        return Ok(error);
+    }
+    let message = format!("{FOLDER_MISSING}: {id}");
+    let error = OpError::new(OpErrorKind::NotFound, "folder-missing", message);
+    Ok(error.with_help(format!(
+        "`daemon-run run {id}` prints what the store has of it"
+    )))
 }
 
 /// Makes the error for a handle of several runs.

@@ -28,6 +28,7 @@ mod tools;
 #[cfg(test)]
 mod tests;
 
+pub use fault::without_folder;
 pub use live::Emanations;
 pub use publish::run as publish;
 pub use serve::{answer, drain, offline};

@@ -152,14 +152,17 @@ async fn checked(
     check: CheckCall,
     now: Timestamp,
 ) -> Result<Map<String, Value>, OpError> {
-    let run_context = Arc::clone(run_context);
-    blocking(move || {
-        let runs = run_context.paths.runs.clone();
-        let live = |name| run_context.emanations.find(&caller.parent, name);
+    let (context, id) = (Arc::clone(run_context), check.id.clone());
+    let checked = blocking(move || {
+        let runs = context.paths.runs.clone();
+        let live = |name| context.emanations.find(&caller.parent, name);
         let found = find::find(&runs, &check.id, &caller.parent, live)?;
         check::reply(&found, &check, HostPresence::Present, now)
-    })
-    .await
+    });
+    match checked.await {
+        Err(error) => Err(fault::without_folder(error, &id, &*run_context.store).await?),
+        reply => reply,
+    }
 }
 
 async fn blocking<T: Send + 'static>(

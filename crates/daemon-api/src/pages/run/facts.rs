@@ -1,5 +1,6 @@
 //! The table of facts on the page of a run, such as its provider, limits and cost.
 
+use daemon_records::FOLDER_MISSING;
 use serde_json::Value;
 
 use crate::ops::RunView;
@@ -129,7 +130,7 @@ impl Facts<'_> {
             && let Some(age) = self.run.view.heartbeat_age
         {
             let age = format!("{} ago", seconds(age.as_secs_f64()));
-            self.add("Looked after", Cell::words(age));
+            self.add("Last heartbeat", Cell::words(age));
         }
     }
 
@@ -169,12 +170,12 @@ impl Facts<'_> {
                 .map(|n| format!("{} tokens", grouped(n))),
         ];
         let budget: Vec<String> = budget.into_iter().flatten().collect();
-        let budget = if budget.is_empty() {
-            "none".to_owned()
-        } else {
-            budget.join(", ")
+        let budget = match budget.is_empty() {
+            // A run whose document is lost may have had one.
+            true => self.at("budget").map(|_| "none".to_owned()),
+            false => Some(budget.join(", ")),
         };
-        self.add("Budget", Cell::words(budget));
+        self.add_some("Budget", budget.map(Cell::words));
     }
 
     /// Adds the tokens and the cost.
@@ -226,9 +227,10 @@ impl Facts<'_> {
             let dropped = format!("{} lines, {} bytes", grouped(lines), grouped(bytes));
             self.add("Output not kept", Cell::words(dropped));
         }
-        let rebuilt = self.text("migration/reason");
-        self.add_some("Rebuilt after", rebuilt.map(Cell::words));
-        self.add("Folder", Cell::code(&self.run.run.folder));
+        self.add_some("Record", self.run.view.problem.map(Cell::words));
+        if self.run.view.problem != Some(FOLDER_MISSING) {
+            self.add("Folder", Cell::code(&self.run.run.folder));
+        }
     }
 }
 
