@@ -94,6 +94,7 @@ fn problem(error: &clap::Error) -> String {
 fn start(cli: &CommandLine, out: Out) -> Result<u8, CommandFailure> {
     let place = Place::read(&cli.global)?;
     let is_serving = matches!(cli.command, Command::Serve(_) | Command::Demo(_));
+    let handles_signals = is_serving || matches!(cli.command, Command::Fire(_));
     // `serve` starts logging itself, after it has read the configuration.
     if !is_serving && logs::are_wanted(&cli.global, &place) {
         logs::begin(&Log::default(), &cli.global, &place, HostSecrets::default())?;
@@ -111,7 +112,7 @@ fn start(cli: &CommandLine, out: Out) -> Result<u8, CommandFailure> {
     let code = runtime.block_on(async {
         tokio::select! {
             ended = run(cli, &place, out) => ended,
-            () = interrupted(is_serving) => Ok(130),
+            () = interrupted(), if !handles_signals => Ok(ExitKind::Interrupted as u8),
         }
     });
     // A blocking read of standard input cannot be cancelled; without a deadline it would keep the program from ending.
@@ -119,9 +120,9 @@ fn start(cli: &CommandLine, out: Out) -> Result<u8, CommandFailure> {
     code
 }
 
-/// Waits for ctrl-c. Never returns for a host, which handles signals itself and stops in order.
-async fn interrupted(is_serving: bool) {
-    if is_serving || tokio::signal::ctrl_c().await.is_err() {
+/// Waits for ctrl-c. Commands that stop in order, as a host does, handle signals themselves.
+async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }
 }

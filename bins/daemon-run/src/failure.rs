@@ -23,6 +23,8 @@ pub(crate) enum ExitKind {
     Refused = 77,
     /// The configuration is invalid.
     Config = 78,
+    /// A signal interrupted the command.
+    Interrupted = 130,
 }
 
 /// Why a command failed.

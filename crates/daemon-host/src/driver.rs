@@ -22,7 +22,7 @@ mod signals;
 mod ticking;
 mod upkeep;
 
-pub use alone::run_one;
+pub use alone::{Execution, run_one};
 pub use claims::ClaimsPause;
 pub use host::{Host, HostParts};
 pub use loops::start;

@@ -2,21 +2,24 @@
 
 mod dry_run;
 mod hosted;
+mod interrupts;
 
 use std::path::Path;
 use std::time::Duration;
 
-use daemon_api::fire::{Fire as Request, FireTrigger, Moment, submit};
+use daemon_api::fire::{Fire as Request, FireTrigger, Fired, Moment, submit};
 use daemon_api::ops::NO_MODEL;
 use daemon_api::wire::state_word;
 use daemon_engine::ActivationState;
-use daemon_host::driver::run_one;
+use daemon_event::ActivationId;
+use daemon_host::driver::{Execution, run_one};
 use daemon_host::serve::Compose as _;
 use daemon_records::clock;
 use daemon_records::error::OpError;
 use daemon_records::random;
 use daemon_repo::Repository;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::configured;
 use super::listings::has_model;
@@ -29,6 +32,7 @@ use crate::offline::{OfflineHost, read_repos};
 use crate::out::{Out, plain, put};
 use crate::place::Place;
 use crate::session;
+use interrupts::{Interrupts, interrupted};
 
 /// Fires, and returns whether the activation succeeded.
 pub(crate) async fn run(args: &FireArgs, place: &Place, out: Out) -> Result<bool, CommandFailure> {
@@ -36,10 +40,15 @@ pub(crate) async fn run(args: &FireArgs, place: &Place, out: Out) -> Result<bool
     let cause = WakeCause::read(&args.occasion, &root, place)?;
     let answer = if args.dry_run {
         dry_run::dry_run(args, &root, &cause, place)?
-    } else if let Some(client) = session::live(place).await? {
-        hosted::through_host(args, &root, &cause, place, (client, None)).await?
     } else {
-        Box::pin(alone(args, &root, &cause, place, out)).await?
+        let mut interrupts = Interrupts::new()?;
+        match interrupts.unless(session::live(place)).await? {
+            Some(client) => {
+                let fired = hosted::through_host(args, &root, &cause, place, (client, None));
+                interrupts.unless(fired).await?
+            }
+            None => Box::pin(alone(args, &root, &cause, place, (interrupts, out))).await?,
+        }
     };
     let is_good = args.dry_run && answer["wakes"] == true
         // The event was handled before, so a duplicate is a success even if that activation failed.
@@ -116,10 +125,33 @@ async fn alone(
     root: &Path,
     cause: &WakeCause,
     place: &Place,
-    out: Out,
+    (mut interrupts, out): (Interrupts, Out),
 ) -> Result<Value, CommandFailure> {
     // Report an owner of the home first: problems of the repository could come from that process reading it.
     session::refuse_owned(place.home()?)?;
+    let fired = Box::pin(fire_alone(args, root, cause, place));
+    let (alone, fired) = interrupts.unless(fired).await?;
+    let mut answer = empty(false);
+    answer["wakes"] = json!(fired.activation.is_some());
+    answer["duplicate"] = json!(fired.is_duplicate);
+    if let Some(id) = &fired.activation {
+        out.note(&format!("activation {id} of {}", args.id));
+        execute(&alone, id, args.provider.as_deref(), interrupts).await?;
+        let (activation, runs, outputs) = alone.operations.activation_whole(id).await?;
+        answer["activation"] = activation;
+        answer["runs"] = runs;
+        answer["outputs"] = outputs;
+    }
+    Ok(answer)
+}
+
+/// Begins the work of a host and stores the activation.
+async fn fire_alone(
+    args: &FireArgs,
+    root: &Path,
+    cause: &WakeCause,
+    place: &Place,
+) -> Result<(OfflineHost, Fired), CommandFailure> {
     let composer = Composer::new(place, Overrides::default());
     let mut config = composer.load()?;
     watch_only(&mut config, &composer, place, root)?;
@@ -149,18 +181,35 @@ async fn alone(
     };
     let fired = submit(&*alone.store, &registry, &request, moment).await;
     let fired = fired.map_err(|error| uncommitted(error.into(), root, &args.id))?;
-    let mut answer = empty(false);
-    answer["wakes"] = json!(fired.activation.is_some());
-    answer["duplicate"] = json!(fired.is_duplicate);
-    if let Some(id) = &fired.activation {
-        out.note(&format!("activation {id} of {}", args.id));
-        run_one(host, id, args.provider.as_deref()).await?;
-        let (activation, runs, outputs) = alone.operations.activation_whole(id).await?;
-        answer["activation"] = activation;
-        answer["runs"] = runs;
-        answer["outputs"] = outputs;
+    Ok((alone, fired))
+}
+
+/// Executes an activation. The first signal cancels it, as a person does with `cancel`; a second one does not wait until its
+/// processes have ended.
+async fn execute(
+    alone: &OfflineHost,
+    id: &ActivationId,
+    provider: Option<&str>,
+    mut interrupts: Interrupts,
+) -> Result<(), CommandFailure> {
+    let first = CancellationToken::new();
+    let second = async {
+        interrupts.next().await;
+        first.cancel();
+        interrupts.next().await;
+    };
+    let execution = tokio::select! {
+        ended = run_one(&alone.host, id, provider, first.cancelled()) => ended?,
+        () = second => Execution::Interrupted,
+    };
+    if execution == Execution::Finished {
+        return Ok(());
     }
-    Ok(answer)
+    let state = alone.operations.activation_state(id).await?;
+    Err(interrupted(&format!(
+        "; activation {id} is {}",
+        state.as_str()
+    )))
 }
 
 fn trigger(cause: &WakeCause) -> FireTrigger {

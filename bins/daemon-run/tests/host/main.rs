@@ -18,6 +18,7 @@ mod bridge;
 mod browser;
 mod canaries;
 mod emanating;
+mod fire_interrupted;
 mod granted;
 mod http;
 mod leaks;

@@ -228,7 +228,7 @@ impl World {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the binary starts");
-        Running { child: Some(child) }
+        Running::of(child)
     }
 
     /// Opens the store of the home.
@@ -303,6 +303,17 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// Takes a command that was started.
+    pub(crate) fn of(child: Child) -> Self {
+        Self { child: Some(child) }
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        let child = self.child.as_ref().expect("it was not waited for");
+        send(child, signal);
+    }
+
     /// Waits for the end and returns the exit code and the object that was printed.
     pub(crate) fn json(mut self) -> (i32, Value) {
         let child = self.child.take().expect("it is waited for once");
@@ -319,6 +330,13 @@ impl Drop for Running {
             end(child);
         }
     }
+}
+
+/// Sends a signal to a child.
+pub(crate) fn send(child: &Child, signal: rustix::process::Signal) {
+    let pid = i32::try_from(child.id()).expect("a process id fits");
+    let pid = rustix::process::Pid::from_raw(pid).expect("it is not zero");
+    rustix::process::kill_process(pid, signal).expect("the process lives");
 }
 
 /// Kills a child and collects it.

@@ -3,16 +3,28 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use daemon_api::ops::CANCELLED_BY_PERSON;
 use daemon_dispatch::{Concern, HostEvent};
 use daemon_engine::{ActivationState, Missing};
 use daemon_event::ActivationId;
+use daemon_provider::StopReason;
 use daemon_records::error::{OpError, OpErrorKind};
+use daemon_store::StoreError;
 
 use super::Host;
 use super::dispatch::{Driver, settings};
 
+/// How [`run_one`] ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Execution {
+    /// The activation has ended, or something that it needs is missing.
+    Finished,
+    /// It was interrupted, and the activation is cancelled unless it had ended.
+    Interrupted,
+}
+
 /// Executes one activation to its end, outputs included, without the loops of a host; or until something that it needs is
-/// missing.
+/// missing. When `interrupted` is ready, the activation is cancelled and its run ends with all its processes.
 ///
 /// # Errors
 /// If the store fails.
@@ -20,10 +32,31 @@ pub async fn run_one(
     host: &Arc<Host>,
     id: &ActivationId,
     provider: Option<&str>,
-) -> Result<(), OpError> {
+    interrupted: impl Future<Output = ()>,
+) -> Result<Execution, OpError> {
     // Without `Concern::Claims`, which would start other activations too.
     let concerns = [Concern::Leases, Concern::Outputs];
     let mut driver = Driver::new(host, &concerns).with_provider(provider);
+    tokio::select! {
+        ended = to_its_end(host, id, &mut driver) => return ended.map(|()| Execution::Finished),
+        () = interrupted => {}
+    }
+    // The store first: the attempt then has no lease and stores no end, so that its stop cannot be retried.
+    match host.store.cancel(id, CANCELLED_BY_PERSON, host.now()).await {
+        Ok(_) | Err(StoreError::Conflict { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    host.runs().stop(id, StopReason::Reclaim);
+    driver.until_quiet().await?;
+    Ok(Execution::Interrupted)
+}
+
+/// Claims and executes one activation until it has ended or misses something.
+async fn to_its_end(
+    host: &Arc<Host>,
+    id: &ActivationId,
+    driver: &mut Driver,
+) -> Result<(), OpError> {
     loop {
         if let Some(why) = host.pause() {
             return Err(OpError::new(OpErrorKind::Busy, "paused", why));

@@ -206,7 +206,7 @@ async fn activate(
         )?;
         return Ok(None);
     };
-    run_one(host, &activation.id, None).await?;
+    run_one(host, &activation.id, None, std::future::pending()).await?;
     let whole = operations.activation_whole(&activation.id).await?;
     let state = whole.0["state"].as_str().unwrap_or_default().to_owned();
     let seconds = begun.elapsed().as_secs_f64();

@@ -56,15 +56,30 @@ pub(super) async fn through_host(
     let Some(id) = answer["activation"]["id"].as_str().map(str::to_owned) else {
         return Ok(answer);
     };
-    let activation = wait_for_end(&mut client, &id, timeout).await?;
-    answer["activation"] = Value::Object(activation);
-    for (operation, plural) in [
-        (Operation::RunList, "runs"),
-        (Operation::OutputList, "outputs"),
-    ] {
-        answer[plural] = of_activation(&mut client, operation, plural, (&args.id, &id)).await?;
-    }
+    let whole = whole(&mut client, (&args.id, &id), timeout).await;
+    let [activation, runs, outputs] = whole.map_err(|failure| CommandFailure {
+        message: format!(
+            "{}; activation `{id}` is stored, and the next host runs it unless it has ended",
+            failure.message
+        ),
+        ..failure
+    })?;
+    answer["activation"] = activation;
+    answer["runs"] = runs;
+    answer["outputs"] = outputs;
     Ok(answer)
+}
+
+/// Waits until the activation has ended or `timeout` has passed, and returns its object, its runs and its outputs.
+async fn whole(
+    client: &mut Client,
+    (daemon, id): (&str, &str),
+    timeout: Option<Duration>,
+) -> Result<[Value; 3], CommandFailure> {
+    let activation = wait_for_end(client, id, timeout).await?;
+    let runs = of_activation(client, Operation::RunList, "runs", (daemon, id)).await?;
+    let outputs = of_activation(client, Operation::OutputList, "outputs", (daemon, id)).await?;
+    Ok([Value::Object(activation), runs, outputs])
 }
 
 /// Adds a help to the failure of a daemon that the host does not know, if this repository has it.

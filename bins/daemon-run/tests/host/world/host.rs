@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::waiting::{USUAL, eventually, eventually_within};
-use super::{SECRET, World, end};
+use super::{SECRET, World, end, send};
 use crate::http::{self, Answer};
 
 impl World {
@@ -303,9 +303,7 @@ impl Host {
 
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
-        let pid = i32::try_from(self.child.id()).expect("a process id fits");
-        let pid = rustix::process::Pid::from_raw(pid).expect("it is not zero");
-        rustix::process::kill_process(pid, signal).expect("the host lives");
+        send(&self.child, signal);
     }
 
     /// Kills it without a warning.
