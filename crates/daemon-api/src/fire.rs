@@ -160,7 +160,7 @@ impl FireTrigger {
     pub(crate) fn take(params: &mut Params) -> Result<Self, OpError> {
         let tick = params.text("tick")?;
         let event = params.value("event");
-        let request = params.text("request_id")?;
+        let request = params.request_id()?;
         match (event, tick) {
             (Some(_), Some(_)) => Err(OpError::invalid("`event` and `tick` exclude each other")),
             (None, Some(tick)) => {

@@ -185,6 +185,9 @@ fn parameters_that_make_no_sense_are_refused_by_name() {
         json!([]),
         json!({"tick": "2026-01-01T00:00:30Z"}),
         json!({"event": 1}),
+        json!({"request_id": ""}),
+        json!({"request_id": "a\u{0}"}),
+        json!({"request_id": "x".repeat(257)}),
     ] {
         let answer = host.ask("POST", "/api/v1/daemons/pusher/fire", &body);
         assert_eq!(answer.status, 400, "{body}: {answer:?}");

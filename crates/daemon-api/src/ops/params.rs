@@ -14,6 +14,8 @@ use crate::Period;
 const DEFAULT_LIMIT: u32 = 50;
 /// The maximum number of rows of a page.
 const MAX_LIMIT: u32 = 500;
+/// The maximum length of a request id, in bytes; as that of an `Idempotency-Key`, which becomes one.
+const MAX_REQUEST_ID: usize = 256;
 
 /// The parameters of one call. Each getter removes a parameter, and [`Params::finish`] rejects the remaining ones.
 #[derive(Clone, Debug, Default)]
@@ -80,13 +82,31 @@ impl Params {
             .ok_or_else(|| OpError::invalid(format!("`{name}` is missing")))
     }
 
+    /// Removes and returns the id of a request, by which a repetition is recognised.
+    ///
+    /// # Errors
+    /// If the parameter is empty, too long, or has control characters.
+    pub fn request_id(&mut self) -> Result<Option<String>, OpError> {
+        // It becomes a part of a stored key, which could not be read back if it were empty.
+        let is_valid = |id: &String| {
+            (1..=MAX_REQUEST_ID).contains(&id.len()) && !id.chars().any(char::is_control)
+        };
+        match self.text("request_id")? {
+            Some(id) if !is_valid(&id) => Err(OpError::invalid(format!(
+                "`request_id` must be 1 to {MAX_REQUEST_ID} bytes without control characters"
+            ))),
+            id => Ok(id),
+        }
+    }
+
     /// Removes and returns a whole number, which is text in a URL.
     ///
     /// # Errors
     /// If the parameter is not a whole number.
     pub fn number(&mut self, name: &str) -> Result<Option<u64>, OpError> {
         let refused = |value: &Value| {
-            OpError::invalid(format!("`{name}` must be a whole number, found {value}"))
+            let found = shown(&value.to_string());
+            OpError::invalid(format!("`{name}` must be a whole number, found {found}"))
         };
         match self.map.remove(name) {
             None | Some(Value::Null) => Ok(None),

@@ -28,7 +28,7 @@ impl Operations {
         mut params: Params,
     ) -> Result<Map<String, Value>, OpError> {
         let given = (params.text("id")?, params.value("event"));
-        let request = params.text("request_id")?;
+        let request = params.request_id()?;
         let delivery = if params.flag("as_new")? {
             Delivery::New
         } else {
