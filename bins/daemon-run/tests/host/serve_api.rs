@@ -174,6 +174,19 @@ fn parameters_that_make_no_sense_are_refused_by_name() {
         name.json(),
         json!({"schema_version": 1, "events": [], "next": null})
     );
+    for route in ["events/%ff", "runs/%ff/log"] {
+        let answer = host.ask("GET", &format!("/api/v1/{route}"), &Value::Null);
+        shows!(answer, {"HTTP": 400, "error.code": "invalid-argument"});
+    }
+    let (address, bearer) = (host.address(), format!("Bearer {}", host.token()));
+    let chunked = format!(
+        "POST /api/v1/daemons/pusher/fire HTTP/1.1\r\nHost: {address}\r\nAuthorization: {bearer}\r\n\
+         Transfer-Encoding: chunked\r\n\r\nno length\r\n"
+    );
+    let answer = crate::http::raw(address, chunked.as_bytes());
+    assert_eq!(answer.status, 400, "{answer:?}");
+    let page = host.open("GET", "/runs/%ff", &[("Authorization", &bearer)]);
+    assert_eq!(page.status, 404, "{page:?}");
     for id in ["%00", "..%2f..", &"x".repeat(10_000)] {
         for route in ["events", "activations", "runs", "daemons"] {
             let answer = host.ask("GET", &format!("/api/v1/{route}/{id}"), &Value::Null);

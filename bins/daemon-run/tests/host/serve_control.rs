@@ -99,6 +99,21 @@ fn a_line_that_is_no_request_is_answered_and_the_next_is_read() {
             assert!(!message.contains(word), "{line}: {message}");
         }
     }
+    let long = "x".repeat(10_000);
+    for line in [
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{long}\"}}"),
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"{long}\":1}}"),
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"run/list\",\"params\":{{\"limit\":\"{long}\"}}}}"
+        ),
+    ] {
+        rpc.line(&line);
+        let answer = rpc.answer().to_string();
+        assert!(
+            answer.contains("\"error\"") && answer.len() < 500,
+            "{answer}"
+        );
+    }
     rpc.send(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}\n");
     assert_eq!(code(&rpc.answer()).1, -32700);
     rpc.line("{\"jsonrpc\":\"2.0\",\"method\":\"no/such/notification\"}");

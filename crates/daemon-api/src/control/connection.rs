@@ -354,7 +354,11 @@ pub(super) fn read_message(bytes: &[u8]) -> Result<ClientMessage, Box<ServerMess
             "invalid-request",
             "`jsonrpc` must be \"2.0\"".to_owned(),
         ),
-        Err(error) => refuse(id, -32600, "invalid-request", error.to_string()),
+        Err(error) => {
+            // It quotes the client, who may have sent megabytes.
+            let words = error.to_string().chars().take(200).collect();
+            refuse(id, -32600, "invalid-request", words)
+        }
     }
 }
 
@@ -370,7 +374,7 @@ fn initialize(id: RequestId, params: &Map<String, Value>, control: &Control) -> 
                 Some(id),
                 -32602,
                 "invalid-params",
-                "`protocol_version` is missing",
+                "`protocol_version` must be given as a whole number",
             );
         }
     }

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::{MethodFilter, get, on};
+use daemon_records::error::OpError;
+use http_body_util::LengthLimitError;
 use serde_json::{Map, Value};
 
 use super::answer;
@@ -41,7 +44,7 @@ pub(super) fn router() -> Router<Arc<AppState>> {
                 Verb::Post => MethodFilter::POST,
             };
             let handle = move |state: State<Arc<AppState>>,
-                               path: Option<Path<String>>,
+                               path: Result<Option<Path<String>>, PathRejection>,
                                query: Query<Vec<(String, String)>>,
                                request: Request| {
                 answer_operation(*operation, state, path, query, request)
@@ -103,13 +106,16 @@ pub(crate) async fn look(
 async fn answer_operation(
     operation: Operation,
     State(app): State<Arc<AppState>>,
-    path: Option<Path<String>>,
+    path: Result<Option<Path<String>>, PathRejection>,
     Query(query): Query<Vec<(String, String)>>,
     request: Request,
 ) -> Response<Body> {
     if let Err(status) = app.access.check_caller(request.headers()) {
         return answer::status(status);
     }
+    let Ok(path) = path else {
+        return answer::op_error(&OpError::invalid("the id in the path is not UTF-8"));
+    };
     match operation.verb() {
         Verb::Get => {
             let headers = request.headers();
@@ -134,9 +140,8 @@ async fn change(
         .map_err(bad_key)?
         .map(str::to_owned);
     let uri = request.uri().to_string();
-    let bytes = to_bytes(request.into_body(), BODY_CAP)
-        .await
-        .or(Err(Box::new(answer::status(StatusCode::PAYLOAD_TOO_LARGE))))?;
+    let bytes = to_bytes(request.into_body(), BODY_CAP).await;
+    let bytes = bytes.map_err(|error| Box::new(answer::status(status_of(&error))))?;
     let mut params = params(members(&bytes)?, query, path)?;
     let Some(key) = key else {
         return call(app, operation, params).await;
@@ -159,6 +164,14 @@ async fn change(
     let members = call(app, operation, params).await?;
     *answered = Some(members.clone());
     Ok(members)
+}
+
+/// Returns the status for a body that could not be read: it is too large, or its framing is wrong.
+fn status_of(error: &axum::Error) -> StatusCode {
+    match std::error::Error::source(error) {
+        Some(source) if source.is::<LengthLimitError>() => StatusCode::PAYLOAD_TOO_LARGE,
+        _ => StatusCode::BAD_REQUEST,
+    }
 }
 
 /// An error response.

@@ -234,7 +234,8 @@ pub fn parse_instant(text: &str, now: Timestamp) -> Option<Timestamp> {
     now.checked_sub(back).ok()
 }
 
-fn shown(text: &str) -> String {
+/// Returns the start of a string from a caller, to be quoted in an error.
+pub(super) fn shown(text: &str) -> String {
     text.chars().take(80).collect()
 }
 

@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use daemon_records::error::{OpError, OpErrorKind};
 
+use super::params::shown;
+
 /// The access that a caller needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
@@ -162,7 +164,7 @@ impl FromStr for Operation {
     fn from_str(method: &str) -> Result<Self, UnknownMethod> {
         let mut all = Self::ALL.iter().copied();
         all.find(|operation| operation.method() == method)
-            .ok_or_else(|| UnknownMethod(method.to_owned()))
+            .ok_or_else(|| UnknownMethod(shown(method)))
     }
 }
 

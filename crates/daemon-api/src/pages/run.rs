@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::body::Body;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Response, StatusCode};
 use daemon_run_folder::LogPlace;
@@ -89,7 +90,7 @@ struct Followup {
 /// Shows the page of a run.
 pub(super) async fn show(
     State(app): State<Arc<AppState>>,
-    path: Option<Path<String>>,
+    path: Result<Path<String>, PathRejection>,
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response<Body> {
@@ -97,7 +98,8 @@ pub(super) async fn show(
         Ok(wanted) => wanted,
         Err(refusal) => return *refusal,
     };
-    match (wanted, path) {
+    // The id of no run is other than UTF-8.
+    match (wanted, path.ok()) {
         (Representation::Json, path) => {
             api::look(&app, Operation::RunGet, query, path, &headers).await
         }
