@@ -83,7 +83,7 @@ pub enum MalformedPayload {
         valid_up_to: usize,
     },
     /// The body is not one JSON object.
-    #[error("the body is not one JSON object: line {line}, column {column}")]
+    #[error("the body is not one JSON object{}", at(*line, *column))]
     Json {
         /// The line, from 1; 0 if the body is not an object.
         line: usize,
@@ -91,7 +91,7 @@ pub enum MalformedPayload {
         column: usize,
     },
     /// A path that the kind requires is missing or `null`.
-    #[error("a `{kind}` event has no `{place}`")]
+    #[error("the `{kind}` event has no `{place}`")]
     Missing {
         /// The announced kind.
         kind: Box<str>,
@@ -241,6 +241,14 @@ pub fn enriched(event: &Event, enrichment: &Enrichment) -> Result<Event, Malform
         subject: reading.subject,
         ..event.clone()
     })
+}
+
+/// Returns the end of a message with the place of an error in a body; empty for an error of the whole body.
+fn at(line: usize, column: usize) -> String {
+    match line {
+        0 => String::new(),
+        line => format!(": line {line}, column {column}"),
+    }
 }
 
 fn read_with_known(

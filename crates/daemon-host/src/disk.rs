@@ -79,11 +79,11 @@ impl Space {
         match self {
             Self::Enough { .. } => None,
             Self::Low { free } => Some(format!(
-                "{} MiB are free for `{home}`, and nothing starts under {low} MiB",
+                "{} MiB are free for `{home}`, and a start needs {low} MiB",
                 mib(free)
             )),
             Self::Full { free } => Some(format!(
-                "{} MiB are free for `{home}`: nothing starts under {low} MiB, and nothing is taken in under {} MiB",
+                "{} MiB are free for `{home}`; a start needs {low} MiB, and storing an event {} MiB",
                 mib(free),
                 mib(FULL)
             )),
@@ -205,7 +205,7 @@ mod tests {
         }
         assert_eq!(
             Space::with(FULL + 1).pause(home).unwrap(),
-            "64 MiB are free for `/h`, and nothing starts under 256 MiB"
+            "64 MiB are free for `/h`, and a start needs 256 MiB"
         );
     }
 }

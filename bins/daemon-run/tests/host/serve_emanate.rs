@@ -230,7 +230,7 @@ fn a_run_of_an_activation_is_not_reclaimed() {
     let run = fired["runs"][0]["id"].as_str().expect("an id");
     let activation = fired["activation"]["id"].as_str().expect("an id");
     shows!(world.json(&["emanate", "reclaim", run]), {
-        "$?": 64, "error.message": format!("belongs to activation {activation}"),
+        "$?": 64, "error.message": format!("{run} belongs to activation {activation}"),
     });
     let (_, list) = world.json(&["emanate", "list"]);
     shows!(list, {"emanations.0.activation.activation_id": activation});

@@ -115,7 +115,7 @@ fn a_program_without_a_conversation_takes_no_messages() {
     let attempt = fired["runs"][0]["id"].as_str().expect("an id");
     let (code, reply) = world.ask(attempt, "so?");
     let words = format!(
-        "belongs to activation {}",
+        "{attempt} belongs to activation {}",
         fired["activation"]["id"].as_str().expect("an id")
     );
     assert_eq!((code, &reply["error"]["message"]), (64, &json!(words)));

@@ -356,7 +356,7 @@ fn a_run_over_a_resource_limit_fails_and_its_folder_names_the_limit() {
             "many",
             // It is killed, or a control group refuses it a process and it ends by itself.
             [
-                "many CLI terminated by the host (resource, SIGTERM, code -9): started more processes than it may",
+                "many CLI terminated by the host (resource, SIGTERM, then SIGKILL, code -9): started more processes than it may",
                 "many CLI terminated by the host (resource, SIGTERM, code 2): started more processes than it may",
             ],
         ),

@@ -154,8 +154,9 @@ impl Params {
             return Ok(None);
         };
         parse_instant(&text, now).map(Some).ok_or_else(|| {
+            let found: String = text.chars().take(40).collect();
             OpError::invalid(format!(
-                "`{name}` must be an instant in RFC 3339, or a span such as `2h`"
+                "`{name}` must be an instant in RFC 3339, or a span such as `2h`, found `{found}`"
             ))
         })
     }

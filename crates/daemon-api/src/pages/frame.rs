@@ -113,5 +113,12 @@ pub(super) fn problem(status: StatusCode, message: &str, help: Option<&str>) -> 
 pub(super) fn op_error(error: &OpError) -> Response<Body> {
     let status =
         StatusCode::from_u16(error.kind.http_status()).expect("every kind has a valid status");
-    problem(status, &error.message, error.help.as_deref())
+    problem(status, &sentence(&error.message), error.help.as_deref())
+}
+
+/// Begins a message with a capital, as other messages of pages do.
+fn sentence(message: &str) -> String {
+    let mut rest = message.chars();
+    let first = rest.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(rest).collect()
 }

@@ -187,13 +187,13 @@ fn a_body_of_another_shape_is_rejected_with_its_path() {
             Source::Github,
             "pull_request",
             r#"{"action":"opened"}"#,
-            "a `pull_request` event has no `pull_request`",
+            "the `pull_request` event has no `pull_request`",
         ),
         (
             Source::Github,
             "pull_request",
             r#"{"action":"opened","pull_request":null}"#,
-            "a `pull_request` event has no `pull_request`",
+            "the `pull_request` event has no `pull_request`",
         ),
         (
             Source::Linear,
@@ -205,13 +205,13 @@ fn a_body_of_another_shape_is_rejected_with_its_path() {
             Source::Slack,
             "message",
             r#"{"event":{}}"#,
-            "a `message` event has no `event.type`",
+            "the `message` event has no `event.type`",
         ),
         (
             Source::Github,
             "push",
             "[1]",
-            "the body is not one JSON object: line 0, column 0",
+            "the body is not one JSON object",
         ),
         (
             Source::Github,

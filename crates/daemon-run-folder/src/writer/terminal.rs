@@ -173,9 +173,14 @@ impl Writer {
                 return None;
             }
             let end = Cause::Stopped(reason).end_state();
+            // Only the first signal is recorded; a process that did not end on it is killed.
+            let then = match (termination.signal.as_str(), termination.returncode) {
+                ("SIGTERM", Some(-9)) => ", then SIGKILL",
+                _ => "",
+            };
             let mut message = match termination.returncode {
                 Some(code) => format!(
-                    "{} CLI terminated by the host ({reason}, {}, code {code})",
+                    "{} CLI terminated by the host ({reason}, {}{then}, code {code})",
                     self.document.backend, termination.signal
                 ),
                 None => format!(

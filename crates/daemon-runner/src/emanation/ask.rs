@@ -100,8 +100,8 @@ pub(super) fn refuse_activation(document: &Document) -> Result<(), OpError> {
     match &document.activation {
         None => Ok(()),
         Some(link) => Err(OpError::invalid(format!(
-            "belongs to activation {}",
-            link.activation_id
+            "{} belongs to activation {}",
+            document.run_id, link.activation_id
         ))),
     }
 }
