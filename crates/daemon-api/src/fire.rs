@@ -233,12 +233,7 @@ impl Request {
     }
 
     /// Stores the event of the request and returns the trigger's parts; `None` if the event matches no condition.
-    async fn wake(
-        self,
-        store: &dyn Store,
-        daemon: &Registered,
-        now: Timestamp,
-    ) -> Result<Option<Wake>, OpError> {
+    async fn wake(self, store: &dyn Store, daemon: &Registered) -> Result<Option<Wake>, OpError> {
         let wake = match self {
             Self::Person(key) => Wake {
                 key,
@@ -248,10 +243,7 @@ impl Request {
                 joining: Joining::Separate,
             },
             Self::Tick(at) => {
-                check_tick(daemon, at)?;
-                if at > now {
-                    return Err(future(at));
-                }
+                has_schedule(daemon)?;
                 Wake {
                     key: TriggerKey::Tick(at),
                     // Ticks have their own subject, so that a tick never joins the activation of an event.
@@ -316,7 +308,7 @@ pub async fn submit(
         });
     }
     check_start(store, daemon, moment.pause).await?;
-    let Some(wake) = request.wake(store, daemon, now).await? else {
+    let Some(wake) = request.wake(store, daemon).await? else {
         return Ok(Fired {
             activation: None,
             is_duplicate: false,
@@ -389,38 +381,20 @@ fn occasion(daemon: &Registered, at: Timestamp) -> Option<Occasion> {
     ))
 }
 
-/// Checks that an instant is a tick of the daemon's schedule.
+/// Checks that a daemon has a schedule, since a tick is an instant of a schedule.
 ///
 /// # Errors
-/// If the daemon has no schedule, or the schedule is not due at the instant.
-pub fn check_tick(daemon: &Registered, at: Timestamp) -> Result<(), OpError> {
-    let id = daemon.row.key.id.as_str();
-    let Some(schedule) = &daemon.schedule else {
-        return Err(OpError::new(
-            OpErrorKind::NotFound,
-            "no-schedule",
-            format!("`{id}` has no `schedule`; it wakes on events"),
-        ));
-    };
-    let before = schedule.latest_until(at);
-    if before == Some(at) {
+/// If it has no schedule.
+pub fn has_schedule(daemon: &Registered) -> Result<(), OpError> {
+    if daemon.row.schedule.is_some() {
         return Ok(());
     }
-    let nearest = before.into_iter().chain(schedule.next_after(at));
-    let nearest: Vec<String> = nearest.map(|tick| tick.to_string()).collect();
-    let message = format!("the schedule of `{id}` has no tick at {at}");
-    let nearest = match &*nearest {
-        [] => return Err(OpError::invalid(message)),
-        ticks => format!("the nearest ticks: {}", ticks.join(", ")),
-    };
-    Err(OpError::invalid(message).with_help(nearest))
-}
-
-/// Refuses a tick that is not due yet: the scheduler would find it taken, and the daemon would not wake at its time.
-fn future(at: Timestamp) -> OpError {
-    OpError::invalid(format!("the tick at {at} is not due yet")).with_help(
-        "without `--tick`, a daemon is woken at any time; with `--dry-run`, any tick is previewed",
-    )
+    let id = daemon.row.key.id.as_str();
+    Err(OpError::new(
+        OpErrorKind::NotFound,
+        "no-schedule",
+        format!("`{id}` has no `schedule`; it wakes on events"),
+    ))
 }
 
 /// Fails if a daemon is invalid, held or tripped.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use daemon_api::fire::{FireTrigger, FiredEvent, check_tick};
+use daemon_api::fire::{FireTrigger, FiredEvent, has_schedule};
 use daemon_engine::{Activation, ActivationState, Chain, DaemonState, RunLease, Trigger};
 use daemon_event::{RepoName, TriggerKey};
 use daemon_host::config::Config;
@@ -118,7 +118,7 @@ impl<'a> PreviewDaemon<'a> {
         let key = match cause {
             WakeCause::Person => TriggerKey::Person("dry-run".into()),
             WakeCause::Tick(at) => {
-                check_tick(&self.daemon, *at)?;
+                has_schedule(&self.daemon)?;
                 TriggerKey::Tick(*at)
             }
             WakeCause::Event(fired) => {
