@@ -160,7 +160,7 @@ fn a_full_disk_refuses_and_recovers() {
             })
             .await;
         assert!(
-            matches!(&full, Err(StoreError::Unavailable { context, .. }) if context.contains("full")),
+            matches!(&full, Err(StoreError::Unavailable { context, .. }) if context.contains("no room is left on the disk")),
             "{full:?}"
         );
         limit("100000").await.unwrap();
