@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
@@ -68,15 +67,10 @@ impl Worktree {
     /// # Errors
     /// Returns [`GitError`] with [`GitProblem::TooManyChanges`] above 20,000 paths or 64 MiB, or if git fails.
     pub fn changes(&self) -> Result<WorktreeChanges, GitError> {
-        // The index of the work tree is the run's to write, so it is not used.
-        let mut name = self.dir().as_os_str().to_owned();
-        name.push(".index");
-        let index = ScratchIndex(PathBuf::from(name));
-        self.call("read-tree", &index.0)
-            .operand(self.base().as_str())
-            .stdout()?;
+        // The index in the work tree is the run's to write, so it is not used.
+        let index = self.scratch_index()?;
         let listing = self
-            .call("ls-files", &index.0)
+            .trusted_call("ls-files", &index)
             .args([
                 "-z",
                 "--modified",
@@ -86,11 +80,11 @@ impl Worktree {
             ])
             .stdout()?;
         let (paths, unusable) = self.usable(&listing)?;
-        self.call("update-index", &index.0)
+        self.trusted_call("update-index", &index)
             .args(["-z", "--add", "--remove", "--replace", "--stdin"])
             .stdin(paths)
             .stdout()?;
-        let tree = self.call("write-tree", &index.0).stdout()?;
+        let tree = self.trusted_call("write-tree", &index).stdout()?;
         let malformed = |what| {
             self.repository()
                 .error("write-tree", GitProblem::Malformed { what })
@@ -251,19 +245,6 @@ fn clean_message(message: &str, mark: &CommitMark) -> String {
     match text.trim() {
         "" => format!("Changes by {}", mark.name()),
         text => text.to_owned(),
-    }
-}
-
-/// An index file next to the work tree, where the run cannot write. It is removed on drop.
-struct ScratchIndex(PathBuf);
-
-impl Drop for ScratchIndex {
-    fn drop(&mut self) {
-        let lock: &Path = &self.0.with_extension("index.lock");
-        for path in [self.0.as_path(), lock] {
-            // The file may not exist; one that remains is overwritten by the next use.
-            drop(fs::remove_file(path));
-        }
     }
 }
 

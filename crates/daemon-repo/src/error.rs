@@ -76,6 +76,14 @@ pub enum GitProblem {
         /// The total size of the changed files, in bytes.
         bytes: u64,
     },
+    /// The path of the repository, or of a directory of its objects, cannot be written in git's format.
+    #[error(
+        "`{path}` has a line break or is quoted in `objects/info/alternates`; move it to a path without line breaks and quotes"
+    )]
+    UnusableObjects {
+        /// The path.
+        path: PathBuf,
+    },
     /// A file of the host could not be read or written.
     #[error("cannot use `{path}`")]
     File {

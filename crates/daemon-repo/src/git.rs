@@ -14,7 +14,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const OUTPUT_CAP: ByteCount = ByteCount(64 << 20);
 
 /// Overrides for settings of a local `.git/config` that could start a program or change bytes.
-const OVERRIDES: [&str; 18] = [
+const OVERRIDES: [&str; 21] = [
     // The empty grafts file below is ours; without this, git's hint would precede every error message.
     "advice.graftFileDeprecated=false",
     "core.hooksPath=/dev/null",
@@ -25,6 +25,11 @@ const OVERRIDES: [&str; 18] = [
     "core.autocrlf=false",
     "core.safecrlf=false",
     "core.sparseCheckout=false",
+    // A run can set every time of a file but the time of its last change.
+    "core.checkStat=default",
+    "core.trustCtime=true",
+    // The index next to a work tree is one file.
+    "core.splitIndex=false",
     "core.quotePath=false",
     "core.logAllRefUpdates=false",
     // An `ext::` URL is a command line.
@@ -220,6 +225,11 @@ impl GitCommand {
         self.tool
             .run(self.timeout, OUTPUT_CAP)
             .map_err(|source| self.error(GitProblem::Run { source }))
+    }
+
+    /// Returns the directory in which it runs.
+    pub(crate) fn place(&self) -> &Path {
+        &self.place
     }
 
     pub(crate) fn failed(&self, output: &CapturedOutput) -> GitError {

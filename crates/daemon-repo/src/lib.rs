@@ -23,8 +23,8 @@
 //!   ([`Repository::refs`]), the paths that a pull request changes ([`Repository::pull_request_files`]).
 //! - [`RefPositions`] compares the refs with those reported last; [`Repository::events_of`] converts a [`RefMove`] into
 //!   [`GitEvent`]s. [`lifecycle`] compares two states of a repository's daemons. Both are plain values without git.
-//! - A [`Worktree`] has the files of one activation. Its [`WorktreeChanges`] become a commit with a [`CommitMark`], which
-//!   [`Repository::create_branch`] publishes and [`Repository::branch_status`] finds again.
+//! - A [`Worktree`] has the files of one activation and a repository of its own. Its [`WorktreeChanges`] become a commit with a
+//!   [`CommitMark`], which [`Repository::create_branch`] publishes and [`Repository::branch_status`] finds again.
 //!
 //! # What this crate does not do
 //!
@@ -56,6 +56,7 @@ mod materialise;
 mod object;
 mod objects;
 mod path;
+mod private_git;
 mod ref_files;
 mod refs;
 mod repository;
@@ -89,4 +90,4 @@ pub use support::{
 };
 pub use tree::EntryKind;
 pub use working_tree::{UnreadableDirectory, discover_working_tree};
-pub use worktree::{Worktree, WorktreeRecord};
+pub use worktree::{Checkout, Worktree, remove_tree};

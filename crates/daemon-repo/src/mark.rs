@@ -56,12 +56,12 @@ impl CommitMark {
 
     /// Returns the author's and committer's name of the daemon's commits.
     pub fn name(&self) -> String {
-        format!("{} (daemon)", encode(self.daemon.as_str()))
+        author_name(&self.daemon)
     }
 
     /// Returns the author's and committer's email address of the daemon's commits.
     pub fn email(&self) -> String {
-        format!("{}@{DOMAIN}", encode(self.daemon.as_str()))
+        author_email(&self.daemon)
     }
 
     /// Whether `email` is the committer address of this daemon's commits.
@@ -70,6 +70,16 @@ impl CommitMark {
     pub fn is_committed_by(&self, email: &str) -> bool {
         email == self.email()
     }
+}
+
+/// Returns the name under which a daemon commits.
+pub(crate) fn author_name(daemon: &DaemonId) -> String {
+    format!("{} (daemon)", encode(daemon.as_str()))
+}
+
+/// Returns the email address with which a daemon commits.
+pub(crate) fn author_email(daemon: &DaemonId) -> String {
+    format!("{}@{DOMAIN}", encode(daemon.as_str()))
 }
 
 /// Returns the branch name for the changes of an activation: `daemon/<id>/<activation>`.

@@ -42,7 +42,7 @@ impl Repository {
     }
 }
 
-fn write_new(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+pub(crate) fn write_new(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
     }

@@ -74,6 +74,11 @@ impl Repository {
                 false => call.failed(&output),
             });
         };
+        // Every path is one line, unless one of them has a line break.
+        if rest.len() > 1 {
+            let path = call.place().to_owned();
+            return Err(call.error(GitProblem::UnusableObjects { path }));
+        }
         // Git prints no top level either for a path inside the git directory of a work tree.
         let work_tree = match rest {
             [root] if *is_bare == "false" => Some(PathBuf::from(root)),

@@ -1,140 +1,100 @@
 //! Work trees, each for one activation.
 
-use std::ffi::OsString;
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use daemon_event::DaemonId;
+
 use crate::error::GitError;
 use crate::git::GitCommand;
-use crate::object::ObjectId;
+use crate::object::{ObjectId, RefName};
 use crate::repository::Repository;
 
-/// A work tree of one commit with a detached HEAD, for one activation.
+/// The end of the name of the index that git made at the checkout, next to the work tree.
+const BASE_INDEX: &str = ".base";
+/// The end of the name of the index with which changes are read.
+const SCRATCH_INDEX: &str = ".index";
+
+/// The content of a new work tree and of its repository.
+#[derive(Clone, Debug)]
+pub struct Checkout {
+    /// The commit that is checked out; HEAD is detached at it.
+    pub commit: ObjectId,
+    /// The branches of its repository.
+    pub branches: BTreeMap<RefName, ObjectId>,
+    /// The daemon whose name and address are configured for commits.
+    pub daemon: DaemonId,
+}
+
+/// A work tree of one commit for one activation, with a repository of its own that borrows the objects of the watched one.
 ///
-/// Its `.git` file and its index are not trusted when the changes of a run are read.
+/// The run may write everything in it, so its `.git` directory is never used to read the changes of the run.
 #[derive(Clone, Debug)]
 pub struct Worktree {
     repository: Repository,
     dir: PathBuf,
     base: ObjectId,
-}
-
-/// Git's record of a work tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorktreeRecord {
-    /// The name of the record: that of the directory, with a number appended if the name was taken.
-    pub name: OsString,
-    /// The directory of the work tree; `None` if its creation was interrupted before it was recorded.
-    pub dir: Option<PathBuf>,
+    objects: Vec<PathBuf>,
 }
 
 impl Repository {
     /// Checks out a commit into the new directory `dir`, byte for byte: no hook, filter or line-end conversion runs.
     ///
     /// # Errors
-    /// Returns [`GitError`] if the commit does not exist or the directory exists. An incomplete work tree is removed.
-    pub fn create_worktree(&self, commit: &ObjectId, dir: &Path) -> Result<Worktree, GitError> {
+    /// Returns [`GitError`] if the commit does not exist or the directory exists, and with
+    /// [`GitProblem::UnusableObjects`](crate::GitProblem::UnusableObjects) if the path of an object directory cannot be written
+    /// in git's format. An incomplete work tree is removed.
+    pub fn create_worktree(&self, checkout: &Checkout, dir: &Path) -> Result<Worktree, GitError> {
         let dir = std::path::absolute(dir).map_err(|source| self.unwritable(dir, source))?;
-        if dir.symlink_metadata().is_ok() {
-            return Err(self.unwritable(&dir, io::ErrorKind::AlreadyExists.into()));
-        }
-        // Detached, because git refuses to check out one branch in two work trees.
-        let added = self
-            .call("worktree")
-            .args(["add", "--quiet", "--detach", "--no-guess-remote"])
-            .operand(&dir)
-            .operand(commit.as_str())
-            .stdout();
-        if let Err(error) = added {
-            // The first error is the one to report. If the removal fails too, the next sweep repeats it.
-            return match self.remove_worktree(&dir) {
-                Ok(()) | Err(_) => Err(error),
-            };
-        }
-        Ok(self.worktree(dir, commit.clone()))
-    }
-
-    /// Returns a work tree that an earlier process created.
-    pub fn worktree(&self, dir: PathBuf, base: ObjectId) -> Worktree {
-        Worktree {
+        let objects = self.object_directories()?;
+        fs::create_dir(&dir).map_err(|source| self.unwritable(&dir, source))?;
+        let worktree = Worktree {
             repository: self.clone(),
             dir,
-            base,
+            base: checkout.commit.clone(),
+            objects,
+        };
+        match worktree.fill(checkout) {
+            Ok(()) => Ok(worktree),
+            // The first error is the one to report. If the removal fails too, the next sweep repeats it.
+            Err(error) => match worktree.remove() {
+                Ok(()) | Err(_) => Err(error),
+            },
         }
     }
 
-    /// Lists git's records of work trees, including those whose directory is missing or whose creation was interrupted.
+    /// Removes the records in `worktrees` of the git directory that name a directory below `below`.
     ///
-    /// The records are read as files: if one of them has an empty `commondir`, every `git worktree` command of the repository fails.
+    /// Earlier versions made work trees with `git worktree add`. The records are read as files: if one of them has an empty
+    /// `commondir`, as after a kill, every `git worktree` command of the repository fails.
     ///
     /// # Errors
-    /// Returns [`GitError`] if the records cannot be read.
-    pub fn worktree_records(&self) -> Result<Vec<WorktreeRecord>, GitError> {
-        let place = self.records();
-        let entries = match fs::read_dir(&place) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(|source| self.unwritable(&place, source))?,
+    /// Returns [`GitError`] if the records cannot be read or removed.
+    pub fn forget_linked_worktrees(&self, below: &Path) -> Result<(), GitError> {
+        let records = self.common_dir().join("worktrees");
+        let entries = match fs::read_dir(&records) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries.map_err(|source| self.unwritable(&records, source))?,
         };
-        let mut records = Vec::new();
+        // Git recorded the resolved path, which differs from `below` if a parent directory is a link.
+        let resolved = fs::canonicalize(below).unwrap_or_else(|_| below.to_owned());
         for entry in entries {
-            let record = entry
-                .map_err(|source| self.unwritable(&place, source))?
-                .path();
+            let entry = entry.map_err(|source| self.unwritable(&records, source))?;
+            let record = entry.path();
             // If the creation was interrupted, the file may not exist.
             let text = fs::read(record.join("gitdir")).unwrap_or_default();
-            let git_file = Path::new(std::ffi::OsStr::from_bytes(text.trim_ascii_end()));
-            let dir = git_file.parent().filter(|dir| dir.is_absolute());
-            records.push(WorktreeRecord {
-                name: record.file_name().unwrap_or_default().to_owned(),
-                dir: dir.map(Path::to_owned),
-            });
-        }
-        Ok(records)
-    }
-
-    /// Removes git's record of a work tree, with the index and the locks in it.
-    ///
-    /// # Errors
-    /// Returns [`GitError`] if the record cannot be removed.
-    pub fn forget_worktree(&self, record: &WorktreeRecord) -> Result<(), GitError> {
-        let path = self.records().join(&record.name);
-        match fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(self.unwritable(&path, error));
+            let named = Path::new(std::ffi::OsStr::from_bytes(text.trim_ascii_end()));
+            if named.starts_with(below) || named.starts_with(&resolved) {
+                remove_tree(&record).map_err(|source| self.unwritable(&record, source))?;
             }
-            Err(_) | Ok(()) => {}
         }
         // Git does the same: it removes the directory with the last record. The call fails while other records exist.
-        fs::remove_dir(self.records()).unwrap_or_default();
+        fs::remove_dir(&records).unwrap_or_default();
         Ok(())
-    }
-
-    /// Removes a work tree with its files and git's record of it, each if it exists.
-    ///
-    /// # Errors
-    /// Returns [`GitError`] if a part cannot be removed.
-    pub fn remove_worktree(&self, dir: &Path) -> Result<(), GitError> {
-        remove_tree(dir).map_err(|source| self.unwritable(dir, source))?;
-        let name = dir.file_name().unwrap_or_default();
-        // Git records the resolved path, which differs from `dir` if a parent directory is a link.
-        let parent = dir
-            .parent()
-            .and_then(|parent| fs::canonicalize(parent).ok());
-        let resolved = parent.map(|parent| parent.join(name));
-        for record in self.worktree_records()? {
-            let recorded = record.dir.as_deref();
-            if recorded.is_some() && (recorded == Some(dir) || recorded == resolved.as_deref()) {
-                self.forget_worktree(&record)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn records(&self) -> PathBuf {
-        self.common_dir().join("worktrees")
     }
 }
 
@@ -149,39 +109,120 @@ impl Worktree {
         &self.base
     }
 
-    /// Returns the repository that it belongs to.
+    /// Returns the watched repository.
     pub fn repository(&self) -> &Repository {
         &self.repository
     }
 
-    /// Removes the work tree; see [`Repository::remove_worktree`].
+    /// Returns the object directories of the watched repository, which git in the work tree must be able to read.
+    pub fn objects(&self) -> &[PathBuf] {
+        &self.objects
+    }
+
+    /// Removes the work tree with its repository, and the indexes next to it, each if it exists.
     ///
     /// # Errors
     /// Returns [`GitError`] if a part cannot be removed.
     pub fn remove(self) -> Result<(), GitError> {
-        self.repository.remove_worktree(&self.dir)
+        let base = self.beside(BASE_INDEX);
+        let beside = [lock(&base), base, self.beside(SCRATCH_INDEX)];
+        for path in beside.iter().chain([&self.dir]) {
+            remove_tree(path).map_err(|source| self.repository.unwritable(path, source))?;
+        }
+        Ok(())
     }
 
-    /// Creates a command on the files of this work tree with an index of the caller.
-    ///
-    /// The repository is passed explicitly, because a run may have changed the `.git` file to name another one.
-    pub(crate) fn call(&self, command: &'static str, index: &Path) -> GitCommand {
+    /// Writes the git directory, then the files and the index. No process of the run exists yet.
+    fn fill(&self, checkout: &Checkout) -> Result<(), GitError> {
+        let git_dir = self.dir.join(".git");
+        self.repository
+            .write_git_dir(&git_dir, checkout, &self.objects)?;
+        let base = self.beside(BASE_INDEX);
+        self.call("read-tree", &git_dir, &base)
+            .args(["-u", "--reset"])
+            .operand(checkout.commit.as_str())
+            .stdout()?;
+        let copied = || {
+            fs::set_permissions(&base, Permissions::from_mode(0o600))?;
+            // A copy: the run may write its index in place, and later reads of changes trust this one.
+            fs::copy(&base, git_dir.join("index"))
+        };
+        copied().map_err(|source| self.repository.unwritable(&base, source))?;
+        Ok(())
+    }
+
+    /// Returns a new index with the state of the files at the checkout.
+    pub(crate) fn scratch_index(&self) -> Result<ScratchIndex, GitError> {
+        let index = ScratchIndex(self.beside(SCRATCH_INDEX));
+        let base = self.beside(BASE_INDEX);
+        // A link keeps the time of the index, with which git decides whether a file may have changed in the second of its
+        // checkout. Git replaces an index by another file and never writes into it.
+        let linked = remove_tree(&index.0).and_then(|()| fs::hard_link(&base, &index.0));
+        linked.map_err(|source| self.repository.unwritable(&index.0, source))?;
+        Ok(index)
+    }
+
+    /// Creates a command on the files with the objects and the configuration of the watched repository, never those of the run.
+    pub(crate) fn trusted_call(&self, command: &'static str, index: &ScratchIndex) -> GitCommand {
+        self.call(command, self.repository.common_dir(), &index.0)
+    }
+
+    fn call(&self, command: &'static str, git_dir: &Path, index: &Path) -> GitCommand {
         GitCommand::new(self.repository.git(), &self.dir, command)
-            .env("GIT_DIR", self.repository.common_dir())
+            .env("GIT_DIR", git_dir)
             .env("GIT_WORK_TREE", &self.dir)
             .env("GIT_INDEX_FILE", index)
+            // Attributes in a tree could name filters; the empty tree has none.
             .env("GIT_ATTR_SOURCE", self.repository.format().empty_tree())
+    }
+
+    /// Returns a path next to the work tree, where the run cannot write.
+    fn beside(&self, end: &str) -> PathBuf {
+        appended(&self.dir, end)
     }
 }
 
-/// Removes a directory tree; directories without write permission are made writable first.
-fn remove_tree(dir: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            make_writable(dir)?;
-            fs::remove_dir_all(dir)
+/// An index next to the work tree. It is removed on drop.
+pub(crate) struct ScratchIndex(PathBuf);
+
+impl Drop for ScratchIndex {
+    fn drop(&mut self) {
+        for path in [&self.0, &lock(&self.0)] {
+            // The file may not exist; one that remains is removed by the next use.
+            drop(fs::remove_file(path));
         }
+    }
+}
+
+/// Returns the lock file of an index.
+fn lock(index: &Path) -> PathBuf {
+    appended(index, ".lock")
+}
+
+fn appended(path: &Path, end: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(end);
+    path.into()
+}
+
+/// Removes a file or a directory tree if it exists; directories without write permission are made writable first.
+///
+/// # Errors
+/// The error of the file system if a part cannot be removed.
+pub fn remove_tree(path: &Path) -> io::Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => match fs::remove_dir_all(path) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                make_writable(path)?;
+                fs::remove_dir_all(path)
+            }
+            other => other,
+        },
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
     }
 }

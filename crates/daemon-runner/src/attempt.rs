@@ -1,5 +1,6 @@
 //! One attempt at an activation: its worktree, context, run and outputs.
 
+mod checkout;
 mod collect;
 mod folder;
 mod grants;

@@ -69,6 +69,7 @@ mod serve_origin;
 mod serve_outage;
 mod serve_pages;
 mod serve_parents;
+mod serve_place;
 mod serve_policy;
 mod serve_program;
 mod serve_rates;

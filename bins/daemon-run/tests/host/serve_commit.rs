@@ -98,6 +98,32 @@ fn a_pull_request_waits_for_its_head_commit() {
     assert_eq!(host.list("runs")[0]["result_preview"], "two");
 }
 
+/// A provider whose result is the branches of its repository.
+const BRANCHES: &str = "cat > /dev/null\nprintf '{\"daemon\":\"result\",\"ok\":true,\"text\":\"%s\"}\\n' \"$(git for-each-ref '--format=%(refname) %(objectname)' | tr '\\n' ' ')\"\n";
+
+#[test]
+fn a_run_sees_the_branches_of_its_pull_request_and_the_default_branch() {
+    let world = world();
+    let first = world.git(&["rev-parse", "HEAD"]);
+    let first = first.trim();
+    // The fork's branch has the name of another one here.
+    world.git(&["branch", "topic"]);
+    world.git(&["branch", "unrelated"]);
+    world.git(&["branch", "stable"]);
+    world.script(BRANCHES);
+    let (clone, commit) = elsewhere(&world);
+    world.git(&["fetch", "--quiet", &clone, "HEAD:refs/pull/7/head"]);
+    let host = world.serve();
+    let mut body = opened(&commit);
+    body["pull_request"]["base"]["ref"] = "stable".into();
+    shows!(host.hook("pull_request", "d-1", &body), {"HTTP": 200});
+    host.settled(1);
+    let seen =
+        format!("refs/heads/main {first} refs/heads/stable {first} refs/heads/topic {commit} ");
+    let told = host.list("runs")[0]["result_preview"].clone();
+    assert_eq!(told.as_str().map(str::trim), Some(seen.trim()));
+}
+
 #[test]
 fn a_push_reported_before_it_was_fetched_waits_for_its_commit() {
     let world = world();

@@ -25,7 +25,7 @@ pub(crate) fn levels() -> Vec<u8> {
 }
 
 /// Writes a program into a package of its own, the only directory around it that its runs see.
-fn program(world: &World, name: &str, body: &str) -> PathBuf {
+pub(crate) fn program(world: &World, name: &str, body: &str) -> PathBuf {
     let directory = world.beside(&format!("programs/{name}"));
     fs::create_dir_all(&directory).expect("a directory");
     fs::write(directory.join("package.json"), "{}").expect("a manifest");
@@ -35,14 +35,14 @@ fn program(world: &World, name: &str, body: &str) -> PathBuf {
 }
 
 /// Makes a world whose daemons are named like the providers that run them.
-fn inhabited(names: &[&str]) -> World {
+pub(crate) fn inhabited(names: &[&str]) -> World {
     let wakes = watch(&["when a commit is pushed to main"]);
     let daemons: Vec<(&str, &str)> = names.iter().map(|name| (*name, wakes.as_str())).collect();
     World::new(&daemons)
 }
 
 /// Watches the repository with providers that are programs, and more behind.
-fn configure(world: &World, providers: &[(&str, &Path)], more: &str) {
+pub(crate) fn configure(world: &World, providers: &[(&str, &Path)], more: &str) {
     let sections = providers.iter().map(|(name, path)| {
         let path = path.display().to_string();
         format!("\n[provider.{name}]\ncommand = {path:?}\n")
@@ -58,7 +58,7 @@ fn configure(world: &World, providers: &[(&str, &Path)], more: &str) {
 }
 
 /// Fires the daemon and returns the folder of its run, which must have ended well.
-fn fire(world: &World, provider: &str) -> PathBuf {
+pub(crate) fn fire(world: &World, provider: &str) -> PathBuf {
     let (_, fired) = world.json(&["fire", provider]);
     shows!(fired, {"activation.state": "succeeded"}, "{fired} {}", world.log());
     folder(&fired)
@@ -68,7 +68,7 @@ fn folder(fired: &Value) -> PathBuf {
     PathBuf::from(fired["runs"][0]["folder"].as_str().expect("a folder"))
 }
 
-fn document(folder: &Path) -> Value {
+pub(crate) fn document(folder: &Path) -> Value {
     let text = fs::read_to_string(folder.join("daemon.json")).expect("it is there");
     serde_json::from_str(&text).expect("JSON")
 }

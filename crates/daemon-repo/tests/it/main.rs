@@ -9,6 +9,8 @@ mod events;
 #[cfg(test)]
 mod opening;
 #[cfg(test)]
+mod private_git;
+#[cfg(test)]
 mod registry;
 #[cfg(test)]
 mod scratch;

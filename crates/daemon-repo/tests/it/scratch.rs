@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use daemon_process::{ByteCount, ExitStatus, Tool};
-use daemon_repo::{Git, ObjectId, Repository};
+use daemon_repo::{Checkout, Git, ObjectId, RefName, Repository};
 
-const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin";
+pub(crate) const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 pub(crate) struct Scratch {
     dir: tempfile::TempDir,
@@ -18,6 +18,15 @@ pub(crate) struct Scratch {
 
 pub(crate) fn git() -> Git {
     Git::find(OsStr::new(SEARCH)).unwrap()
+}
+
+/// Returns a checkout of a commit, in whose repository it is also the branch `main`.
+pub(crate) fn checkout(commit: &ObjectId) -> Checkout {
+    Checkout {
+        commit: commit.clone(),
+        branches: [(RefName::branch("main").unwrap(), commit.clone())].into(),
+        daemon: "link janitor".parse().unwrap(),
+    }
 }
 
 impl Scratch {

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use daemon_event::ActivationId;
 use daemon_repo::{
     BranchStatus, CommitMark, EntryKind, GitProblem, RefName, RefPositions, Remote, Repository,
-    WorktreeRecord,
 };
 use jiff::Timestamp;
 
-use crate::scratch::{Scratch, git};
+use crate::scratch::{Scratch, checkout, git};
 
 pub(crate) fn mark() -> CommitMark {
     CommitMark {
@@ -35,7 +34,7 @@ fn changes_of_a_run_are_listed_by_file() {
         .commit("first");
     let repository = scratch.open();
     let worktree = repository
-        .create_worktree(&base, &scratch.next_to("work"))
+        .create_worktree(&checkout(&base), &scratch.next_to("work"))
         .unwrap();
     assert!(worktree.changes().unwrap().is_empty());
 
@@ -83,7 +82,7 @@ fn changes_of_a_run_become_one_marked_commit() {
     let base = scratch.write("a.md", "1\n").commit("first");
     let repository = scratch.open();
     let worktree = repository
-        .create_worktree(&base, &scratch.next_to("work"))
+        .create_worktree(&checkout(&base), &scratch.next_to("work"))
         .unwrap();
     fs::write(worktree.dir().join("a.md"), "1\n2\n").unwrap();
     let changes = worktree.changes().unwrap();
@@ -110,16 +109,12 @@ fn changes_of_a_run_become_one_marked_commit() {
         Some(mark())
     );
     worktree.remove().unwrap();
-    assert_eq!(
-        (
-            scratch.next_to("work").exists(),
-            scratch.next_to("work.index").exists()
-        ),
-        (false, false)
-    );
-    assert_eq!(repository.worktree_records().unwrap(), []);
-    let records = repository.common_dir().join("worktrees");
-    assert!(!records.exists(), "as git leaves it");
+    let mut left: Vec<_> = fs::read_dir(scratch.next_to("."))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["widgets"], "nothing of the work tree");
 }
 
 /// Installs a filter, a file monitor and hooks that create the returned proof; returns their script and the proof.
@@ -159,10 +154,10 @@ fn git_files_rewritten_by_a_run_have_no_effect() {
     let (script, proof) = install_traps(&scratch);
     let repository = scratch.open();
     let worktree = repository
-        .create_worktree(&base, &scratch.next_to("work"))
+        .create_worktree(&checkout(&base), &scratch.next_to("work"))
         .unwrap();
     let dir = worktree.dir();
-    fs::remove_file(dir.join(".git")).unwrap();
+    fs::remove_dir_all(dir.join(".git")).unwrap();
     let evil = Scratch::new();
     evil.write("b", "b").commit("evil");
     evil.git(&["config", "core.fsmonitor", script.to_str().unwrap()]);
@@ -201,7 +196,7 @@ fn commits_and_staged_files_of_a_run_count_as_changes() {
     let base = scratch.write("a", "a\n").commit("first");
     let repository = scratch.open();
     let worktree = repository
-        .create_worktree(&base, &scratch.next_to("work"))
+        .create_worktree(&checkout(&base), &scratch.next_to("work"))
         .unwrap();
     let dir = worktree.dir().to_str().unwrap();
     fs::write(worktree.dir().join("b"), "b\n").unwrap();
@@ -226,7 +221,7 @@ fn too_many_changes_are_not_read() {
     let base = scratch.commit("first");
     let worktree = scratch
         .open()
-        .create_worktree(&base, &scratch.next_to("work"))
+        .create_worktree(&checkout(&base), &scratch.next_to("work"))
         .unwrap();
     fs::File::create(worktree.dir().join("big"))
         .unwrap()
@@ -246,94 +241,13 @@ fn too_many_changes_are_not_read() {
 }
 
 #[test]
-fn leftover_work_trees_are_found_and_removed_from_any_partial_state() {
-    let scratch = Scratch::new();
-    let base = scratch.commit("first");
-    let repository = scratch.open();
-    let parent = scratch.next_to("worktrees");
-    fs::create_dir(&parent).unwrap();
-    for name in ["whole", "directory lost"] {
-        repository
-            .create_worktree(&base, &parent.join(name))
-            .unwrap();
-    }
-    fs::remove_dir_all(parent.join("directory lost")).unwrap();
-    fs::create_dir_all(parent.join("never recorded/locked")).unwrap();
-    fs::set_permissions(
-        parent.join("never recorded/locked"),
-        fs::Permissions::from_mode(0o500),
-    )
-    .unwrap();
-    let records = repository.worktree_records().unwrap();
-    let mut found: Vec<_> = records.into_iter().map(|record| record.dir).collect();
-    found.sort();
-    assert_eq!(
-        found,
-        ["directory lost", "whole"].map(|name| Some(parent.join(name)))
-    );
-    for name in ["whole", "directory lost", "never recorded", "never there"] {
-        repository.remove_worktree(&parent.join(name)).unwrap();
-    }
-    assert_eq!(repository.worktree_records().unwrap(), []);
-    assert_eq!(fs::read_dir(&parent).unwrap().count(), 0);
-}
-
-#[test]
-fn a_work_tree_whose_creation_was_killed_does_not_block_the_repository() {
-    let scratch = Scratch::new();
-    let base = scratch.commit("first");
-    let repository = scratch.open();
-    let parent = scratch.next_to("worktrees");
-    fs::create_dir(&parent).unwrap();
-    let dir = parent.join("killed");
-    // The state after SIGKILL of `git worktree add` before it writes `commondir`.
-    let record = repository.common_dir().join("worktrees/killed");
-    fs::create_dir_all(&record).unwrap();
-    fs::write(record.join("locked"), "initializing").unwrap();
-    fs::write(record.join("gitdir"), format!("{}/.git\n", dir.display())).unwrap();
-    fs::write(record.join("HEAD"), format!("{}\n", base.as_str())).unwrap();
-    fs::write(record.join("commondir"), "").unwrap();
-    // Earlier still, the directory is not recorded yet.
-    let earlier = repository.common_dir().join("worktrees/earlier");
-    fs::create_dir_all(&earlier).unwrap();
-    fs::write(earlier.join("locked"), "initializing").unwrap();
-    let error = repository
-        .create_worktree(&base, &parent.join("next"))
-        .unwrap_err();
-    let told = error.problem().to_string();
-    assert!(
-        told.contains("fatal: ") && !told.contains("hint: "),
-        "git's own words: {told}"
-    );
-    // Another work tree can still be removed.
-    repository.remove_worktree(&parent.join("next")).unwrap();
-    let mut records = repository.worktree_records().unwrap();
-    records.sort_by(|a, b| a.name.cmp(&b.name));
-    let record = |name: &str, dir| WorktreeRecord {
-        name: name.into(),
-        dir,
-    };
-    let half_made = record("earlier", None);
-    assert_eq!(
-        records,
-        [half_made.clone(), record("killed", Some(dir.clone()))]
-    );
-    repository.forget_worktree(&half_made).unwrap();
-    repository.remove_worktree(&dir).unwrap();
-    assert_eq!(repository.worktree_records().unwrap(), []);
-    repository
-        .create_worktree(&base, &parent.join("next"))
-        .unwrap();
-}
-
-#[test]
 fn a_work_tree_needs_a_new_directory_and_an_existing_commit() {
     let scratch = Scratch::new();
     let base = scratch.commit("first");
     let repository = scratch.open();
     fs::create_dir(scratch.next_to("taken")).unwrap();
     let error = repository
-        .create_worktree(&base, &scratch.next_to("taken"))
+        .create_worktree(&checkout(&base), &scratch.next_to("taken"))
         .unwrap_err();
     assert!(
         matches!(error.problem(), GitProblem::File { .. }),
@@ -341,7 +255,7 @@ fn a_work_tree_needs_a_new_directory_and_an_existing_commit() {
     );
     let absent = "12".repeat(20).parse().unwrap();
     let error = repository
-        .create_worktree(&absent, &scratch.next_to("work"))
+        .create_worktree(&checkout(&absent), &scratch.next_to("work"))
         .unwrap_err();
     assert!(
         matches!(error.problem(), GitProblem::Failed { .. }),
@@ -355,7 +269,7 @@ pub(crate) fn marked(scratch: &Scratch) -> (Repository, daemon_repo::ObjectId) {
     let base = scratch.write("a", "a\n").commit("first");
     let repository = scratch.open();
     let worktree = repository
-        .create_worktree(&base, &scratch.next_to("work"))
+        .create_worktree(&checkout(&base), &scratch.next_to("work"))
         .unwrap();
     fs::write(worktree.dir().join("a"), "b\n").unwrap();
     let commit = worktree

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use daemon_engine::Activation;
-use daemon_event::{Event, Field, RepoName, Source, TriggerKey, is_zeros};
+use daemon_event::{Field, RepoName, TriggerKey};
 use daemon_provider::Permissions;
 use daemon_provider::{FollowUps, Limits, MicroUsd, Provider, RunRequest};
 use daemon_records::error::chain;
 use daemon_registry::Registered;
-use daemon_repo::{GitError, ObjectId, Worktree};
+use daemon_repo::Worktree;
 use daemon_store::{EventRow, StoreError};
-use serde::Deserialize;
 
 use super::AttemptRefusal;
+use super::checkout;
 use super::grants::RunGrants;
 use crate::context::{Built, remaining_budget};
 use crate::policy::{ReachedSandbox, RunPolicy, micros};
@@ -65,6 +65,7 @@ impl Prepared {
             limits: self.limits,
             permissions: self.permissions,
             resume: None,
+            readable: self.worktree.objects().to_vec(),
             grants,
             ..RunRequest::new(record.folder().id(), self.worktree.dir().to_owned())
         }
@@ -133,7 +134,7 @@ pub(super) async fn prepare(
     };
     let context =
         crate::context::build(&parts).map_err(|error| AttemptRefusal::final_(error.to_string()))?;
-    let worktree = worktree(run_context, &repo, activation, &events, &daemon).await?;
+    let worktree = checkout::worktree(run_context, &repo, activation, &events, &daemon).await?;
     daemon_records::failpoint::hit("R2");
     Ok(Prepared {
         environment: settings.environment(&policy.provider),
@@ -257,122 +258,4 @@ pub(crate) async fn trigger_events(
         }
     }
     Ok(events)
-}
-
-async fn worktree(
-    run_context: &RunContext,
-    repo: &RunRepository,
-    activation: &Activation,
-    events: &[EventRow],
-    daemon: &Registered,
-) -> Result<Worktree, AttemptRefusal> {
-    let dir = run_context
-        .paths
-        .worktree(&activation.id, activation.run_lease);
-    let named = events.iter().rev().map(|row| commits_of(&row.event));
-    // The newest event that names a commit decides, because it is about the latest state.
-    let named = named.into_iter().find(|named| !named.is_none());
-    let named = match named {
-        Some(NamedCommits::Unclear(name)) => {
-            return Err(AttemptRefusal::unclear_commit(&repo.name, &name));
-        }
-        Some(NamedCommits::Commits(commits)) => Some(commits),
-        None => None,
-    };
-    let fallback: ObjectId = daemon
-        .row
-        .commit
-        .parse()
-        .map_err(|error| AttemptRefusal::final_(format!("the registered commit: {error}")))?;
-    let repo = repo.clone();
-    // git blocks, and checking out a large repository takes seconds.
-    let made = tokio::task::spawn_blocking(move || {
-        let commit = match named {
-            None => fallback,
-            Some(named) => match present(&repo, &named)? {
-                Some(commit) => commit,
-                None => return Ok(Err(AttemptRefusal::commit(&repo.name, named))),
-            },
-        };
-        repo.repository.create_worktree(&commit, &dir).map(Ok)
-    });
-    match made.await {
-        Ok(Ok(made)) => made,
-        Ok(Err(error)) => Err(AttemptRefusal::retryable(format!(
-            "the worktree: {}",
-            chain(&error)
-        ))),
-        Err(error) => Err(AttemptRefusal::retryable(format!(
-            "making the worktree panicked: {error}"
-        ))),
-    }
-}
-
-/// Returns the first of the commits that the repository contains.
-fn present(repo: &RunRepository, commits: &[ObjectId]) -> Result<Option<ObjectId>, GitError> {
-    for commit in commits {
-        if repo.repository.has_commit(commit)? {
-            return Ok(Some(commit.clone()));
-        }
-    }
-    Ok(None)
-}
-
-/// The commits that an event is about.
-#[derive(Debug, PartialEq, Eq)]
-enum NamedCommits {
-    /// The run works at the first of these that the repository contains.
-    Commits(Vec<ObjectId>),
-    /// The event contains this, which is not the full name of a commit.
-    Unclear(String),
-}
-
-impl NamedCommits {
-    fn is_none(&self) -> bool {
-        matches!(self, Self::Commits(commits) if commits.is_empty())
-    }
-}
-
-/// Returns the commits that an event is about: the head of the pull request, or the pushed or checked commit; then the merge
-/// commit of a merged pull request.
-fn commits_of(event: &Event) -> NamedCommits {
-    // Payloads spell the digits in either case; `ObjectId` accepts lower case only.
-    let name = |text: &str| text.to_ascii_lowercase();
-    let head = event.facts.text(Field::After).map(name);
-    let head = head.filter(|head| !(removes_ref(event) && is_zeros(head)));
-    let merged = merge_commit(event);
-    let merged = merged.as_deref().map(name);
-    let named = head.iter().chain(&merged);
-    let commits: Vec<ObjectId> = named.filter_map(|text| text.parse().ok()).collect();
-    match head {
-        Some(head) if commits.is_empty() => NamedCommits::Unclear(head),
-        _ => NamedCommits::Commits(commits),
-    }
-}
-
-/// Returns whether an event may be about a deleted ref, whose new commit is written as zeros.
-fn removes_ref(event: &Event) -> bool {
-    event.source == Source::Git || matches!(event.kind.as_str(), "push" | "delete")
-}
-
-/// Returns the merge commit of the event's pull request; `None` if it is not merged.
-fn merge_commit(event: &Event) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Body {
-        pull_request: Option<PullRequest>,
-    }
-    #[derive(Deserialize)]
-    struct PullRequest {
-        merged: Option<bool>,
-        merge_commit_sha: Option<String>,
-    }
-    if event.kind != "pull_request" {
-        return None;
-    }
-    let body: Body = serde_json::from_slice(&event.payload).ok()?;
-    let request = body.pull_request?;
-    // GitHub sets `merge_commit_sha` of an open pull request to a test merge that no branch contains.
-    request
-        .merge_commit_sha
-        .filter(|_| request.merged == Some(true))
 }

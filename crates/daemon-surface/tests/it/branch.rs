@@ -8,7 +8,7 @@ use daemon_engine::{
 };
 use daemon_event::{ActivationId, DaemonKey};
 use daemon_process::{ByteCount, ExitStatus, Tool};
-use daemon_repo::{Git, RefName, Remote, Repository, Worktree};
+use daemon_repo::{Checkout, Git, RefName, Remote, Repository, Worktree};
 use daemon_surface::{BranchPlan, BranchRules, GitBranch, plan_branch};
 use jiff::Timestamp;
 
@@ -59,9 +59,14 @@ impl Scene {
         run(&dir, &["add", "-A"]);
         run(&dir, &["commit", "-q", "-m", "first"]);
         let repository = Repository::open(&git(), &dir.path().join("widgets")).unwrap();
-        let base = run(&dir, &["rev-parse", "HEAD"]).parse().unwrap();
+        let commit = run(&dir, &["rev-parse", "HEAD"]).parse().unwrap();
+        let checkout = Checkout {
+            commit,
+            branches: [].into(),
+            daemon: "link-janitor".parse().unwrap(),
+        };
         let worktree = repository
-            .create_worktree(&base, &dir.path().join("work"))
+            .create_worktree(&checkout, &dir.path().join("work"))
             .unwrap();
         Self {
             daemon: DaemonKey {

@@ -1,0 +1,132 @@
+//! The repository of a work tree: a git directory that borrows the objects of the watched repository.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::error::{GitError, GitProblem};
+use crate::mark::{author_email, author_name};
+use crate::materialise::write_new;
+use crate::object::{ObjectFormat, RefKind};
+use crate::repository::Repository;
+use crate::worktree::Checkout;
+
+/// How many alternates git follows from one to the next.
+const MAX_DEPTH: usize = 5;
+
+impl Repository {
+    /// Returns the directories that hold the objects: that of the repository and its alternates, as resolved paths.
+    pub(crate) fn object_directories(&self) -> Result<Vec<PathBuf>, GitError> {
+        let mut found = Vec::new();
+        let mut named = vec![self.common_dir().join("objects")];
+        for _ in 0..=MAX_DEPTH {
+            for path in std::mem::take(&mut named) {
+                let dir = match fs::canonicalize(&path) {
+                    // Git passes over an alternate that does not exist.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    dir => dir.map_err(|source| self.unwritable(&path, source))?,
+                };
+                if dir.as_os_str().as_bytes().contains(&b'\n') {
+                    return Err(self.unusable(dir));
+                }
+                if !found.contains(&dir) {
+                    named.extend(self.alternates(&dir)?);
+                    found.push(dir);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the directories that `info/alternates` of an object directory names.
+    fn alternates(&self, objects: &Path) -> Result<Vec<PathBuf>, GitError> {
+        let path = objects.join("info/alternates");
+        let text = self.read_optional(&path)?.unwrap_or_default();
+        let lines = text.split(|byte| *byte == b'\n');
+        let named = lines.filter(|line| !matches!(line.first(), None | Some(b'#')));
+        named
+            .map(|line| match line.first() {
+                Some(b'"') => Err(self.unusable(OsStr::from_bytes(line).into())),
+                Some(_) | None => Ok(objects.join(OsStr::from_bytes(line))),
+            })
+            .collect()
+    }
+
+    /// Writes the git directory of a work tree with file operations: no template, hook or configuration of the machine gets in.
+    pub(crate) fn write_git_dir(
+        &self,
+        git_dir: &Path,
+        checkout: &Checkout,
+        objects: &[PathBuf],
+    ) -> Result<(), GitError> {
+        let refs = git_dir.join("refs");
+        let made = DirBuilder::new().mode(0o700).recursive(true).create(&refs);
+        made.map_err(|source| self.unwritable(&refs, source))?;
+        let mut alternates = Vec::new();
+        for dir in objects {
+            alternates.extend_from_slice(dir.as_os_str().as_bytes());
+            alternates.push(b'\n');
+        }
+        // Without the cut-off points of a shallow repository, git would look for the commits before them.
+        let shallow = self.read_optional(&self.common_dir().join("shallow"))?;
+        // What the changes of the run leave out, `git add` in the work tree leaves out too.
+        let exclude = self.read_optional(&self.common_dir().join("info/exclude"))?;
+        let files = [
+            ("HEAD", Some(format!("{}\n", checkout.commit).into_bytes())),
+            ("config", Some(config(self.format(), checkout).into_bytes())),
+            ("packed-refs", Some(packed_refs(checkout).into_bytes())),
+            ("objects/info/alternates", Some(alternates)),
+            ("shallow", shallow),
+            ("info/exclude", exclude),
+        ];
+        for (name, content) in files {
+            let path = git_dir.join(name);
+            let Some(content) = content else { continue };
+            write_new(&path, &content, 0o600).map_err(|source| self.unwritable(&path, source))?;
+        }
+        Ok(())
+    }
+
+    fn read_optional(&self, path: &Path) -> Result<Option<Vec<u8>>, GitError> {
+        match fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            content => content
+                .map(Some)
+                .map_err(|source| self.unwritable(path, source)),
+        }
+    }
+
+    fn unusable(&self, path: PathBuf) -> GitError {
+        self.error("read-tree", GitProblem::UnusableObjects { path })
+    }
+}
+
+/// Returns the configuration. Attributes are off, as they are when the changes are read.
+fn config(format: ObjectFormat, checkout: &Checkout) -> String {
+    let (version, extension) = match format {
+        ObjectFormat::Sha1 => (0, ""),
+        ObjectFormat::Sha256 => (1, "[extensions]\n\tobjectFormat = sha256\n"),
+    };
+    format!(
+        "[core]\n\trepositoryformatversion = {version}\n\tbare = false\n\tautocrlf = false\n\thooksPath = /dev/null\n\
+         [attr]\n\ttree = {empty}\n[user]\n\tname = {name}\n\temail = {email}\n[commit]\n\tgpgSign = false\n\
+         [gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n[advice]\n\tdetachedHead = false\n{extension}",
+        empty = format.empty_tree(),
+        name = author_name(&checkout.daemon),
+        email = author_email(&checkout.daemon),
+    )
+}
+
+/// Returns the branches in the format of `packed-refs`; without a header, git assumes no order and no peeled tags.
+fn packed_refs(checkout: &Checkout) -> String {
+    let branches = checkout.branches.iter();
+    let branches = branches.filter(|(name, _)| name.kind() == RefKind::Branch);
+    branches.fold(String::new(), |mut acc, (name, commit)| {
+        writeln!(acc, "{commit} {name}").expect("writing to a string cannot fail");
+        acc
+    })
+}
