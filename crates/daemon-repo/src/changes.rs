@@ -1,6 +1,6 @@
 //! The changes of a run in its work tree, and the commit made from them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use crate::error::{GitError, GitProblem};
 use crate::mark::CommitMark;
 use crate::object::ObjectId;
+use crate::own_commits::OwnCommit;
 use crate::path::TreePath;
 use crate::tree::EntryKind;
 use crate::worktree::Worktree;
@@ -25,6 +26,9 @@ pub struct WorktreeChanges {
     pub files: Vec<FileChange>,
     /// Changed paths that are left out: nested repositories, and names that leave the directory or are not printable UTF-8.
     pub unusable: Vec<String>,
+    /// The commits that the run made, oldest first; none if they cannot be kept.
+    pub commits: Vec<OwnCommit>,
+    from: ObjectId,
     tree: ObjectId,
 }
 
@@ -32,6 +36,15 @@ impl WorktreeChanges {
     /// Whether the tree equals that of the base commit.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
+    }
+
+    /// Returns the same changes without the commits that the run made.
+    #[must_use]
+    pub fn squashed(&self) -> Self {
+        Self {
+            commits: Vec::new(),
+            ..self.clone()
+        }
     }
 
     /// Returns the total number of lines added and removed.
@@ -61,12 +74,13 @@ pub struct FileChange {
 impl Worktree {
     /// Reads the changes against the base commit, regardless of what was staged or committed in the work tree.
     ///
-    /// Ignored files do not count. The contents are written to the object database, where no ref reaches them yet. No process
-    /// may still be writing in the work tree.
+    /// Ignored files count only if the run committed them. The contents are written to the object database, where no ref reaches
+    /// them yet. No process may still be writing in the work tree.
     ///
     /// # Errors
     /// Returns [`GitError`] with [`GitProblem::TooManyChanges`] above 20,000 paths or 64 MiB, or if git fails.
     pub fn changes(&self) -> Result<WorktreeChanges, GitError> {
+        let commits = self.own_commits();
         // The index in the work tree is the run's to write, so it is not used.
         let index = self.scratch_index()?;
         let listing = self
@@ -79,61 +93,67 @@ impl Worktree {
                 "--exclude-standard",
             ])
             .stdout()?;
-        let (paths, unusable) = self.usable(&listing)?;
+        let committed = commits.iter().flat_map(|commit| &commit.changes.files);
+        let committed = committed.map(|file| file.path.as_str().as_bytes());
+        let (paths, unusable) = self.usable(committed.chain(listing.split(|byte| *byte == 0)))?;
         self.trusted_call("update-index", &index)
             .args(["-z", "--add", "--remove", "--replace", "--stdin"])
             .stdin(paths)
             .stdout()?;
         let tree = self.trusted_call("write-tree", &index).stdout()?;
-        let malformed = |what| {
-            self.repository()
-                .error("write-tree", GitProblem::Malformed { what })
-        };
-        let tree: ObjectId = String::from_utf8_lossy(&tree)
-            .trim()
-            .parse()
-            .ok()
-            .ok_or_else(|| malformed("the name of a tree"))?;
-        let diff = self
-            .repository()
-            .call("diff-tree")
-            .args([
-                "-r",
-                "-z",
-                "--raw",
-                "--numstat",
-                "--no-renames",
-                "--no-ext-diff",
-            ])
-            .operand(self.base().as_str())
-            .operand(tree.as_str())
-            .stdout()?;
-        let files = parse_diff(&diff).ok_or_else(|| malformed("a comparison of trees"))?;
+        let tree = self.object_name("write-tree", "the name of a tree", &tree)?;
         Ok(WorktreeChanges {
-            files,
             unusable,
+            commits,
+            ..self.compare(self.base(), tree)?
+        })
+    }
+
+    /// Compares a commit with a tree.
+    pub(crate) fn compare(
+        &self,
+        from: &ObjectId,
+        tree: ObjectId,
+    ) -> Result<WorktreeChanges, GitError> {
+        let call = self.repository().call("diff-tree").args([
+            "-r",
+            "-z",
+            "--raw",
+            "--numstat",
+            "--no-renames",
+            "--no-ext-diff",
+        ]);
+        let call = call.operand(from.as_str()).operand(tree.as_str());
+        let what = "a comparison of trees";
+        let malformed = call.error(GitProblem::Malformed { what });
+        Ok(WorktreeChanges {
+            files: parse_diff(&call.stdout()?).ok_or(malformed)?,
+            unusable: Vec::new(),
+            commits: Vec::new(),
+            from: from.clone(),
             tree,
         })
     }
 
-    /// Splits a listing into the usable paths, each terminated by NUL, and the unusable ones.
-    fn usable(&self, listing: &[u8]) -> Result<(Vec<u8>, Vec<String>), GitError> {
-        let (mut taken, mut unusable) = (Vec::new(), Vec::new());
+    /// Splits paths into the usable ones, each terminated by NUL, and the unusable ones.
+    fn usable<'a>(
+        &self,
+        paths: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<(Vec<u8>, Vec<String>), GitError> {
+        let (mut taken, mut unusable) = (Vec::new(), BTreeSet::new());
         let (mut n_paths, mut bytes) = (0, 0);
-        for path in listing
-            .split(|byte| *byte == 0)
-            .filter(|path| !path.is_empty())
-        {
+        let paths: BTreeSet<&[u8]> = paths.filter(|path| !path.is_empty()).collect();
+        for path in paths {
             // A directory in the listing is a nested repository.
             if path.ends_with(b"/") || TreePath::from_bytes(path).is_err() {
-                unusable.push(String::from_utf8_lossy(path).into_owned());
+                unusable.insert(String::from_utf8_lossy(path).into_owned());
                 continue;
             }
             let file = self.dir().join(std::ffi::OsStr::from_bytes(path));
             match fs::symlink_metadata(&file) {
                 // A directory at the path of a file is a checked-out submodule; its entry is left unchanged.
                 Ok(metadata) if metadata.is_dir() && file.join(".git").exists() => {
-                    unusable.push(String::from_utf8_lossy(path).into_owned());
+                    unusable.insert(String::from_utf8_lossy(path).into_owned());
                     continue;
                 }
                 Ok(metadata) => bytes += metadata.len(),
@@ -149,9 +169,7 @@ impl Worktree {
                 .repository()
                 .error("ls-files", GitProblem::TooManyChanges { n_paths, bytes }));
         }
-        unusable.sort_unstable();
-        unusable.dedup();
-        Ok((taken, unusable))
+        Ok((taken, unusable.into_iter().collect()))
     }
 
     /// Returns every line that the changes add, in files of any kind; invalid UTF-8 is replaced.
@@ -171,7 +189,7 @@ impl Worktree {
                 "--no-textconv",
                 "--no-color",
             ])
-            .operand(self.base().as_str())
+            .operand(changes.from.as_str())
             .operand(changes.tree.as_str())
             .stdout()?;
         let mut lines = String::new();
@@ -186,15 +204,39 @@ impl Worktree {
         Ok(lines)
     }
 
-    /// Writes the changes as one commit on top of the base commit, with the daemon as author and its trailers. No ref points to it.
+    /// Writes the changes as commits on top of the base commit, with the daemon as author and its trailers, and returns the last
+    /// one. No ref points to it.
     ///
-    /// The same changes, message, mark and time give the same commit, so that a repetition creates nothing new.
+    /// These are [`WorktreeChanges::commits`] with their messages, then a commit with `message` if the files differ from the last
+    /// of them. The same changes, message, mark and time give the same commits, so that a repetition creates nothing new.
     ///
     /// # Errors
     /// Returns [`GitError`] if git fails.
     pub fn commit(
         &self,
         changes: &WorktreeChanges,
+        message: &str,
+        mark: &CommitMark,
+        at: Timestamp,
+    ) -> Result<ObjectId, GitError> {
+        let own = changes.commits.iter();
+        let own = own.map(|commit| (&commit.changes.tree, &*commit.message));
+        let mut last = (None, self.base().clone());
+        for (tree, message) in own.chain([(&changes.tree, message)]) {
+            if last.0 != Some(tree) {
+                last = (
+                    Some(tree),
+                    self.commit_tree(tree, &last.1, message, mark, at)?,
+                );
+            }
+        }
+        Ok(last.1)
+    }
+
+    fn commit_tree(
+        &self,
+        tree: &ObjectId,
+        parent: &ObjectId,
         message: &str,
         mark: &CommitMark,
         at: Timestamp,
@@ -211,28 +253,28 @@ impl Worktree {
                 .env(&format!("GIT_{role}_EMAIL"), mark.email())
                 .env(&format!("GIT_{role}_DATE"), &date);
         }
+        let message = clean_message(message, mark);
         let output = call
             .args(["-F", "-", "-p"])
-            .arg(self.base().as_str())
-            .arg(changes.tree.as_str())
-            .stdin(format!(
-                "{}\n\n{}",
-                clean_message(message, mark),
-                mark.trailers()
-            ))
+            .arg(parent.as_str())
+            .arg(tree.as_str())
+            .stdin(format!("{message}\n\n{}", mark.trailers()))
             .stdout()?;
-        String::from_utf8_lossy(&output)
-            .trim()
-            .parse()
-            .ok()
-            .ok_or_else(|| {
-                self.repository().error(
-                    "commit-tree",
-                    GitProblem::Malformed {
-                        what: "the name of a commit",
-                    },
-                )
-            })
+        self.object_name("commit-tree", "the name of a commit", &output)
+    }
+
+    fn object_name(
+        &self,
+        command: &'static str,
+        what: &'static str,
+        output: &[u8],
+    ) -> Result<ObjectId, GitError> {
+        let name = String::from_utf8_lossy(output).trim().parse();
+        let malformed = || {
+            self.repository()
+                .error(command, GitProblem::Malformed { what })
+        };
+        name.ok().ok_or_else(malformed)
     }
 }
 

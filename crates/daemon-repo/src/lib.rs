@@ -55,6 +55,7 @@ mod mark;
 mod materialise;
 mod object;
 mod objects;
+mod own_commits;
 mod path;
 mod private_git;
 mod ref_files;
@@ -81,6 +82,7 @@ pub use lifecycle::{
 };
 pub use mark::{CommitMark, daemon_branch, encode};
 pub use object::{InvalidName, ObjectFormat, ObjectId, RefKind, RefName};
+pub use own_commits::OwnCommit;
 pub use path::TreePath;
 pub use refs::{RefChange, RefMove, RefPosition, RefPositions, RefSnapshot};
 pub use repository::Repository;

@@ -66,11 +66,6 @@ impl Repository {
         let refs = git_dir.join("refs");
         let made = DirBuilder::new().mode(0o700).recursive(true).create(&refs);
         made.map_err(|source| self.unwritable(&refs, source))?;
-        let mut alternates = Vec::new();
-        for dir in objects {
-            alternates.extend_from_slice(dir.as_os_str().as_bytes());
-            alternates.push(b'\n');
-        }
         // Without the cut-off points of a shallow repository, git would look for the commits before them.
         let shallow = self.read_optional(&self.common_dir().join("shallow"))?;
         // What the changes of the run leave out, `git add` in the work tree leaves out too.
@@ -79,7 +74,7 @@ impl Repository {
             ("HEAD", Some(format!("{}\n", checkout.commit).into_bytes())),
             ("config", Some(config(self.format(), checkout).into_bytes())),
             ("packed-refs", Some(packed_refs(checkout).into_bytes())),
-            ("objects/info/alternates", Some(alternates)),
+            ("objects/info/alternates", Some(alternates_file(objects))),
             ("shallow", shallow),
             ("info/exclude", exclude),
         ];
@@ -103,6 +98,16 @@ impl Repository {
     fn unusable(&self, path: PathBuf) -> GitError {
         self.error("read-tree", GitProblem::UnusableObjects { path })
     }
+}
+
+/// Returns the content of `info/alternates`.
+pub(crate) fn alternates_file(objects: &[PathBuf]) -> Vec<u8> {
+    let mut acc = Vec::new();
+    for dir in objects {
+        acc.extend_from_slice(dir.as_os_str().as_bytes());
+        acc.push(b'\n');
+    }
+    acc
 }
 
 /// Returns the configuration. Attributes are off, as they are when the changes are read.

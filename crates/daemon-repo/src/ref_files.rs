@@ -85,7 +85,7 @@ fn read_loose(
 }
 
 /// Reads a whole file of at most `cap` bytes of UTF-8; returns `None` if it does not exist.
-fn read_capped(path: &Path, cap: u64) -> io::Result<Option<String>> {
+pub(crate) fn read_capped(path: &Path, cap: u64) -> io::Result<Option<String>> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other?,

@@ -9,7 +9,9 @@ use daemon_repo::{
 };
 use jiff::Timestamp;
 
-use crate::check::{BranchRefusal, BranchRules, check_branch, check_target, check_text};
+use crate::check::{
+    BranchRefusal, BranchRules, MAX_DIFF_LINES, check_branch, check_target, check_text,
+};
 use crate::git_branch::{GIT, Pushed};
 
 /// The activation whose branch is planned, and the commit message.
@@ -40,9 +42,10 @@ impl fmt::Debug for BranchPlan<'_> {
     }
 }
 
-/// Plans the branch of an activation: checks the changes and writes them as a commit that is not on a branch yet.
+/// Plans the branch of an activation: checks the changes and writes them as commits that are not on a branch yet.
 ///
-/// Planning the same changes again gives the same commit and the same output. The call blocks.
+/// The commits that the run made are kept if each of them passes the checks of the changes; otherwise the changes become one
+/// commit. Planning the same changes again gives the same commits and the same output. The call blocks.
 ///
 /// # Errors
 /// [`GitError`] if the commit cannot be written. Changes that may not be pushed are not an error: they give a refused
@@ -75,14 +78,20 @@ pub fn plan_branch(
         activation: plan.activation.clone(),
         output: key.as_str().into(),
     };
+    let squashed = changes.squashed();
+    let kept = match check_commits(worktree, changes, plan)? {
+        Ok(()) => changes,
+        // A refusal would lose work that can be pushed: what only a commit before the last one had is not in the changes.
+        Err(_) => &squashed,
+    };
     let message = plan.message.unwrap_or_default();
-    let commit = worktree.commit(changes, message, &mark, plan.at)?;
+    let commit = worktree.commit(kept, message, &mark, plan.at)?;
     let content = Pushed::new(&commit, changes).to_json();
     let revision = Some(commit.to_string());
     Ok(output(content, revision, OutputState::Planned, None))
 }
 
-/// Runs every check.
+/// Checks the name of the branch, its changes as a whole and the message.
 fn check(
     worktree: &Worktree,
     changes: &WorktreeChanges,
@@ -90,8 +99,42 @@ fn check(
     plan: &BranchPlan<'_>,
     rules: &BranchRules,
 ) -> Result<Result<(), BranchRefusal>, GitError> {
-    let shape = check_target(target, &plan.daemon.id, plan.activation, rules)
-        .and_then(|()| check_branch(changes));
+    let named = check_target(target, &plan.daemon.id, plan.activation, rules);
+    if named.is_err() {
+        return Ok(named);
+    }
+    let message = plan.message.unwrap_or_default();
+    check_changes(worktree, changes, message, plan)
+}
+
+/// Checks each commit that the run made, because all of them are pushed.
+fn check_commits(
+    worktree: &Worktree,
+    changes: &WorktreeChanges,
+    plan: &BranchPlan<'_>,
+) -> Result<Result<(), BranchRefusal>, GitError> {
+    let lines = changes.commits.iter().map(|commit| commit.changes.lines());
+    let lines = lines.sum();
+    if lines > MAX_DIFF_LINES {
+        return Ok(Err(BranchRefusal::TooLarge { lines }));
+    }
+    for commit in &changes.commits {
+        let checked = check_changes(worktree, &commit.changes, &commit.message, plan)?;
+        if checked.is_err() {
+            return Ok(checked);
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Checks the files and the added lines of changes, and their message.
+fn check_changes(
+    worktree: &Worktree,
+    changes: &WorktreeChanges,
+    message: &str,
+    plan: &BranchPlan<'_>,
+) -> Result<Result<(), BranchRefusal>, GitError> {
+    let shape = check_branch(changes);
     // Before the lines are read, since there may be gigabytes of them.
     if shape.is_err() {
         return Ok(shape);
@@ -102,7 +145,6 @@ fn check(
         }
         lines => lines?,
     };
-    let message = plan.message.unwrap_or_default();
     for (place, text) in [("an added line", lines.as_str()), ("the message", message)] {
         let checked = check_text(place, text);
         if checked.is_err() {

@@ -49,9 +49,11 @@ fn git_works_for_a_run_at_every_level_and_its_changes_arrive_as_a_branch() {
         };
         let changed = ["diff", "--name-only", "main", branch];
         assert_eq!(world.git(&changed), "docs/a.md\ndocs/b.md\n");
-        // The run's own commit is not part of it.
-        let commits = ["log", "--format=%an", &format!("main..{branch}")];
-        assert_eq!(world.git(&commits), "works (daemon)\n");
+        let commits = ["log", "--format=%an %s", &format!("main..{branch}")];
+        assert_eq!(
+            world.git(&commits),
+            "works (daemon) works: a person asked\nworks (daemon) by the run\n"
+        );
         assert!(!world.repo.join(".git/worktrees").exists());
         assert_eq!(json!(host.stop().0), json!(0));
     }

@@ -9,6 +9,8 @@ mod events;
 #[cfg(test)]
 mod opening;
 #[cfg(test)]
+mod own_commits;
+#[cfg(test)]
 mod private_git;
 #[cfg(test)]
 mod registry;

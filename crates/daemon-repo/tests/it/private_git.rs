@@ -10,7 +10,7 @@ use daemon_repo::{GitProblem, RefName, Repository, Worktree};
 use crate::scratch::{SEARCH, Scratch, checkout, git};
 
 /// Runs git in a directory as a run would: without an identity or a configuration of the machine.
-fn inside(dir: &Path, args: &[&str]) -> String {
+pub(crate) fn inside(dir: &Path, args: &[&str]) -> String {
     let output = Tool::new(git().program())
         .envs([("PATH", SEARCH), ("GIT_CONFIG_NOSYSTEM", "1")])
         .env("HOME", dir.join("no-home"))

@@ -18,7 +18,7 @@ pub(crate) fn mark() -> CommitMark {
     }
 }
 
-fn at() -> Timestamp {
+pub(crate) fn at() -> Timestamp {
     "2026-01-02T03:04:05Z".parse().unwrap()
 }
 

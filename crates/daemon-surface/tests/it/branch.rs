@@ -199,6 +199,55 @@ async fn delivering_twice_leaves_one_branch_with_one_commit() {
     assert_eq!(run(&scene.dir, &["rev-list", "--count", "main"]), "1");
 }
 
+/// Returns the subjects of the commits that are planned if the run committed these files, each a path with its
+/// content, empty for a removed file, and a message.
+fn planned_commits(commits: &[(&str, &str, &str)]) -> String {
+    let scene = Scene::new();
+    let work = scene.worktree.dir().to_str().unwrap().to_owned();
+    for (path, content, message) in commits {
+        match *content {
+            "" => fs::remove_file(scene.worktree.dir().join(path)).unwrap(),
+            content => drop(scene.change(path, content)),
+        }
+        run(&scene.dir, &["-C", &work, "add", "-A"]);
+        run(&scene.dir, &["-C", &work, "commit", "-q", "-m", message]);
+    }
+    scene.change("docs/a.md", "a\nB\n");
+    let planned = scene.plan();
+    assert_eq!((planned.state, planned.error), (OutputState::Planned, None));
+    let tip = planned.revision.unwrap();
+    run(&scene.dir, &["log", "--format=%s", &format!("main..{tip}")])
+}
+
+#[test]
+fn commits_of_a_run_are_pushed_only_if_each_of_them_may_be() {
+    assert_eq!(
+        planned_commits(&[("b.md", "1\n", "add b"), ("b.md", "2\n", "change b")]),
+        "Repair one link\nchange b\nadd b"
+    );
+    let long = "x\n".repeat(4_000);
+    let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
+    for commits in [
+        [
+            ("b.md", "known-to-the-host\n", "add b"),
+            ("b.md", "2\n", "change b"),
+        ],
+        [("b.md", &token, "add b"), ("b.md", "2\n", "change b")],
+        [
+            ("b.md", "1\n", "known-to-the-host"),
+            ("b.md", "2\n", "change b"),
+        ],
+        [
+            (".agents/b.md", "1\n", "add b"),
+            (".agents/b.md", "", "remove b"),
+        ],
+        [("b.md", &long, "add b"), ("b.md", "2\n", "change b")],
+    ] {
+        let scene = planned_commits(&commits);
+        assert_eq!(scene, "Repair one link", "{commits:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_branch_of_somebody_else_is_refused_and_left_as_it_is() {
     let scene = Scene::new();
