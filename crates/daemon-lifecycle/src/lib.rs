@@ -24,8 +24,8 @@
 //! - [`Outcome`] is how a provider ended a run; [`RunState`] is how the run is recorded.
 //! - [`StopReason`] and [`FailureKind`] are the reasons for an end that is not `done`. [`Cause`] joins them, and
 //!   [`Cause::end_state`] is the one place that maps a reason to a state, an `error.type` and an [`ErrorClass`].
-//! - [`ChildProcess`], [`Exit`], [`OutputStream`], [`Truncation`], [`Speaker`] and [`ToolStatus`] describe a run's process, output,
-//!   messages and tool calls.
+//! - [`ChildProcess`], [`Exit`], [`OutputStream`], [`Truncation`], [`Speaker`], [`ToolStatus`] and [`NetworkUse`] describe a run's
+//!   process, output, messages, tool calls and connections.
 //!
 //! # What this crate does not do
 //! It reads no clock and draws no random bytes: [`RunId::new`] takes both. It implements no `serde` traits, because a file
@@ -45,6 +45,6 @@ mod word;
 pub use cause::{Cause, EndState};
 pub use id::{GroupId, Handle, ParseIdError, RunId};
 pub use outcome::{Failure, FailureKind, Outcome, StopReason};
-pub use process::{ChildProcess, Exit, OutputStream, Speaker, ToolStatus, Truncation};
+pub use process::{ChildProcess, Exit, NetworkUse, OutputStream, Speaker, ToolStatus, Truncation};
 pub use state::{ErrorClass, RunState};
 pub use word::UnknownWord;

@@ -82,3 +82,20 @@ words!(ToolStatus, "a tool status", {
     Ok => "ok",
     Error => "error",
 });
+
+/// One attempt of a run's program to reach a destination, reported when it is refused or when its connection ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkUse {
+    /// The name in lower case, or the address; IPv6 addresses are in brackets.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// Whether the destination is permitted.
+    pub allowed: bool,
+    /// Why there was no connection; `None` if there was one.
+    pub error: Option<String>,
+    /// Bytes to the destination.
+    pub sent: u64,
+    /// Bytes from the destination.
+    pub received: u64,
+}
