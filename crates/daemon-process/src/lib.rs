@@ -57,11 +57,12 @@ pub use mark::end_strays;
 pub use process_table::{Orphans, ProcessId, RUN_MARKER, boot_id, end_orphans};
 pub use program::{ProgramError, resolve_program};
 pub use sandbox::{
-    Enclosure, Network, Sandbox, SandboxLevel, SandboxReport, SystemGrant, probe, system_grant,
+    Enclosure, Network, Sandbox, SandboxLevel, SandboxReport, SystemGrant, VisibleUser, probe,
+    system_grant,
 };
 pub use status::ExitStatus;
 pub use supervisor::{
-    ChildEvent, ChildLimits, ChildLine, ChildPipes, Launch, LimitReached, OutputPipe, ProcessLimit,
-    SpawnError, SupervisedChild, Supervisor, process_limit,
+    ChildEvent, ChildLimits, ChildLine, ChildPipes, Launch, LimitReached, OutputPipe, PortServer,
+    ProcessLimit, SpawnError, SupervisedChild, Supervisor, process_limit,
 };
 pub use tool::{ByteCount, CapturedOutput, Tool, ToolRunError};

@@ -3,6 +3,7 @@
 mod changes;
 mod confinement;
 mod isolation;
+mod listeners;
 mod namespaces;
 mod probe;
 mod root;
@@ -13,7 +14,7 @@ use std::io;
 use std::path::PathBuf;
 
 pub(crate) use confinement::Confinement;
-use confinement::Processes;
+use confinement::{Processes, unsupported};
 pub(crate) use isolation::{Isolation, NamespaceKeeper};
 pub use probe::{SandboxReport, probe};
 pub use system::{SystemGrant, system_grant};
@@ -59,12 +60,15 @@ pub enum Sandbox {
     /// Level 2: programs and libraries of the system for reading, and these paths.
     ///
     /// Paths that do not exist are ignored. The child cannot connect to a Unix socket by its path, signal a process outside of its tree,
-    /// or read the memory or environment of one. Network connections are not restricted.
+    /// or read the memory or environment of one.
     Confined {
         /// Files and directories that it can also read and execute.
         readable: Vec<PathBuf>,
         /// Files and directories that it can also change.
         writable: Vec<PathBuf>,
+        /// The ports to which it can make TCP connections, of any host; `None` permits all. Kernels before 6.7 permit all, and none
+        /// restricts UDP.
+        ports: Option<Vec<u16>>,
     },
     /// Level 3: as level 2, in mount, process and user namespaces of its own. It sees no files except these paths and no processes except
     /// its own tree, which ends as a whole.
@@ -75,7 +79,19 @@ pub enum Sandbox {
         writable: Vec<PathBuf>,
         /// The connections that it can make.
         network: Network,
+        /// The user that it sees itself as.
+        identity: VisibleUser,
     },
+}
+
+/// The user that an isolated child sees itself as. Outside of its namespace it always is the user of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum VisibleUser {
+    /// The user of this process.
+    #[default]
+    Same,
+    /// An ordinary user if this process runs as root: some programs refuse to run as root.
+    Ordinary,
 }
 
 /// The connections that an isolated child can make.
@@ -114,11 +130,16 @@ impl Enclosure {
     pub fn around(self, readable: Vec<PathBuf>, writable: Vec<PathBuf>) -> Sandbox {
         match self {
             Self::Contained => Sandbox::Contained,
-            Self::Confined => Sandbox::Confined { readable, writable },
+            Self::Confined => Sandbox::Confined {
+                readable,
+                writable,
+                ports: None,
+            },
             Self::Isolated(network) => Sandbox::Isolated {
                 readable,
                 writable,
                 network,
+                identity: VisibleUser::Same,
             },
         }
     }
@@ -153,21 +174,40 @@ impl Sandbox {
         }
     }
 
-    /// Prepares the sandbox of a child of the run with this `marker`.
+    /// Prepares the sandbox of a child of the run with this `marker`, with ports of its own network that this process serves.
     ///
     /// Fails if the kernel does not support the level: a child never runs with less isolation than requested.
-    pub(crate) fn prepare(&self, marker: &str) -> io::Result<PreparedSandbox> {
+    pub(crate) fn prepare(&self, marker: &str, ports: &[u16]) -> io::Result<PreparedSandbox> {
+        let has_own_network = matches!(
+            self,
+            Self::Isolated {
+                network: Network::Loopback,
+                ..
+            }
+        );
+        if !ports.is_empty() && !has_own_network {
+            return Err(unsupported("ports are served only in a network of its own"));
+        }
         Ok(match self {
             Self::Contained => PreparedSandbox::Contained,
-            Self::Confined { readable, writable } => {
-                PreparedSandbox::Confined(Confinement::new(readable, writable, Processes::Shared)?)
+            Self::Confined {
+                readable,
+                writable,
+                ports,
+            } => {
+                let ports = ports.as_deref();
+                let confinement = Confinement::new(readable, writable, ports, Processes::Shared)?;
+                PreparedSandbox::Confined(confinement)
             }
             Self::Isolated {
                 readable,
                 writable,
                 network,
+                identity,
             } => {
-                let isolation = Isolation::new(readable, writable, *network, marker)?;
+                let mut isolation = Isolation::new(readable, writable, *network, marker)?;
+                isolation.serve(ports);
+                isolation.identify(*identity);
                 PreparedSandbox::Isolated(Box::new(isolation))
             }
         })

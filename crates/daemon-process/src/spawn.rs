@@ -8,6 +8,7 @@ mod image;
 mod vfork;
 
 use std::io;
+use std::net::TcpListener;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
@@ -67,6 +68,8 @@ pub(crate) struct Spawned {
     pub(crate) stderr: Option<OwnedFd>,
     /// The process that keeps its namespaces, if it has its own.
     pub(crate) keeper: Option<NamespaceKeeper>,
+    /// The sockets of the ports of its network that this process serves.
+    pub(crate) listeners: Vec<TcpListener>,
 }
 
 /// The ends of the pipes that a child receives.
@@ -99,15 +102,15 @@ pub(crate) fn spawn(recipe: &Recipe) -> io::Result<Spawned> {
         .control_group
         .as_ref()
         .and_then(ControlGroup::entrance);
-    let (pid, keeper) = match &recipe.sandbox {
+    let (pid, keeper, listeners) = match &recipe.sandbox {
         PreparedSandbox::Isolated(isolation) => {
             let child = child(recipe, &stdio, None);
-            let (pid, keeper) = isolation.start(&child, entrance)?;
-            (pid, Some(keeper))
+            let (pid, keeper, listeners) = isolation.start(&child, entrance)?;
+            (pid, Some(keeper), listeners)
         }
         PreparedSandbox::Contained | PreparedSandbox::Confined(_) => {
             let child = child(recipe, &stdio, Some(rustix::process::getpid()));
-            (start(&child, entrance)?, None)
+            (start(&child, entrance)?, None, Vec::new())
         }
     };
     Ok(Spawned {
@@ -116,6 +119,7 @@ pub(crate) fn spawn(recipe: &Recipe) -> io::Result<Spawned> {
         stdout: Some(stdout),
         stderr: Some(stderr),
         keeper,
+        listeners,
     })
 }
 

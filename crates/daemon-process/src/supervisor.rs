@@ -11,6 +11,7 @@ mod streams;
 mod thread;
 mod tree;
 
+use std::fmt;
 use std::future::poll_fn;
 use std::io;
 use std::path::PathBuf;
@@ -20,11 +21,11 @@ use std::sync::mpsc::{Sender, channel, sync_channel};
 use crate::{ExitStatus, ProcessId};
 use channel::{Bell, Channel};
 use launch::Wiring;
-use thread::{Order, Started};
+use thread::Order;
 
 pub(crate) use control_group::{ControlGroup, end_groups_of_the_dead};
 pub use control_group::{ProcessLimit, process_limit};
-pub use launch::{ChildLimits, Launch};
+pub use launch::{ChildLimits, Launch, PortServer};
 pub use lines::ChildLine;
 pub use streams::ChildPipes;
 pub(crate) use tree::Leaders;
@@ -75,8 +76,18 @@ pub struct SpawnError {
 pub struct SupervisedChild {
     id: ProcessId,
     channel: Arc<Channel>,
+    // Ends the serving of the child's ports when it is dropped.
+    serving: Option<Serving>,
     // Keeps the supervising thread running.
     _supervisor: Supervisor,
+}
+
+struct Serving(#[expect(dead_code, reason = "it is kept for its `Drop`")] Box<dyn Send + Sync>);
+
+impl fmt::Debug for Serving {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Serving")
+    }
 }
 
 /// An event of a child.
@@ -172,6 +183,7 @@ impl Supervisor {
         wiring: Wiring,
     ) -> Result<(SupervisedChild, Option<ChildPipes>), SpawnError> {
         let program = launch.program.clone();
+        let server = launch.ports.clone();
         let channel = Arc::new(Channel::new(Arc::clone(&self.orders.bell.0)));
         let (reply, answer) = sync_channel(1);
         let order = Order {
@@ -189,13 +201,14 @@ impl Supervisor {
         self.orders.bell.0.ring();
         sent.and_then(|()| answer.recv().map_err(|error| gone(error.to_string())))
             .and_then(|spawned| spawned)
-            .map(|Started { id, connection }| {
+            .map(|started| {
                 let child = SupervisedChild {
-                    id,
+                    id: started.id,
                     channel,
+                    serving: server.map(|server| Serving(server.serve(started.listeners))),
                     _supervisor: self.clone(),
                 };
-                (child, connection)
+                (child, started.connection)
             })
             .map_err(|source| SpawnError { program, source })
     }
@@ -212,12 +225,21 @@ impl SupervisedChild {
     /// Works on any executor and is cancel-safe. While the events are not read, at most about 64 KiB of output are queued; then the pipes
     /// fill up and the child blocks.
     pub async fn next(&mut self) -> Option<ChildEvent> {
-        poll_fn(|context| self.channel.poll(context)).await
+        let event = poll_fn(|context| self.channel.poll(context)).await;
+        self.seen(event)
     }
 
     /// Like [`SupervisedChild::next`], but blocks the thread.
     pub fn next_blocking(&mut self) -> Option<ChildEvent> {
-        self.channel.wait()
+        let event = self.channel.wait();
+        self.seen(event)
+    }
+
+    fn seen(&mut self, event: Option<ChildEvent>) -> Option<ChildEvent> {
+        if matches!(event, Some(ChildEvent::Exited { .. })) {
+            self.serving = None;
+        }
+        event
     }
 
     /// Begins to stop the child and everything it started, and returns at once.

@@ -40,6 +40,7 @@ fn launch(script: &str) -> Launch {
         limits: ChildLimits::default(),
         disk: Vec::new(),
         sandbox: Sandbox::Contained,
+        ports: None,
     }
 }
 

@@ -6,8 +6,8 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::PathBuf;
 
 use landlock::{
-    ABI, Access as _, AccessFs, BitFlags, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _,
-    Scope, path_beneath_rules,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, NetPort, Ruleset, RulesetAttr as _,
+    RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
 };
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -21,6 +21,8 @@ use super::system;
 
 /// The oldest version of Landlock that can deny truncation of a file.
 pub(super) const OLDEST_ABI: i32 = 3;
+/// The oldest version of Landlock that can restrict TCP connections.
+pub(super) const NETWORK_ABI: i32 = 4;
 
 pub(super) const DEVICES: [&str; 5] = [
     "/dev/null",
@@ -51,13 +53,14 @@ impl Confinement {
     pub(super) fn new(
         readable: &[PathBuf],
         writable: &[PathBuf],
+        ports: Option<&[u16]>,
         processes: Processes,
     ) -> io::Result<Self> {
         if landlock_abi().is_none_or(|abi| abi < OLDEST_ABI) {
             return Err(unsupported("Landlock is missing or too old"));
         }
         Ok(Self {
-            rules: rules(readable, writable).map_err(io::Error::other)?,
+            rules: rules(readable, writable, ports).map_err(io::Error::other)?,
             filter: filter(processes)?,
             processes,
         })
@@ -99,12 +102,21 @@ pub(super) fn unsupported(what: &'static str) -> io::Error {
 fn rules(
     readable: &[PathBuf],
     writable: &[PathBuf],
+    ports: Option<&[u16]>,
 ) -> Result<OwnedFd, Box<dyn std::error::Error + Send + Sync>> {
     let abi = ABI::V6;
-    let created = Ruleset::default()
+    let mut handled = Ruleset::default()
         .handle_access(AccessFs::from_all(abi))?
-        .scope(Scope::from_all(abi))?
+        .scope(Scope::from_all(abi))?;
+    if ports.is_some() {
+        // A kernel without this right ignores it, and permits all connections.
+        handled = handled.handle_access(AccessNet::ConnectTcp)?;
+    }
+    let permitted = ports.into_iter().flatten();
+    let permitted = permitted.map(|port| Ok(NetPort::new(*port, AccessNet::ConnectTcp)));
+    let created = handled
         .create()?
+        .add_rules(permitted.collect::<Vec<Result<NetPort, RulesetError>>>())?
         .add_rules(path_beneath_rules(readable, AccessFs::from_read(abi)))?
         .add_rules(path_beneath_rules(DEVICES, AccessFs::from_file(abi)))?
         .add_rules(path_beneath_rules(writable, AccessFs::from_all(abi)))?;

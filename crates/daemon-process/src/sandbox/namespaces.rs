@@ -19,6 +19,7 @@ use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use super::Network;
 use super::confinement::give_up_privileges;
 use super::isolation::Isolation;
+use super::listeners;
 use super::root::{Access, MOST_MOUNTS, Mount, Place, Root};
 use crate::spawn::{
     Body, ChildSignals, ChildStart, Failed, Image, Stack, StartStep, clone_and_wait, die_with,
@@ -30,6 +31,8 @@ pub(super) struct Builder<'a> {
     pub(super) isolation: &'a Isolation,
     pub(super) keeper: KeeperChild<'a>,
     pub(super) child: &'a ChildStart<'a>,
+    /// Where it sends the sockets of the served ports.
+    pub(super) passage: BorrowedFd<'a>,
     pub(super) stack: Cell<Option<Stack>>,
     pub(super) keeper_pid: Cell<Option<Pid>>,
     pub(super) child_pid: Cell<Option<Pid>>,
@@ -70,6 +73,10 @@ impl Builder<'_> {
         enter(root).map_err(at(StartStep::Enter))?;
         if self.isolation.network == Network::Loopback {
             start_loopback().map_err(at(StartStep::Loopback))?;
+        }
+        // Before the child starts, so that it finds them open, and no process of its own can take a port first.
+        for port in &self.isolation.served {
+            listeners::serve(*port, self.passage).map_err(at(StartStep::Serve))?;
         }
         let child = start(stack, self.child).map_err(at(StartStep::Start))?;
         self.child_pid.set(Some(child));

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{PidfdFlags, pidfd_open};
 
-use super::confinement::{OLDEST_ABI, Processes, filter, landlock_abi};
-use super::{Network, Sandbox, SandboxLevel};
+use super::confinement::{NETWORK_ABI, OLDEST_ABI, Processes, filter, landlock_abi};
+use super::{Network, Sandbox, SandboxLevel, VisibleUser};
 use crate::spawn::{Group, Image, Input, Recipe, end, reap, spawn};
 use crate::supervisor::Leaders;
 use crate::{ExitStatus, supervisor::ChildLimits};
@@ -22,6 +22,8 @@ pub struct SandboxReport {
     pub detail: String,
     /// The features that provide level 2, if it is supported.
     pub confined: Option<String>,
+    /// Whether level 2 can restrict the ports of TCP connections.
+    pub limits_ports: bool,
 }
 
 /// The timeout for a program that does nothing.
@@ -44,12 +46,17 @@ pub fn probe() -> SandboxReport {
                 .map(|error| error.to_string()),
         };
         let (readable, writable) = (Vec::new(), Vec::new());
-        let confined = Sandbox::Confined { readable, writable };
+        let confined = Sandbox::Confined {
+            readable,
+            writable,
+            ports: None,
+        };
         let (readable, writable) = (Vec::new(), Vec::new());
         let isolated = Sandbox::Isolated {
             readable,
             writable,
             network: Network::Loopback,
+            identity: VisibleUser::Same,
         };
         report(&kernel, || works(&confined), || works(&isolated))
     };
@@ -71,7 +78,7 @@ fn works(sandbox: &Sandbox) -> io::Result<()> {
         limits: Some(ChildLimits::default()),
         mark: None,
         control_group: None,
-        sandbox: sandbox.prepare(MARKER)?,
+        sandbox: sandbox.prepare(MARKER, &[])?,
     };
     // Locked until the end, so that no supervisor of this process takes the child for an orphan and reaps it.
     let _leaders = Leaders::lock();
@@ -125,6 +132,7 @@ fn report(
     };
     SandboxReport {
         confined: base.filter(|_| level >= SandboxLevel::Confined),
+        limits_ports: kernel.abi.is_some_and(|abi| abi >= NETWORK_ABI),
         level,
         detail,
     }
@@ -206,8 +214,13 @@ mod tests {
                 readable,
                 writable,
                 network: Network::Shared,
+                identity: VisibleUser::Same,
             },
-            SandboxLevel::Confined => Sandbox::Confined { readable, writable },
+            SandboxLevel::Confined => Sandbox::Confined {
+                readable,
+                writable,
+                ports: None,
+            },
             _ => Sandbox::Contained,
         };
         assert_eq!(sandbox.level(), report.level);

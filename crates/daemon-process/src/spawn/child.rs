@@ -158,11 +158,12 @@ pub(crate) enum StartStep {
     Processes,
     Enter,
     Loopback,
+    Serve,
     Keep,
     Start,
 }
 
-const STEPS: [(StartStep, &str); 18] = [
+const STEPS: [(StartStep, &str); 19] = [
     (StartStep::Tie, "tie its life to this process"),
     (StartStep::Group, "lead a group of its own"),
     (StartStep::Streams, "take its streams"),
@@ -179,6 +180,7 @@ const STEPS: [(StartStep, &str); 18] = [
     (StartStep::Processes, "mount its process table"),
     (StartStep::Enter, "enter its root"),
     (StartStep::Loopback, "start its loopback"),
+    (StartStep::Serve, "open the ports of its network"),
     (StartStep::Keep, "hold its namespaces"),
     (StartStep::Start, "start it in its namespaces"),
 ];

@@ -1,7 +1,10 @@
 //! The parameters of a supervised child.
 
 use std::ffi::OsString;
+use std::fmt;
+use std::net::TcpListener;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getpriority_process, setpriority_process, setrlimit};
@@ -32,6 +35,19 @@ pub struct Launch {
     pub disk: Vec<PathBuf>,
     /// The files, processes and connections that it can reach.
     pub sandbox: Sandbox,
+    /// Serves ports of the child's own network, which needs [`Network::Loopback`](crate::Network::Loopback); `None` serves none.
+    pub ports: Option<Arc<dyn PortServer>>,
+}
+
+/// Accepts connections on ports of a child's own network, in this process.
+pub trait PortServer: fmt::Debug + Send + Sync {
+    /// Returns the ports of `127.0.0.1`, each once. They are open before the child starts.
+    fn ports(&self) -> Vec<u16>;
+
+    /// Takes over the listening sockets of the ports, in their order and in non-blocking mode, when the child has started.
+    ///
+    /// What this returns is dropped at the end of the child, and has to end the serving: an open socket keeps the child's network in memory.
+    fn serve(&self, sockets: Vec<TcpListener>) -> Box<dyn Send + Sync>;
 }
 
 /// How the pipes of a child are used.

@@ -1,6 +1,7 @@
 //! A running child.
 
 use std::io;
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -71,6 +72,10 @@ struct Watched {
 /// Collects the parameters of a child's start.
 fn recipe(launch: &Launch) -> io::Result<Recipe> {
     let mark = ProcessMark::next()?;
+    let ports = launch
+        .ports
+        .as_ref()
+        .map_or_else(Vec::new, |server| server.ports());
     let mut env = launch.env.clone();
     env.push((RUN_MARKER.into(), launch.marker.clone().into()));
     Ok(Recipe {
@@ -80,7 +85,7 @@ fn recipe(launch: &Launch) -> io::Result<Recipe> {
         limits: Some(launch.limits),
         mark: Some(mark),
         control_group: ControlGroup::make(mark, launch.limits.processes),
-        sandbox: launch.sandbox.prepare(&launch.marker)?,
+        sandbox: launch.sandbox.prepare(&launch.marker, &ports)?,
     })
 }
 
@@ -181,6 +186,11 @@ impl RunningChild {
 
     pub(crate) fn id(&self) -> ProcessId {
         self.id
+    }
+
+    /// Returns the sockets of the served ports, once.
+    pub(crate) fn take_listeners(&mut self) -> Vec<TcpListener> {
+        std::mem::take(&mut self.child.listeners)
     }
 
     pub(crate) fn stop(&self) {
@@ -461,6 +471,7 @@ mod tests {
             limits: ChildLimits::default(),
             disk: Vec::new(),
             sandbox: Sandbox::default(),
+            ports: None,
         };
         let disk = DiskWatch::default();
         let started = RunningChild::start(launch, Wiring::Captured, Arc::clone(&channel), &disk);

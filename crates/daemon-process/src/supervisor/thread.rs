@@ -1,6 +1,7 @@
 //! The thread that starts, supervises and reaps children.
 
 use std::io;
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
 use std::thread::Builder;
@@ -40,6 +41,7 @@ pub(crate) struct Order {
 pub(crate) struct Started {
     pub(crate) id: ProcessId,
     pub(crate) connection: Option<ChildPipes>,
+    pub(crate) listeners: Vec<TcpListener>,
 }
 
 pub(crate) fn spawn(orders: Receiver<Order>, bell: Arc<Bell>) -> io::Result<()> {
@@ -99,10 +101,14 @@ impl Watch {
                 Ok(order) => {
                     let started =
                         RunningChild::start(order.launch, order.wiring, order.channel, &self.disk);
-                    let answer = started.map(|(running, connection)| {
-                        let id = running.id();
+                    let answer = started.map(|(mut running, connection)| {
+                        let started = Started {
+                            id: running.id(),
+                            connection,
+                            listeners: running.take_listeners(),
+                        };
                         self.running.push(running);
-                        Started { id, connection }
+                        started
                     });
                     // The caller has gone; its channel is closed then, and the child is stopped.
                     order.reply.send(answer).unwrap_or(());

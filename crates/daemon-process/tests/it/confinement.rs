@@ -1,13 +1,15 @@
 //! Access of one run to another, at each level.
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use daemon_process::{
-    ByteCount, ExitStatus, Network, Sandbox, SandboxLevel, SupervisedChild, Supervisor, Tool, probe,
+    ByteCount, ExitStatus, Network, Sandbox, SandboxLevel, SupervisedChild, Supervisor, Tool,
+    VisibleUser, probe,
 };
 
 use crate::support::{exited, first_line, shell, story, unique};
@@ -34,8 +36,13 @@ pub(crate) fn sandbox(
             readable,
             writable,
             network: Network::Shared,
+            identity: VisibleUser::Same,
         },
-        SandboxLevel::Confined => Sandbox::Confined { readable, writable },
+        SandboxLevel::Confined => Sandbox::Confined {
+            readable,
+            writable,
+            ports: None,
+        },
         _ => Sandbox::Contained,
     }
 }
@@ -375,4 +382,33 @@ fn a_confined_child_reads_only_public_files_of_the_machine() {
         let story = story(&mut Supervisor::start().unwrap().spawn(launch).unwrap());
         assert_eq!(story.stdout, ["usual"], "level {level}");
     }
+}
+
+#[test]
+fn a_confined_child_connects_only_to_permitted_ports() {
+    if !is_offered(SandboxLevel::Confined) || !probe().limits_ports {
+        return;
+    }
+    let listeners = [0, 1].map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
+    let [permitted, other] = listeners
+        .each_ref()
+        .map(|listener| listener.local_addr().unwrap().port());
+    let connects = |port: u16, ports: Option<Vec<u16>>| {
+        let dial = format!(
+            "perl -MIO::Socket::INET -e \"IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => {port}) or exit 9\""
+        );
+        let mut launch = shell(&dial);
+        launch.cwd = PathBuf::from("/");
+        launch.sandbox = Sandbox::Confined {
+            readable: Vec::new(),
+            writable: Vec::new(),
+            ports,
+        };
+        let found = story(&mut Supervisor::start().unwrap().spawn(launch).unwrap());
+        found.other == [exited(ExitStatus::Code(0))]
+    };
+    assert!(connects(other, None));
+    assert!(connects(permitted, Some(vec![permitted])));
+    assert!(!connects(other, Some(vec![permitted])));
+    assert!(!connects(permitted, Some(Vec::new())));
 }

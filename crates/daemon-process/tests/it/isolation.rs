@@ -1,13 +1,16 @@
 //! Level 3, if the kernel supports it.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use daemon_process::{
-    ByteCount, ExitStatus, Launch, Network, ProcessId, RUN_MARKER, Sandbox, SandboxLevel,
-    Supervisor, Tool, end_orphans,
+    ByteCount, ExitStatus, Launch, Network, PortServer, ProcessId, RUN_MARKER, Sandbox,
+    SandboxLevel, Supervisor, Tool, VisibleUser, end_orphans,
 };
 
 use rustix::process::{Pid, WaitOptions, waitpid};
@@ -22,6 +25,7 @@ fn isolated(script: &str, home: &Path, network: Network) -> Launch {
         readable: Vec::new(),
         writable: vec![home.to_owned()],
         network,
+        identity: VisibleUser::Same,
     };
     launch
 }
@@ -314,4 +318,92 @@ fn without_a_network_a_child_reaches_only_its_own_loopback() {
         (found.stdout, found.stderr),
         (vec!["1".to_owned()], Vec::new())
     );
+}
+
+/// Sends each line back, until it is dropped.
+#[derive(Debug)]
+struct Echo(&'static [u16]);
+
+impl PortServer for Echo {
+    fn ports(&self) -> Vec<u16> {
+        self.0.to_vec()
+    }
+
+    fn serve(&self, sockets: Vec<TcpListener>) -> Box<dyn Send + Sync> {
+        for listener in sockets {
+            listener.set_nonblocking(false).unwrap();
+            std::thread::spawn(move || {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut line = String::new();
+                BufReader::new(&stream).read_line(&mut line).unwrap();
+                stream.write_all(line.as_bytes()).unwrap();
+            });
+        }
+        Box::new(())
+    }
+}
+
+#[test]
+fn a_port_of_a_childs_network_is_served_from_outside() {
+    if !is_offered(SandboxLevel::Isolated) {
+        return;
+    }
+    let (_scratch, home) = home();
+    let dial = "perl -MIO::Socket::INET -e '\
+        for $port (3128, 80) { \
+          $s = IO::Socket::INET->new(PeerAddr => \"127.0.0.1\", PeerPort => $port) or die \"$port: $!\"; \
+          print $s \"hello $port\\n\"; print scalar <$s>; } \
+        IO::Socket::INET->new(Listen => 1, LocalAddr => \"127.0.0.1\", LocalPort => 3128) and die \"taken\"'";
+    let mut launch = isolated(dial, &home, Network::Loopback);
+    launch.ports = Some(Arc::new(Echo(&[3128, 80])));
+    let found = story(&mut Supervisor::start().unwrap().spawn(launch).unwrap());
+    assert_eq!(
+        found.stdout,
+        ["hello 3128", "hello 80"],
+        "{:?}",
+        found.stderr
+    );
+    assert_eq!(found.other, [exited(ExitStatus::Code(0))]);
+}
+
+#[test]
+fn ports_are_served_only_in_a_network_of_its_own() {
+    if !is_offered(SandboxLevel::Isolated) {
+        return;
+    }
+    let (_scratch, home) = home();
+    let shared = isolated("", &home, Network::Shared).sandbox;
+    for sandbox in [shared, Sandbox::Contained] {
+        let mut launch = shell("");
+        launch.sandbox = sandbox;
+        launch.ports = Some(Arc::new(Echo(&[3128])));
+        let error = Supervisor::start().unwrap().spawn(launch).unwrap_err();
+        assert_eq!(
+            error.source.to_string(),
+            "ports are served only in a network of its own"
+        );
+    }
+}
+
+#[test]
+fn an_ordinary_identity_hides_root_and_keeps_its_files() {
+    if !is_offered(SandboxLevel::Isolated) {
+        return;
+    }
+    let (_scratch, home) = home();
+    let script = "id -un; touch own && stat -c %U own; whoami > own && cat own";
+    let mut launch = isolated(script, &home, Network::Shared);
+    let Sandbox::Isolated { identity, .. } = &mut launch.sandbox else {
+        unreachable!("it is isolated");
+    };
+    *identity = VisibleUser::Ordinary;
+    let found = story(&mut Supervisor::start().unwrap().spawn(launch).unwrap());
+    let user = rustix::process::geteuid();
+    let metadata = fs::metadata(home.join("own")).unwrap();
+    assert_eq!(metadata.uid(), user.as_raw(), "outside it is its own user");
+    if user.is_root() {
+        assert_eq!(found.stdout, ["nobody"; 3], "{:?}", found.stderr);
+    } else {
+        assert_eq!(found.stdout.len(), 3, "{:?}", found.stderr);
+    }
 }

@@ -21,6 +21,7 @@ pub(crate) fn shell(script: &str) -> Launch {
         limits: ChildLimits::default(),
         disk: Vec::new(),
         sandbox: Sandbox::Contained,
+        ports: None,
     }
 }
 

@@ -84,6 +84,7 @@ fn supervised(supervisor: &Supervisor, runs: &Path) -> Result<Duration> {
         Sandbox::Confined {
             readable: Vec::new(),
             writable: vec![writer.folder().path().to_owned()],
+            ports: None,
         }
     } else {
         Sandbox::Contained
@@ -98,6 +99,7 @@ fn supervised(supervisor: &Supervisor, runs: &Path) -> Result<Duration> {
         limits: ChildLimits::default(),
         disk: Vec::new(),
         sandbox,
+        ports: None,
     })?;
     let id = child.id();
     let child_of_run = ChildProcess {
