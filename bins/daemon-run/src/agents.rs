@@ -157,8 +157,9 @@ fn examine_one(check: String, config: &AgentConfig, variables: &[String]) -> Che
 /// Rates an agent that supports its flags by its permissions and its credential.
 fn rate(check: String, shown: &str, config: &AgentConfig, credential: &Credential) -> Check {
     let access = credential.describe();
+    let level = config.program.enclosure.level();
     match config.permissions {
-        AgentPermissions::Bypass => Check::warn(
+        AgentPermissions::Bypass if !config.is_confined() => Check::warn(
             check,
             format!(
                 "{shown} runs with its own checks switched off{}; {access}",
@@ -166,10 +167,13 @@ fn rate(check: String, shown: &str, config: &AgentConfig, credential: &Credentia
             ),
             "remove `permissions = \"bypass\"`, unless the host itself is a sandbox",
         ),
-        AgentPermissions::OfRun => {
-            let detail = format!(
-                "{shown} supports every flag, and its permissions are those of the run; {access}"
-            );
+        AgentPermissions::OfRun | AgentPermissions::Bypass => {
+            let checks = if config.is_confined() {
+                format!("its own checks are off, since the sandbox of level {level} limits the run")
+            } else {
+                "its permissions are those of the run".to_owned()
+            };
+            let detail = format!("{shown} supports every flag, and {checks}; {access}");
             match credential.remedy() {
                 Some(remedy) => Check::warn(check, detail, remedy),
                 None => Check::ok(check, detail),

@@ -11,19 +11,18 @@ use daemon_host::config::{self, Config, ConfigError, ConfigFault, Period, Proble
 use daemon_host::driver::repos::Watched;
 use daemon_host::driver::{Checked, Checker, Parts};
 use daemon_host::home::Home;
-use daemon_host::policy::is_offline;
 use daemon_host::serve::{Compose, OpenFailure};
-use daemon_process::{Enclosure, Network, ProcessLimit, SandboxLevel, Supervisor};
+use daemon_process::Supervisor;
 use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_repo::{Discovery, Git, GitProblem, Remote, Repository, daemon_branch};
 use daemon_runner::planner::{BranchProposal, BranchRequest, PushPermission};
-use daemon_runner::policy::{OFFLINE_LEVEL, ReachedSandbox};
 use daemon_store::{Store, StoreError};
 use daemon_store_sqlite::SqliteStore;
 use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, plan_branch};
 
 use crate::names;
 use crate::place::Place;
+use crate::sandboxes::sandboxes;
 use crate::services::services;
 use crate::watched::LateRepositories;
 
@@ -187,8 +186,7 @@ impl Compose for Composer {
             servers: self.servers(config)?,
             repos,
             unopened,
-            sandbox: sandbox(config, Reach::Network),
-            offline_sandbox: sandbox(config, Reach::Nothing),
+            sandboxes: sandboxes(config),
         })
     }
 
@@ -243,99 +241,6 @@ fn invalid(path: &Path, error: &ConfigError) -> OpError {
     let message = problems.collect::<Vec<_>>().join("\n");
     OpError::new(OpErrorKind::Config, "config-invalid", message)
         .with_help("`daemon-run schema config` lists every key and its type")
-}
-
-/// What the programs of a provider may connect to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    Network,
-    Nothing,
-}
-
-impl Reach {
-    /// Returns the reach of a provider, which the configuration may set to none.
-    pub(crate) fn of(config: &Config, provider: &str) -> Self {
-        if is_offline(config, provider) {
-            Self::Nothing
-        } else {
-            Self::Network
-        }
-    }
-}
-
-/// Returns the highest sandbox level that any policy requires.
-fn highest_asked(config: &Config) -> u8 {
-    let daemons = config.policy.daemon.values();
-    let own = daemons.filter_map(|policy| policy.sandbox_min).max();
-    own.unwrap_or(0).max(config.policy.sandbox_min)
-}
-
-/// Returns how child processes are isolated: as far as policy requires and this machine supports. Only the highest level can
-/// take the network away.
-pub(crate) fn enclosure(config: &Config, reach: Reach) -> Enclosure {
-    let (asked, network) = match reach {
-        Reach::Network => (highest_asked(config), Network::Shared),
-        Reach::Nothing => (OFFLINE_LEVEL, Network::Loopback),
-    };
-    // Levels 0 and 1 need no support of the machine, so it is not probed.
-    if asked < 2 {
-        return Enclosure::Contained;
-    }
-    match asked.min(daemon_process::probe().level.number()) {
-        0 | 1 => Enclosure::Contained,
-        2 => Enclosure::Confined,
-        _ => Enclosure::Isolated(network),
-    }
-}
-
-/// Returns the sandbox level of runs, and which mechanisms provide it.
-pub(crate) fn sandbox(config: &Config, reach: Reach) -> ReachedSandbox {
-    let (level, detail) = level(config, reach);
-    ReachedSandbox {
-        level,
-        detail: format!("{detail}; {}", process_limit()),
-    }
-}
-
-/// Describes how the number of processes of a run is limited.
-pub(crate) fn process_limit() -> &'static str {
-    match daemon_process::process_limit() {
-        ProcessLimit::Enforced => "processes limited by a control group",
-        ProcessLimit::Watched => {
-            "processes counted by polling, since no control group is available"
-        }
-    }
-}
-
-fn level(config: &Config, reach: Reach) -> (u8, String) {
-    let reach = if is_offline_anywhere(config) {
-        reach
-    } else {
-        Reach::Network
-    };
-    let enclosure = enclosure(config, reach);
-    let level = enclosure.level().number();
-    if reach == Reach::Network && highest_asked(config) < 2 {
-        let detail = "clean environment, limits, process group";
-        return (level, detail.to_owned());
-    }
-    let found = daemon_process::probe();
-    let detail = match (enclosure, found.confined) {
-        (Enclosure::Confined, Some(mechanism)) if found.level == SandboxLevel::Isolated => {
-            format!("{mechanism}; no namespaces: policy does not require them")
-        }
-        (Enclosure::Isolated(Network::Loopback), _) => {
-            format!("{}; no network but a loopback of its own", found.detail)
-        }
-        _ => found.detail,
-    };
-    (level, detail)
-}
-
-/// Reports whether any provider is configured to run its programs without a network.
-pub(crate) fn is_offline_anywhere(config: &Config) -> bool {
-    let mut named = config.provider.named.iter();
-    named.any(|(name, provider)| provider.is_offline(name))
 }
 
 impl Composer {

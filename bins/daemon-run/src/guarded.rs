@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use daemon_host::config::Config;
 use daemon_host::secrets::secret_files;
-use daemon_process::{Enclosure, SystemGrant, system_grant};
+use daemon_process::{SystemGrant, system_grant};
 use daemon_provider_cli::Guarded;
 use daemon_records::environment;
 use daemon_records::error::{OpError, OpErrorKind};
 use rustix::fs::{Access, access};
 
-use crate::compose::{Composer, Reach, enclosure, is_offline_anywhere};
+use crate::compose::Composer;
+use crate::sandboxes::is_any_confined;
 
 impl Composer {
     /// Returns the paths that no run may read: the host's home, its user's home, the watched repositories and secret files.
@@ -35,8 +36,7 @@ impl Composer {
     /// # Errors
     /// Names the system directory and the path in it.
     pub(crate) fn check_system(&self, config: &Config) -> Result<(), OpError> {
-        let is_confined = enclosure(config, Reach::Network) != Enclosure::Contained;
-        if !is_confined && !is_offline_anywhere(config) {
+        if !is_any_confined(config) {
             return Ok(());
         }
         // Service accounts have homes such as `/usr/sbin`. A user without write access there has no files to protect.

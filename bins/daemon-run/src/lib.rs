@@ -32,6 +32,7 @@ mod place;
 mod providers;
 #[cfg(doctest)]
 mod readme;
+mod sandboxes;
 mod services;
 mod session;
 mod watched;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use daemon_egress::EgressList;
 use daemon_host::config::{Config, ProviderConfig, SecretPlaces};
 use daemon_host::doctor::Check;
 use daemon_host::token;
@@ -126,7 +127,7 @@ fn micros(usd: f64) -> MicroUsd {
 /// host from starting.
 pub(crate) fn presets(
     home: &Path,
-    enclosure: Enclosure,
+    (enclosure, egress): (Enclosure, &EgressList),
     supervisor: &Supervisor,
 ) -> BTreeMap<String, Arc<dyn Provider>> {
     let directory = home.join("presets");
@@ -140,7 +141,7 @@ pub(crate) fn presets(
     });
     let mut acc: BTreeMap<String, Arc<dyn Provider>> = BTreeMap::new();
     for name in names {
-        match preset(home, &directory, &name, enclosure, supervisor) {
+        match preset(home, &directory, &name, (enclosure, egress), supervisor) {
             Ok(Some(provider)) => {
                 acc.insert(name, provider);
             }
@@ -155,7 +156,7 @@ fn preset(
     home: &Path,
     directory: &Path,
     name: &str,
-    enclosure: Enclosure,
+    (enclosure, egress): (Enclosure, &EgressList),
     supervisor: &Supervisor,
 ) -> Result<Option<Arc<dyn Provider>>, String> {
     let read = inputs::preset(directory, name).map_err(|fault| fault.to_string())?;
@@ -174,6 +175,7 @@ fn preset(
     // A preset changes the model of the provider `llm`, so runs and limits carry that name.
     let mut config = configure(home, "llm", api, &provider)?;
     config.enclosure = enclosure;
+    config.egress = egress.clone();
     let provider = LlmProvider::new(supervisor.clone(), config).map_err(|error| chain(&error))?;
     Ok(Some(Arc::new(provider)))
 }

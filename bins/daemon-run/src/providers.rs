@@ -13,12 +13,15 @@ use daemon_provider::builtin::Builtin;
 use daemon_provider::{Provider, ProviderError};
 use daemon_provider_cli::{
     Agent, AgentProvider, CommandConfig, CommandProvider, InputFormat, ProgramConfig, ResultRule,
+    check_readable,
 };
 use daemon_provider_llm::{Api, LlmProvider};
+use daemon_records::environment;
 use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_runner::servers::Servers;
 
-use crate::compose::{Composer, Reach, enclosure};
+use crate::compose::Composer;
+use crate::sandboxes::{egress, enclosure};
 use crate::{agents, llm};
 
 impl Composer {
@@ -61,7 +64,7 @@ impl Composer {
         let supervisor = self.supervisor()?;
         Ok(llm::presets(
             self.home(),
-            enclosure(config, Reach::of(config, "llm")),
+            (enclosure(config, "llm"), &egress(config, "llm")),
             &supervisor,
         ))
     }
@@ -152,7 +155,9 @@ impl Composer {
     ) -> Result<Arc<dyn Provider>, OpError> {
         let wrong = |message: String| self.wrong_provider(name, &message);
         let mut found = llm::configure(self.home(), name, api, provider).map_err(wrong)?;
-        found.enclosure = enclosure(config, Reach::of(config, name));
+        found.enclosure = enclosure(config, name);
+        found.readable = self.readable(name, provider, config)?;
+        found.egress = egress(config, name);
         let made = LlmProvider::new(self.supervisor()?, found);
         Ok(Arc::new(made.map_err(|error| wrong(chain(&error)))?))
     }
@@ -169,7 +174,9 @@ impl Composer {
             .map_err(|message| self.wrong_provider(name, &message))?;
         found.program.untrusted = self.untrusted(config);
         found.program.guarded = self.guarded(config);
-        found.program.enclosure = enclosure(config, Reach::of(config, name));
+        found.program.enclosure = enclosure(config, name);
+        found.program.readable = self.readable(name, provider, config)?;
+        found.program.egress = egress(config, name);
         let is_wanted = config.provider.named.contains_key(name) || config.provider.default == name;
         let absence = if is_wanted {
             Absence::Reported(format!(
@@ -244,7 +251,9 @@ impl Composer {
         };
         command.program.untrusted = self.untrusted(config);
         command.program.guarded = self.guarded(config);
-        command.program.enclosure = enclosure(config, Reach::of(config, name));
+        command.program.enclosure = enclosure(config, name);
+        command.program.readable = self.readable(name, provider, config)?;
+        command.program.egress = egress(config, name);
         let absence = Absence::Reported(format!("correct `command` in `[provider.{name}]`"));
         self.placed(name, command.program.resolve(), &absence)?;
         self.granted(name, &command.program)?;
@@ -275,6 +284,45 @@ impl Composer {
             tracing::warn!(provider = name, error, help, "its runs will fail");
         }
         Ok(())
+    }
+
+    /// Returns the paths that the section of a provider grants to its runs.
+    fn readable(
+        &self,
+        name: &str,
+        provider: &ProviderConfig,
+        config: &Config,
+    ) -> Result<Vec<PathBuf>, OpError> {
+        let wrong = |problem: String| {
+            let message = format!("provider.{name}.readable: {problem}");
+            self.refuse(&[ConfigFault::of_key(
+                &["provider", name, "readable"],
+                message,
+            )])
+        };
+        let home = environment::variable("HOME").map(PathBuf::from);
+        let mut readable = Vec::new();
+        for path in &provider.readable {
+            let expanded = match (path.strip_prefix("~"), &home) {
+                (Ok(rest), Some(home)) => home.join(rest),
+                _ => path.clone(),
+            };
+            let shown = path.display();
+            if !expanded.is_absolute() {
+                return Err(wrong(format!(
+                    "`{shown}` is neither absolute nor below `~/`"
+                )));
+            }
+            // A symbolic link must not lead to what is refused by its own name.
+            let resolved = expanded.canonicalize().unwrap_or(expanded);
+            if resolved.starts_with(self.home()) {
+                return Err(wrong(format!("`{shown}` is in the host's home")));
+            }
+            readable.push(resolved);
+        }
+        check_readable(&readable, &self.guarded(config))
+            .map_err(|error| wrong(error.to_string()))?;
+        Ok(readable)
     }
 
     /// Fails if running the program would give runs access to a path that no run may read.

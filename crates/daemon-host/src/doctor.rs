@@ -143,9 +143,27 @@ pub fn examine_machine(home: &Path, now: Timestamp) -> Vec<Check> {
     vec![disk, clock, tzdb]
 }
 
+/// Returns a sentence for each provider in use whose programs run without the protection of sandbox level 2.
+pub fn unconfined(config: &Config, parts: &Parts) -> Vec<String> {
+    let names = config.provider.written().into_iter();
+    let used = names.filter_map(|name| {
+        let policy = run_policy(config, None, Some(name));
+        let sandbox = parts.sandbox_of(&policy);
+        let is_open = policy.starts_programs && sandbox.level < 2;
+        // What is refused needs no warning, and has a check of its own.
+        let may_start = policy.sandbox_refusal(sandbox).is_none();
+        (is_open && may_start).then(|| {
+            let (level, detail) = (sandbox.level, &sandbox.detail);
+            format!("runs of `{name}` reach what the host's user reaches, with its secrets: level {level}: {detail}")
+        })
+    });
+    used.collect()
+}
+
 /// Checks whose runs are refused because the machine offers a lower sandbox level than required.
-pub fn sandbox_refusals(config: &Config, parts: &Parts) -> Vec<Check> {
-    let remedy = "a kernel with Landlock (6.2 or later) where user namespaces may be made, or less to ask for";
+fn sandbox_refusals(config: &Config, parts: &Parts) -> Vec<Check> {
+    let remedy = "a kernel with Landlock (6.2 or later) where user namespaces may be made; or `policy.sandbox_min = 1`, with \
+                  which a run reaches what the host's user reaches";
     let refusal = |policy: &RunPolicy| policy.sandbox_refusal(parts.sandbox_of(policy));
     let general = ("runs", run_policy(config, None, None));
     let daemons = config.policy.daemon.keys();
@@ -171,14 +189,27 @@ pub fn sandbox_refusals(config: &Config, parts: &Parts) -> Vec<Check> {
     daemons.chain(providers).collect()
 }
 
+/// Checks which runs are refused, and which are not protected.
+pub fn sandbox_checks(config: &Config, parts: &Parts) -> Vec<Check> {
+    let open = unconfined(config, parts).into_iter().map(|problem| {
+        Check::warn(
+            "sandbox",
+            problem,
+            "a higher sandbox level, or `policy.sandbox_min = 2` to refuse them",
+        )
+    });
+    let refused = sandbox_refusals(config, parts);
+    refused.into_iter().chain(open).collect()
+}
+
 /// Checks a running host.
 pub async fn examine(host: &Host) -> Value {
     let mut checks = examine_machine(host.home.root(), host.now());
     let runtime = host.runtime();
-    let sandbox = &runtime.parts.sandbox;
+    let sandbox = runtime.parts.sandboxes.usual();
     let reached = format!("level {}: {}", sandbox.level, sandbox.detail);
     checks.push(Check::ok("sandbox", reached));
-    checks.extend(sandbox_refusals(&runtime.config, &runtime.parts));
+    checks.extend(sandbox_checks(&runtime.config, &runtime.parts));
     checks.push(match host.store.probe().await {
         Ok(()) => Check::ok("store", host.home.store().display().to_string()),
         Err(error) => Check::fail("store", chain(&error), "see the log"),

@@ -27,6 +27,7 @@ pub fn run_policy(
         sandbox_min: daemon
             .and_then(|daemon| config.own(daemon, |own| own.sandbox_min))
             .unwrap_or(config.policy.sandbox_min),
+        starts_programs: starts_programs(config, provider),
         is_offline: is_offline(config, provider),
         context_bytes: config
             .provider
@@ -56,6 +57,14 @@ impl Policies for ConfiguredPolicies {
     fn policy(&self, daemon: Option<&DaemonKey>, provider: Option<&str>) -> RunPolicy {
         run_policy(&self.0, daemon, provider)
     }
+}
+
+/// Reports whether a provider starts programs; `builtin` does its work in the host.
+pub fn starts_programs(config: &Config, provider: &str) -> bool {
+    let named = config.provider.named.get(provider);
+    named.map_or(provider != "builtin", |named| {
+        named.starts_programs(provider)
+    })
 }
 
 /// Reports whether the programs of a provider get no network.

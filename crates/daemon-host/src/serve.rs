@@ -316,9 +316,13 @@ pub async fn begin_epoch(
     Ok(epoch)
 }
 
-fn warn_without_model(config: &Config) {
+/// Logs what a person should know about a configuration before runs use it.
+fn warn_of(config: &Config, parts: &Parts) {
     if !config.has_model() {
         tracing::warn!("{}", daemon_api::ops::NO_MODEL);
+    }
+    for problem in crate::doctor::unconfined(config, parts) {
+        tracing::warn!("{problem}");
     }
 }
 

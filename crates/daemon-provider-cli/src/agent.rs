@@ -10,7 +10,7 @@ mod values;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
-use daemon_process::Supervisor;
+use daemon_process::{SandboxLevel, Supervisor, VisibleUser};
 use daemon_provider::{
     FollowUps, Limits, McpUse, Options, Permissions, Provider, ProviderError, ProviderErrorKind,
     Run, RunRequest,
@@ -35,7 +35,7 @@ pub enum Agent {
 pub enum AgentPermissions {
     /// Those of the run; a request that needs a person's approval is denied.
     OfRun,
-    /// All: the agent's own permission checks are switched off.
+    /// All: the agent's own permission checks are switched off also where no sandbox replaces them.
     Bypass,
 }
 
@@ -110,6 +110,17 @@ impl Agent {
         }
     }
 
+    /// Returns the destinations that the agent needs for a model, as entries of an egress list: its model's API, and the hosts
+    /// where it refreshes its login. A model of `opencode` begins with the name of its vendor; other vendors have to be listed by the operator.
+    pub fn destinations(self, model: Option<&str>) -> Vec<String> {
+        let hosts = match self {
+            Self::Claude => claude::HOSTS.to_vec(),
+            Self::Codex => codex::HOSTS.to_vec(),
+            Self::Opencode => opencode::hosts(model),
+        };
+        hosts.iter().map(|host| format!("{host}:443")).collect()
+    }
+
     /// Returns the first argument of an operator that would change the permissions of runs.
     ///
     /// [`AgentConfig::permissions`] is the only setting that may change them.
@@ -155,18 +166,49 @@ impl AgentConfig {
         })
     }
 
+    /// Reports whether the sandbox enforces what a run may do, so that the agent's own checks are off.
+    pub fn is_confined(&self) -> bool {
+        self.program.enclosure.level() >= SandboxLevel::Confined
+    }
+
     fn permissions_of(&self, requested: Permissions) -> Permissions {
         match self.permissions {
-            AgentPermissions::OfRun => requested,
-            AgentPermissions::Bypass => Permissions::Bypass,
+            AgentPermissions::Bypass if !self.is_confined() => Permissions::Bypass,
+            AgentPermissions::OfRun | AgentPermissions::Bypass => requested,
         }
+    }
+
+    fn own_checks(&self, requested: Permissions) -> OwnChecks {
+        let level = self.program.enclosure.level();
+        // Claude refuses its bypass flag as root, and only a user namespace can show it another user.
+        let refuses = self.agent == Agent::Claude && rustix::process::geteuid().is_root();
+        match self.permissions_of(requested) {
+            permissions if level == SandboxLevel::Confined && refuses => {
+                OwnChecks::AllowAll(permissions)
+            }
+            Permissions::Bypass => OwnChecks::Off,
+            _ if self.is_confined() => OwnChecks::Off,
+            permissions => OwnChecks::Enforce(permissions),
+        }
+    }
+
+    /// Returns the directory with the agent's login, which it also changes, in the sandbox of its runs.
+    fn login_directory(&self) -> Option<PathBuf> {
+        let (_, directory) = self.login_state()?;
+        Some(match self.agent {
+            Agent::Claude | Agent::Codex => directory,
+            // Its variable names the directory of all programs.
+            Agent::Opencode => directory.join("opencode"),
+        })
     }
 }
 
 /// A provider that runs a coding agent unattended.
 ///
-/// The agent reads the prompt from its standard input and prints JSON lines. Its permissions are those of the run; the agent's
-/// own bypass switch is passed only under [`AgentPermissions::Bypass`]. Settings in a repository are ignored.
+/// The agent reads the prompt from its standard input and prints JSON lines. At sandbox level 2 and above the sandbox enforces the
+/// permissions of the run, and the agent's own checks are off: they would only forbid a shell and `git`, which the sandbox makes
+/// safe. At level 1 the agent's checks enforce the permissions; they are off only under [`AgentPermissions::Bypass`]. Settings in a
+/// repository are ignored.
 #[derive(Debug)]
 pub struct AgentProvider {
     supervisor: Supervisor,
@@ -196,7 +238,7 @@ impl AgentProvider {
         }
         let invocation = Invocation {
             mounted: &mounted.args,
-            permissions: config.permissions_of(request.permissions),
+            checks: config.own_checks(request.permissions),
             model: config.model.as_deref(),
             more: &more,
             scripts: scripts(request),
@@ -225,6 +267,13 @@ impl AgentProvider {
             args,
             environment,
             stdin: request.prompt.clone(),
+            readable: config.bridge.iter().cloned().collect(),
+            writable: config.login_directory().into_iter().collect(),
+            // Claude refuses its bypass flag as root.
+            identity: match config.agent {
+                Agent::Claude => VisibleUser::Ordinary,
+                Agent::Codex | Agent::Opencode => VisibleUser::Same,
+            },
         })
     }
 }
@@ -276,27 +325,38 @@ impl Provider for AgentProvider {
         let ignored = ignored.filter(|path| request.worktree.join(path).symlink_metadata().is_ok());
         let ignored: Vec<&str> = ignored.collect();
         let budget = request.limits.budget;
-        let (child, argv) = program.start(&self.supervisor, &request, input).await?;
+        let started = program.start(&self.supervisor, &request, input).await?;
         Ok(match self.config.agent {
             Agent::Claude => {
-                let run = ProgramRun::new(child, argv, claude::Claude::default());
+                let run = ProgramRun::new(started, claude::Claude::default());
                 Box::new(run.ignoring(ignored))
             }
             Agent::Codex => {
-                let run = ProgramRun::new(child, argv, codex::Codex::default());
+                let run = ProgramRun::new(started, codex::Codex::default());
                 Box::new(run.ignoring(ignored))
             }
             Agent::Opencode => {
-                let run = ProgramRun::new(child, argv, opencode::Opencode::default());
+                let run = ProgramRun::new(started, opencode::Opencode::default());
                 Box::new(run.within(budget).ignoring(ignored))
             }
         })
     }
 }
 
+/// How the own permission checks of an agent are set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OwnChecks {
+    /// They enforce the permissions of the run, because no sandbox does.
+    Enforce(Permissions),
+    /// They allow everything within the permissions of the run: the agent refuses to switch them off.
+    AllowAll(Permissions),
+    /// They are off.
+    Off,
+}
+
 /// Inputs of one command line.
 struct Invocation<'r> {
-    permissions: Permissions,
+    checks: OwnChecks,
     model: Option<&'r str>,
     more: &'r [String],
     /// Arguments that configure the run's MCP servers.

@@ -160,13 +160,12 @@ impl Provider for CommandProvider {
             args: self.args(&request)?,
             environment: self.servers(&request)?,
             stdin: self.stdin(&request)?,
+            ..LaunchInput::default()
         };
         let budget = request.limits.budget;
-        let (child, argv) = program.start(&self.supervisor, &request, input).await?;
+        let started = program.start(&self.supervisor, &request, input).await?;
         let parser = CommandParser::new(self.config.result, self.config.resume.is_some());
-        Ok(Box::new(
-            ProgramRun::new(child, argv, parser).within(budget),
-        ))
+        Ok(Box::new(ProgramRun::new(started, parser).within(budget)))
     }
 }
 

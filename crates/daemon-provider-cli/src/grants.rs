@@ -45,10 +45,10 @@ pub struct Guarded {
 /// A directory that a run would be granted contains a guarded path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{directory}`, which its runs may read, holds {what} `{path}`: install it in a directory of its own",
+    "`{directory}`, which its runs may read, holds {what} `{path}`: use a directory of its own",
     directory = directory.display(), path = path.display()
 )]
-pub(crate) struct GuardedPathError {
+pub struct GuardedPathError {
     directory: PathBuf,
     what: String,
     path: PathBuf,
@@ -81,15 +81,15 @@ pub(crate) fn grants(
         }
         file = resolved;
     }
-    refuse(&acc, guarded)?;
+    check_readable(&acc, guarded)?;
     Ok(acc)
 }
 
-/// Rejects paths that contain something guarded, and directories with a user's SSH keys.
+/// Rejects paths for runs to read that contain something guarded, and directories with a user's SSH keys.
 ///
 /// # Errors
 /// Names the first such path.
-pub(crate) fn refuse(granted: &[PathBuf], guarded: &[Guarded]) -> Result<(), GuardedPathError> {
+pub fn check_readable(granted: &[PathBuf], guarded: &[Guarded]) -> Result<(), GuardedPathError> {
     // Rejected instead of left out of the grant: the program would fail later, and no message would say why.
     for directory in granted {
         let resolved = directory.canonicalize();

@@ -51,5 +51,5 @@ mod run;
 
 pub use agent::{Agent, AgentConfig, AgentPermissions, AgentProvider, Help};
 pub use command::{CommandConfig, CommandProvider, InputFormat, ResultRule};
-pub use grants::Guarded;
+pub use grants::{Guarded, GuardedPathError, check_readable};
 pub use program::ProgramConfig;

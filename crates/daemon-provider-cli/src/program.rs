@@ -3,12 +3,16 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use daemon_egress::{EgressList, NetworkUse, RunEgress};
 use daemon_process::{
-    ChildLimits, Enclosure, Launch, Sandbox, SupervisedChild, Supervisor, resolve_program,
+    ChildLimits, Enclosure, Launch, Sandbox, SupervisedChild, Supervisor, VisibleUser,
+    resolve_program,
 };
 use daemon_provider::{ProviderError, ProviderErrorKind, RunRequest};
 
-use crate::grants::{Guarded, grants};
+use tokio::sync::mpsc;
+
+use crate::grants::{Guarded, GuardedPathError, check_readable, grants};
 
 /// The default search path.
 const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -28,10 +32,23 @@ pub struct ProgramConfig {
     pub untrusted: Vec<PathBuf>,
     /// Paths that no run may read; a program whose installation contains one of them is not started.
     pub guarded: Vec<Guarded>,
+    /// Files and directories that its runs may read in addition to the program's installation.
+    pub readable: Vec<PathBuf>,
     /// Limits on memory, processes, file sizes and disk use of one run.
     pub limits: ChildLimits,
     /// The sandbox of the program.
     pub enclosure: Enclosure,
+    /// The hosts that the program may reach where it has a network of its own, which [`Network::Loopback`](daemon_process::Network)
+    /// gives it.
+    pub egress: EgressList,
+}
+
+/// A program of a run.
+pub(crate) struct StartedProgram {
+    pub(crate) child: SupervisedChild,
+    pub(crate) argv: Vec<String>,
+    /// What it uses of the network; `None` without a list of hosts.
+    pub(crate) network: Option<mpsc::Receiver<NetworkUse>>,
 }
 
 /// Input of one run that depends on the provider.
@@ -40,6 +57,10 @@ pub(crate) struct LaunchInput {
     pub(crate) args: Vec<String>,
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) stdin: Vec<u8>,
+    /// What the program may read and change in addition to the paths of the run.
+    pub(crate) readable: Vec<PathBuf>,
+    pub(crate) writable: Vec<PathBuf>,
+    pub(crate) identity: VisibleUser,
 }
 
 impl ProgramConfig {
@@ -52,8 +73,10 @@ impl ProgramConfig {
             search: OsString::from(SEARCH),
             untrusted: Vec::new(),
             guarded: Vec::new(),
+            readable: Vec::new(),
             limits: ChildLimits::default(),
             enclosure: Enclosure::Contained,
+            egress: EgressList::nothing(),
         }
     }
 
@@ -71,17 +94,25 @@ impl ProgramConfig {
     /// # Errors
     /// Names the directory, and what it holds.
     pub fn check_grants(&self) -> Result<(), ProviderError> {
-        match self.resolve() {
-            Ok(program) if self.enclosure != Enclosure::Contained => {
-                self.granted(&program, &self.search).map(drop)
-            }
-            Ok(_) | Err(_) => Ok(()),
+        if self.enclosure == Enclosure::Contained {
+            return Ok(());
         }
+        check_readable(&self.readable, &self.guarded).map_err(|error| self.refuse(error))?;
+        match self.resolve() {
+            Ok(program) => self.granted(&program, &self.search).map(drop),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn refuse(&self, error: GuardedPathError) -> ProviderError {
+        self.cannot_run().caused_by(error)
     }
 
     fn granted(&self, program: &Path, search: &OsStr) -> Result<Vec<PathBuf>, ProviderError> {
         let granted = grants(program, search, &self.guarded);
-        granted.map_err(|error| self.cannot_run().caused_by(error))
+        let mut granted = granted.map_err(|error| self.refuse(error))?;
+        granted.extend(self.readable.iter().cloned());
+        Ok(granted)
     }
 
     /// Finds the program outside of these worktrees and [`ProgramConfig::untrusted`].
@@ -92,18 +123,22 @@ impl ProgramConfig {
             .map_err(|error| self.cannot_run().caused_by(error))
     }
 
-    /// Starts the program; returns the child and its argument vector.
+    /// Starts the program.
     pub(crate) async fn start(
         &self,
         supervisor: &Supervisor,
         request: &RunRequest,
         input: LaunchInput,
-    ) -> Result<(SupervisedChild, Vec<String>), ProviderError> {
+    ) -> Result<StartedProgram, ProviderError> {
         let program = self.resolve_outside(&[&request.worktree])?;
         let mut env = request.child_environment();
         // Removed first: `execve` accepts a name twice, and which of the two a program reads is up to its C library.
         env.retain(|(name, _)| input.environment.iter().all(|(own, _)| own != name));
-        env.extend(input.environment);
+        env.extend(input.environment.iter().cloned());
+        let egress = RunEgress::new(self.enclosure, &self.egress);
+        egress.extend(&mut env);
+        let mut sandbox = self.sandbox(&program, request, &input)?;
+        egress.restrict(&mut sandbox);
         let launch = Launch {
             args: input.args.into_iter().map(OsString::from).collect(),
             env,
@@ -112,7 +147,8 @@ impl ProgramConfig {
             marker: request.run_id.to_string(),
             limits: self.limits,
             disk: request.own_directories(),
-            sandbox: self.sandbox(&program, request)?,
+            sandbox,
+            ports: egress.ports,
             program,
         };
         let argv = argv(&launch);
@@ -126,7 +162,11 @@ impl ProgramConfig {
                     .caused_by(error)
             })?
             .map_err(|error| self.cannot_run().caused_by(error))?;
-        Ok((child, argv))
+        Ok(StartedProgram {
+            child,
+            argv,
+            network: egress.uses,
+        })
     }
 
     pub(crate) fn error(
@@ -143,17 +183,28 @@ impl ProgramConfig {
     }
 
     /// Returns the sandbox of the program: the paths of every child of the run, its installation, and the run's private directory.
-    fn sandbox(&self, program: &Path, request: &RunRequest) -> Result<Sandbox, ProviderError> {
+    fn sandbox(
+        &self,
+        program: &Path,
+        request: &RunRequest,
+        input: &LaunchInput,
+    ) -> Result<Sandbox, ProviderError> {
         if self.enclosure == Enclosure::Contained {
             return Ok(Sandbox::Contained);
         }
         let search = request.environment.get(OsStr::new("PATH"));
         let search = search.map_or(OsStr::new(SEARCH), OsString::as_os_str);
-        let (mut readable, writable) = request.child_paths();
+        let (mut readable, mut writable) = request.child_paths();
         readable.extend(self.granted(program, search)?);
         // The directory exists only if a file with secrets was written for the program to read.
         readable.extend(request.private.clone().filter(|path| path.exists()));
-        Ok(self.enclosure.around(readable, writable))
+        readable.extend(input.readable.iter().cloned());
+        writable.extend(input.writable.iter().cloned());
+        let mut sandbox = self.enclosure.around(readable, writable);
+        if let Sandbox::Isolated { identity, .. } = &mut sandbox {
+            *identity = input.identity;
+        }
+        Ok(sandbox)
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use daemon_egress::{NetworkUse, last_use};
 use daemon_process::{
     ChildEvent, ChildLine, ExitStatus, LimitReached, OutputPipe, ProcessId, SupervisedChild,
 };
@@ -12,10 +13,12 @@ use daemon_provider::{
     SessionId, StopReason, Truncation, Usage,
 };
 use serde_json::Value;
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use crate::bounded::LastLines;
 use crate::process_end::{ExitCodes, ProcessEnd, ReportedEnd, excess};
+use crate::program::StartedProgram;
 
 /// How long a program may take to exit after its result.
 const GRACE: Duration = Duration::from_secs(20);
@@ -67,6 +70,9 @@ pub(crate) enum LineKind {
 
 pub(crate) struct ProgramRun<D> {
     child: SupervisedChild,
+    network: Option<mpsc::Receiver<NetworkUse>>,
+    /// The end of the program, until its last use of the network is known.
+    exited: Option<ChildEvent>,
     parser: D,
     pending: VecDeque<RunEvent>,
     has_ended: bool,
@@ -110,7 +116,12 @@ enum ExitGrace {
 }
 
 impl<D: OutputParser> ProgramRun<D> {
-    pub(crate) fn new(child: SupervisedChild, argv: Vec<String>, parser: D) -> Self {
+    pub(crate) fn new(started: StartedProgram, parser: D) -> Self {
+        let StartedProgram {
+            child,
+            argv,
+            network,
+        } = started;
         let ProcessId { pid, start } = child.id();
         let identity = ChildProcess {
             pid,
@@ -119,6 +130,8 @@ impl<D: OutputParser> ProgramRun<D> {
         };
         Self {
             child,
+            network,
+            exited: None,
             parser,
             pending: VecDeque::from([RunEvent::Spawned {
                 child: identity,
@@ -182,6 +195,20 @@ impl<D: OutputParser> ProgramRun<D> {
             ChildEvent::Exited { status, leaked, .. } => self.end(status, &leaked),
             // `ChildEvent` is non-exhaustive; events that this crate does not know cannot concern its runs.
             _ => {}
+        }
+    }
+
+    /// Takes what the ended program used of the network, one use per call, and then its end.
+    async fn take_last(&mut self) {
+        // Kept until nothing is awaited any more, because the caller may drop this future and call again.
+        if let Some(uses) = &mut self.network {
+            match last_use(uses).await {
+                Some(used) => return self.pending.push_back(RunEvent::Network(used)),
+                None => self.network = None,
+            }
+        }
+        if let Some(exited) = self.exited.take() {
+            self.take(exited);
         }
     }
 
@@ -308,6 +335,9 @@ impl<D: OutputParser> ProgramRun<D> {
 
     /// Waits for the next event of the process or for the deadline to exit.
     async fn wait(&mut self) {
+        if self.exited.is_some() {
+            return self.take_last().await;
+        }
         // Stopped only in the call after the event: its reader stores the reason before the signal is sent.
         if let Budget::Exceeded(message) = &mut self.budget {
             self.budget = Budget::Stopped(std::mem::take(message));
@@ -328,9 +358,11 @@ impl<D: OutputParser> ProgramRun<D> {
             // An exit that is already there has precedence over the deadline.
             biased;
             event = self.child.next() => match event {
+                Some(event @ ChildEvent::Exited { .. }) => self.exited = Some(event),
                 Some(event) => self.take(event),
                 None => self.has_ended = true,
             },
+            used = next_use(&mut self.network) => self.pending.push_back(RunEvent::Network(used)),
             () = timer, if deadline.is_some() => {
                 self.grace = ExitGrace::Expired;
                 if self.cancelled.is_none() {
@@ -382,5 +414,13 @@ impl<D: OutputParser> Run for ProgramRun<D> {
             self.child.stop();
         }
         Ok(())
+    }
+}
+
+/// Waits for the next use of the network; for ever if none can follow.
+async fn next_use(network: &mut Option<mpsc::Receiver<NetworkUse>>) -> NetworkUse {
+    match async { network.as_mut()?.recv().await }.await {
+        Some(used) => used,
+        None => std::future::pending().await,
     }
 }

@@ -1,9 +1,11 @@
 //! Configuration of a model: its API, its price and the retry policy.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use daemon_egress::EgressList;
 use daemon_process::{ChildLimits, Enclosure};
 use daemon_provider::{MicroUsd, Usage};
 use genai::adapter::AdapterKind;
@@ -35,6 +37,10 @@ pub struct LlmConfig {
     pub limits: ChildLimits,
     /// The sandbox of scripts, `bash` and MCP servers.
     pub enclosure: Enclosure,
+    /// Files and directories that they may read in addition to those of the run.
+    pub readable: Vec<PathBuf>,
+    /// The hosts that they may reach where they have a network of their own; calls of the model are the host's and not limited.
+    pub egress: EgressList,
     /// Whether the tool `bash` is offered.
     pub bash: Bash,
 }
@@ -53,6 +59,8 @@ impl LlmConfig {
             retry: RetryPolicy::default(),
             limits: ChildLimits::default(),
             enclosure: Enclosure::Contained,
+            readable: Vec::new(),
+            egress: EgressList::nothing(),
             bash: Bash::Absent,
         }
     }

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use daemon_egress::NetworkUse;
 use daemon_process::{Enclosure, Supervisor};
 use daemon_provider::{
     FollowUps, Limits, McpUse, Provider, ProviderError, ProviderErrorKind, Run, RunRequest,
 };
+
+use tokio::sync::mpsc;
 
 use crate::config::LlmConfig;
 use crate::model::Model;
@@ -63,23 +66,21 @@ impl LlmProvider {
         self.model.endpoint()
     }
 
-    /// Gathers the tool groups that the request names and the run may use.
+    /// Gathers the tool groups that the request names and the run may use, and what their programs use of the network.
     ///
     /// # Errors
     /// Fails if an MCP server cannot be used.
-    async fn sources(&self, request: &RunRequest) -> Result<Vec<Arc<dyn ToolSource>>, ServerError> {
+    async fn sources(
+        &self,
+        request: &RunRequest,
+    ) -> Result<(Vec<Arc<dyn ToolSource>>, Option<mpsc::Receiver<NetworkUse>>), ServerError> {
         let wants = |group: &str| match &request.tools {
             Some(groups) => groups.iter().any(|wanted| wanted == group),
             None => true,
         };
         // State and outputs belong to a daemon, which only an activation has.
         let is_activation = request.context.is_some();
-        let programs = Programs::new(
-            self.supervisor.clone(),
-            request,
-            self.config.limits,
-            self.config.enclosure,
-        );
+        let (programs, uses) = Programs::new(self.supervisor.clone(), request, &self.config);
         let programs = Arc::new(programs);
         let mut acc: Vec<Arc<dyn ToolSource>> = Vec::new();
         if wants("file") {
@@ -106,7 +107,7 @@ impl LlmProvider {
         for server in connect(&self.supervisor, programs.launch(), request).await? {
             acc.push(Arc::new(server));
         }
-        Ok(acc)
+        Ok((acc, uses))
     }
 }
 
@@ -142,7 +143,7 @@ impl Provider for LlmProvider {
                 "a conversation with a model API ends with its run",
             ));
         }
-        let sources = self.sources(&request).await.map_err(|error| {
+        let (sources, network) = self.sources(&request).await.map_err(|error| {
             let message = "the run's MCP servers cannot be used";
             ProviderError::new(&config.name, ProviderErrorKind::Spawn, message).caused_by(error)
         })?;
@@ -172,6 +173,7 @@ impl Provider for LlmProvider {
                 limits,
                 grants,
                 tool_set,
+                network,
                 task,
                 channels,
             }

@@ -1,13 +1,16 @@
 //! The tool loop: calls the model, runs the tools of the reply and sends their results, until a reply calls no tool.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
+use daemon_egress::last_use;
 use daemon_provider::{
-    Failure, FailureKind, GrantError, Grants, Limits, Outcome, Reservation, RunEvent, Speaker,
-    ToolStatus, Usage,
+    Failure, FailureKind, GrantError, Grants, Limits, NetworkUse, Outcome, Reservation, RunEvent,
+    Speaker, ToolStatus, Usage,
 };
 use genai::chat::ToolCall;
 use serde_json::Value;
+use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use crate::config::{Price, RetryPolicy};
@@ -29,6 +32,8 @@ pub(crate) struct Turns {
     pub(crate) limits: Limits,
     pub(crate) grants: Arc<dyn Grants>,
     pub(crate) tool_set: ToolSet,
+    /// What the programs of the tools use of the network.
+    pub(crate) network: Option<mpsc::Receiver<NetworkUse>>,
     pub(crate) task: String,
     pub(crate) channels: LoopChannels,
 }
@@ -49,27 +54,61 @@ impl From<Failure> for End {
     }
 }
 
+async fn emit(channels: &LoopChannels, event: RunEvent) {
+    // The receiver is dropped only together with the run, which owns this future: the error cannot be observed.
+    channels.events.send(event).await.unwrap_or_default();
+}
+
+/// Emits what programs use of the network.
+async fn forward(
+    network: &mut Option<mpsc::Receiver<NetworkUse>>,
+    events: &mpsc::Sender<RunEvent>,
+) -> Infallible {
+    while let Some(used) = async { network.as_mut()?.recv().await }.await {
+        // The receiver is dropped only together with the run, which owns this future.
+        events
+            .send(RunEvent::Network(used))
+            .await
+            .unwrap_or_default();
+    }
+    std::future::pending().await
+}
+
 impl Turns {
     /// Runs the loop to its end and emits the terminal event.
     pub(crate) async fn play(mut self) {
         let mut last_text = String::new();
-        let end = self.turns(&mut last_text).await;
+        let mut network = self.network.take();
+        let events = self.channels.events.clone();
+        let end = tokio::select! {
+            end = self.turns(&mut last_text) => end,
+            never = forward(&mut network, &events) => match never {},
+        };
         // Closed before the tools: while servers and scripts end, a message would be accepted and never answered.
         self.channels.follow_ups.close();
         self.tool_set.close().await;
+        let Self {
+            channels, tool_set, ..
+        } = self;
+        // Its programs share what serves their network, and the uses end with it.
+        drop(tool_set);
+        if let Some(mut uses) = network {
+            while let Some(used) = last_use(&mut uses).await {
+                emit(&channels, RunEvent::Network(used)).await;
+            }
+        }
         let outcome = match end {
             End::Done => Outcome::Done,
             End::Failed(failure) => Outcome::Failed(failure),
             // The reason is a placeholder that the run replaces.
             End::Stopped => Outcome::Stopped(daemon_provider::StopReason::Reclaim),
         };
-        self.emit(RunEvent::terminal(outcome, last_text)).await;
+        emit(&channels, RunEvent::terminal(outcome, last_text)).await;
     }
 
     /// Emits an event.
     async fn emit(&self, event: RunEvent) {
-        // The receiver is dropped only together with the run, which owns this future: the error cannot be observed.
-        self.channels.events.send(event).await.unwrap_or_default();
+        emit(&self.channels, event).await;
     }
 
     async fn message(&self, speaker: Speaker, text: &str) {

@@ -1,7 +1,8 @@
 //! The events of a run.
 
 use daemon_lifecycle::{
-    ChildProcess, Exit, Outcome, OutputStream, Speaker, StopReason, ToolStatus, Truncation,
+    ChildProcess, Exit, NetworkUse, Outcome, OutputStream, Speaker, StopReason, ToolStatus,
+    Truncation,
 };
 
 use crate::SessionId;
@@ -92,6 +93,8 @@ pub enum RunEvent {
         /// The reason of the refusal.
         detail: String,
     },
+    /// A program of the run used the network, or was refused to.
+    Network(NetworkUse),
     /// A limit took effect without ending the run.
     Limit {
         /// The name of the limit.

@@ -117,8 +117,8 @@ pub mod scripted;
 pub mod tool_access;
 
 pub use daemon_lifecycle::{
-    ChildProcess, ErrorClass, Exit, Failure, FailureKind, Outcome, OutputStream, ParseIdError,
-    RunId, Speaker, StopReason, ToolStatus, Truncation,
+    ChildProcess, ErrorClass, Exit, Failure, FailureKind, NetworkUse, Outcome, OutputStream,
+    ParseIdError, RunId, Speaker, StopReason, ToolStatus, Truncation,
 };
 pub use error::{ProviderError, ProviderErrorKind};
 pub use event::{RunEvent, Usage};

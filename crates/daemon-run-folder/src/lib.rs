@@ -68,8 +68,8 @@ mod word;
 mod writer;
 
 pub use daemon_lifecycle::{
-    ChildProcess, ErrorClass, Exit, Failure, FailureKind, GroupId, Handle, Outcome, OutputStream,
-    ParseIdError, RunId, RunState, Speaker, StopReason, ToolStatus, Truncation,
+    ChildProcess, ErrorClass, Exit, Failure, FailureKind, GroupId, Handle, NetworkUse, Outcome,
+    OutputStream, ParseIdError, RunId, RunState, Speaker, StopReason, ToolStatus, Truncation,
 };
 pub use disk::{Action, FolderError};
 pub use document::{

@@ -60,6 +60,15 @@ pub(crate) enum LogEvent<'e> {
         name: &'e str,
         detail: &'e str,
     },
+    Network {
+        host: &'e str,
+        port: u16,
+        allowed: bool,
+        bytes: u64,
+        sent: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<&'e str>,
+    },
     ProviderTerminal {
         outcome: &'static str,
         result_sha256: Option<&'e str>,

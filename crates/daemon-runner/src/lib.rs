@@ -12,6 +12,7 @@
 //!     provider: "claude".to_owned(),
 //!     permissions: Permissions::Propose,
 //!     sandbox_min: 2,
+//!     starts_programs: true,
 //!     is_offline: false,
 //!     context_bytes: None,
 //!     limits: Limits::default(),

@@ -23,6 +23,8 @@ pub struct RunPolicy {
     pub permissions: Permissions,
     /// The lowest sandbox level at which the run may start, 0 to 3.
     pub sandbox_min: u8,
+    /// Whether the provider starts programs. Only programs are refused in a sandbox that is too weak.
+    pub starts_programs: bool,
     /// Whether the provider's programs get no network, which needs [`OFFLINE_LEVEL`].
     pub is_offline: bool,
     /// The most bytes of context that the provider accepts; `None` is without a limit.
@@ -37,7 +39,9 @@ impl RunPolicy {
     /// Returns why a run may not start in a sandbox, if it may not.
     pub fn sandbox_refusal(&self, sandbox: &ReachedSandbox) -> Option<String> {
         let level = sandbox.level;
-        let who = if level < self.sandbox_min {
+        let who = if !self.starts_programs {
+            return None;
+        } else if level < self.sandbox_min {
             format!("policy asks for {}", self.sandbox_min)
         } else if self.is_offline && level < OFFLINE_LEVEL {
             let provider = &self.provider;

@@ -43,13 +43,28 @@ pub struct RunRepository {
     pub repository: Repository,
 }
 
-/// The sandboxes that this machine reaches.
+/// The sandboxes of the runs of each provider.
 #[derive(Clone, Debug)]
 pub struct Sandboxes {
-    /// That of most runs.
-    pub usual: ReachedSandbox,
-    /// That of runs without a network.
-    pub offline: ReachedSandbox,
+    usual: ReachedSandbox,
+    own: BTreeMap<String, ReachedSandbox>,
+}
+
+impl Sandboxes {
+    /// Makes the sandboxes of providers by their names, and that of every other provider.
+    pub fn new(usual: ReachedSandbox, own: BTreeMap<String, ReachedSandbox>) -> Self {
+        Self { usual, own }
+    }
+
+    /// Returns the sandbox of providers without settings of their own.
+    pub fn usual(&self) -> &ReachedSandbox {
+        &self.usual
+    }
+
+    /// Returns the sandbox of a provider's runs.
+    pub fn of(&self, provider: &str) -> &ReachedSandbox {
+        self.own.get(provider).unwrap_or(&self.usual)
+    }
 }
 
 /// The bounds of the whole host.
@@ -99,11 +114,7 @@ impl std::fmt::Debug for RunSettings {
 impl RunSettings {
     /// Returns the sandbox of the runs of a policy.
     pub fn sandbox_of(&self, policy: &RunPolicy) -> &ReachedSandbox {
-        if policy.is_offline {
-            &self.sandboxes.offline
-        } else {
-            &self.sandboxes.usual
-        }
+        self.sandboxes.of(&policy.provider)
     }
 
     /// Returns a repository by its name; the letter case is ignored, as GitHub ignores it.

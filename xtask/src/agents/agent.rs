@@ -81,25 +81,29 @@ impl DrivenAgent {
                 ("ANTHROPIC_BASE_URL", format!("http://{}", api.address())),
                 ("ANTHROPIC_API_KEY", "sk-ant-loopback".to_owned()),
                 ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
-                // Claude refuses to run as root without its checks unless this variable says that it is in a container.
-                ("IS_SANDBOX", "1".to_owned()),
             ],
             "codex" => vec![("LOOPBACK_KEY", "loopback".to_owned())],
             _ => vec![("OPENCODE_CONFIG_CONTENT", opencode_config(api).to_string())],
         }
     }
 
-    /// Returns the sections of the configuration: the provider, and the same provider without its checks.
+    /// Returns the sections of the configuration: the provider, and the same provider without its checks and without a sandbox. Its
+    /// runs may read the directory `desk`.
     pub(crate) fn sections(
         &self,
         programs: &Path,
+        desk: &Path,
         environment: &[(&str, String)],
         api: &ModelApi,
     ) -> String {
         let name = self.name;
         let program = programs.join(name).display().to_string();
         let names: Vec<&str> = environment.iter().map(|(name, _)| *name).collect();
-        let mut text = format!("command = {program:?}\nenv = {names:?}\n");
+        // Claude refuses to run as root without its checks and without a sandbox unless this variable says that it is in one.
+        let unchecked = [&names[..], &["IS_SANDBOX"]].concat();
+        let (desk, model) = (desk.display().to_string(), api.address().to_string());
+        let mut text =
+            format!("command = {program:?}\nreadable = [{desk:?}]\negress = [{model:?}]\n");
         match name {
             "codex" => {
                 let provider = format!(
@@ -114,7 +118,8 @@ impl DrivenAgent {
             _ => {}
         }
         format!(
-            "[provider.{name}]\n{text}\n[provider.{UNCHECKED}]\nkind = {name:?}\npermissions = \"bypass\"\n{text}"
+            "[provider.{name}]\nenv = {names:?}\n{text}\n\
+             [provider.{UNCHECKED}]\nkind = {name:?}\npermissions = \"bypass\"\nsandbox_max = 1\nenv = {unchecked:?}\n{text}"
         )
     }
 }

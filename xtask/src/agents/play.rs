@@ -1,5 +1,7 @@
 //! The script of the model: its replies, selected by key words in the task.
 
+use std::path::Path;
+
 use daemon_fakes::{Message, Received, Reply};
 use serde_json::{Value, json};
 
@@ -11,6 +13,8 @@ pub(crate) const AGAIN: &str = "SAY-IT-AGAIN";
 pub(crate) const KEEP: &str = "KEEP-COUNT";
 /// In a task that uses the tool of an MCP server given with the task.
 pub(crate) const RING: &str = "RING-THE-BELL";
+/// In a task that works as a developer does, and tries what the sandbox forbids.
+pub(crate) const WORK: &str = "WORK-IN-PLACE";
 /// In a task that writes outside of its directory.
 pub(crate) const REACH: &str = "REACH-OUTSIDE";
 /// The final text after the tools succeeded.
@@ -20,8 +24,23 @@ pub(crate) const SAID_AGAIN: &str = "As I said: noted.";
 /// The commit message that the model proposes.
 pub(crate) const MESSAGE: &str = "count what was seen";
 
+/// The subject of the commit that the model makes.
+pub(crate) const COMMIT: &str = "note by the run";
+
+/// Returns a command that tries to read the secrets of the host, to change the watched repository and to reach other machines. It
+/// prints a line for each success, and a last line.
+pub(crate) fn probes(home: &Path, repo: &Path) -> String {
+    let (home, repo) = (home.display(), repo.display());
+    format!(
+        "for f in {home}/token {home}/state.db {home}/config.toml {repo}/.git/config /etc/shadow; do cat $f > /dev/null 2>&1 && echo open $f; done; \
+         for f in {repo}/.git/HEAD {repo}/.git/hooks/probe {repo}/.git/index.lock {home}/probe; do echo x 2> /dev/null >> $f && echo wrote $f; done; \
+         for h in 169.254.169.254:80 10.0.0.1:80 example.com:80; do curl --silent --max-time 5 --fail $h > /dev/null 2>&1 && echo reached $h; done; \
+         echo probed"
+    )
+}
+
 /// Returns the reply of the model to one request.
-pub(crate) fn reply(received: &Received) -> Reply {
+pub(crate) fn reply(received: &Received, probes: &str) -> Reply {
     let tools = received.tools();
     if tools.is_empty() {
         // Agents request titles and summaries without tools, in addition to the work.
@@ -47,9 +66,18 @@ pub(crate) fn reply(received: &Received) -> Reply {
             ),
         ]
     } else if body.contains(RING) {
-        vec![Use::Of("ring", json!({})), Use::Shell("env")]
+        vec![Use::Of("ring", json!({})), Use::shell("env")]
+    } else if body.contains(WORK) {
+        let commit =
+            format!("git add --all && git commit --quiet --message '{COMMIT}' && echo committed");
+        vec![
+            Use::shell("git log -1 --format=%s && sh ./check.sh"),
+            Use::Note,
+            Use::Shell(commit),
+            Use::shell(probes),
+        ]
     } else if body.contains(REACH) {
-        vec![Use::Shell("echo reached > ../outside")]
+        vec![Use::shell("echo reached > ../outside")]
     } else {
         vec![Use::Note]
     };
@@ -64,12 +92,16 @@ enum Use {
     /// Writes a file, with a tool for files or else with a command.
     Note,
     /// Runs a command, also if the agent does not offer such a tool: it must refuse the call then.
-    Shell(&'static str),
+    Shell(String),
     /// Calls a tool of an MCP server.
     Of(&'static str, Value),
 }
 
 impl Use {
+    fn shell(command: &str) -> Self {
+        Self::Shell(command.to_owned())
+    }
+
     /// Returns the call, by the name under which the agent offers the tool.
     fn with(&self, tools: &[String]) -> Reply {
         let is_offered = |name: &str| tools.iter().any(|tool| tool == name);
@@ -84,7 +116,7 @@ impl Use {
                 ];
                 match writes.into_iter().find(|(name, _)| is_offered(name)) {
                     Some((name, arguments)) => Reply::call(name, arguments),
-                    None => Self::Shell("echo note > NOTE.md").with(tools),
+                    None => Self::shell("echo note > NOTE.md").with(tools),
                 }
             }
             Self::Shell(command) if is_offered("exec_command") => {

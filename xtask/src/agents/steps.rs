@@ -2,14 +2,15 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context as _, Result, ensure};
-use daemon_fakes::ModelApi;
+use daemon_fakes::{ModelApi, Received};
 use serde_json::{Value, json};
 
 use super::agent::{DrivenAgent, UNCHECKED};
 use super::gate::RefusingProxy;
-use super::play::{self, AGAIN, HOLD, NOTED, SAID_AGAIN};
+use super::play::{self, AGAIN, COMMIT, HOLD, NOTED, SAID_AGAIN};
 use super::world::{AgentSetup, eventually, processes_of};
 use super::{Row, tools};
 
@@ -39,11 +40,13 @@ pub(crate) fn drive(agent: &DrivenAgent, binary: &Path, programs: &Path) -> Vec<
     // If `doctor` fails, every run would fail for the same reason.
     if is_fit {
         note("activation", activation(agent, &world));
-        note("sandbox", sandboxed(&world));
+        note("place", place(&world, &api));
+        note("level 2", confined(agent, &world));
         match world.serve() {
             Err(error) => note("host", Err(error)),
-            Ok(_host) => with_host(agent, &world, &api, &mut note),
+            Ok(_host) => with_host(&world, &api, &mut note),
         }
+        note("bypass", unconfined(agent, &world));
     }
     for place in gate.asked() {
         println!(
@@ -60,19 +63,26 @@ fn surround(
     binary: &Path,
     programs: &Path,
 ) -> Result<(AgentSetup, ModelApi, RefusingProxy)> {
-    let api = ModelApi::scripted(play::reply).context("no port of loopback")?;
+    let root = programs.join("../../world").join(agent.name);
+    let probes = Arc::new(OnceLock::new());
+    let known = Arc::clone(&probes);
+    let script =
+        move |received: &Received| play::reply(received, known.get().map_or("", String::as_str));
+    let api = ModelApi::scripted(script).context("no port of loopback")?;
     let gate = RefusingProxy::open()?;
     let mut environment = agent.environment(&api);
     environment.extend(gate.environment());
-    let sections = agent.sections(programs, &environment, &api);
-    let root = programs.join("../../world").join(agent.name);
+    // The directory exists only after the world is made, and agents need its path without `..`.
+    fs::create_dir_all(&root)?;
+    let desk = root.canonicalize()?.join("desk");
+    let sections = agent.sections(programs, &desk, &environment, &api);
     let world = AgentSetup::new(agent, binary, &root, environment, &sections)?;
+    probes.get_or_init(|| play::probes(&world.path("home"), &world.path("repo")));
     Ok((world, api, gate))
 }
 
 /// Drives the steps that need a running host.
 fn with_host(
-    agent: &DrivenAgent,
     world: &AgentSetup,
     api: &ModelApi,
     note: &mut dyn FnMut(&'static str, Result<String>),
@@ -80,7 +90,6 @@ fn with_host(
     note("host tools", tools::of_host(world));
     note("mcp secret", tools::of_caller(world, api));
     note("bounds", tools::inside_bounds(world));
-    note("bypass", tools::without_bounds(agent, world));
     let begun = emanation(world);
     let run = begun.as_ref().ok().cloned();
     note("emanation", begun.map(|run| format!("{run} done")));
@@ -115,8 +124,7 @@ fn doctor(agent: &DrivenAgent, world: &AgentSetup) -> Result<String> {
 
 /// A whole activation: it starts, calls a tool, reports its result, and its change becomes a branch.
 fn activation(agent: &DrivenAgent, world: &AgentSetup) -> Result<String> {
-    let repo = world.path("repo").display().to_string();
-    let fired = world.json(&["fire", "noter", "--repo", &repo])?;
+    let fired = fire(world, "noter")?;
     let run = &fired["runs"][0];
     ensure!(fired["activation"]["state"] == "succeeded", "{fired}");
     let seen = json!([run["state"], run["tool_call_count"], run["result_preview"]]);
@@ -136,37 +144,77 @@ fn activation(agent: &DrivenAgent, world: &AgentSetup) -> Result<String> {
     ))
 }
 
-/// The agent starts, calls its model and ends at every sandbox level that this machine supports.
-///
-/// Whether its tools work there is not checked: codex has a sandbox of its own, which cannot be set up inside ours.
-fn sandboxed(world: &AgentSetup) -> Result<String> {
-    let report = world.json(&["doctor"])?;
-    let checks = report["checks"].as_array().context("no checks")?;
-    let found = checks.iter().find(|check| check["name"] == "sandbox");
-    let detail = found.and_then(|check| check["detail"].as_str());
-    let reached = detail.and_then(|detail| detail.strip_prefix("level "));
-    let highest = reached.and_then(|level| level.chars().next()?.to_digit(10));
-    let highest = highest.context("`doctor` names no level")?;
-    let config = world.path("home/config.toml");
-    let open = fs::read_to_string(&config)?;
-    let each = (2..=highest).try_for_each(|level| {
-        let policy = format!("{open}\n[policy]\nsandbox_min = {level}\n");
-        fs::write(&config, policy)?;
-        confined(world, level)
-    });
-    // Restore the configuration on failure, too: the next steps run without this policy.
-    fs::write(&config, open)?;
-    each.map(|()| format!("starts and ends up to level {highest}"))
+/// At the default level: git, a test command, an edit and a commit work, which becomes a branch; nothing forbidden does.
+fn place(world: &AgentSetup, api: &ModelApi) -> Result<String> {
+    let fired = fire(world, "worker")?;
+    let run = &fired["runs"][0];
+    ensure!(
+        json!([run["state"], run["result_preview"]]) == json!(["done", NOTED]),
+        "{run} {}",
+        world.events(&run["folder"])?
+    );
+    let requests = api.received();
+    let last = requests
+        .iter()
+        .rfind(|received| !received.tools().is_empty());
+    let results = last.context("the model was not called")?.tool_results();
+    let [looked, _, committed, probed] = &results[..] else {
+        anyhow::bail!("{results:?}");
+    };
+    ensure!(
+        looked.contains("begin") && looked.contains("checked"),
+        "{looked}"
+    );
+    ensure!(committed.contains("committed"), "{committed}");
+    ensure!(probed.contains("probed"), "{probed}");
+    for success in ["open /", "wrote /", "reached "] {
+        ensure!(!probed.contains(success), "{probed}");
+    }
+    let branch = world.branch("worker")?;
+    let log = world.git(&["log", "--format=%s", &branch])?;
+    ensure!(log.lines().any(|subject| subject == COMMIT), "{log}");
+    ensure!(
+        world.git(&["show", &format!("{branch}:NOTE.md")])? == "note\n",
+        "{log}"
+    );
+    let level = world.document(&run["folder"])?["sandbox"]["level"].clone();
+    Ok(format!(
+        "level {level}: git log, test command, edit and commit; 1 branch; 12 probes refused"
+    ))
 }
 
-fn confined(world: &AgentSetup, level: u32) -> Result<()> {
+fn fire(world: &AgentSetup, daemon: &str) -> Result<Value> {
     let repo = world.path("repo").display().to_string();
-    let fired = world.json(&["fire", "noter", "--repo", &repo])?;
+    world.json(&["fire", daemon, "--repo", &repo])
+}
+
+/// The agent starts, calls a tool and ends at level 2, which a machine without user namespaces offers.
+fn confined(agent: &DrivenAgent, world: &AgentSetup) -> Result<String> {
+    let config = world.path("home/config.toml");
+    let usual = fs::read_to_string(&config)?;
+    let section = format!("[provider.{}]\n", agent.name);
+    fs::write(
+        &config,
+        usual.replace(&section, &format!("{section}sandbox_max = 2\n")),
+    )?;
+    let fired = fire(world, "noter");
+    // Restore the configuration on failure, too.
+    fs::write(&config, usual)?;
+    let fired = fired?;
     let run = &fired["runs"][0];
-    ensure!(run["state"] == "done", "level {level}: {fired}");
+    ensure!(run["state"] == "done", "{fired}");
     let sandbox = world.document(&run["folder"])?["sandbox"].clone();
-    ensure!(sandbox["level"] == level, "{sandbox}");
-    Ok(())
+    ensure!(sandbox["level"] == 2, "{sandbox}");
+    Ok("works at level 2".to_owned())
+}
+
+/// Without a sandbox, which a person has to permit, the agent's own checks are off only by its key.
+fn unconfined(agent: &DrivenAgent, world: &AgentSetup) -> Result<String> {
+    let config = world.path("home/config.toml");
+    let usual = fs::read_to_string(&config)?;
+    fs::write(&config, format!("{usual}\n[policy]\nsandbox_min = 1\n"))?;
+    let _host = world.serve()?;
+    tools::without_bounds(agent, world)
 }
 
 /// Dispatches one run, and returns its id.

@@ -67,10 +67,10 @@ pub(super) fn of_host(world: &AgentSetup) -> Result<String> {
 
 /// A run calls the tool of a server given with its task. The secret of the server reaches only that server.
 pub(super) fn of_caller(world: &AgentSetup, api: &ModelApi) -> Result<String> {
-    let program = world.path("server.mjs");
+    let program = world.path("desk/server.mjs");
     fs::write(&program, include_str!("server.mjs"))?;
-    // Outside of the home, which is searched for the secret below.
-    let rung = world.path("rung");
+    // Outside of the home, which is searched for the secret below, and where the run may write.
+    let rung = world.path("cwd/rung");
     let server = json!({"name": "desk", "command": "node", "args": [program, rung], "env": {"DESK_SECRET": SECRET}});
     let run = emanate(
         world,
@@ -119,7 +119,7 @@ pub(super) fn of_caller(world: &AgentSetup, api: &ModelApi) -> Result<String> {
     ))
 }
 
-/// A command that writes outside of the run's directory is denied.
+/// A command that writes outside of the run's directory does not get there.
 pub(super) fn inside_bounds(world: &AgentSetup) -> Result<String> {
     let outside = world.path("outside");
     let run = emanate(world, None, json!({"task": format!("{REACH}.")}))?;

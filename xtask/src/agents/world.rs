@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
 use super::agent::DrivenAgent;
-use super::play::KEEP;
+use super::play::{KEEP, WORK};
 
 /// How long each wait may take.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -42,12 +42,13 @@ impl AgentSetup {
         if root.exists() {
             fs::remove_dir_all(root)?;
         }
-        for name in ["home", "cwd", "user"] {
+        for name in ["home", "cwd", "user", "desk"] {
             fs::create_dir_all(root.join(name))?;
         }
         let root = root.canonicalize()?;
         let path = std::env::var("PATH").context("`PATH` is not set")?;
         environment.push(("PATH", path));
+        environment.push(("IS_SANDBOX", "1".to_owned()));
         environment.push(("HOME", root.join("user").display().to_string()));
         let world = Self {
             binary: binary.to_owned(),
@@ -56,6 +57,7 @@ impl AgentSetup {
         };
         let routines = [
             ("noter", "Write one line to NOTE.md.".to_owned()),
+            ("worker", format!("{WORK}, and commit the note.")),
             ("keeper", format!("{KEEP} of what was seen, and note it.")),
         ];
         for (id, routine) in routines {
@@ -63,6 +65,7 @@ impl AgentSetup {
             fs::create_dir_all(&folder)?;
             fs::write(folder.join("DAEMON.md"), daemon(id, &routine))?;
         }
+        fs::write(world.path("repo/check.sh"), "echo checked\n")?;
         // Dispatched runs work in a repository of their own: agents search upwards for one, and would find this workspace.
         world.git(&["init", "--quiet", "../cwd"])?;
         world.git(&["init", "--quiet", "--initial-branch=main"])?;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use daemon_api::ops::Operation;
 use daemon_host::config::Config;
 use daemon_host::doctor::{
-    Check, checks_json, daemon_check, examine_machine, hold_check, port_check, sandbox_refusals,
+    Check, checks_json, daemon_check, examine_machine, hold_check, port_check, sandbox_checks,
     surface_checks, token_checks, webhook_checks,
 };
 use daemon_host::home::Home;
@@ -192,7 +192,7 @@ fn git(composer: &Composer) -> Check {
 fn sandbox() -> Check {
     let probe = daemon_process::probe();
     let level = probe.level.number();
-    let limit = crate::compose::process_limit();
+    let limit = crate::sandboxes::process_limit();
     let detail = format!("level {level} can be reached: {}; {limit}", probe.detail);
     match level {
         0 | 1 => Check::warn("sandbox", detail, "a kernel with Landlock, 6.2 or later"),
@@ -214,7 +214,7 @@ async fn parts(composer: &Composer, config: &Config) -> Vec<Check> {
     };
     let names = config.provider.written().join(", ");
     let mut checks = vec![Check::ok("providers", names)];
-    checks.extend(sandbox_refusals(config, &parts));
+    checks.extend(sandbox_checks(config, &parts));
     checks.extend(composer.examine_providers(config));
     checks.extend(parts.repos.iter().map(|repo| {
         let detail = repo.repository.common_dir().display().to_string();

@@ -24,10 +24,11 @@ use daemon_records::environment;
 use daemon_records::error::chain;
 use daemon_records::random;
 
-use crate::compose::{self, Composer, Overrides, Reach};
+use crate::compose::{Composer, Overrides};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::out::Out;
 use crate::place::Place;
+use crate::sandboxes::sandbox;
 
 /// How long a provider may take for one condition.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -99,16 +100,8 @@ impl ProviderWorkspace {
         let Some(provider) = composer.default_provider(&config)? else {
             return Err(no_provider(place));
         };
-        let sandbox = compose::sandbox(&config, Reach::of(&config, &config.provider.default));
-        let level = sandbox.level;
+        let sandbox = sandbox(&config, &config.provider.default);
         // The provider gets untrusted text of a repository, so the policy of runs applies to it.
-        if level < config.policy.sandbox_min {
-            let wanted = config.policy.sandbox_min;
-            let message = format!("policy.sandbox_min is {wanted}, and this host reaches {level}");
-            return Err(
-                CommandFailure::new(ExitKind::Refused, "sandbox", message).help(sandbox.detail)
-            );
-        }
         if let Some(reason) = run_policy(&config, None, None).sandbox_refusal(&sandbox) {
             return Err(CommandFailure::new(ExitKind::Refused, "sandbox", reason));
         }

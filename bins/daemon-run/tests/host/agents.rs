@@ -18,6 +18,8 @@ const WORKS: &str = include_str!("programs/agents-works.sh");
 #[test]
 fn an_agent_does_the_work_of_an_activation() {
     let world = World::of_claude(WORKS, "");
+    // With its own checks, which a sandbox would replace.
+    world.unconfined();
     let fired = shown!(world.json(&["fire", "pusher", "--repo", "repo"]), {"$?": 0, "activation.state": "succeeded"});
     let run = &fired["runs"][0];
     shows!(run, {
@@ -47,6 +49,7 @@ fn the_doctor_proves_that_an_agent_knows_its_flags() {
     let good = format!("{version}{HELP}{WORKS}");
     let of = |script: &str, more: &str| {
         let world = World::of_claude(script, more);
+        world.unconfined();
         let program = world.beside("agent.sh").display().to_string();
         let [status, detail] = examined(&world);
         let detail = detail.as_str().expect("text").replace(&program, "claude");
@@ -147,6 +150,7 @@ const WATCHES: &str = include_str!("programs/agents-watches.sh");
 #[test]
 fn an_agents_session_and_its_tool_are_on_disk_while_it_works() {
     let world = World::of_claude(WATCHES, "\n[limits]\nidle = \"40s\"");
+    world.unconfined();
     let fired = shown!(world.json(&["fire", "pusher", "--repo", "repo"]), {"$?": 0});
     let run = &fired["runs"][0];
     let events = json_lines(&kept(run, "logs/events.jsonl"));

@@ -33,6 +33,7 @@ fn an_output_reaches_the_outbox_once_and_a_forbidden_one_is_refused_and_recorded
          echo '{{\"daemon\":\"result\",\"ok\":true,\"text\":\"noted\"}}'\n",
         tried = tried.display()
     ));
+    world.unconfined();
     let host = world.serve();
     let fired = shown!(world.json(&["fire", "pusher"]), {"$?": 0, "activation.state": "succeeded"});
     assert_eq!(fired["activation"]["attempts"], 2);
@@ -93,6 +94,7 @@ fn a_run_whose_lease_is_another_attempts_writes_nothing() {
          echo begun\nuntil [ -e {} ]; do sleep 0.02; done\necho '{{\"daemon\":\"result\",\"ok\":true,\"text\":\"noted\"}}'\n",
         go.display()
     ));
+    world.unconfined();
     let host = world.serve();
     world.commit("wake it");
     let activation = host.activation_in("running");

@@ -53,6 +53,7 @@ pub(crate) fn world(rows: &[Row], more: &str) -> World {
         .expect("writing to a string cannot fail");
     }
     world.configure(&format!("{config}{more}"));
+    world.unconfined();
     world
 }
 

@@ -256,6 +256,7 @@ echo '{{"type":"result","subtype":"success","is_error":false,"result":"Done.","u
     let provider =
         format!("[provider]\ndefault = \"claude\"\n[provider.claude]\ncommand = {agent:?}\n");
     granted(&world, &provider, "");
+    world.unconfined();
     let host = world.serve();
     let run = fired(&world);
     asked_well(&world);
@@ -272,6 +273,7 @@ fn a_command_reads_where_its_granted_tools_are_and_the_host_records_their_use() 
     let agent = world.beside("agent.sh").display().to_string();
     let provider = format!("[provider]\ndefault = \"sh\"\n[provider.sh]\ncommand = {agent:?}\n");
     granted(&world, &provider, "");
+    world.unconfined();
     let host = world.serve();
     let run = fired(&world);
     asked_well(&world);

@@ -111,7 +111,11 @@ fn what_is_wrong_with_a_model_api_is_named_by_its_key() {
             "\"absent\"",
             "provider.llm.key_file: cannot read",
         ),
-        ("key_file = \"key\"", "bash = true", "sandbox of level 2"),
+        (
+            "key_file = \"key\"",
+            "bash = true\nsandbox_max = 1",
+            "sandbox of level 2",
+        ),
         (
             "key_file = \"key\"",
             "price = {input = -1, output = 1}",

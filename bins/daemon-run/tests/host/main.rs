@@ -40,6 +40,7 @@ mod serve_crash;
 mod serve_crashes;
 mod serve_damage;
 mod serve_disk;
+mod serve_egress;
 mod serve_emanate;
 mod serve_emanate_agents;
 mod serve_emanate_ask;

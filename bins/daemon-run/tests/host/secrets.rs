@@ -62,6 +62,7 @@ fn serving(agent: &str, script: &str) -> (World, Host) {
     world.script(script);
     let program = world.beside("agent.sh").display().to_string();
     world.configure(&format!("[provider.{agent}]\ncommand = {program:?}\n"));
+    world.unconfined();
     let host = world.serve();
     fs::create_dir_all(world.desk()).expect("a directory");
     (world, host)

@@ -23,6 +23,7 @@ fn claude(more: &str) -> (World, Host) {
     world.configure(&format!(
         "[provider.own]\nkind = \"claude\"\ncommand = {program:?}\n{more}"
     ));
+    world.unconfined();
     let host = world.serve();
     (world, host)
 }
@@ -129,6 +130,7 @@ done\n";
 fn the_last_output_of_a_silent_run_is_soon_on_disk() {
     let world = World::pushed();
     world.script(WATCHES);
+    world.unconfined();
     let _host = world.serve();
     let id = world.dispatch(&["say two things"]).remove(0);
     let run = world.announced(&id);

@@ -23,6 +23,7 @@ fn a_browser_follows_a_run_to_its_end_and_executes_none_of_its_output() {
          while ! [ -e {0}.2 ]; do sleep 0.05; done\nprintf '{HOSTILE} result\\n'\n",
         gate.display()
     ));
+    world.unconfined();
     let host = world.serve();
     browser.log_in(&host);
     assert!(
@@ -71,6 +72,7 @@ fn a_page_is_whole_without_scripts_and_reloads_itself() {
         "cat > /dev/null\necho begun\nwhile ! [ -e {} ]; do sleep 0.05; done\n",
         gate.display()
     ));
+    world.unconfined();
     let host = world.serve();
     browser.log_in(&host);
     browser.pretend(

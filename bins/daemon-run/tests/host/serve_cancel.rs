@@ -66,6 +66,7 @@ fn a_hyphen_reads_the_message_from_standard_input() {
     world.configure(&format!(
         "[provider.talks]\ncommand = {program:?}\nresume = [\"{{session}}\"]\n"
     ));
+    world.unconfined();
     let _host = world.serve();
     let call = json!({"action": "emanate", "backend": "talks", "tasks": [{"task": "listen"}]});
     let (_, reply) = world.tool(&call);

@@ -175,6 +175,7 @@ fn a_run_under_way_is_finished_while_nothing_starts() {
         "cat > /dev/null\nwhile [ ! -e '{}' ]; do :; done\necho '{{\"daemon\":\"result\",\"ok\":true,\"text\":\"done\"}}'\n",
         gate.display()
     ));
+    world.unconfined();
     let host = world.serve();
     let fire = world.begin(&["fire", "pusher", "--json"]);
     host.activation_in("running");

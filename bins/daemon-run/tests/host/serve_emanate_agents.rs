@@ -23,6 +23,7 @@ pub(crate) fn world(script: &str) -> World {
         agents.join("\n")
     ));
     fs::create_dir_all(world.desk()).expect("a directory");
+    world.unconfined();
     world
 }
 

@@ -111,6 +111,7 @@ fn waiting() -> World {
         "cat > /dev/null\necho first\nwhile ! [ -e {} ]; do sleep 0.05; done\necho last\n",
         gate.display()
     ));
+    world.unconfined();
     world
 }
 

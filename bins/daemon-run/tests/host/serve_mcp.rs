@@ -128,7 +128,9 @@ echo '{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-55
 here=$(dirname "$0")
 while [ $# -gt 0 ]; do [ "$1" = --mcp-config ] && config=$2; shift; done
 "#;
-    World::of_claude(&[begins, CLIENT, SPEAKS].concat(), "")
+    let world = World::of_claude(&[begins, CLIENT, SPEAKS].concat(), "");
+    world.unconfined();
+    world
 }
 
 fn lines(world: &World, name: &str) -> Vec<String> {

@@ -18,8 +18,8 @@ fn git_works_for_a_run_at_every_level_and_its_changes_arrive_as_a_branch() {
         world.git(&["branch", "old", "HEAD~1"]);
         let watched = world.repo.join(".git").display().to_string();
         let works = program(&world, "works", &WORKS.replace("WATCHED", &watched));
-        let policy = format!("[policy]\nsandbox_min = {level}\n");
-        configure(&world, &[("works", &works)], &policy);
+        configure(&world, &[("works", &works)], "");
+        world.at_level(level);
         let host = world.serve();
         let folder = fire(&world, "works");
         assert_eq!(document(&folder)["sandbox"]["level"], level);

@@ -19,7 +19,7 @@ fn printed(level: u8) -> String {
     fs::write(world.beside(".ssh/id"), "key").expect("a key");
     let beside = world.beside("").display().to_string();
     world.script(&READS.replace("BESIDE", beside.trim_end_matches('/')));
-    world.configure(&format!("[policy]\nsandbox_min = {level}\n"));
+    world.at_level(level);
     let host = world.serve();
     let (_, fired) = world.json(&["fire", "pusher"]);
     let run = &fired["runs"][0];

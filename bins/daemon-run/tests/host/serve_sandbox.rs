@@ -82,8 +82,8 @@ fn a_confined_run_uses_the_hosts_tools_and_nothing_else_of_the_host() {
         let world = inhabited(&["claude"]);
         let home = world.home.display().to_string();
         let asks = program(&world, "asks", &ASKS.replace("HOME_OF_HOST", &home));
-        let policy = format!("kind = \"claude\"\n[policy]\nsandbox_min = {level}\n");
-        configure(&world, &[("claude", &asks)], &policy);
+        configure(&world, &[("claude", &asks)], "kind = \"claude\"\n");
+        world.at_level(level);
         let host = world.serve();
         let folder = fire(&world, "claude");
         let sandbox = &document(&folder)["sandbox"];
@@ -165,8 +165,8 @@ fn probed(level: u8) -> (Vec<String>, Value) {
                 if sh -c \"$probe\" > /dev/null 2>&1; then printf '%s\\n' \"$probe\" >> worked; fi\n\
                 done < \"$(dirname \"$0\")/list\"\necho done > done\n";
     let probes = program(&world, "probes", body);
-    let policy = format!("[policy]\nsandbox_min = {level}\n");
-    configure(&world, &[("stays", &stays), ("probes", &probes)], &policy);
+    configure(&world, &[("stays", &stays), ("probes", &probes)], "");
+    world.at_level(level);
     let host = world.serve();
     let call = json!({"action": "emanate", "backend": "stays", "tasks": [{"task": "stay"}]});
     let reply = shown!(world.tool(&call), {"$?": 0});
@@ -205,7 +205,7 @@ fn probed(level: u8) -> (Vec<String>, Value) {
 #[test]
 fn a_run_reaches_its_neighbour_and_the_host_at_level_1_and_neither_above() {
     let (worked, sandbox) = probed(1);
-    let detail = "clean environment, limits, process group; processes ";
+    let detail = "`provider.probes.sandbox_max` permits no more; network not limited at this level; processes ";
     assert_eq!(sandbox["level"], 1);
     assert!(
         sandbox["detail"]
@@ -244,10 +244,11 @@ fn a_run_without_a_network_is_isolated_under_every_policy() {
         "[provider.closed]\n",
         "[provider.closed]\nnetwork = false\n",
     );
+    let text = text.replace("[provider.open]\n", "[provider.open]\nnetwork = true\n");
     fs::write(&path, text).expect("the configuration");
     shows!(world.json(&["fire", "closed", "--dry-run", "--repo", "repo"]), {"$?": 0, "plan.sandbox": 3});
     let host = world.serve();
-    for (provider, network, level) in [("open", "reached\n", 1), ("closed", "none\n", 3)] {
+    for (provider, network, level) in [("open", "reached\n", 3), ("closed", "none\n", 3)] {
         let folder = fire(&world, provider);
         let found = fs::read_to_string(folder.join("session/network")).expect("it tried");
         assert_eq!(

@@ -46,7 +46,7 @@ fn processes_left_by_a_killed_host_end_before_the_next_host_is_ready() {
         for level in &levels {
             let mut world = World::pushed();
             world.script(STRAYS);
-            world.configure(&format!("[policy]\nsandbox_min = {level}\n"));
+            world.at_level(*level);
             if let Some(user) = user {
                 world.hand_over(*user);
             }

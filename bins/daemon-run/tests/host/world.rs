@@ -171,7 +171,46 @@ impl World {
 
     /// Writes the whole configuration.
     pub(crate) fn write_config(&self, text: &str) {
-        fs::write(self.home.join("config.toml"), text).expect("the configuration");
+        let is_open = daemon_process::probe().level < daemon_process::SandboxLevel::Confined
+            && !text.contains("sandbox_min");
+        // Where no sandbox can be had, runs have to be permitted without one.
+        let permitted = match text.split_once("[policy]\n") {
+            Some((before, after)) if is_open => {
+                format!("{before}[policy]\nsandbox_min = 1\n{after}")
+            }
+            None if is_open => format!("{text}\n[policy]\nsandbox_min = 1\n"),
+            _ => text.to_owned(),
+        };
+        fs::write(self.home.join("config.toml"), permitted).expect("the configuration");
+    }
+
+    /// Lets runs reach everything that the host's user reaches, as a person may configure it: for scripts that work with files of
+    /// the test. Call it after the last change of the configuration.
+    pub(crate) fn unconfined(&self) {
+        self.at_level(1);
+    }
+
+    /// Makes runs get a sandbox level and no higher one. Call it after the last change of the configuration.
+    pub(crate) fn at_level(&self, level: u8) {
+        let path = self.home.join("config.toml");
+        let text = fs::read_to_string(&path).expect("the configuration");
+        let mut changed = String::new();
+        let mut has_policy = false;
+        for line in text.lines() {
+            let is_provider = line.starts_with("[provider.") && line.matches('.').count() == 1;
+            has_policy |= line == "[policy]";
+            let more = match line {
+                "[policy]" => format!("\nsandbox_min = {level}"),
+                _ if is_provider => format!("\nsandbox_max = {level}"),
+                _ => String::new(),
+            };
+            changed.extend([line, &more, "\n"]);
+        }
+        if !has_policy {
+            let number = level.to_string();
+            changed.extend(["\n[policy]\nsandbox_min = ", &number, "\n"]);
+        }
+        self.write_config(&changed);
     }
 
     /// Changes the owner of everything to another user, which the binary then runs as; only root can.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use daemon_api::Period;
+use daemon_egress::EgressList;
 use daemon_event::{DaemonId, RepoName};
 use daemon_repo::RemoteName;
 use jiff::tz::TimeZone;
@@ -10,7 +12,6 @@ use jiff::tz::TimeZone;
 use super::fault::{ConfigFault, dotted};
 use super::filter::filter_fault;
 use super::model::{Config, DaemonPolicy, Repo};
-use daemon_api::Period;
 
 /// The maximum of `accept_late`.
 // Ids of deliveries are kept this long; a later retry would not be recognised as a duplicate.
@@ -184,6 +185,24 @@ fn providers(config: &Config, faults: &mut Vec<ConfigFault>) {
         if provider.price.is_some_and(|price| !price.is_valid()) {
             let message = format!("`provider.{name}.price` must not be negative");
             faults.push(ConfigFault::of_key(&["provider", name, "price"], message));
+        }
+        let key = ["provider", name, "egress"];
+        if let Some(Err(error)) = provider.egress.as_deref().map(EgressList::parse) {
+            let message = format!("`{}`: {error}", dotted(&key));
+            faults.push(ConfigFault::of_value(&key, message));
+        }
+        if provider.egress.is_some() && provider.network.is_some() {
+            let message = format!("`{}` and `network` say the same: keep one", dotted(&key));
+            faults.push(ConfigFault::of_key(&key, message));
+        }
+        let key = ["provider", name, "sandbox_max"];
+        sandbox(&key, provider.sandbox_max, faults);
+        if provider.sandbox_max == Some(0) {
+            let message = format!(
+                "`{}` is 0, and every program has at least level 1",
+                dotted(&key)
+            );
+            faults.push(ConfigFault::of_value(&key, message));
         }
         let shaped = !name.is_empty()
             && name.len() <= 64

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use daemon_api::Period;
 use daemon_event::{DaemonKey, RepoName};
 use daemon_provider::Permissions;
 use schemars::JsonSchema;
@@ -12,7 +13,6 @@ use super::mcp::Mcp;
 use super::provider::Providers;
 use super::retention::Retention;
 use super::sources::Sources;
-use daemon_api::Period;
 
 /// The whole configuration.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -220,7 +220,8 @@ pub enum Overlap {
 pub struct Policy {
     /// The capability of every daemon without one of its own.
     pub capability: Capability,
-    /// The lowest sandbox level at which a run may start, 0 to 3.
+    /// The lowest sandbox level at which a run that starts programs may start, 0 to 3. A run gets the highest level that this
+    /// machine supports.
     pub sandbox_min: u8,
     /// Policies of single daemons, by `<id>` or by `<repository>/<id>`; the latter takes precedence.
     pub daemon: BTreeMap<String, DaemonPolicy>,
@@ -230,7 +231,7 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             capability: Capability::Propose,
-            sandbox_min: 1,
+            sandbox_min: 2,
             daemon: BTreeMap::new(),
         }
     }

@@ -119,16 +119,30 @@ pub struct ProviderConfig {
     pub require_result: bool,
     /// The maximum size of the context, in bytes.
     pub context_bytes: Option<u64>,
-    /// Whether its programs may use a network, which is the default; without one they run only at sandbox level 3.
+    /// Files and directories that its programs may read at sandbox levels 2 and 3, in addition to their installation: absolute
+    /// paths, or `~/` and a path in the home of the host's user.
+    pub readable: Vec<PathBuf>,
+    /// The hosts that its programs may reach, such as `api.example.com:443`, `*.example.com:443` or `10.0.0.0/8:5432`; `*` permits
+    /// all. Agents have the hosts of their model by default, other providers none.
+    pub egress: Option<Vec<String>>,
+    /// `false` permits no host, and refuses runs below sandbox level 3, where no host can be kept from them; `true` permits all.
     pub network: Option<bool>,
+    /// The highest sandbox level of its programs, 1 to 3; by default the highest that this machine supports. Below
+    /// `policy.sandbox_min` its runs are refused.
+    pub sandbox_max: Option<u8>,
     /// For `builtin`: whether it repairs links that have exactly one candidate.
     pub repair: bool,
 }
 
 impl ProviderConfig {
-    /// Reports whether its programs must have no network; `builtin` has no programs.
+    /// Reports whether it starts programs, which `builtin` does not.
+    pub fn starts_programs(&self, name: &str) -> bool {
+        self.kind.as_deref().unwrap_or(name) != "builtin"
+    }
+
+    /// Reports whether its programs must have no network.
     pub fn is_offline(&self, name: &str) -> bool {
-        self.network == Some(false) && self.kind.as_deref().unwrap_or(name) != "builtin"
+        self.network == Some(false) && self.starts_programs(name)
     }
 
     /// Returns the file and the variable of a model API's key.

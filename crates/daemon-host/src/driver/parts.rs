@@ -9,6 +9,7 @@ use daemon_provider::Provider;
 use daemon_repo::Discovery;
 use daemon_runner::planner::BranchPlanner;
 use daemon_runner::policy::{ReachedSandbox, RunPolicy};
+use daemon_runner::settings::Sandboxes;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -88,10 +89,8 @@ pub struct Parts {
     pub servers: daemon_runner::servers::Servers,
     /// The path of this program, which runs start as `mcp --run SOCKET` for the host's tools; `None` if no run gets them.
     pub program: Option<std::path::PathBuf>,
-    /// The sandbox level that children of this host reach, with how it was found.
-    pub sandbox: ReachedSandbox,
-    /// The same for children without a network.
-    pub offline_sandbox: ReachedSandbox,
+    /// The sandboxes of the children of each provider.
+    pub sandboxes: Sandboxes,
 }
 
 impl Parts {
@@ -109,11 +108,7 @@ impl Parts {
 
     /// Returns the sandbox that the runs of a policy get.
     pub fn sandbox_of(&self, policy: &RunPolicy) -> &ReachedSandbox {
-        if policy.is_offline {
-            &self.offline_sandbox
-        } else {
-            &self.sandbox
-        }
+        self.sandboxes.of(&policy.provider)
     }
 }
 
@@ -121,7 +116,7 @@ impl std::fmt::Debug for Parts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Parts")
             .field("repos", &self.repos)
-            .field("sandbox", &self.sandbox)
+            .field("sandboxes", &self.sandboxes)
             .finish_non_exhaustive()
     }
 }

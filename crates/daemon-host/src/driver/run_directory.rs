@@ -11,9 +11,7 @@ use daemon_provider::tool_access::ToolAccess;
 use daemon_registry::{Registered, SharedRegistry};
 use daemon_repo::ObjectId;
 use daemon_runner::policy::micros;
-use daemon_runner::settings::{
-    ConfiguredProvider, HostBounds, RunRepository, RunSettings, Sandboxes,
-};
+use daemon_runner::settings::{ConfiguredProvider, HostBounds, RunRepository, RunSettings};
 use daemon_runner::{NOTICES, RunHost, RunPaths};
 
 use super::repos::{AwaitedCommits, Watched};
@@ -143,10 +141,7 @@ fn settings(home: &Home, runtime: &Runtime, tokens: &RunTokens) -> RunSettings {
         servers: parts.servers.clone(),
         planner: Arc::clone(&parts.planner),
         tools,
-        sandboxes: Sandboxes {
-            usual: parts.sandbox.clone(),
-            offline: parts.offline_sandbox.clone(),
-        },
+        sandboxes: parts.sandboxes.clone(),
         bounds: HostBounds {
             day: config.budget.day_usd.map(micros),
             emanations: config.limits.emanations,

@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use super::listener::{ListenerSecrets, hosts};
 use super::seams::{HostHealth, HostLive, Intake};
-use super::{Compose, HostInputs, OpenFailure, begin_epoch, unusable, warn_without_model};
+use super::{Compose, HostInputs, OpenFailure, begin_epoch, unusable, warn_of};
 use crate::config::Config;
 use crate::driver::{self, ClaimsPause, Host, HostParts, Parts, Runtime, policies};
 use crate::home::Home;
@@ -148,7 +148,7 @@ async fn put_together(
     let opened = deadlines.opened;
     let parts = parts(&start.compose, config, opened, OpenFailure::Refuse).await?;
     warn_if_held(&*store).await?;
-    warn_without_model(config);
+    warn_of(config, &parts);
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let epoch = begin_epoch(&*store, &mut start.owner, clock.now()).await?;
     // Processes of a dead host end before its activations are taken back: they could still write.

@@ -199,7 +199,8 @@ impl HostLive {
         let (generation, unwatched) = self.host.replace(config, parts).await?;
         self.compose.note_in_force();
         self.hooks.replace(sources);
-        super::warn_without_model(&self.host.runtime().config);
+        let runtime = self.host.runtime();
+        super::warn_of(&runtime.config, &runtime.parts);
         drop(turn);
         self.host.registrations.states.force_all();
         self.host.registrations.end(unwatched).await;

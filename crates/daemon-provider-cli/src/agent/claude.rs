@@ -10,7 +10,7 @@ use super::mount::names;
 use super::values::{
     count, failure, first_session, joined, may_be_object, object, price, push_output, text,
 };
-use super::{Help, Invocation};
+use super::{Help, Invocation, OwnChecks};
 use crate::bounded::RawUsage;
 use crate::process_end::{ExitCodes, ReportedEnd};
 use crate::run::{LineKind, OutputParser};
@@ -75,6 +75,13 @@ const WIDER: [&str; 27] = [
 /// All flags that a caller may not add. `--model` is last, because a caller may set it if the host does not.
 pub(super) const RESERVED: [&str; FLAGS.len() + WIDER.len()] = joined(&WIDER, &FLAGS);
 
+/// The API, and the hosts that refresh a login.
+pub(super) const HOSTS: [&str; 3] = [
+    "api.anthropic.com",
+    "console.anthropic.com",
+    "platform.claude.com",
+];
+
 /// The most open tool calls whose names are remembered.
 const MOST_TOOLS: usize = 1000;
 
@@ -113,19 +120,21 @@ pub(super) fn args(invocation: &Invocation<'_>) -> io::Result<Vec<String>> {
 }
 
 fn permissions(invocation: &Invocation<'_>) -> Vec<String> {
-    if invocation.permissions == Permissions::Bypass {
-        return vec!["--dangerously-skip-permissions".to_owned()];
-    }
+    let (permissions, has_shell) = match invocation.checks {
+        OwnChecks::Off => return vec!["--dangerously-skip-permissions".to_owned()],
+        OwnChecks::AllowAll(permissions) => (permissions, true),
+        OwnChecks::Enforce(permissions) => (permissions, false),
+    };
     let mut tools = vec!["Read", "Glob", "Grep"];
     let mut scripts = Vec::new();
-    if invocation.permissions >= Permissions::Propose {
+    if permissions >= Permissions::Propose {
         tools.extend(["Edit", "Write"]);
-        scripts.extend(
-            invocation
-                .scripts
-                .iter()
-                .map(|path| format!("Bash({path}:*)")),
-        );
+    }
+    if has_shell {
+        tools.push("Bash");
+    } else if permissions >= Permissions::Propose {
+        let paths = invocation.scripts.iter();
+        scripts.extend(paths.map(|path| format!("Bash({path}:*)")));
     }
     let mut allowed: Vec<String> = tools.iter().map(|tool| (*tool).to_owned()).collect();
     // `Bash` is offered only with rules for the scripts: in the list of allowed tools it would allow every command.

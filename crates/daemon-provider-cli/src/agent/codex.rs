@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::values::{
     count, failure, first_session, joined, may_be_object, object, push_output, text, text_at,
 };
-use super::{Help, Invocation};
+use super::{Help, Invocation, OwnChecks};
 use crate::bounded::{BoundedText, RawUsage};
 use crate::process_end::{ExitCodes, ReportedEnd};
 use crate::run::{LineKind, OutputParser};
@@ -70,6 +70,9 @@ const WIDER: [&str; 19] = [
 /// All flags that a caller may not add. `--model` is last, because a caller may set it if the host does not.
 pub(super) const RESERVED: [&str; FLAGS.len() + WIDER.len()] = joined(&WIDER, &FLAGS);
 
+/// The API, the API of a ChatGPT login, and the host that refreshes it.
+pub(super) const HOSTS: [&str; 3] = ["api.openai.com", "chatgpt.com", "auth.openai.com"];
+
 /// The most open tool calls whose ids are remembered.
 const MOST_TOOLS: usize = 1000;
 
@@ -85,10 +88,11 @@ pub(super) fn args(invocation: &Invocation<'_>) -> Vec<String> {
         args.extend(["--color", "never"].map(str::to_owned));
     }
     args.extend(["--skip-git-repo-check", "--ignore-rules"].map(str::to_owned));
-    let sandbox = match invocation.permissions {
-        Permissions::Read => Some("read-only"),
-        Permissions::Propose | Permissions::Write => Some("workspace-write"),
-        Permissions::Bypass => None,
+    let sandbox = match invocation.checks {
+        OwnChecks::Enforce(Permissions::Read) => Some("read-only"),
+        OwnChecks::Enforce(Permissions::Propose | Permissions::Write) => Some("workspace-write"),
+        // Its own sandbox cannot be set up inside of another one, and it would then run no command at all.
+        OwnChecks::Enforce(Permissions::Bypass) | OwnChecks::AllowAll(_) | OwnChecks::Off => None,
     };
     match (sandbox, session) {
         (None, _) => args.push("--dangerously-bypass-approvals-and-sandbox".to_owned()),

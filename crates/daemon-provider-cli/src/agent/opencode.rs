@@ -12,7 +12,7 @@ use super::mount::names;
 use super::values::{
     count, failure, first_session, joined, may_be_object, object, price, push_output, text, text_at,
 };
-use super::{Help, Invocation};
+use super::{Help, Invocation, OwnChecks};
 use crate::bounded::RawUsage;
 use crate::command::add;
 use crate::process_end::{ExitCodes, ReportedEnd};
@@ -64,6 +64,32 @@ const WIDER: [&str; 22] = [
 /// All flags that a caller may not add. `--model` is last, because a caller may set it if the host does not.
 pub(super) const RESERVED: [&str; FLAGS.len() + WIDER.len()] = joined(&WIDER, &FLAGS);
 
+/// The hosts of its vendors, by the first part of a model's name.
+const VENDORS: [(&str, &str); 10] = [
+    ("anthropic", "api.anthropic.com"),
+    ("deepseek", "api.deepseek.com"),
+    ("github-copilot", "api.githubcopilot.com"),
+    ("google", "generativelanguage.googleapis.com"),
+    ("groq", "api.groq.com"),
+    ("mistral", "api.mistral.ai"),
+    ("openai", "api.openai.com"),
+    ("opencode", "opencode.ai"),
+    ("openrouter", "openrouter.ai"),
+    ("xai", "api.x.ai"),
+];
+/// Where it reads which models exist.
+const CATALOGUE: &str = "models.dev";
+
+/// Returns the hosts that it needs for a model; without one it chooses among all vendors.
+pub(super) fn hosts(model: Option<&str>) -> Vec<&'static str> {
+    let vendor = model.map(|model| model.split_once('/').map_or(model, |(vendor, _)| vendor));
+    let needed = VENDORS
+        .iter()
+        .filter(|(name, _)| vendor.is_none_or(|vendor| vendor == *name));
+    let hosts = needed.map(|(_, host)| *host);
+    hosts.chain([CATALOGUE]).collect()
+}
+
 /// Returns the arguments of one run.
 pub(super) fn args(invocation: &Invocation<'_>) -> Vec<String> {
     let mut args = vec!["run".to_owned()];
@@ -77,7 +103,7 @@ pub(super) fn args(invocation: &Invocation<'_>) -> Vec<String> {
     if let Some(model) = invocation.model {
         args.extend(["--model".to_owned(), model.to_owned()]);
     }
-    if invocation.permissions == Permissions::Bypass {
+    if enforced(invocation).is_none() {
         args.push("--auto".to_owned());
     }
     args.extend(invocation.more.iter().cloned());
@@ -90,8 +116,9 @@ pub(super) fn environment(invocation: &Invocation<'_>) -> Vec<(OsString, OsStrin
         ("OPENCODE_DISABLE_PROJECT_CONFIG", "1".to_owned()),
         ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
     ];
-    if invocation.permissions != Permissions::Bypass {
-        variables.push(("OPENCODE_PERMISSION", permissions(invocation).to_string()));
+    if let Some(enforced) = enforced(invocation) {
+        let rules = permissions(invocation, enforced);
+        variables.push(("OPENCODE_PERMISSION", rules.to_string()));
     }
     variables
         .into_iter()
@@ -99,14 +126,22 @@ pub(super) fn environment(invocation: &Invocation<'_>) -> Vec<(OsString, OsStrin
         .collect()
 }
 
-fn permissions(invocation: &Invocation<'_>) -> Value {
+/// Returns the permissions that its own checks enforce; `None` if they are off.
+fn enforced(invocation: &Invocation<'_>) -> Option<Permissions> {
+    match invocation.checks {
+        OwnChecks::Enforce(permissions) => Some(permissions),
+        OwnChecks::AllowAll(_) | OwnChecks::Off => None,
+    }
+}
+
+fn permissions(invocation: &Invocation<'_>, enforced: Permissions) -> Value {
     // Order matters: of the rules that match, `opencode` applies the last.
     let mut rules = Map::new();
     rules.insert("*".to_owned(), json!("deny"));
     for tool in ["read", "glob", "grep", "list"] {
         rules.insert(tool.to_owned(), json!("allow"));
     }
-    if invocation.permissions >= Permissions::Propose {
+    if enforced >= Permissions::Propose {
         rules.insert("edit".to_owned(), json!("allow"));
         if !invocation.scripts.is_empty() {
             let mut scripts = Map::from_iter([("*".to_owned(), json!("deny"))]);

@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
+use daemon_egress::EgressList;
 use daemon_process::{Enclosure, Network, SandboxLevel};
 use daemon_provider::{
     Asked, Limits, MicroUsd, Permissions, Provider as _, RunEvent, SessionId, ToolStatus, Usage,
@@ -263,6 +264,67 @@ async fn a_confined_program_changes_its_worktree_only_if_it_may() {
         request.permissions = permissions;
         let mut run = bench.provider(config).start(request).await.unwrap();
         assert_eq!(story(&mut *run).await.end, done(stdout));
+    }
+}
+
+/// Connects to its first argument directly, and to its second through the proxy; prints the result of both.
+const DIALS: &str = r#"
+use IO::Socket::INET;
+my ($direct, $proxied) = @ARGV;
+my $s = IO::Socket::INET->new(PeerAddr => "127.0.0.1", PeerPort => $direct, Timeout => 5);
+print $s ? "direct\n" : "no direct\n";
+my ($proxy) = $ENV{HTTPS_PROXY} =~ m{^http://(.*)$} or exit print "no proxy\n";
+$s = IO::Socket::INET->new(PeerAddr => $proxy, Timeout => 5) or exit print "no $proxy\n";
+print $s "CONNECT $proxied HTTP/1.1\r\n\r\n";
+print((split / /, <$s>)[1], "\n");
+"#;
+
+#[tokio::test]
+async fn a_program_reaches_the_hosts_of_its_list_alone_and_each_attempt_is_an_event() {
+    let report = daemon_process::probe();
+    if report.level < SandboxLevel::Isolated {
+        println!("skipped: {}", report.detail);
+        return;
+    }
+    let bench = Bench::new();
+    fs::write(bench.path("worktree/dial.pl"), DIALS).unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let listed = format!("127.0.0.1:{port}");
+    let reached = |host: &str, port, allowed| (host.to_owned(), port, allowed);
+    for (entries, target, stdout, expected) in [
+        (
+            vec![listed.as_str()],
+            listed.as_str(),
+            "direct\n200\n",
+            vec![
+                reached("127.0.0.1", port, true),
+                reached("127.0.0.1", port, true),
+            ],
+        ),
+        (
+            vec!["api.test:443"],
+            "169.254.169.254:80",
+            "no direct\n403\n",
+            vec![reached("169.254.169.254", 80, false)],
+        ),
+        (
+            Vec::new(),
+            listed.as_str(),
+            "no direct\nno proxy\n",
+            Vec::new(),
+        ),
+    ] {
+        let mut config = bench.config(&format!("perl dial.pl {port} {target}"));
+        config.program.enclosure = Enclosure::Isolated(Network::Loopback);
+        config.program.egress = EgressList::parse(&entries).unwrap();
+        let story = bench.story(config).await;
+        assert_eq!(story.stdout.join("\n") + "\n", stdout, "{story:?}");
+        let uses = story.events.iter().filter_map(|event| match event {
+            RunEvent::Network(used) => Some((used.host.clone(), used.port, used.allowed)),
+            _ => None,
+        });
+        assert_eq!(uses.collect::<Vec<_>>(), expected);
     }
 }
 

@@ -7,15 +7,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use daemon_process::{
-    ChildEvent, ChildLimits, Enclosure, ExitStatus, Launch, SpawnError, SupervisedChild, Supervisor,
-};
+use daemon_egress::{NetworkUse, RunEgress};
+use daemon_process::{ChildEvent, ExitStatus, Launch, SpawnError, SupervisedChild, Supervisor};
 use daemon_provider::{Permissions, RunRequest};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::{read, spec};
+use crate::config::LlmConfig;
 use crate::tool_set::{ToolError, ToolOutput, ToolSource, ToolSpec};
 
 /// Time limit of a support script.
@@ -76,32 +77,39 @@ impl Drop for OwnedChild<'_> {
 }
 
 impl Programs {
+    /// Returns what starts the programs of a run, and what they use of the network, without a list of hosts `None`.
     pub(crate) fn new(
         supervisor: Supervisor,
         request: &RunRequest,
-        limits: ChildLimits,
-        enclosure: Enclosure,
-    ) -> Self {
-        let (readable, writable) = request.child_paths();
-        let sandbox = enclosure.around(readable, writable);
-        Self {
+        config: &LlmConfig,
+    ) -> (Self, Option<mpsc::Receiver<NetworkUse>>) {
+        let (mut readable, writable) = request.child_paths();
+        readable.extend(config.readable.iter().cloned());
+        let mut sandbox = config.enclosure.around(readable, writable);
+        let egress = RunEgress::new(config.enclosure, &config.egress);
+        egress.restrict(&mut sandbox);
+        let mut env = request.child_environment();
+        egress.extend(&mut env);
+        let programs = Self {
             supervisor,
             launch: Launch {
                 program: PathBuf::new(),
                 args: Vec::new(),
-                env: request.child_environment(),
+                env,
                 cwd: request.worktree.clone(),
                 stdin: Vec::new(),
                 marker: String::new(),
-                limits,
+                limits: config.limits,
                 disk: request.own_directories(),
                 sandbox,
+                ports: egress.ports,
             },
             run: request.run_id.to_string(),
             n_started: AtomicU32::new(0),
             left: Mutex::new(Vec::new()),
             starting: Mutex::new(Vec::new()),
-        }
+        };
+        (programs, egress.uses)
     }
 
     /// Returns the settings that every child of the run shares.

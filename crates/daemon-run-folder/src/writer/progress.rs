@@ -1,7 +1,7 @@
 //! Events between the start and the end of a run.
 
 use daemon_lifecycle::{
-    ChildProcess, Exit, OutputStream, Speaker, StopReason, ToolStatus, Truncation,
+    ChildProcess, Exit, NetworkUse, OutputStream, Speaker, StopReason, ToolStatus, Truncation,
 };
 use jiff::Timestamp;
 use serde_json::Value;
@@ -271,6 +271,19 @@ impl Writer {
     /// Records that a request of the run was refused.
     pub fn denied(&mut self, name: &str, detail: &str, now: Timestamp) -> Result<(), FolderError> {
         self.log(&LogEvent::PermissionDenied { name, detail }, now)
+    }
+
+    /// Records a connection of a program, or the attempt to make one.
+    pub fn network(&mut self, used: &NetworkUse, now: Timestamp) -> Result<(), FolderError> {
+        let line = LogEvent::Network {
+            host: &used.host,
+            port: used.port,
+            allowed: used.allowed,
+            bytes: used.sent.saturating_add(used.received),
+            sent: used.sent,
+            error: used.error.as_deref(),
+        };
+        self.log(&line, now)
     }
 
     /// Records that a limit cut something short.

@@ -1,8 +1,9 @@
 //! Every row of the logs, byte for byte.
 
 use daemon_run_folder::{
-    ChildProcess, ErrorClass, Exit, Failure, FailureKind, Folder, Outcome, OutputStream, RunError,
-    RunState, Speaker, StopReason, TokensRecord, ToolStatus, Truncation, Writer,
+    ChildProcess, ErrorClass, Exit, Failure, FailureKind, Folder, NetworkUse, Outcome,
+    OutputStream, RunError, RunState, Speaker, StopReason, TokensRecord, ToolStatus, Truncation,
+    Writer,
 };
 use expect_test::{Expect, expect};
 use serde_json::json;
@@ -37,6 +38,26 @@ fn child() -> ChildProcess {
     }
 }
 
+fn network() -> [NetworkUse; 2] {
+    let used = NetworkUse {
+        host: "api.test".to_owned(),
+        port: 443,
+        allowed: true,
+        error: None,
+        sent: 5,
+        received: 7,
+    };
+    let refused = NetworkUse {
+        host: "169.254.169.254".to_owned(),
+        port: 80,
+        allowed: false,
+        error: Some("not listed".to_owned()),
+        sent: 0,
+        received: 0,
+    };
+    [used, refused]
+}
+
 #[test]
 fn every_event_is_one_line() {
     check(
@@ -61,6 +82,9 @@ fn every_event_is_one_line() {
                 .unwrap();
             writer.denied("Bash", "rm", at(5000)).unwrap();
             writer.limit("leaked", "7", at(5000)).unwrap();
+            for used in network() {
+                writer.network(&used, at(5000)).unwrap();
+            }
             writer.ask_started(at(6000)).unwrap();
             writer.ask_ended(1, Ok("yes"), at(7000)).unwrap();
             writer.ask_started(at(7000)).unwrap();
@@ -78,6 +102,8 @@ fn every_event_is_one_line() {
             {"ts":"2026-01-02T03:04:09Z","event":"tool_result","name":"Bash","status":"error","turn":2}
             {"ts":"2026-01-02T03:04:10Z","event":"permission_denied","name":"Bash","detail":"rm"}
             {"ts":"2026-01-02T03:04:10Z","event":"limit","name":"leaked","detail":"7"}
+            {"ts":"2026-01-02T03:04:10Z","event":"network","host":"api.test","port":443,"allowed":true,"bytes":12,"sent":5}
+            {"ts":"2026-01-02T03:04:10Z","event":"network","host":"169.254.169.254","port":80,"allowed":false,"bytes":0,"sent":0,"error":"not listed"}
             {"ts":"2026-01-02T03:04:11Z","event":"ask_start","n":1}
             {"ts":"2026-01-02T03:04:12Z","event":"ask_end","n":1,"state":"done"}
             {"ts":"2026-01-02T03:04:12Z","event":"ask_start","n":2}

@@ -290,6 +290,7 @@ impl Record {
             RunEvent::Priced { budget } => writer.budget(budget.as_usd(), now),
             RunEvent::Denied { name, detail } => writer.denied(name, detail, now),
             RunEvent::Limit { name, detail } => writer.limit(name, detail, now),
+            RunEvent::Network(used) => writer.network(used, now),
             RunEvent::Terminal { outcome, text } => writer.provider_ended(outcome, text, now),
             _ => Ok(()),
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use daemon_provider::redact::{Redactor, is_secret_name};
-use daemon_provider::{Failure, Outcome, RunEvent};
+use daemon_provider::{Failure, NetworkUse, Outcome, RunEvent};
 
 /// The shortest value that counts as random, in bytes.
 const RANDOM_LENGTH: usize = 16;
@@ -60,6 +60,12 @@ pub(super) fn event(redactor: &Redactor, event: &RunEvent) -> RunEvent {
             name: clean(name),
             detail: clean(detail),
         },
+        // A host name is chosen by the program, which could put a secret into it.
+        RunEvent::Network(used) => RunEvent::Network(NetworkUse {
+            host: clean(&used.host),
+            error: used.error.as_ref().map(clean),
+            ..used.clone()
+        }),
         RunEvent::Usage { usage, raw } => RunEvent::Usage {
             usage: *usage,
             raw: redactor.json(raw),

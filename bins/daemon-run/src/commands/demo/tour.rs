@@ -212,7 +212,8 @@ async fn activate(
     let seconds = begun.elapsed().as_secs_f64();
     // The commit must wake exactly one of the two daemons.
     let is_ok = state == ActivationState::Succeeded.as_str() && waiting.rows.len() == 1;
-    let sandbox = &host.runtime().parts.sandbox;
+    let runtime = host.runtime();
+    let sandbox = runtime.parts.sandboxes.of("builtin");
     let detail = format!(
         "{}  {state} in {seconds:.1} s   sandbox: level {} ({})",
         activation.id, sandbox.level, sandbox.detail

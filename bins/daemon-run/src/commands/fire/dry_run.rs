@@ -11,9 +11,10 @@ use super::{empty, unknown_provider};
 use crate::cli::FireArgs;
 use crate::commands::context::measured;
 use crate::commands::preview::{PreviewDaemon, WakeCause};
-use crate::compose::{Composer, Overrides, Reach, sandbox};
+use crate::compose::{Composer, Overrides};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::place::Place;
+use crate::sandboxes::sandbox;
 
 /// Parses, matches, builds the context and resolves policy; starts and writes nothing.
 pub(super) fn dry_run(
@@ -31,7 +32,7 @@ pub(super) fn dry_run(
     if !is_known {
         return Err(unknown_provider(&policy.provider));
     }
-    let sandbox = sandbox(&config, Reach::of(&config, &policy.provider));
+    let sandbox = sandbox(&config, &policy.provider);
     if let Some(reason) = policy.sandbox_refusal(&sandbox) {
         return Err(CommandFailure::new(ExitKind::Refused, "sandbox", reason));
     }

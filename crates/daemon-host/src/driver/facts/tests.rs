@@ -1,4 +1,4 @@
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use async_trait::async_trait;
 use daemon_api::control::RunTokens;
@@ -7,6 +7,7 @@ use daemon_engine::{FactOrigin, Gate, HostEpoch, NewOutput};
 use daemon_event::{Enrichment, Field, PullRequestFact, RepoName};
 use daemon_registry::{Definition, Registered};
 use daemon_repo::Discovery;
+use daemon_runner::settings::Sandboxes;
 use daemon_store::memory::MemoryStore;
 use daemon_store::{DaemonRow, Events as _, Modes, Query, Validity};
 use jiff::SignedDuration;
@@ -186,8 +187,7 @@ fn host(scratch: &tempfile::TempDir, store: &MemoryStore, script: &Arc<Script>) 
         unopened: Vec::new(),
         servers: daemon_runner::servers::Servers::default(),
         program: None,
-        sandbox: sandbox.clone(),
-        offline_sandbox: sandbox,
+        sandboxes: Sandboxes::new(sandbox, BTreeMap::new()),
     };
     let runtime = Runtime {
         config: Arc::new(Config::default()),

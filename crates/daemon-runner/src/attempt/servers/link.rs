@@ -273,6 +273,7 @@ fn launch(name: &str, program: &Program, terms: &Terms) -> Result<Launch, String
         marker: terms.run.clone(),
         limits: ChildLimits::default(),
         sandbox: Sandbox::Contained,
+        ports: None,
     };
     let untrusted: Vec<&Path> = terms
         .servers
