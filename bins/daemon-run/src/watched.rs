@@ -12,10 +12,11 @@ use daemon_host::driver::repos::Watched;
 use daemon_host::driver::{Naming, NotOpen, Unopened};
 use daemon_host::serve::{Compose as _, OpenFailure};
 use daemon_records::error::{OpError, OpErrorKind, chain};
-use daemon_repo::{Git, GitError, RemoteName, Repository};
+use daemon_repo::{FetchSource, Git, GitError, RemoteName, RemoteToken, Repository, encode};
 use tokio_util::sync::CancellationToken;
 
 use crate::compose::Composer;
+use crate::services::remote_token;
 
 /// A repository that git is still opening.
 pub(crate) struct PendingRepository {
@@ -94,15 +95,17 @@ impl Entry<'_> {
     }
 
     /// Combines the opened repository with its configuration.
-    fn watched(self, opened: Repository) -> Watched {
+    fn watched(self, opened: Repository, home: &Path, token: Option<RemoteToken>) -> Watched {
         let opened = match self.key {
             (_, None) => opened,
             (_, Some(name)) => opened.named(name),
         };
+        let store = format!("objects/{}.git", encode(&opened.name().folded()));
         Watched {
             name: opened.name().clone(),
-            repository: opened,
+            repository: opened.with_store(&home.join(store)),
             branch: self.repo.branch.clone(),
+            source: FetchSource::new(self.remote.clone(), token),
             remote: self.remote,
             zone: self.repo.zone.clone(),
             // An interval of zero would poll without a pause.
@@ -129,10 +132,12 @@ impl Composer {
         let answers = self.open(git, &entries, until)?;
         let mut watched: Vec<Arc<Watched>> = Vec::new();
         let mut unopened = Vec::new();
+        let home = self.directory.join(self.home());
+        let token = remote_token(&home, config)?;
         for (entry, answer) in entries.into_iter().zip(answers) {
             match answer {
                 Opening::Opened(repository) => {
-                    let repo = entry.watched(repository);
+                    let repo = entry.watched(repository, &home, token.clone());
                     refuse_twin(&watched, &repo.name)?;
                     watched.push(Arc::new(repo));
                 }

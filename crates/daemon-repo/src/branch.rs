@@ -25,6 +25,12 @@ pub enum Remote {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteName(Box<str>);
 
+impl RemoteName {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 impl std::str::FromStr for RemoteName {
     type Err = InvalidName;
 
@@ -118,6 +124,9 @@ impl Repository {
         branch: &RefName,
         commit: &ObjectId,
     ) -> Result<(), GitError> {
+        if let Remote::Here = remote {
+            self.import_from_store(commit)?;
+        }
         let created = match remote {
             Remote::Here => self
                 .call("update-ref")

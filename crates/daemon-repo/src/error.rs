@@ -109,8 +109,61 @@ impl GitError {
         &self.problem
     }
 
+    /// Returns why git failed in one line: the first fatal error that it printed, without credentials in URLs.
+    pub fn brief(&self) -> String {
+        let text = match &self.problem {
+            GitProblem::Failed { stderr, .. } => {
+                let mut fatal = stderr
+                    .lines()
+                    .filter_map(|line| line.strip_prefix("fatal: "));
+                let any = stderr.lines().find(|line| !line.trim().is_empty());
+                fatal.next().or(any).unwrap_or("git failed").to_owned()
+            }
+            problem => match std::error::Error::source(problem) {
+                Some(source) => format!("{problem}: {source}"),
+                None => problem.to_string(),
+            },
+        };
+        without_credentials(&text)
+    }
+
     /// Returns the path of the repository, or the path that was expected to be one.
     pub fn place(&self) -> &Path {
         &self.place
+    }
+}
+
+/// Removes what precedes the `@` of each URL.
+pub(crate) fn without_credentials(text: &str) -> String {
+    let mut acc = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, url) = rest.split_at(at + 3);
+        acc.push_str(before);
+        let end = url.find(|c: char| c == '/' || c == '\'' || c.is_whitespace());
+        let host = &url[..end.unwrap_or(url.len())];
+        rest = &url[host.rfind('@').map_or(0, |at| at + 1)..];
+    }
+    acc.push_str(rest);
+    acc
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_of_urls_are_left_out() {
+        for (text, expected) in [
+            (
+                "unable to access 'https://ann:tok@en@git.example/o/r/': 403",
+                "unable to access 'https://git.example/o/r/': 403",
+            ),
+            ("ssh://git@a b://c@d e@f", "ssh://a b://d e@f"),
+            ("https://git.example/@v1 ://", "https://git.example/@v1 ://"),
+            ("'origin'", "'origin'"),
+        ] {
+            assert_eq!(without_credentials(text), expected);
+        }
     }
 }

@@ -54,6 +54,7 @@ mod links;
 mod mark;
 mod materialise;
 mod object;
+mod object_store;
 mod objects;
 mod own_commits;
 mod path;
@@ -82,6 +83,7 @@ pub use lifecycle::{
 };
 pub use mark::{CommitMark, daemon_branch, encode};
 pub use object::{InvalidName, ObjectFormat, ObjectId, RefKind, RefName};
+pub use object_store::{FetchSource, RemoteToken};
 pub use own_commits::OwnCommit;
 pub use path::TreePath;
 pub use refs::{RefChange, RefMove, RefPosition, RefPositions, RefSnapshot};

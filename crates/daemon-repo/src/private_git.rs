@@ -19,10 +19,11 @@ use crate::worktree::Checkout;
 const MAX_DEPTH: usize = 5;
 
 impl Repository {
-    /// Returns the directories that hold the objects: that of the repository and its alternates, as resolved paths.
+    /// Returns the directories that hold the objects: that of the repository or its store, and its alternates, as resolved paths.
     pub(crate) fn object_directories(&self) -> Result<Vec<PathBuf>, GitError> {
         let mut found = Vec::new();
-        let mut named = vec![self.common_dir().join("objects")];
+        let own = || self.common_dir().join("objects");
+        let mut named = vec![self.store_objects().unwrap_or_else(own)];
         for _ in 0..=MAX_DEPTH {
             for path in std::mem::take(&mut named) {
                 let dir = match fs::canonicalize(&path) {

@@ -25,6 +25,10 @@ pub struct Repository {
     work_tree: Option<PathBuf>,
     format: ObjectFormat,
     name: RepoName,
+    /// The bare repository for the objects that are fetched for this one.
+    pub(crate) store: Option<PathBuf>,
+    /// Whether git reads the objects of the store, too, and writes there.
+    pub(crate) is_extended: bool,
 }
 
 impl Repository {
@@ -97,6 +101,8 @@ impl Repository {
             name: "repository"
                 .parse()
                 .expect("a plain word is a repository name"),
+            store: None,
+            is_extended: false,
         };
         if let Some(name) = repository.read_name()? {
             repository.name = name;
@@ -137,10 +143,19 @@ impl Repository {
 
     /// Creates a command on the objects and refs, without a work tree.
     pub(crate) fn call(&self, command: &'static str) -> GitCommand {
-        GitCommand::new(&self.git, &self.common_dir, command)
+        let call = GitCommand::new(&self.git, &self.common_dir, command)
             .env("GIT_DIR", &self.common_dir)
             // Attributes in a tree could name filters; the empty tree has none.
-            .env("GIT_ATTR_SOURCE", self.format.empty_tree())
+            .env("GIT_ATTR_SOURCE", self.format.empty_tree());
+        self.on_objects(call)
+    }
+
+    /// Makes a command that has the git directory of this repository read and write its objects.
+    pub(crate) fn on_objects(&self, call: GitCommand) -> GitCommand {
+        match self.store_objects() {
+            Some(objects) => call.env("GIT_OBJECT_DIRECTORY", objects),
+            None => call,
+        }
     }
 
     /// Reads all branches and tags: from git's files where their format allows it, otherwise with a git process.

@@ -114,7 +114,7 @@ impl Worktree {
         &self.repository
     }
 
-    /// Returns the object directories of the watched repository, which git in the work tree must be able to read.
+    /// Returns the object directories of the watched repository, and of its store if the commit is there, which git in the work tree must be able to read.
     pub fn objects(&self) -> &[PathBuf] {
         &self.objects
     }
@@ -164,7 +164,8 @@ impl Worktree {
 
     /// Creates a command on the files with the objects and the configuration of the watched repository, never those of the run.
     pub(crate) fn trusted_call(&self, command: &'static str, index: &ScratchIndex) -> GitCommand {
-        self.call(command, self.repository.common_dir(), &index.0)
+        let call = self.call(command, self.repository.common_dir(), &index.0);
+        self.repository.on_objects(call)
     }
 
     fn call(&self, command: &'static str, git_dir: &Path, index: &Path) -> GitCommand {

@@ -65,13 +65,15 @@ impl AttemptRefusal {
         })
     }
 
-    /// Refuses an attempt because the repository contains none of the commits that the event names.
-    pub(crate) fn commit(repo: &RepoName, commits: Vec<ObjectId>) -> Self {
+    /// Refuses an attempt because the repository contains none of the commits that the event names; `why` they could not be
+    /// fetched either.
+    pub(crate) fn commit(repo: &RepoName, commits: Vec<ObjectId>, why: Option<&str>) -> Self {
         let named: Vec<String> = commits.iter().map(|commit| format!("`{commit}`")).collect();
+        let why = why.map_or_else(String::new, |why| format!(", and {why}"));
         Self {
             outcome: AttemptOutcome::Missing {
                 what: Missing::Commit,
-                detail: format!("{} is not in `{repo}`", named.join(" or ")),
+                detail: format!("{} is not in `{repo}`{why}", named.join(" or ")),
             },
             awaits: commits,
         }

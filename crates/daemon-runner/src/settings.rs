@@ -10,7 +10,7 @@ use daemon_event::{DaemonKey, RepoName};
 use daemon_provider::tool_access::ToolAccess;
 use daemon_provider::{MicroUsd, Provider};
 use daemon_records::environment;
-use daemon_repo::Repository;
+use daemon_repo::{FetchSource, Repository};
 
 use crate::planner::BranchPlanner;
 use crate::policy::{ReachedSandbox, RunPolicy};
@@ -41,6 +41,8 @@ pub struct RunRepository {
     pub name: RepoName,
     /// The repository.
     pub repository: Repository,
+    /// Where commits are fetched from that it does not have.
+    pub source: FetchSource,
 }
 
 /// The sandboxes of the runs of each provider.

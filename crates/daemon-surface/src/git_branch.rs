@@ -168,15 +168,13 @@ impl Place {
         let branch = branch_of(output)?;
         let commit = commit_of(output)?;
         // A retry may come after the commit was pruned; git would report that less clearly.
-        let is_here = self.repository.has_commit(&commit);
-        if !is_here.map_err(|error| failed(SurfaceErrorKind::Retryable, &error))? {
+        let holder = self.repository.holding(&commit);
+        let holder = holder.map_err(|error| failed(SurfaceErrorKind::Retryable, &error))?;
+        let Some(holder) = holder else {
             let message = format!("commit `{commit}` is not in the repository any more");
             return Err(SurfaceError::new(SurfaceErrorKind::Refused, message));
-        }
-        match self
-            .repository
-            .create_branch(&self.remote, &branch, &commit)
-        {
+        };
+        match holder.create_branch(&self.remote, &branch, &commit) {
             Ok(()) => Ok(remote_id(&branch, &commit)),
             Err(error) if matches!(error.problem(), GitProblem::BranchTaken { .. }) => {
                 // Two sends of one output may race, or the reply to an earlier push was lost: then the branch is ours.

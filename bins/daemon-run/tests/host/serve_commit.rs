@@ -204,3 +204,112 @@ fn fire_without_a_host_reports_a_missing_commit() {
     shows!(host.settled(1), {"0.state": "succeeded"}, "a host goes on with it");
     assert_eq!(host.list("runs")[0]["result_preview"], "two");
 }
+
+/// Makes a remote `origin` that has the head of pull request 7 on no branch, and returns it with that head.
+fn forked(world: &World) -> (String, String) {
+    let (clone, commit) = elsewhere(world);
+    let origin = world.beside("origin.git").display().to_string();
+    world.git(&["clone", "--quiet", "--bare", ".", &origin]);
+    world.git(&[
+        "-C",
+        &clone,
+        "push",
+        "--quiet",
+        &origin,
+        "HEAD:refs/pull/7/head",
+    ]);
+    std::fs::remove_dir_all(&clone).expect("the clone");
+    world.git(&["remote", "add", "origin", &origin]);
+    (origin, commit)
+}
+
+/// Returns the refs and the files of the watched repository's git directory.
+fn git_files(world: &World) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut acc = Vec::new();
+    let mut left = vec![world.repo.join(".git")];
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            let entries = std::fs::read_dir(&path).expect("a directory");
+            left.extend(entries.map(|entry| entry.expect("an entry").path()));
+        } else {
+            let content = std::fs::read(&path).expect("a file");
+            acc.push((path, content));
+        }
+    }
+    acc.sort();
+    acc
+}
+
+/// Delivers a webhook about a head that only the remote has, and returns the activation's run.
+fn runs_at_a_fetched_head(policy: &str) {
+    let world = world();
+    world.script(
+        "cat > /dev/null\nset -e\ngit log --stat >log.txt\ngit add log.txt\ngit commit --quiet --message own\necho left > left.txt\n\
+         printf '{\"daemon\":\"result\",\"ok\":true,\"text\":\"%s %s\"}\\n' \"$(git rev-parse HEAD^)\" \"$(cat docs/a.md)\"\n",
+    );
+    world.configure(policy);
+    let (_, commit) = forked(&world);
+    let before = git_files(&world);
+    let host = world.serve();
+    shows!(host.hook("pull_request", "d-1", &opened(&commit)), {"HTTP": 200});
+    shows!(host.settled(1), {"0.state": "succeeded", "0.attempts": 1});
+    let ran = host.list("runs")[0]["result_preview"].clone();
+    assert_eq!(ran, format!("{commit} two").as_str(), "{policy}");
+    // The delivery adds one branch, with the objects that it needs.
+    let branches = world.branches();
+    assert_eq!(branches.len(), 1, "{branches:?}");
+    let parents = world.git(&["rev-parse", &format!("{}~2", branches[0])]);
+    assert_eq!(parents.trim(), commit);
+    world.git(&["fsck", "--full", "--strict"]);
+    world.git(&["update-ref", "-d", &branches[0]]);
+    let git_dir = world.repo.join(".git");
+    let is_old =
+        |(path, _): &(std::path::PathBuf, Vec<u8>)| !path.starts_with(git_dir.join("objects"));
+    let after: Vec<_> = git_files(&world).into_iter().filter(is_old).collect();
+    let before: Vec<_> = before.into_iter().filter(is_old).collect();
+    assert_eq!(
+        after, before,
+        "no other ref, no FETCH_HEAD, no configuration"
+    );
+}
+
+#[test]
+fn the_head_of_a_pull_request_is_fetched_from_the_remote() {
+    runs_at_a_fetched_head("");
+}
+
+#[test]
+fn a_fetched_head_is_readable_at_every_sandbox_level() {
+    for level in 2..=daemon_process::probe().level.number() {
+        runs_at_a_fetched_head(&format!("[policy]\nsandbox_min = {level}\n"));
+    }
+}
+
+#[test]
+fn a_head_that_cannot_be_fetched_is_waited_for_with_the_error_of_the_remote() {
+    let world = world();
+    let (origin, commit) = forked(&world);
+    let hidden = world.beside("hidden.git");
+    std::fs::rename(&origin, &hidden).expect("the remote is renamed");
+    let before = git_files(&world);
+    let host = world.serve();
+    shows!(host.hook("pull_request", "d-1", &opened(&commit)), {"HTTP": 200});
+    let reason = format!(
+        "commit: `{commit}` is not in `o/r`, and it cannot be fetched from `origin`: '{origin}' does not appear to be a git repository"
+    );
+    let waits = eventually("the activation says why it waits", || {
+        let all = host.list("activations");
+        all.into_iter().find(|one| one["reason"] == reason.as_str())
+    });
+    shows!(waits, {"state": "pending", "attempts": 0});
+    assert_eq!(
+        git_files(&world),
+        before,
+        "the watched repository did not change"
+    );
+    // The next look finds it, with no move of a ref in the watched repository.
+    std::fs::rename(&hidden, &origin).expect("the remote is back");
+    let ended = host.settled(1);
+    assert_eq!(ended[0]["state"], "succeeded", "{ended:#?}");
+    assert_eq!(host.list("runs")[0]["result_preview"], "two");
+}

@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use daemon_event::{DaemonKey, RepoName};
-use daemon_repo::{DaemonSource, GitError, ObjectId, RefName, RefSnapshot, RemoteName, Repository};
+use daemon_repo::{
+    DaemonSource, FetchSource, GitError, ObjectId, RefName, RefSnapshot, RemoteName, Repository,
+};
 use notify::Watcher as _;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -41,6 +43,8 @@ pub struct Watched {
     pub branch: Option<String>,
     /// The remote whose refs are watched instead of the local ones.
     pub remote: Option<RemoteName>,
+    /// Where commits are fetched from that events name and the repository does not have.
+    pub source: FetchSource,
     /// The zone of its daemons' schedules.
     pub zone: Option<String>,
     /// The interval at which its refs are read without a notification.

@@ -127,6 +127,7 @@ fn settings(home: &Home, runtime: &Runtime, tokens: &RunTokens) -> RunSettings {
     let repositories = parts.repos.iter().map(|repo| RunRepository {
         name: repo.name.clone(),
         repository: repo.repository.clone(),
+        source: repo.source.clone(),
     });
     let tools = parts.program.as_ref().map(|program| {
         let socket = home.below(&config.uds.path);

@@ -7,6 +7,8 @@ mod discovery;
 #[cfg(test)]
 mod events;
 #[cfg(test)]
+mod object_store;
+#[cfg(test)]
 mod opening;
 #[cfg(test)]
 mod own_commits;

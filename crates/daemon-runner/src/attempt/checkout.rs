@@ -28,47 +28,41 @@ pub(super) async fn worktree(
     let dir = run_context
         .paths
         .worktree(&activation.id, activation.run_lease);
-    let named = events.iter().rev().map(|row| commits_of(&row.event));
+    let named = events.iter().rev().map(|row| {
+        let pull = row.event.facts.number(Field::Number);
+        (commits_of(&row.event), pull)
+    });
     // The newest event that names a commit decides, because it is about the latest state.
-    let named = named.into_iter().find(|named| !named.is_none());
-    let named = match named {
-        Some(NamedCommits::Unclear(name)) => {
+    let named = named.into_iter().find(|(named, _)| !named.is_none());
+    let (repository, commit) = match named {
+        Some((NamedCommits::Unclear(name), _)) => {
             return Err(AttemptRefusal::unclear_commit(&repo.name, &name));
         }
-        Some(NamedCommits::Commits(commits)) => Some(commits),
-        None => None,
+        Some((NamedCommits::Commits(commits), pull)) => {
+            locate(run_context, repo, (commits, pull)).await?
+        }
+        None => {
+            let registered = daemon.row.commit.parse().map_err(|error| {
+                AttemptRefusal::final_(format!("the registered commit: {error}"))
+            })?;
+            (repo.repository.clone(), registered)
+        }
     };
-    let fallback: ObjectId = daemon
-        .row
-        .commit
-        .parse()
-        .map_err(|error| AttemptRefusal::final_(format!("the registered commit: {error}")))?;
-    let repo = repo.clone();
     let events: Vec<Event> = events.iter().map(|row| row.event.clone()).collect();
     let daemon = daemon.row.key.id.clone();
     // git blocks, and checking out a large repository takes seconds.
     let made = tokio::task::spawn_blocking(move || {
-        let commit = match named {
-            None => fallback,
-            Some(named) => match present(&repo, &named)? {
-                Some(commit) => commit,
-                None => return Ok(Err(AttemptRefusal::commit(&repo.name, named))),
-            },
-        };
-        let branches = branches(&repo.repository, &events, &commit)?;
+        let branches = branches(&repository, &events, &commit)?;
         let checkout = Checkout {
             commit,
             branches,
             daemon,
         };
-        repo.repository.create_worktree(&checkout, &dir).map(Ok)
+        repository.create_worktree(&checkout, &dir)
     });
     match made.await {
-        Ok(Ok(made)) => made,
-        Ok(Err(error)) => Err(AttemptRefusal::retryable(format!(
-            "the worktree: {}",
-            chain(&error)
-        ))),
+        Ok(Ok(made)) => Ok(made),
+        Ok(Err(error)) => Err(unmade(&error)),
         Err(error) => Err(AttemptRefusal::retryable(format!(
             "making the worktree panicked: {error}"
         ))),
@@ -117,14 +111,72 @@ fn branches(
     Ok(moved.chain(heads).chain(bases).collect())
 }
 
-/// Returns the first of the commits that the repository contains.
-fn present(repo: &RunRepository, commits: &[ObjectId]) -> Result<Option<ObjectId>, GitError> {
+fn unmade(error: &GitError) -> AttemptRefusal {
+    AttemptRefusal::retryable(format!("the worktree: {}", chain(error)))
+}
+
+/// Finds the first of some commits that the repository or its store contains, and fetches one if neither has any.
+///
+/// # Errors
+/// The refusal says why none of them could be had.
+async fn locate(
+    run_context: &RunContext,
+    repo: &RunRepository,
+    (commits, pull): (Vec<ObjectId>, Option<u64>),
+) -> Result<(Repository, ObjectId), AttemptRefusal> {
+    let (seeker, wanted) = (repo.clone(), commits.clone());
+    let sought = tokio::task::spawn_blocking(move || seek(&seeker, &wanted, pull));
+    let sought = tokio::select! {
+        sought = sought => sought,
+        // Git continues until its own time limit, and what it fetches stays in the store.
+        () = run_context.lifetime.stop.cancelled() => return Err(AttemptRefusal::given_back()),
+    };
+    match sought {
+        Ok(Ok(Sought::Found(repository, commit))) => Ok((repository, commit)),
+        Ok(Ok(Sought::Missing(why))) => {
+            // Git may print what a remote or a credential helper printed.
+            let why = why.map(|why| run_context.secrets.redactor().text(&why).into_owned());
+            Err(AttemptRefusal::commit(&repo.name, commits, why.as_deref()))
+        }
+        Ok(Err(error)) => Err(unmade(&error)),
+        Err(error) => Err(AttemptRefusal::retryable(format!(
+            "finding the commit panicked: {error}"
+        ))),
+    }
+}
+
+/// The result of looking for commits.
+enum Sought {
+    /// The repository in which git finds this commit.
+    Found(Repository, ObjectId),
+    /// None of them could be had; the error of the fetch, if there is a remote.
+    Missing(Option<String>),
+}
+
+fn seek(repo: &RunRepository, commits: &[ObjectId], pull: Option<u64>) -> Result<Sought, GitError> {
     for commit in commits {
-        if repo.repository.has_commit(commit)? {
-            return Ok(Some(commit.clone()));
+        if let Some(holder) = repo.repository.holding(commit)? {
+            return Ok(Sought::Found(holder, commit.clone()));
         }
     }
-    Ok(None)
+    let mut why = None;
+    for commit in commits {
+        match repo.repository.fetch_into_store(&repo.source, commit, pull) {
+            Ok(Some(holder)) => return Ok(Sought::Found(holder, commit.clone())),
+            Ok(None) => break,
+            Err(error) => {
+                let failed = || {
+                    format!(
+                        "it cannot be fetched from `{}`: {}",
+                        repo.source,
+                        error.brief()
+                    )
+                };
+                why.get_or_insert_with(failed);
+            }
+        }
+    }
+    Ok(Sought::Missing(why))
 }
 
 /// The commits that an event is about.
