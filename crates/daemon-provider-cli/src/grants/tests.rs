@@ -205,7 +205,7 @@ fn a_package_that_contains_a_guarded_path_or_ssh_keys_is_refused() {
     };
     let directory = place.root.join("u").display().to_string();
     let message = format!(
-        "`{directory}`, which its runs may read, holds the secret `{}`: install it in a directory of its own",
+        "`{directory}`, which its runs may read, holds the secret `{}`: use a directory of its own",
         secret.display()
     );
     assert_eq!(refused(&secret), Some(message));
