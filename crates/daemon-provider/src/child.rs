@@ -36,7 +36,8 @@ impl RunRequest {
     /// Returns the paths that a child may read and those that it may change, for a sandbox.
     ///
     /// Readable are the context and [`RunRequest::readable`]; writable are the home, the outputs, `TMPDIR` and
-    /// [`RunRequest::writable`]. The worktree is writable unless the permissions are [`Permissions::Read`].
+    /// [`RunRequest::writable`]. The worktree, or the run's own tree that contains it, is writable unless the permissions are
+    /// [`Permissions::Read`].
     pub fn child_paths(&self) -> (Vec<PathBuf>, Vec<PathBuf>) {
         let mut readable = self.readable.clone();
         readable.extend(self.context.clone());
@@ -45,18 +46,20 @@ impl RunRequest {
         writable.extend(self.outputs.clone());
         let temporary = self.environment.get(OsStr::new("TMPDIR"));
         writable.extend(temporary.map(PathBuf::from));
+        let tree = self.own_tree.as_ref().unwrap_or(&self.worktree);
         if self.permissions == Permissions::Read {
-            readable.push(self.worktree.clone());
+            readable.push(tree.clone());
         } else {
-            writable.push(self.worktree.clone());
+            writable.push(tree.clone());
         }
         (readable, writable)
     }
 
-    /// Returns the directories that only this run fills, whose size a disk limit may count: the home, and the worktree of an
-    /// activation. A run without a context works in a directory that belongs to its caller.
+    /// Returns the directories that only this run fills, whose size a disk limit may count: the home, and the run's own tree or the
+    /// worktree of an activation. Every other run works in a directory that belongs to its caller.
     pub fn own_directories(&self) -> Vec<PathBuf> {
-        let worktree = self.context.is_some().then(|| self.worktree.clone());
+        let of_activation = || self.context.is_some().then(|| self.worktree.clone());
+        let worktree = self.own_tree.clone().or_else(of_activation);
         // A directory inside another would be counted twice.
         let worktree = worktree.filter(|worktree| !self.home.starts_with(worktree));
         worktree.into_iter().chain([self.home.clone()]).collect()

@@ -21,6 +21,9 @@ pub struct RunRequest {
     pub prompt: Vec<u8>,
     /// The working directory.
     pub worktree: PathBuf,
+    /// The directory that contains the working directory and that only this run fills; `None` if the working directory is that
+    /// of an activation or belongs to the caller.
+    pub own_tree: Option<PathBuf>,
     /// The directory with the context of an activation; `None` for an emanation.
     pub context: Option<PathBuf>,
     /// The file to which a child appends proposed outputs; `None` if it may propose none.
@@ -64,6 +67,7 @@ impl RunRequest {
             prompt: Vec::new(),
             home: worktree.clone(),
             worktree,
+            own_tree: None,
             context: None,
             outputs: None,
             private: None,

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use jiff::Timestamp;
 
 use crate::error::{GitError, GitProblem};
-use crate::mark::CommitMark;
+use crate::mark::{Author, CommitMark, encode};
 use crate::object::ObjectId;
 use crate::own_commits::OwnCommit;
 use crate::path::TreePath;
@@ -54,6 +54,13 @@ impl WorktreeChanges {
             .map(|file| file.insertions + file.deletions)
             .sum()
     }
+}
+
+/// What commits say of their origin.
+struct Signature {
+    author: Author,
+    trailers: String,
+    at: Timestamp,
 }
 
 /// A changed file.
@@ -219,6 +226,49 @@ impl Worktree {
         mark: &CommitMark,
         at: Timestamp,
     ) -> Result<ObjectId, GitError> {
+        let author = Author::daemon(&mark.daemon);
+        let trailers = mark.trailers();
+        self.commit_all(
+            changes,
+            message,
+            &Signature {
+                author,
+                trailers,
+                at,
+            },
+        )
+    }
+
+    /// Writes the changes of a one-off run as commits, as [`Worktree::commit`] does, with the run as author and its id as trailer.
+    ///
+    /// # Errors
+    /// Returns [`GitError`] if git fails.
+    pub fn commit_of_run(
+        &self,
+        changes: &WorktreeChanges,
+        message: &str,
+        run: &str,
+        at: Timestamp,
+    ) -> Result<ObjectId, GitError> {
+        let author = Author::run(run);
+        let trailers = format!("Daemon-Run: {}\n", encode(run));
+        self.commit_all(
+            changes,
+            message,
+            &Signature {
+                author,
+                trailers,
+                at,
+            },
+        )
+    }
+
+    fn commit_all(
+        &self,
+        changes: &WorktreeChanges,
+        message: &str,
+        signature: &Signature,
+    ) -> Result<ObjectId, GitError> {
         let own = changes.commits.iter();
         let own = own.map(|commit| (&commit.changes.tree, &*commit.message));
         let mut last = (None, self.base().clone());
@@ -226,11 +276,32 @@ impl Worktree {
             if last.0 != Some(tree) {
                 last = (
                     Some(tree),
-                    self.commit_tree(tree, &last.1, message, mark, at)?,
+                    self.commit_tree(tree, &last.1, message, signature)?,
                 );
             }
         }
         Ok(last.1)
+    }
+
+    /// Returns the changes as a patch that `git apply` accepts, with the content of binary files.
+    ///
+    /// # Errors
+    /// Returns [`GitError`] if git fails, or if the patch exceeds 64 MiB.
+    pub fn patch(&self, changes: &WorktreeChanges) -> Result<Vec<u8>, GitError> {
+        self.repository()
+            .call("diff-tree")
+            .args([
+                "-p",
+                "--binary",
+                "--full-index",
+                "--no-renames",
+                "--no-ext-diff",
+                "--no-textconv",
+                "--no-color",
+            ])
+            .operand(changes.from.as_str())
+            .operand(changes.tree.as_str())
+            .stdout()
     }
 
     fn commit_tree(
@@ -238,9 +309,13 @@ impl Worktree {
         tree: &ObjectId,
         parent: &ObjectId,
         message: &str,
-        mark: &CommitMark,
-        at: Timestamp,
+        signature: &Signature,
     ) -> Result<ObjectId, GitError> {
+        let Signature {
+            author,
+            trailers,
+            at,
+        } = signature;
         let date = format!("{} +0000", at.as_second());
         let mut call = self
             .repository()
@@ -249,16 +324,16 @@ impl Worktree {
             .args(["--no-gpg-sign"]);
         for role in ["AUTHOR", "COMMITTER"] {
             call = call
-                .env(&format!("GIT_{role}_NAME"), mark.name())
-                .env(&format!("GIT_{role}_EMAIL"), mark.email())
+                .env(&format!("GIT_{role}_NAME"), &author.name)
+                .env(&format!("GIT_{role}_EMAIL"), &author.email)
                 .env(&format!("GIT_{role}_DATE"), &date);
         }
-        let message = clean_message(message, mark);
+        let message = clean_message(message, author);
         let output = call
             .args(["-F", "-", "-p"])
             .arg(parent.as_str())
             .arg(tree.as_str())
-            .stdin(format!("{message}\n\n{}", mark.trailers()))
+            .stdin(format!("{message}\n\n{trailers}"))
             .stdout()?;
         self.object_name("commit-tree", "the name of a commit", &output)
     }
@@ -279,13 +354,13 @@ impl Worktree {
 }
 
 /// Returns the message without control characters, or a default if it is empty; the trailers follow in a paragraph of their own.
-fn clean_message(message: &str, mark: &CommitMark) -> String {
+fn clean_message(message: &str, author: &Author) -> String {
     let text: String = message
         .chars()
         .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
         .collect();
     match text.trim() {
-        "" => format!("Changes by {}", mark.name()),
+        "" => format!("Changes by {}", author.name),
         text => text.to_owned(),
     }
 }

@@ -23,7 +23,7 @@
 //!   ([`Repository::refs`]), the paths that a pull request changes ([`Repository::pull_request_files`]).
 //! - [`RefPositions`] compares the refs with those reported last; [`Repository::events_of`] converts a [`RefMove`] into
 //!   [`GitEvent`]s. [`lifecycle`] compares two states of a repository's daemons. Both are plain values without git.
-//! - A [`Worktree`] has the files of one activation and a repository of its own. Its [`WorktreeChanges`] become a commit with a
+//! - A [`Worktree`] has the files of one run and a repository of its own. Its [`WorktreeChanges`] become a commit with a
 //!   [`CommitMark`], which [`Repository::create_branch`] publishes and [`Repository::branch_status`] finds again.
 //!
 //! # What this crate does not do
@@ -81,7 +81,7 @@ pub use history::{ChangedFiles, GitCommit, MAX_CHANGED_FILES, MAX_COMMITS, Perso
 pub use lifecycle::{
     DirectoryState, DirectoryStates, FileValidity, LifecycleChange, LifecycleKind, lifecycle,
 };
-pub use mark::{CommitMark, daemon_branch, encode};
+pub use mark::{Author, CommitMark, daemon_branch, encode};
 pub use object::{InvalidName, ObjectFormat, ObjectId, RefKind, RefName};
 pub use object_store::{FetchSource, RemoteToken};
 pub use own_commits::OwnCommit;

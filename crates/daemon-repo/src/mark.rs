@@ -72,13 +72,40 @@ impl CommitMark {
     }
 }
 
+/// The author and committer of commits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Author {
+    /// The name.
+    pub name: String,
+    /// The email address.
+    pub email: String,
+}
+
+impl Author {
+    /// Returns the author of a daemon's commits.
+    pub fn daemon(daemon: &DaemonId) -> Self {
+        Self {
+            name: author_name(daemon),
+            email: author_email(daemon),
+        }
+    }
+
+    /// Returns the author of the commits of a one-off run.
+    pub fn run(id: &str) -> Self {
+        Self {
+            name: format!("{} (run)", encode(id)),
+            email: format!("{}@{DOMAIN}", encode(id)),
+        }
+    }
+}
+
 /// Returns the name under which a daemon commits.
-pub(crate) fn author_name(daemon: &DaemonId) -> String {
+fn author_name(daemon: &DaemonId) -> String {
     format!("{} (daemon)", encode(daemon.as_str()))
 }
 
 /// Returns the email address with which a daemon commits.
-pub(crate) fn author_email(daemon: &DaemonId) -> String {
+fn author_email(daemon: &DaemonId) -> String {
     format!("{}@{DOMAIN}", encode(daemon.as_str()))
 }
 

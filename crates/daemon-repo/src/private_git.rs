@@ -9,7 +9,6 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::{GitError, GitProblem};
-use crate::mark::{author_email, author_name};
 use crate::materialise::write_new;
 use crate::object::{ObjectFormat, RefKind};
 use crate::repository::Repository;
@@ -122,8 +121,8 @@ fn config(format: ObjectFormat, checkout: &Checkout) -> String {
          [attr]\n\ttree = {empty}\n[user]\n\tname = {name}\n\temail = {email}\n[commit]\n\tgpgSign = false\n\
          [gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n[advice]\n\tdetachedHead = false\n{extension}",
         empty = format.empty_tree(),
-        name = author_name(&checkout.daemon),
-        email = author_email(&checkout.daemon),
+        name = checkout.author.name,
+        email = checkout.author.email,
     )
 }
 

@@ -1,4 +1,4 @@
-//! Work trees, each for one activation.
+//! Work trees, each for one attempt or one-off run.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -7,10 +7,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use daemon_event::DaemonId;
-
 use crate::error::GitError;
 use crate::git::GitCommand;
+use crate::mark::Author;
 use crate::object::{ObjectId, RefName};
 use crate::repository::Repository;
 
@@ -26,11 +25,11 @@ pub struct Checkout {
     pub commit: ObjectId,
     /// The branches of its repository.
     pub branches: BTreeMap<RefName, ObjectId>,
-    /// The daemon whose name and address are configured for commits.
-    pub daemon: DaemonId,
+    /// The author that is configured for commits.
+    pub author: Author,
 }
 
-/// A work tree of one commit for one activation, with a repository of its own that borrows the objects of the watched one.
+/// A work tree of one commit for one run, with a repository of its own that borrows the objects of the watched one.
 ///
 /// The run may write everything in it, so its `.git` directory is never used to read the changes of the run.
 #[derive(Clone, Debug)]
@@ -65,6 +64,19 @@ impl Repository {
                 Ok(()) | Err(_) => Err(error),
             },
         }
+    }
+
+    /// Removes what is left of a work tree in `dir`: its files, its repository and the indexes next to it, each if it exists.
+    ///
+    /// # Errors
+    /// Returns [`GitError`] if a part cannot be removed.
+    pub fn clear_worktree(&self, dir: &Path) -> Result<(), GitError> {
+        let base = appended(dir, BASE_INDEX);
+        let beside = [lock(&base), base, appended(dir, SCRATCH_INDEX)];
+        for path in beside.iter().map(PathBuf::as_path).chain([dir]) {
+            remove_tree(path).map_err(|source| self.unwritable(path, source))?;
+        }
+        Ok(())
     }
 
     /// Removes the records in `worktrees` of the git directory that name a directory below `below`.
@@ -124,12 +136,7 @@ impl Worktree {
     /// # Errors
     /// Returns [`GitError`] if a part cannot be removed.
     pub fn remove(self) -> Result<(), GitError> {
-        let base = self.beside(BASE_INDEX);
-        let beside = [lock(&base), base, self.beside(SCRATCH_INDEX)];
-        for path in beside.iter().chain([&self.dir]) {
-            remove_tree(path).map_err(|source| self.repository.unwritable(path, source))?;
-        }
-        Ok(())
+        self.repository.clear_worktree(&self.dir)
     }
 
     /// Writes the git directory, then the files and the index. No process of the run exists yet.

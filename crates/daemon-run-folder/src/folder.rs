@@ -112,6 +112,19 @@ impl Folder {
         self.path.join(format!("followup-{n}.txt"))
     }
 
+    /// Returns the file about the run's own work tree and the changes kept from it.
+    pub fn place(&self) -> PathBuf {
+        self.path.join("place.json")
+    }
+
+    /// Returns the patch of the run in its own work tree; `reply` is the number of a message, or `None` for the first turn.
+    pub fn patch(&self, reply: Option<u32>) -> PathBuf {
+        match reply {
+            None => self.path.join("changes.diff"),
+            Some(n) => self.path.join(format!("followup-{n}.diff")),
+        }
+    }
+
     /// Returns the event log.
     pub fn events(&self) -> PathBuf {
         self.path.join("logs/events.jsonl")

@@ -12,6 +12,7 @@ use daemon_lifecycle::StopReason;
 use daemon_records::clock::Clock;
 use daemon_registry::Registered;
 use daemon_repo::ObjectId;
+use daemon_run_folder::RunId;
 use daemon_store::Store;
 use jiff::Timestamp;
 use tokio::sync::Notify;
@@ -53,7 +54,7 @@ pub trait RunHost: Send + Sync {
 pub struct RunPaths {
     /// The run folders.
     pub runs: PathBuf,
-    /// The work trees of attempts.
+    /// The work trees of attempts and one-off runs.
     pub worktrees: PathBuf,
     /// The working directories of granted MCP servers.
     pub servers: PathBuf,
@@ -67,6 +68,11 @@ impl RunPaths {
     /// Returns the directory of one attempt's work tree.
     pub fn worktree(&self, id: &ActivationId, lease: RunLease) -> PathBuf {
         self.worktrees.join(format!("{id}-{}", lease.0))
+    }
+
+    /// Returns the directory of a one-off run's own work tree.
+    pub fn own_worktree(&self, id: RunId) -> PathBuf {
+        self.worktrees.join(id.to_string())
     }
 }
 

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use daemon_event::{DaemonKey, RepoName};
+use daemon_process::ProgramError;
 use daemon_provider::tool_access::ToolAccess;
 use daemon_provider::{MicroUsd, Provider};
 use daemon_records::environment;
-use daemon_repo::{FetchSource, Repository};
+use daemon_repo::{FetchSource, Git, Repository};
 
 use crate::planner::BranchPlanner;
 use crate::policy::{ReachedSandbox, RunPolicy};
@@ -153,4 +154,13 @@ pub fn usual_environment() -> [(OsString, OsString); 2] {
         let value = environment::variable(name).unwrap_or_else(|| usual.into());
         (OsString::from(name), value)
     })
+}
+
+/// Finds git on the search path that every program gets.
+///
+/// # Errors
+/// No directory of it contains git.
+pub(crate) fn git() -> Result<Git, ProgramError> {
+    let [(_, path), _] = usual_environment();
+    Git::find(&path)
 }

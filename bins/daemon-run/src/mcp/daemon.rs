@@ -12,7 +12,7 @@ use crate::place::Place;
 
 /// The description of the tool, for models.
 pub(super) const DESCRIPTION: &str = "Dispatches and manages one-off runs. `emanate` starts a batch: each task describes what to do, and \
-     may have its own system_prompt, tools, skills, mcp servers and cwd. `list` and `check` report the state of runs and change nothing. `ask` \
+     may have its own system_prompt, tools, skills, mcp servers, cwd and isolation. `list` and `check` report the state of runs and change nothing. `ask` \
      sends a run a message. `reclaim` stops runs; their folders are kept. The end of every run is announced once, so there is no need to poll: \
      do not check in the first minute, and never twice within 30 seconds. An id is a run's full id, or em-N for your newest run \
      with that number.";
@@ -53,6 +53,9 @@ pub(super) fn schema(actions: &[&str]) -> Value {
                 "skills": strings("Directories with a SKILL.md, or SKILL.md files."),
                 "mcp": {"type": "array", "items": server(), "description": "MCP servers for this run alone."},
                 "cwd": text("The working directory, an absolute path; by default that of this server."),
+                "isolation": {"type": "string", "enum": ["shared", "own"], "description":
+                    "own: the run works in a private checkout of HEAD; its changes come back as the branch run/<run_id> and as changes.diff. \
+                     shared: it works in cwd itself. Default: own if several tasks that can write have the same cwd in a git repository, else shared."},
                 "preset": text("A configured model, for the backend llm."),
                 "backend_options": {"type": "object", "description": "Flags of the program, by name."},
             },

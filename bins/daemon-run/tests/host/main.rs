@@ -50,6 +50,7 @@ mod serve_emanate_deadlines;
 mod serve_emanate_ends;
 mod serve_emanate_files;
 mod serve_emanate_folder;
+mod serve_emanate_isolation;
 mod serve_emanate_notices;
 mod serve_emanate_output;
 mod serve_emanate_refusals;

@@ -81,3 +81,30 @@ fn an_end_that_left_the_window_does_not_come_back() {
     });
     assert_eq!(world.events(), events);
 }
+
+#[test]
+fn a_run_whose_changes_were_not_recorded_is_not_done_after_a_crash() {
+    for (place, branches) in [("E4", 0), ("E5", 1)] {
+        let world = World::pushed();
+        let mut host = world.serve_with(&[], &[("DAEMON_FAILPOINT", place)]);
+        let tasks = json!([{"task": "x", "isolation": "own"}]);
+        world.tool(&json!({"tasks": tasks, "cwd": world.repo}));
+        assert_eq!(host.wait().0, None, "{place}: it was killed");
+        drop(host);
+        let run = world.folders().remove(0);
+        let _host = world.serve();
+        let ended = world.announced(&run);
+        shows!(ended, {"status": "failed", "error.type": "DaemonOrphaned"}, "{place}");
+        // The branch is whole or absent, and the place is gone.
+        let found = world.git(&["for-each-ref", "--format=%(refname)", "refs/heads/run"]);
+        assert_eq!(found.lines().count(), branches, "{place}");
+        for branch in found.lines() {
+            let changed = world.git(&["diff", "--name-only", "main", branch]);
+            assert_eq!(changed, "NOTE.md\n", "{place}");
+        }
+        let trees = || std::fs::read_dir(world.home.join("worktrees"));
+        until("the place is removed", || {
+            trees().expect("a directory").count() == 0
+        });
+    }
+}

@@ -108,10 +108,12 @@ fn remove_strays(upkeep: &Upkeep, below: &Path) {
 
 /// Returns the work trees of active runs.
 fn busy(upkeep: &Upkeep) -> BTreeSet<PathBuf> {
+    let context = &upkeep.runs.context;
     let leases = upkeep.runs.leases().into_iter();
-    leases
-        .map(|(id, lease)| upkeep.runs.context.paths.worktree(&id, lease))
-        .collect()
+    let attempts = leases.map(|(id, lease)| context.paths.worktree(&id, lease));
+    let one_off = context.emanations.ids().into_iter();
+    let one_off = one_off.map(|id| context.paths.own_worktree(id));
+    attempts.chain(one_off).collect()
 }
 
 /// Lists the entries of the directory of work trees that belong to no busy one.

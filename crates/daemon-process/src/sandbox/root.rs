@@ -137,7 +137,8 @@ impl Places {
     }
 }
 
-/// Returns the mounts by path. A path comes before those below it, and what is below a writable path is writable.
+/// Returns the mounts by path. A path comes before those below it. A readable path below a writable one becomes read-only, unless a
+/// link leads to it from there.
 fn shown(readable: &[PathBuf], writable: &[PathBuf]) -> BTreeMap<PathBuf, Access> {
     let mut acc = BTreeMap::new();
     let all = |paths: &[PathBuf]| -> Vec<PathBuf> {
@@ -158,7 +159,9 @@ fn shown(readable: &[PathBuf], writable: &[PathBuf]) -> BTreeMap<PathBuf, Access
     }
     let writable = all(writable);
     for path in all(readable) {
-        if !writable.iter().any(|above| path.starts_with(above)) {
+        // A mount cannot cover a link, which is no directory or file.
+        let mut above = writable.iter().filter(|above| path.starts_with(above));
+        if !above.any(|above| has_link(above, &path)) {
             acc.insert(path, Access::Read);
         }
     }
@@ -166,6 +169,12 @@ fn shown(readable: &[PathBuf], writable: &[PathBuf]) -> BTreeMap<PathBuf, Access
         acc.insert(path, Access::Write);
     }
     acc
+}
+
+/// Whether a part of `path` below `above` is a symbolic link.
+fn has_link(above: &Path, path: &Path) -> bool {
+    let mut below = path.ancestors().take_while(|part| *part != above);
+    below.any(Path::is_symlink)
 }
 
 /// Whether a path can be mounted: it exists, and is neither the root of the machine nor part of the process table.
@@ -188,16 +197,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_be_changed_stays_so_and_what_is_absent_is_left_out() {
+    fn what_is_readable_only_stays_so_below_a_writable_path_and_what_is_absent_is_left_out() {
         let home = tempfile::tempdir().unwrap();
         let home = home.path().canonicalize().unwrap();
         for name in ["own/below", "context"] {
             fs::create_dir_all(home.join(name)).unwrap();
         }
         fs::write(home.join("file"), "").unwrap();
-        std::os::unix::fs::symlink(home.join("context"), home.join("link")).unwrap();
+        for link in ["link", "own/link"] {
+            std::os::unix::fs::symlink(home.join("context"), home.join(link)).unwrap();
+        }
         let readable = [
             home.join("own/below"),
+            home.join("own/link"),
+            home.join("file"),
             home.join("link"),
             home.join("own/../context"),
             home.join("absent"),
@@ -213,6 +226,7 @@ mod tests {
             ("file", Access::Write),
             ("link", Access::Read),
             ("own", Access::Write),
+            ("own/below", Access::Read),
         ];
         let expected = expected.map(|(name, access)| (home.join(name), access));
         assert_eq!(shown, BTreeMap::from(expected));

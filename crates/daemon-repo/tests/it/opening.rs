@@ -285,3 +285,48 @@ fn the_path_of_a_repository_need_not_be_utf8() {
     );
     assert_eq!(repository.discover(&commit).unwrap().daemons.len(), 1);
 }
+
+#[test]
+fn uncommitted_changes_of_the_opened_work_tree_are_listed_and_its_index_stays() {
+    let scratch = Scratch::new();
+    let unborn = scratch.open();
+    let problem = unborn.head_commit().unwrap_err();
+    assert!(matches!(problem.problem(), GitProblem::Unborn), "{problem}");
+    let first = scratch
+        .write("a.md", "1\n")
+        .write("b.md", "1\n")
+        .commit("first");
+    let linked = scratch.next_to("linked");
+    scratch.git(&[
+        "worktree",
+        "add",
+        "-q",
+        "-b",
+        "other",
+        linked.to_str().unwrap(),
+    ]);
+    let second = scratch.write("c.md", "1\n").commit("second");
+    let main = scratch.open();
+    assert_eq!(
+        (main.head_commit().unwrap(), main.uncommitted().unwrap()),
+        (second, vec![])
+    );
+    scratch
+        .write("a.md", "2\n")
+        .write("new/d.md", "1\n")
+        .remove("b.md");
+    scratch.git(&["add", "a.md"]);
+    scratch.write("c.md", "1\n");
+    let index = fs::read(scratch.root().join(".git/index")).unwrap();
+    assert_eq!(main.uncommitted().unwrap(), ["a.md", "b.md", "new/"]);
+    assert_eq!(fs::read(scratch.root().join(".git/index")).unwrap(), index);
+    let other = Repository::open(&git(), &linked).unwrap();
+    assert_eq!(
+        (other.head_commit().unwrap(), other.uncommitted().unwrap()),
+        (first, vec![])
+    );
+    assert_eq!(
+        other.head_branch().unwrap(),
+        Some(RefName::branch("other").unwrap())
+    );
+}

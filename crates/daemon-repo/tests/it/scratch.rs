@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use daemon_process::{ByteCount, ExitStatus, Tool};
-use daemon_repo::{Checkout, Git, ObjectId, RefName, Repository};
+use daemon_repo::{Author, Checkout, Git, ObjectId, RefName, Repository};
 
 pub(crate) const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -25,7 +25,7 @@ pub(crate) fn checkout(commit: &ObjectId) -> Checkout {
     Checkout {
         commit: commit.clone(),
         branches: [(RefName::branch("main").unwrap(), commit.clone())].into(),
-        daemon: "link janitor".parse().unwrap(),
+        author: Author::daemon(&"link janitor".parse().unwrap()),
     }
 }
 

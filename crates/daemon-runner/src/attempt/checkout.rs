@@ -6,7 +6,9 @@ use daemon_engine::Activation;
 use daemon_event::{Event, Field, Source, is_zeros};
 use daemon_records::error::chain;
 use daemon_registry::Registered;
-use daemon_repo::{Checkout, GitError, GitProblem, ObjectId, RefName, Repository, Worktree};
+use daemon_repo::{
+    Author, Checkout, GitError, GitProblem, ObjectId, RefName, Repository, Worktree,
+};
 use daemon_store::EventRow;
 use serde::Deserialize;
 
@@ -49,14 +51,14 @@ pub(super) async fn worktree(
         }
     };
     let events: Vec<Event> = events.iter().map(|row| row.event.clone()).collect();
-    let daemon = daemon.row.key.id.clone();
+    let author = Author::daemon(&daemon.row.key.id);
     // git blocks, and checking out a large repository takes seconds.
     let made = tokio::task::spawn_blocking(move || {
         let branches = branches(&repository, &events, &commit)?;
         let checkout = Checkout {
             commit,
             branches,
-            daemon,
+            author,
         };
         repository.create_worktree(&checkout, &dir)
     });

@@ -11,6 +11,7 @@ use super::call::{Ask, Caller, Emanate, Rank, Task};
 use super::fault::{self, no_message};
 use super::find::{self, unreadable};
 use super::live::Sent;
+use super::own_place::PlaceRecord;
 use super::plan::{self, Plan};
 use super::running::{StartedRun, session};
 use super::tools::{Tools, ToolsFrom};
@@ -119,7 +120,7 @@ async fn resume(
         cwd: None,
         rank: Rank::Parent,
     };
-    let plan = plan_of(run_context, &caller, &document)?;
+    let plan = plan_of(run_context, &caller, &folder, &document)?;
     let Some((channels, turn)) =
         run_context
             .emanations
@@ -173,6 +174,7 @@ fn accept(record: &mut Record) -> Result<u32, OpError> {
 fn plan_of(
     run_context: &RunContext,
     caller: &Caller,
+    folder: &Folder,
     document: &Document,
 ) -> Result<Plan, OpError> {
     let timeout = document.timeout_s.unwrap_or(3_600.0).max(0.0);
@@ -187,6 +189,9 @@ fn plan_of(
     fault::refuse(&faults)?;
     let common = common.ok_or_else(|| no_message("not supported"))?;
     let cwd = document.call_parameters.get("cwd").and_then(Value::as_str);
+    let place = PlaceRecord::read(folder);
+    let place =
+        place.map_err(|error| OpError::new(OpErrorKind::Conflict, "folder", error.to_string()))?;
     Ok(Plan {
         common,
         task: Task {
@@ -200,8 +205,9 @@ fn plan_of(
             from: ToolsFrom::Host,
         },
         options: Vec::new(),
-        prompt: Vec::new(),
+        skills: Vec::new(),
         mcp: Vec::new(),
+        place,
     })
 }
 

@@ -53,8 +53,19 @@ pub(crate) struct Task {
     pub(crate) skills: Vec<String>,
     pub(crate) mcp: Vec<Value>,
     pub(crate) cwd: Option<PathBuf>,
+    /// `None` is the default for the batch.
+    pub(crate) isolation: Option<PlaceChoice>,
     pub(crate) preset: Option<String>,
     pub(crate) backend_options: Map<String, Value>,
+}
+
+/// The place in which a run works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PlaceChoice {
+    /// The directory of the caller.
+    Shared,
+    /// A work tree of its own, made from the repository of the caller's directory.
+    Own,
 }
 
 /// The filters of a listing.
@@ -251,11 +262,24 @@ fn task(fields: &mut Fields<'_>, caller: &Caller) -> Task {
         skills: fields.texts("skills").unwrap_or_default(),
         mcp: fields.values("mcp").unwrap_or_default(),
         cwd: fields.path("cwd").or_else(|| caller.cwd.clone()),
+        isolation: isolation(fields),
         preset: fields.text("preset"),
         backend_options: fields.object("backend_options").unwrap_or_default(),
     };
     fields.finish();
     read
+}
+
+fn isolation(fields: &mut Fields<'_>) -> Option<PlaceChoice> {
+    match fields.text("isolation")?.as_str() {
+        "shared" => Some(PlaceChoice::Shared),
+        "own" => Some(PlaceChoice::Own),
+        _ => {
+            let at = fields.at().to_owned();
+            fields.fault(format!("{at}.isolation must be shared or own"));
+            None
+        }
+    }
 }
 
 fn list(fields: &mut Fields<'_>) -> List {

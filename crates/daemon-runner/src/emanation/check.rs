@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::call::CheckCall;
 use super::find::{Found, unreadable};
+use super::own_place::PlaceRecord;
 use crate::runs::{HostPresence, details, filled, list_entry};
 
 /// The suffix of a shortened string, as the event log itself writes it.
@@ -44,6 +45,8 @@ pub(super) fn reply(
         .collect();
     reply.extend(filled([
         ("problem", json!(record_problem(folder))),
+        // A record that cannot be read is as good as none, as members of a damaged document are.
+        ("place", json!(PlaceRecord::read(folder).ok().flatten())),
         ("source", json!(found.source.as_str())),
         ("ambiguous", json!(is_ambiguous.then_some(true))),
         (

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::call::{Caller, Emanate};
 use super::fault::{self, CallFault};
+use super::isolation;
 use super::plan::{self, Plan};
 use super::running::{StartedRun, index};
 use crate::run_context::RunContext;
@@ -26,7 +27,13 @@ pub(super) async fn emanate(
 ) -> Result<Map<String, Value>, OpError> {
     // Held from the count of running runs until the new ones are counted.
     let _turn = run_context.emanations.dispatching.lock().await;
-    let plans = plans(run_context, caller, emanate, &mut faults);
+    let mut plans = plans(run_context, caller, emanate, &mut faults);
+    // Git blocks, and comparing a large checkout with HEAD takes seconds.
+    let chosen = tokio::task::spawn_blocking(move || {
+        isolation::choose(&mut plans, &mut faults);
+        (plans, faults)
+    });
+    let (plans, faults) = chosen.await.map_err(panicked)?;
     fault::refuse(&faults)?;
     let Some(first) = plans.first() else {
         return Err(OpError::invalid("No tasks provided"));
@@ -37,13 +44,44 @@ pub(super) async fn emanate(
     let limits = first.common.provider.enforced(&first.common.limits);
     let for_folders = Arc::clone(run_context);
     let begun = tokio::task::spawn_blocking(move || begin(&for_folders, group, plans)).await;
-    let begun = begun
-        .map_err(|error| OpError::new(OpErrorKind::Internal, "internal", error.to_string()))??;
+    let begun = begun.map_err(panicked)??;
     let run_ids: Vec<String> = begun.iter().map(|one| one.id.to_string()).collect();
     let ids: Vec<String> = begun
         .iter()
         .map(|one| one.id.handle().to_string())
         .collect();
+    let has_own = begun.iter().any(|one| one.plan.place.is_some());
+    let places = begun.iter().map(|one| {
+        let place = one.plan.place.as_ref();
+        // Paths of the caller may contain secrets, too.
+        let redactor = one.record.redactor();
+        json!(place.map(|place| redactor.json(&place.announced(one.id))))
+    });
+    let places = Some(Value::Array(places.collect())).filter(|_| has_own);
+    start(run_context, begun).await;
+    let reply = json!({
+        "status": "dispatched",
+        "count": ids.len(),
+        "ids": ids,
+        "run_ids": run_ids,
+        "group_id": group.to_string(),
+        "backend": backend,
+        "limits": filled([
+            ("max_turns", json!(limits.max_turns)),
+            ("timeout", seconds(limits.wall)),
+        ]),
+    });
+    match reply {
+        Value::Object(mut reply) => {
+            reply.extend(filled([("places", json!(places))]));
+            Ok(reply)
+        }
+        _ => unreachable!("it is written as an object"),
+    }
+}
+
+/// Starts a task for each run of a batch.
+async fn start(run_context: &Arc<RunContext>, begun: Vec<StartedRun>) {
     for one in begun {
         // Before the task starts, so that its own row cannot be replaced by this older one.
         index(run_context, &one.record).await;
@@ -59,22 +97,10 @@ pub(super) async fn emanate(
             }
         });
     }
-    let reply = json!({
-        "status": "dispatched",
-        "count": ids.len(),
-        "ids": ids,
-        "run_ids": run_ids,
-        "group_id": group.to_string(),
-        "backend": backend,
-        "limits": filled([
-            ("max_turns", json!(limits.max_turns)),
-            ("timeout", seconds(limits.wall)),
-        ]),
-    });
-    match reply {
-        Value::Object(reply) => Ok(reply),
-        _ => unreachable!("it is written as an object"),
-    }
+}
+
+fn panicked(error: tokio::task::JoinError) -> OpError {
+    OpError::new(OpErrorKind::Internal, "internal", error.to_string())
 }
 
 /// Validates the tasks of a batch, and the limit on running ones.
@@ -145,7 +171,9 @@ fn begin_one(
         .map_err(|error| chain(&error))?;
     let id = reserved.folder().id();
     let me = owner().map_err(|error| chain(&error))?;
-    let prompt = plan.prompt.clone();
+    let place = plan.place.as_ref();
+    let own = place.map(|place| place.directory(&run_context.paths.own_worktree(id)));
+    let prompt = plan.prompt(own.as_deref().or(plan.task.cwd.as_deref()));
     let mut start = RunStart::new(&common.parent, me, &common.backend, &plan.task.task, prompt);
     start.group_id = Some(group);
     start.tools.clone_from(&plan.tools.asked);
@@ -164,8 +192,16 @@ fn begin_one(
         &common.sandbox,
     );
     let clock = Arc::clone(&run_context.clock);
-    let record = Record::open(reserved, start, plan.redactor(), None, clock)
+    let mut record = Record::open(reserved, start, plan.redactor(), None, clock)
         .map_err(|error| chain(&error))?;
+    if let Some(place) = &plan.place {
+        // A run whose changes did not come back is not done.
+        record.defer_terminal();
+        if let Err(error) = place.write(record.folder(), record.redactor()) {
+            record.discard();
+            return Err(error.to_string());
+        }
+    }
     let channels = run_context
         .emanations
         .begin(id, &common.parent, &group.to_string());

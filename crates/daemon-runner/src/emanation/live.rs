@@ -184,6 +184,11 @@ impl Emanations {
         live.any(|live| live.parent == parent && live.is_running())
     }
 
+    /// Lists all runs, including ended ones whose message is being answered.
+    pub fn ids(&self) -> Vec<RunId> {
+        self.those(|_| true)
+    }
+
     /// Lists the runs of a parent, including ended ones whose message is being answered.
     pub(super) fn of_parent(&self, parent: &str) -> Vec<RunId> {
         self.those(|live| live.parent == parent)

@@ -1,7 +1,7 @@
 //! Emanations: runs that a caller dispatches, lists, checks, asks and reclaims, and the notices of their ends.
 //!
-//! The files: the call and its validation (`call`, `fields`, `options`, `tools`), the input of a run (`plan`, `prompt`), its
-//! execution (`dispatch`, `running`, `live`), the replies about it
+//! The files: the call and its validation (`call`, `fields`, `options`, `tools`), the place of a run (`isolation`,
+//! `own_place`), its input (`plan`, `prompt`), its execution (`dispatch`, `running`, `live`), the replies about it
 //! (`list`, `check`), its notices (`notice`, `publish`), and recovery after a crash of the host (`boot`).
 
 mod advisory;
@@ -13,10 +13,12 @@ mod dispatch;
 mod fault;
 mod fields;
 mod find;
+mod isolation;
 mod list;
 mod live;
 mod notice;
 mod options;
+mod own_place;
 mod plan;
 mod prompt;
 mod publish;

@@ -12,11 +12,12 @@ use daemon_provider::{
 };
 use serde_json::{Map, Value, json};
 
-use super::call::{Caller, Emanate, Task};
+use super::call::{Caller, Emanate, PlaceChoice, Task};
 use super::fault::CallFault;
 use super::options;
+use super::own_place::{OwnWorktree, PlaceRecord};
 use super::prompt::{self, PromptParts};
-use super::tools::{self, Toolbox, Tools};
+use super::tools::{self, Toolbox, Tools, ToolsFrom};
 use crate::budget::{BudgetOnly, DailyBudget, RunBudget};
 use crate::policy::ReachedSandbox;
 use crate::run_context::RunContext;
@@ -50,13 +51,16 @@ pub(super) struct Common {
 }
 
 /// A validated run.
+#[derive(Clone)]
 pub(super) struct Plan {
     pub(super) common: Common,
     pub(super) task: Task,
     pub(super) tools: Tools,
     pub(super) options: Vec<String>,
-    pub(super) prompt: Vec<u8>,
+    pub(super) skills: Vec<Skill>,
     pub(super) mcp: Vec<McpRegistration>,
+    /// The work tree that the run gets; `None` if it works in the directory of its caller.
+    pub(super) place: Option<PlaceRecord>,
 }
 
 /// Returns the canonical name of a provider for a spelling that the `daemon` tool accepts.
@@ -129,21 +133,14 @@ pub(super) fn plan(
     let tools = tools::choose(&at, task.tools.as_deref(), &toolbox, faults);
     let options = options::arguments(&at, &task.backend_options, taken, faults);
     let (skills, mcp) = task_inputs(&at, &task, faults);
-    let prompt = prompt::prompt(&PromptParts {
-        task: &task.task,
-        system_prompt: task.system_prompt.as_deref(),
-        tools: &tools,
-        cwd: task.cwd.as_deref(),
-        skills: &inputs::render_skills(&skills),
-        mcp: &inputs::render_mcp(&mcp),
-    });
     Plan {
         common: common.clone(),
         task,
         tools,
         options,
-        prompt,
+        skills,
         mcp,
+        place: None,
     }
 }
 
@@ -227,6 +224,34 @@ fn toolbox(common: &Common) -> Toolbox {
 }
 
 impl Plan {
+    /// Returns whether the run can change files of its working directory.
+    pub(super) fn can_write(&self) -> bool {
+        let has_writing_tool = match self.tools.from {
+            ToolsFrom::Program => true,
+            ToolsFrom::Host => ["file", "bash"]
+                .iter()
+                .any(|name| self.tools.given.iter().any(|given| given == name)),
+        };
+        let provider = &self.common.provider;
+        has_writing_tool && provider.permissions(self.common.permissions) != Permissions::Read
+    }
+
+    /// Returns the prompt of a run that works in this directory.
+    pub(super) fn prompt(&self, cwd: Option<&Path>) -> Vec<u8> {
+        prompt::prompt(&PromptParts {
+            task: &self.task.task,
+            system_prompt: self.task.system_prompt.as_deref(),
+            tools: &self.tools,
+            cwd,
+            isolation: match &self.place {
+                Some(_) => PlaceChoice::Own,
+                None => PlaceChoice::Shared,
+            },
+            skills: &inputs::render_skills(&self.skills),
+            mcp: &inputs::render_mcp(&self.mcp),
+        })
+    }
+
     /// Returns the redactor of the run's secrets.
     pub(super) fn redactor(&self) -> Redactor {
         let registered = self.mcp.iter().flat_map(McpRegistration::secrets);
@@ -257,7 +282,12 @@ impl Plan {
             ("backend_options", given(options)),
         ];
         let cwd = task.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
-        let more = filled([("preset", json!(task.preset)), ("cwd", json!(cwd))]);
+        let isolation = self.place.as_ref().map(|_| "own");
+        let more = filled([
+            ("preset", json!(task.preset)),
+            ("cwd", json!(cwd)),
+            ("isolation", json!(isolation)),
+        ]);
         let always = always.map(|(name, value)| (name.to_owned(), value));
         always.into_iter().chain(more).collect()
     }
@@ -270,31 +300,67 @@ impl Plan {
         }
     }
 
-    /// Makes the request of the first turn.
-    pub(super) fn request(&self, record: &Record) -> RunRequest {
-        RunRequest {
-            prompt: self.prompt.clone(),
+    /// Makes the request of the first turn; `worktree` is the run's own.
+    pub(super) fn request(&self, record: &Record, worktree: Option<&OwnWorktree>) -> RunRequest {
+        let cwd = self.directory(worktree);
+        let request = RunRequest {
+            prompt: self.prompt(cwd.as_deref()),
             options: self.options.clone(),
             private: Some(record.folder().private()).filter(|_| !self.mcp.is_empty()),
             mcp: self.mcp.clone(),
-            ..self.common.request(
-                record,
-                &self.task.task,
-                self.task.cwd.as_deref(),
-                &self.tools,
-            )
-        }
+            ..self
+                .common
+                .request(record, &self.task.task, cwd.as_deref(), &self.tools)
+        };
+        self.placed(request, worktree)
     }
 
     /// Makes the request that answers a message.
-    pub(super) fn answer(&self, record: &Record, message: &str, session: SessionId) -> RunRequest {
-        RunRequest {
+    pub(super) fn answer(
+        &self,
+        record: &Record,
+        message: &str,
+        session: SessionId,
+        worktree: Option<&OwnWorktree>,
+    ) -> RunRequest {
+        let cwd = self.directory(worktree);
+        let request = RunRequest {
             prompt: message.as_bytes().to_vec(),
             resume: Some(session),
             ..self
                 .common
-                .request(record, message, self.task.cwd.as_deref(), &self.tools)
+                .request(record, message, cwd.as_deref(), &self.tools)
+        };
+        self.placed(request, worktree)
+    }
+
+    /// Returns the working directory.
+    fn directory(&self, worktree: Option<&OwnWorktree>) -> Option<PathBuf> {
+        let own = worktree.map(OwnWorktree::directory);
+        own.or_else(|| self.task.cwd.clone())
+    }
+
+    /// Adds the paths that the run needs in its place.
+    fn placed(&self, mut request: RunRequest, worktree: Option<&OwnWorktree>) -> RunRequest {
+        match (worktree, &self.task.cwd) {
+            (Some(worktree), cwd) => {
+                request.own_tree = Some(worktree.root().to_owned());
+                request.readable.extend_from_slice(worktree.objects());
+                // In the caller's directory the run could read its skills there.
+                let skills = self.skills.iter().map(|skill| &skill.location);
+                let of_caller =
+                    skills.filter(|skill| cwd.as_ref().is_some_and(|cwd| skill.starts_with(cwd)));
+                let directories = of_caller.filter_map(|skill| skill.parent());
+                request.readable.extend(directories.map(Path::to_owned));
+            }
+            (None, Some(cwd)) => {
+                // What they contain decides what other programs run.
+                let guarded = [".git", ".agents"].map(|name| cwd.join(name));
+                request.readable.extend(guarded);
+            }
+            (None, None) => {}
         }
+        request
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::call::PlaceChoice;
 use super::tools::{Tools, ToolsFrom};
 
 /// The first part of every prompt.
@@ -13,6 +14,9 @@ const CONTRACT: &str = "You carry out one task for the caller that dispatched yo
 - End with the answer. Your last message is your whole report: what you did, what you found, and what is left.
 ";
 
+/// The part of the prompt about a work tree of its own.
+const OWN_TREE: &str = "This directory is in a git repository of your own, checked out from the repository of the caller. What you change or commit in it comes back to the caller as a branch. Changes that the caller has not committed are not in it.";
+
 /// The other parts of a prompt.
 pub(super) struct PromptParts<'p> {
     pub(super) task: &'p str,
@@ -20,6 +24,7 @@ pub(super) struct PromptParts<'p> {
     pub(super) tools: &'p Tools,
     /// The working directory; `None` is the run's own.
     pub(super) cwd: Option<&'p Path>,
+    pub(super) isolation: PlaceChoice,
     /// The chosen skills as YAML, or empty.
     pub(super) skills: &'p str,
     /// The registered MCP servers as YAML without secrets, or empty.
@@ -38,6 +43,9 @@ pub(super) fn prompt(parts: &PromptParts<'_>) -> Vec<u8> {
     };
     if let Some(cwd) = parts.cwd {
         add(&format!("Directory: {}", cwd.display()));
+    }
+    if parts.isolation == PlaceChoice::Own {
+        add(OWN_TREE);
     }
     if let Some(role) = parts.system_prompt {
         add(role);
@@ -94,6 +102,7 @@ mod tests {
             system_prompt: Some("You review documents."),
             tools: &tools,
             cwd: Some(Path::new("/work")),
+            isolation: PlaceChoice::Shared,
             skills: "- name: a\n",
             mcp: "- name: b\n",
         }))

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use daemon_provider::{FollowUps, Outcome, SessionId, Verdict};
+use daemon_provider::{FollowUps, Outcome, RunRequest, SessionId, Verdict};
 use daemon_run_folder::{Document, Failure, FailureKind, RunError, RunId, RunNotice, RunState};
 
 use tokio::sync::mpsc;
 
 use super::live::RunChannels;
 use super::notice::{NewNotice, is_silent};
+use super::own_place::{OwnWorktree, Turn};
 use super::plan::Plan;
 use crate::defect::guarded;
 use crate::run_context::RunContext;
@@ -68,10 +69,14 @@ impl StartedRun {
 
     /// Follows the first turn to its end, and returns its messages and its text. `None` if the end could not be recorded.
     async fn first_turn(&mut self, run_context: &RunContext) -> Option<(Following, String)> {
-        let request = self.plan.request(&self.record);
         let mut following = Following::default();
         daemon_records::failpoint::hit("E0");
-        let ended = self.turn(request, &mut following).await;
+        let first = self.turn_of(None, self.plan.task.task.clone());
+        let plan = self.plan.clone();
+        let request = |record: &_, worktree: Option<&_>| plan.request(record, worktree);
+        let ended = self
+            .placed_turn(run_context, first, request, &mut following)
+            .await;
         // The end is published, and its slot is free, only after it is durable.
         let is_recorded = self
             .record
@@ -108,12 +113,69 @@ impl StartedRun {
         Some((following, ended.text))
     }
 
-    /// Starts the provider and follows the turn to its end.
-    async fn turn(
+    fn turn_of(&self, reply: Option<u32>, task: String) -> Turn {
+        Turn {
+            folder: self.record.folder().clone(),
+            reply,
+            task,
+        }
+    }
+
+    /// Executes a turn in the place of the run. An own work tree is made before it; its changes come back, and it is removed, after it.
+    async fn placed_turn(
         &mut self,
-        request: daemon_provider::RunRequest,
+        run_context: &RunContext,
+        turn: Turn,
+        request: impl FnOnce(&Record, Option<&OwnWorktree>) -> RunRequest,
         following: &mut Following,
     ) -> TurnEnd {
+        let Some(mut place) = self.plan.place.clone() else {
+            let request = request(&self.record, None);
+            return self.turn(request, following).await;
+        };
+        let (id, caller) = (self.id, self.plan.task.cwd.clone().unwrap_or_default());
+        let root = run_context.paths.own_worktree(id);
+        let of_source = place.clone();
+        let made = blocking(move || of_source.make(&caller, &root, id)).await;
+        let worktree = match made {
+            Ok(worktree) => worktree,
+            Err(why) => {
+                return TurnEnd::failed(FailureKind::Spawn, format!("the work tree: {why}"));
+            }
+        };
+        let request = request(&self.record, Some(&worktree));
+        let ended = self.turn(request, following).await;
+        let redactor = self.record.redactor().clone();
+        let (text, at) = (ended.text.clone(), run_context.now());
+        let kept = blocking(move || {
+            let kept = place.keep(worktree, &turn, &text, &redactor, at);
+            Ok((place, kept))
+        });
+        let kept = match kept.await {
+            Ok((place, kept)) => {
+                self.plan.place = Some(place);
+                kept
+            }
+            Err(why) => Err(why),
+        };
+        match (kept, &ended.outcome) {
+            (Err(why), Outcome::Done) => TurnEnd {
+                text: ended.text,
+                ..TurnEnd::failed(
+                    FailureKind::Resource,
+                    format!("the changes of the run are lost: {why}"),
+                )
+            },
+            (Err(why), _) => {
+                tracing::warn!(run = %self.id, why, "the changes of a run are lost");
+                ended
+            }
+            (Ok(()), _) => ended,
+        }
+    }
+
+    /// Starts the provider and follows the turn to its end.
+    async fn turn(&mut self, request: RunRequest, following: &mut Following) -> TurnEnd {
         let verdict = |_: &str| Verdict::Refused("a dispatched run has no outbox".to_owned());
         // The host connects to no servers for a dispatched run; its caller registers them with the program.
         let (_, mut host_events) = mpsc::channel(1);
@@ -158,8 +220,15 @@ impl StartedRun {
             (Some(why), _) => Outcome::Stopped(why),
             (None, None) => Outcome::Failed(unanswered()),
             (None, Some(session)) => {
-                let request = self.plan.answer(&self.record, &text, session);
-                let ended = self.turn(request, &mut Following::default()).await;
+                let reply = self.turn_of(Some(n), text.clone());
+                let (plan, message) = (self.plan.clone(), text);
+                let request = |record: &_, worktree: Option<&_>| {
+                    plan.answer(record, &message, session, worktree)
+                };
+                let following = &mut Following::default();
+                let ended = self
+                    .placed_turn(run_context, reply, request, following)
+                    .await;
                 text = ended.text;
                 ended.outcome
             }
@@ -179,6 +248,14 @@ impl StartedRun {
             publish_reply(run_context, &self.record, n, &text).await;
         }
     }
+}
+
+/// Does work that blocks; a panic in it is an error.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(error.to_string()))
 }
 
 /// Publishes the end of a message; `text` is the reply, if there is one.

@@ -90,6 +90,14 @@ pub(crate) struct TurnEnd {
 }
 
 impl TurnEnd {
+    /// Makes the end of a turn that failed in the host itself.
+    pub(crate) fn failed(kind: daemon_provider::FailureKind, message: String) -> Self {
+        Self {
+            outcome: Outcome::Failed(daemon_provider::Failure::new(kind, message)),
+            text: String::new(),
+        }
+    }
+
     /// Makes the end of a turn that panicked.
     pub(crate) fn broken(defect: &Defect) -> Self {
         let failure = daemon_provider::Failure {

@@ -107,6 +107,16 @@ pub(crate) struct Record {
     finished: Option<Timestamp>,
     /// The cost of the model calls that the provider made itself.
     spent: Option<MicroUsd>,
+    terminal: Terminal,
+}
+
+/// When the terminal event of the provider is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Terminal {
+    /// When the provider reports it.
+    AtOnce,
+    /// With the end of the run.
+    WithEnd,
 }
 
 impl Record {
@@ -130,6 +140,7 @@ impl Record {
             started: now,
             finished: None,
             spent: None,
+            terminal: Terminal::AtOnce,
         })
     }
 
@@ -149,9 +160,17 @@ impl Record {
             finished: document.finished_at,
             attempt: None,
             spent: None,
+            terminal: Terminal::AtOnce,
             clock,
             writer,
         })
+    }
+
+    /// Records the terminal event of the provider only with the end of the run.
+    ///
+    /// After a crash, a run with that event counts as done. Call this for a run that has more to do after it.
+    pub(crate) fn defer_terminal(&mut self) {
+        self.terminal = Terminal::WithEnd;
     }
 
     /// Records the sequence number under which the end was published.
@@ -205,7 +224,9 @@ impl Record {
                 return self.stopping(*why, detail.as_deref());
             }
             // This is the end of a process that answered a message. The end of the run is already recorded.
-            RunEvent::Terminal { .. } if self.has_ended() => return,
+            RunEvent::Terminal { .. } if self.has_ended() || self.terminal == Terminal::WithEnd => {
+                return;
+            }
             RunEvent::ModelCall { usage, .. } => {
                 if let Some(cost) = usage.cost {
                     let before = self.spent.unwrap_or_default();

@@ -8,7 +8,7 @@ use daemon_engine::{
 };
 use daemon_event::{ActivationId, DaemonKey};
 use daemon_process::{ByteCount, ExitStatus, Tool};
-use daemon_repo::{Checkout, Git, RefName, Remote, Repository, Worktree};
+use daemon_repo::{Author, Checkout, Git, RefName, Remote, Repository, Worktree};
 use daemon_surface::{BranchPlan, BranchRules, GitBranch, plan_branch};
 use jiff::Timestamp;
 
@@ -63,7 +63,7 @@ impl Scene {
         let checkout = Checkout {
             commit,
             branches: [].into(),
-            daemon: "link-janitor".parse().unwrap(),
+            author: Author::daemon(&"link-janitor".parse().unwrap()),
         };
         let worktree = repository
             .create_worktree(&checkout, &dir.path().join("work"))
