@@ -258,7 +258,8 @@ impl AgentProvider {
         })?;
         let mut environment = match config.agent {
             Agent::Opencode => opencode::environment(&invocation),
-            Agent::Claude | Agent::Codex => Vec::new(),
+            Agent::Claude => claude::environment(),
+            Agent::Codex => Vec::new(),
         };
         environment.extend(mounted.environment);
         let login = config.login_state();

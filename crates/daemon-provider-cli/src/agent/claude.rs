@@ -1,6 +1,7 @@
 //! `claude --print --output-format stream-json`.
 
 use std::collections::{HashMap, VecDeque};
+use std::ffi::OsString;
 use std::io;
 
 use daemon_provider::{Failure, FailureKind, Permissions, RunEvent, SessionId, ToolStatus, Usage};
@@ -117,6 +118,12 @@ pub(super) fn args(invocation: &Invocation<'_>) -> io::Result<Vec<String>> {
     args.extend(permissions(invocation));
     args.extend(invocation.more.iter().cloned());
     Ok(args)
+}
+
+/// Returns the variable that makes it load no instruction file: `--setting-sources` leaves out those of the repository, this one
+/// also those of the login directory.
+pub(super) fn environment() -> Vec<(OsString, OsString)> {
+    vec![("CLAUDE_CODE_DISABLE_CLAUDE_MDS".into(), "1".into())]
 }
 
 fn permissions(invocation: &Invocation<'_>) -> Vec<String> {

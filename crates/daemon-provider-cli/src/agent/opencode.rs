@@ -110,10 +110,12 @@ pub(super) fn args(invocation: &Invocation<'_>) -> Vec<String> {
     args
 }
 
-/// Returns the variables that set its permissions and make it ignore the configuration of a repository.
+/// Returns the variables that set its permissions and make it ignore the configuration and instructions of a repository.
 pub(super) fn environment(invocation: &Invocation<'_>) -> Vec<(OsString, OsString)> {
     let mut variables = vec![
         ("OPENCODE_DISABLE_PROJECT_CONFIG", "1".to_owned()),
+        // Its tool for reading looks for a `CLAUDE.md` next to each file, too.
+        ("OPENCODE_DISABLE_CLAUDE_CODE_PROMPT", "1".to_owned()),
         ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
     ];
     if let Some(enforced) = enforced(invocation) {

@@ -124,7 +124,7 @@ async fn claude_is_read_as_it_was_recorded() {
 
 #[tokio::test]
 async fn claude_is_given_what_the_run_may_do() {
-    let (args, _, stdin) = given(Agent::Claude, |config, request, bench| {
+    let (args, env, stdin) = given(Agent::Claude, |config, request, bench| {
         config.model = Some("sonnet".to_owned());
         request.limits.budget = Some(MicroUsd(1_500_000));
         request.context = Some(bench.path("context"));
@@ -134,6 +134,8 @@ async fn claude_is_given_what_the_run_may_do() {
     })
     .await;
     assert_eq!(stdin, b"-- do it\n");
+    let loads_none = "CLAUDE_CODE_DISABLE_CLAUDE_MDS=1".to_owned();
+    assert!(env.contains(&loads_none), "{env:?}");
     let id = args.iter().position(|arg| arg == "--session-id").unwrap() + 1;
     assert_eq!(
         (args[id].len(), args[id].as_bytes()[14]),

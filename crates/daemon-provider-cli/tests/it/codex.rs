@@ -117,20 +117,20 @@ async fn codex_is_given_what_the_run_may_do() {
         (
             Permissions::Read,
             None,
-            "exec --json --color never --skip-git-repo-check --ignore-rules --sandbox read-only \
-             -c approval_policy=\"never\" -",
+            "exec --json --color never --skip-git-repo-check --ignore-rules \
+             -c project_doc_max_bytes=0 --sandbox read-only -c approval_policy=\"never\" -",
         ),
         (
             Permissions::Write,
             None,
             "exec --json --color never --skip-git-repo-check --ignore-rules \
-             --sandbox workspace-write -c approval_policy=\"never\" -",
+             -c project_doc_max_bytes=0 --sandbox workspace-write -c approval_policy=\"never\" -",
         ),
         (
             Permissions::Propose,
             resume("t-1"),
             "exec resume t-1 --json --skip-git-repo-check --ignore-rules \
-             -c sandbox_mode=\"workspace-write\" -c approval_policy=\"never\" -",
+             -c project_doc_max_bytes=0 -c sandbox_mode=\"workspace-write\" -c approval_policy=\"never\" -",
         ),
     ];
     for (permissions, session, expected) in table {

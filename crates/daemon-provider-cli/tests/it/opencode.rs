@@ -167,6 +167,7 @@ async fn opencode_is_given_what_the_run_may_do() {
     assert_eq!(permission.map(parsed), Some(parsed(rules)));
     for expected in [
         "OPENCODE_DISABLE_PROJECT_CONFIG=1".to_owned(),
+        "OPENCODE_DISABLE_CLAUDE_CODE_PROMPT=1".to_owned(),
         "OPENCODE_DISABLE_AUTOUPDATE=1".to_owned(),
     ] {
         assert!(env.contains(&expected), "{expected}\n{env:?}");
