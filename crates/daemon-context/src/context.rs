@@ -44,7 +44,8 @@ pub struct Section {
 /// The origin of a section's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// Text of the runtime, the operator or the daemon's author; names from other sources are quoted.
+    /// Text of the runtime, the operator, the daemon's author or the repository's default branch; names from other sources are
+    /// quoted.
     Trusted,
     /// Text from outside, in fences.
     Untrusted,
@@ -75,8 +76,8 @@ impl ActivationContext {
     /// Builds a context. `draw` returns 128 random bits for the boundary of the fences, and is called again if the
     /// boundary occurs in a section.
     ///
-    /// A context above the limit is shrunk: first the list of support files, then the state, then the payload. Other
-    /// sections keep their size.
+    /// A context above the limit is shrunk: first the list of support files, then the repository's instructions, then the
+    /// state, then the payload. Other sections keep their size.
     ///
     /// # Errors
     /// Returns an error if the daemon file and the sections of fixed size exceed the limit, or if every boundary occurs
@@ -88,8 +89,8 @@ impl ActivationContext {
     ) -> Result<Self, ContextError> {
         for _ in 0..MAX_DRAWS {
             let boundary = format!("{:032x}", draw());
-            // Most expendable first: files can be listed by the run itself, the whole payload is in a file of the context
-            // directory, and the daemon's own instruction is never cut.
+            // Most expendable first: files can be listed and read by the run itself, the whole payload is in a file of the
+            // context directory, and the daemon's own instruction is never cut.
             let mut draft = SectionSet::new(parts, &boundary);
             if let Some(limit) = limits.context_bytes {
                 draft.shrink(limit)?;
@@ -142,7 +143,9 @@ struct SectionSet<'p> {
     parts: &'p ContextParts<'p>,
     boundary: &'p str,
     contract: RenderedSection,
+    instructions: Option<RenderedSection>,
     why: RenderedSection,
+    checkout: Option<RenderedSection>,
     remainder: RenderedSection,
     payload: RenderedSection,
     state: RenderedSection,
@@ -156,7 +159,11 @@ impl<'p> SectionSet<'p> {
             parts,
             boundary,
             contract: sections::contract(parts, boundary),
+            instructions: instructions(parts, sections::INSTRUCTIONS, boundary),
             why: sections::why(parts, boundary),
+            checkout: parts
+                .checkout
+                .map(|checkout| sections::checkout(&checkout, boundary)),
             remainder: sections::remainder(parts, boundary),
             payload: sections::payload(parts, sections::PAYLOAD, boundary),
             state: sections::state(&parts.state, sections::STATE, boundary),
@@ -169,6 +176,11 @@ impl<'p> SectionSet<'p> {
         let (parts, boundary) = (self.parts, self.boundary);
         if let Some(room) = self.room_for(limit, self.support.text.len()) {
             self.support = sections::support(&parts.support, room, boundary);
+        }
+        let shown = self.instructions.as_ref();
+        let shown = shown.map_or(0, |section| section.text.len());
+        if let Some(room) = self.room_for(limit, shown) {
+            self.instructions = instructions(parts, room, boundary);
         }
         if let Some(room) = self.room_for(limit, self.state.text.len()) {
             self.state = sections::state(&parts.state, room, boundary);
@@ -194,17 +206,13 @@ impl<'p> SectionSet<'p> {
     }
 
     fn size(&self) -> usize {
-        let written: usize = self
-            .written()
-            .iter()
-            .map(|written| written.text.len())
-            .sum();
+        let written: usize = self.written().map(|written| written.text.len()).sum();
         let (opening, closing) = self.file_fence();
         written + opening.len() + self.parts.file.len() + closing.len()
     }
 
-    const fn written(&self) -> [&RenderedSection; 7] {
-        [
+    fn written(&self) -> impl Iterator<Item = &RenderedSection> {
+        let always = [
             &self.contract,
             &self.why,
             &self.remainder,
@@ -212,7 +220,9 @@ impl<'p> SectionSet<'p> {
             &self.state,
             &self.support,
             &self.capability,
-        ]
+        ];
+        let optional = [&self.instructions, &self.checkout];
+        always.into_iter().chain(optional.into_iter().flatten())
     }
 
     fn file_fence(&self) -> (String, String) {
@@ -230,18 +240,25 @@ impl<'p> SectionSet<'p> {
         let piece = |name, trust, written: &RenderedSection| {
             (name, trust, written.text.clone().into_bytes())
         };
-        let trusted = |name, written| piece(name, Trust::Trusted, written);
-        let untrusted = |name, written| piece(name, Trust::Untrusted, written);
+        let trusted = |name, written| Some(piece(name, Trust::Trusted, written));
+        let untrusted = |name, written| Some(piece(name, Trust::Untrusted, written));
+        let optional = |name, written: &Option<RenderedSection>| {
+            let written = written.as_ref()?;
+            Some(piece(name, Trust::Trusted, written))
+        };
         let pieces = [
             trusted("contract", &self.contract),
-            ("daemon-file", Trust::Trusted, file),
+            Some(("daemon-file", Trust::Trusted, file)),
+            optional("instructions", &self.instructions),
             trusted("why", &self.why),
+            optional("checkout", &self.checkout),
             trusted("remainder", &self.remainder),
             untrusted("payload", &self.payload),
             untrusted("state", &self.state),
             trusted("support-tree", &self.support),
             trusted("capability", &self.capability),
         ];
+        let pieces: Vec<_> = pieces.into_iter().flatten().collect();
         let bytes: Vec<u8> = pieces
             .iter()
             .flat_map(|(.., piece)| piece)
@@ -249,7 +266,7 @@ impl<'p> SectionSet<'p> {
             .collect();
 
         // Two lines for each fence and for the daemon file's; the contract mentions the boundary twice.
-        let n_fences: usize = self.written().iter().map(|written| written.n_fences).sum();
+        let n_fences: usize = self.written().map(|written| written.n_fences).sum();
         let n_expected = 2 * (n_fences + 1) + 2;
         if occurrences(&bytes, self.boundary.as_bytes()) != n_expected {
             return None;
@@ -259,7 +276,7 @@ impl<'p> SectionSet<'p> {
             daemon_file: start..start + self.parts.file.len(),
             sha256: sha256(&bytes),
             daemon_file_sha256: sha256(self.parts.file),
-            n_removed: self.written().iter().map(|written| written.n_removed).sum(),
+            n_removed: self.written().map(|written| written.n_removed).sum(),
             sections: pieces
                 .iter()
                 .map(|(name, trust, piece)| Section {
@@ -271,6 +288,11 @@ impl<'p> SectionSet<'p> {
             bytes,
         })
     }
+}
+
+fn instructions(parts: &ContextParts<'_>, limit: usize, boundary: &str) -> Option<RenderedSection> {
+    let instructions = parts.instructions?;
+    Some(sections::instructions(&instructions, limit, boundary))
 }
 
 fn occurrences(text: &[u8], word: &[u8]) -> usize {

@@ -11,6 +11,8 @@
 //!     repo: "acme/docs",
 //!     path: ".agents/daemons/link-janitor/DAEMON.md",
 //!     file,
+//!     instructions: None,
+//!     checkout: None,
 //!     reasons: &[Reason::Person { by: "kit", at: "2026-11-20T09:00:00Z".parse()? }],
 //!     remainders: &[],
 //!     payloads: &[],
@@ -37,7 +39,8 @@
 //! # Guarantees
 //!
 //! - The context contains the daemon file's bytes unchanged, or it is not built at all.
-//! - Every other section keeps its size limit and states what it omits.
+//! - Every other section keeps its size limit and states what it omits. The repository's instructions follow the daemon file,
+//!   which takes precedence, without hidden characters.
 //! - Untrusted text cannot close a fence, and contains no control, bidirectional, zero-width or tag characters.
 
 mod clean;
@@ -49,6 +52,7 @@ mod sections;
 pub use clean::is_removed;
 pub use context::{ActivationContext, ContextError, ContextLimits, Section, Trust};
 pub use parts::{
-    ContextParts, Counter, CoveredTicks, HistoryEntry, OpenOutput, Payload, Reason, Remainder,
-    RemainingBudget, RunPermissions, StateView, SupportListing, SupportRow,
+    BaseView, CheckoutView, ContextParts, Counter, CoveredTicks, HistoryEntry, OpenOutput, Payload,
+    Reason, Remainder, RemainingBudget, RepositoryInstructions, RunPermissions, StateView,
+    SupportListing, SupportRow,
 };

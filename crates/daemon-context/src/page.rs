@@ -70,18 +70,26 @@ impl<'b> SectionWriter<'b> {
 
     /// Returns the number of bytes left for the content of a fence.
     pub(crate) fn fence_room(&self, name: &str) -> usize {
-        self.room()
-            .saturating_sub(self.opening(name).len() + self.closing(name).len())
+        let lines = self.opening("data", name).len() + self.closing("data", name).len();
+        self.room().saturating_sub(lines)
     }
 
     /// Writes untrusted text between two lines with the boundary; each entry is a JSON string.
     pub(crate) fn fence(&mut self, name: &str, entries: &[String]) {
-        self.text.push_str(&self.opening(name));
+        self.text.push_str(&self.opening("data", name));
         for entry in entries {
             self.text.push_str(entry);
             self.text.push('\n');
         }
-        self.text.push_str(&self.closing(name));
+        self.text.push_str(&self.closing("data", name));
+        self.n_fences += 1;
+    }
+
+    /// Writes the text of a file between two lines with the boundary, unescaped.
+    pub(crate) fn file(&mut self, name: &str, text: &str) {
+        self.text.push_str(&self.opening("file", name));
+        self.line(text);
+        self.text.push_str(&self.closing("file", name));
         self.n_fences += 1;
     }
 
@@ -117,12 +125,12 @@ impl<'b> SectionWriter<'b> {
         }
     }
 
-    fn opening(&self, name: &str) -> String {
-        format!("<<data {name} {}\n", self.boundary)
+    fn opening(&self, kind: &str, name: &str) -> String {
+        format!("<<{kind} {name} {}\n", self.boundary)
     }
 
-    fn closing(&self, name: &str) -> String {
-        format!("data {name} {}>>\n", self.boundary)
+    fn closing(&self, kind: &str, name: &str) -> String {
+        format!("{kind} {name} {}>>\n", self.boundary)
     }
 }
 

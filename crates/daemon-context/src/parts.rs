@@ -14,6 +14,10 @@ pub struct ContextParts<'a> {
     pub path: &'a str,
     /// The daemon file, byte for byte.
     pub file: &'a [u8],
+    /// The instructions of the repository; `None` without an instruction file.
+    pub instructions: Option<RepositoryInstructions<'a>>,
+    /// The commit at which the run works; `None` outside of a repository.
+    pub checkout: Option<CheckoutView<'a>>,
     /// The reasons for the activation, newest first.
     pub reasons: &'a [Reason<'a>],
     /// The parts of the conditions that the runtime did not check.
@@ -26,6 +30,35 @@ pub struct ContextParts<'a> {
     pub support: SupportListing<'a>,
     /// The permissions of the run.
     pub capability: RunPermissions<'a>,
+}
+
+/// The instructions for agents in the repository's default branch.
+#[derive(Clone, Copy, Debug)]
+pub struct RepositoryInstructions<'a> {
+    /// The name of the file: `AGENTS.md`.
+    pub name: &'a str,
+    /// Its text, of which at most 32 KiB are shown.
+    pub text: &'a str,
+}
+
+/// The commit and the branches with which a run works.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckoutView<'a> {
+    /// The name of the commit in hexadecimal.
+    pub commit: &'a str,
+    /// The branch of the commit, if it is known.
+    pub branch: Option<&'a str>,
+    /// The branch that the commit is meant for, if there is one.
+    pub base: Option<BaseView<'a>>,
+}
+
+/// The branch that a pull request targets.
+#[derive(Clone, Copy, Debug)]
+pub struct BaseView<'a> {
+    /// The name of the branch.
+    pub branch: &'a str,
+    /// Its commit in hexadecimal, if the repository has the branch.
+    pub commit: Option<&'a str>,
 }
 
 /// A reason for an activation.

@@ -7,7 +7,7 @@ use daemon_provider::Limits;
 use daemon_runner::policy::{RunPolicy, micros};
 use daemon_runner::settings::Policies;
 
-use crate::config::{Config, DaemonPolicy};
+use crate::config::{Config, DaemonPolicy, RepoInstructions};
 
 /// Returns the policy of a daemon's runs, or without a daemon that of one-off runs. A named provider replaces the configured one.
 pub fn run_policy(
@@ -35,6 +35,7 @@ pub fn run_policy(
             .get(provider)
             .and_then(|provider| provider.context_bytes),
         limits: limits(config),
+        is_instructed: config.policy.repo_instructions == RepoInstructions::DefaultBranch,
         mcp: daemon
             .and_then(|daemon| config.own(daemon, |own| own.mcp.clone()))
             .unwrap_or_default(),

@@ -49,6 +49,7 @@ mod event;
 mod fingerprint;
 mod git;
 mod history;
+mod instructions;
 mod lifecycle;
 mod links;
 mod mark;
@@ -78,6 +79,9 @@ pub use event::GitEvent;
 pub use fingerprint::RefsFingerprint;
 pub use git::Git;
 pub use history::{ChangedFiles, GitCommit, MAX_CHANGED_FILES, MAX_COMMITS, Person};
+pub use instructions::{
+    InstructionFile, Instructions, MAX_INSTRUCTION_FILE, UnusedInstructions, WhyUnused,
+};
 pub use lifecycle::{
     DirectoryState, DirectoryStates, FileValidity, LifecycleChange, LifecycleKind, lifecycle,
 };

@@ -1,6 +1,6 @@
 //! One attempt at an activation: its worktree, context, run and outputs.
 
-mod checkout;
+pub mod checkout;
 mod collect;
 mod folder;
 mod grants;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use daemon_context::{
-    ActivationContext, ContextError, ContextLimits, ContextParts, Counter, CoveredTicks,
-    HistoryEntry, Payload, Reason, Remainder, RemainingBudget, RunPermissions, StateView,
-    SupportListing, SupportRow,
+    ActivationContext, BaseView, CheckoutView, ContextError, ContextLimits, ContextParts, Counter,
+    CoveredTicks, HistoryEntry, Payload, Reason, Remainder, RemainingBudget,
+    RepositoryInstructions, RunPermissions, StateView, SupportListing, SupportRow,
 };
 use daemon_engine::{Activation, DaemonState, Occasion, Trigger};
 use daemon_event::TriggerKey;
@@ -18,6 +18,9 @@ use serde_json::{Value, json};
 use daemon_provider::Permissions;
 use daemon_records::random;
 use daemon_registry::Registered;
+use daemon_repo::{ObjectId, RefName};
+
+use crate::attempt::checkout::RunSource;
 
 /// The data that a context is made from.
 pub struct Ingredients<'a> {
@@ -29,6 +32,8 @@ pub struct Ingredients<'a> {
     pub activation: &'a Activation,
     /// The events of its triggers, oldest first.
     pub events: &'a [EventRow],
+    /// The commit, the branches and the instructions; `None` outside of a repository.
+    pub source: Option<&'a RunSource>,
     /// The state that the daemon stored.
     pub state: &'a DaemonState,
     /// The permissions of the run.
@@ -91,6 +96,8 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
         repo: row.key.repo.as_str(),
         path: &row.path,
         file: from.file,
+        instructions: from.source.and_then(instructions),
+        checkout: from.source.map(checkout),
         reasons: &reasons,
         remainders: &remainders,
         payloads: &payloads,
@@ -122,6 +129,29 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
         trigger: trigger_json(from),
         state: state_json(from.state),
     })
+}
+
+/// Returns the instructions of the repository, if they contain text.
+fn instructions(source: &RunSource) -> Option<RepositoryInstructions<'_>> {
+    let file = source.instructions.file.as_ref();
+    let file = file.filter(|file| !file.text.trim().is_empty())?;
+    Some(RepositoryInstructions {
+        name: file.name,
+        text: &file.text,
+    })
+}
+
+/// Returns the commit and the branches of the run.
+fn checkout(source: &RunSource) -> CheckoutView<'_> {
+    let branches = &source.checkout.branches;
+    CheckoutView {
+        commit: source.checkout.commit.as_str(),
+        branch: source.branch.as_ref().map(RefName::short),
+        base: source.base.as_ref().map(|base| BaseView {
+            branch: base.short(),
+            commit: branches.get(base).map(ObjectId::as_str),
+        }),
+    }
 }
 
 /// Returns the payloads, newest first. A later report of the same change follows the report that came first.

@@ -16,6 +16,7 @@
 //!     is_offline: false,
 //!     context_bytes: None,
 //!     limits: Limits::default(),
+//!     is_instructed: true,
 //!     mcp: Vec::new(),
 //! };
 //! let sandbox = ReachedSandbox { level: 1, detail: "no Landlock".to_owned() };

@@ -31,6 +31,8 @@ pub struct RunPolicy {
     pub context_bytes: Option<u64>,
     /// How long the run may take and what it may cost.
     pub limits: Limits,
+    /// Whether the run receives the instructions in the default branch of its repository.
+    pub is_instructed: bool,
     /// The names of the MCP servers whose tools the run gets.
     pub mcp: Vec<String>,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use daemon_event::{DaemonKey, RepoName};
@@ -11,7 +11,7 @@ use daemon_process::ProgramError;
 use daemon_provider::tool_access::ToolAccess;
 use daemon_provider::{MicroUsd, Provider};
 use daemon_records::environment;
-use daemon_repo::{FetchSource, Git, Repository};
+use daemon_repo::{FetchSource, Git, GitError, Instructions, ObjectId, Repository};
 
 use crate::planner::BranchPlanner;
 use crate::policy::{ReachedSandbox, RunPolicy};
@@ -44,6 +44,34 @@ pub struct RunRepository {
     pub repository: Repository,
     /// Where commits are fetched from that it does not have.
     pub source: FetchSource,
+    /// The instructions of its default branch.
+    pub instructions: KnownInstructions,
+}
+
+/// The instructions of a repository at the commit for which they were read last.
+///
+/// Most runs start at the same tip as the run before, and reading takes two processes.
+#[derive(Clone, Debug, Default)]
+pub struct KnownInstructions(Arc<Mutex<Option<(ObjectId, Instructions)>>>);
+
+impl KnownInstructions {
+    /// Returns the instructions of a commit; reads them if the commit is another one than the last.
+    ///
+    /// # Errors
+    /// git failed.
+    pub(crate) fn at(
+        &self,
+        repository: &Repository,
+        commit: &ObjectId,
+    ) -> Result<Instructions, GitError> {
+        let known = self.0.lock().expect("no holder panics").clone();
+        if let Some((_, instructions)) = known.filter(|(at, _)| at == commit) {
+            return Ok(instructions);
+        }
+        let read = repository.instructions(commit)?;
+        *self.0.lock().expect("no holder panics") = Some((commit.clone(), read.clone()));
+        Ok(read)
+    }
 }
 
 /// The sandboxes of the runs of each provider.

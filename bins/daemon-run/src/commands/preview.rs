@@ -4,14 +4,16 @@ use std::path::Path;
 
 use daemon_api::fire::{FireTrigger, FiredEvent, has_schedule};
 use daemon_engine::{Activation, ActivationState, Chain, DaemonState, RunLease, Trigger};
-use daemon_event::{RepoName, TriggerKey};
+use daemon_event::{Event, RepoName, TriggerKey};
 use daemon_host::config::Config;
 use daemon_host::policy::run_policy;
 use daemon_host::registration::{self, FileOrigin};
 use daemon_records::clock;
+use daemon_records::error::chain;
 use daemon_records::random;
 use daemon_registry::Registered;
-use daemon_repo::{DaemonContent, Git, Repository};
+use daemon_repo::{DaemonContent, Git, GitError, GitProblem, Instructions, ObjectId, Repository};
+use daemon_runner::attempt::checkout::{NamedCommits, RunSource, present};
 use daemon_runner::context::{Built, Ingredients, build, remaining_budget};
 use daemon_runner::policy::{RunPolicy, micros};
 use daemon_store::{EventRow, Matching};
@@ -63,6 +65,10 @@ impl WakeCause {
 pub(crate) struct PreviewDaemon<'a> {
     daemon: Registered,
     config: &'a Config,
+    /// The repository; `None` if the directory is in none.
+    repository: Option<Repository>,
+    /// The branch with the daemon files, as configured.
+    branch: Option<&'a str>,
 }
 
 /// The preview of an activation.
@@ -86,6 +92,7 @@ impl<'a> PreviewDaemon<'a> {
         config: &'a Config,
         place: &Place,
     ) -> Result<Self, CommandFailure> {
+        let known = local::configured(root, config, place);
         let (repo, zone) = named(root, config, place);
         let zone_of = |id: &str| config.zone_of(&repo, id, zone).to_owned();
         let all = local::judged(root, &zone_of)?;
@@ -103,7 +110,13 @@ impl<'a> PreviewDaemon<'a> {
             CommandFailure::new(ExitKind::Invalid, "invalid-daemon", message)
         })?;
         let daemon = Registered::new(row).with_source(source.clone());
-        Ok(Self { daemon, config })
+        let git = Git::find(&place.path).ok();
+        Ok(Self {
+            daemon,
+            config,
+            repository: git.and_then(|git| Repository::enclosing(&git, root).ok()),
+            branch: known.and_then(|repo| repo.branch.as_deref()),
+        })
     }
 
     /// Creates an activation and its context in memory; writes nothing.
@@ -195,11 +208,13 @@ impl<'a> PreviewDaemon<'a> {
             return Err(CommandFailure::bug("the previewed daemon has no file"));
         };
         let day = self.config.budget.day_usd.map(micros);
+        let run_source = self.source(events, policy)?;
         build(&Ingredients {
             daemon: &self.daemon,
             file,
             activation,
             events,
+            source: run_source.as_ref(),
             state: &DaemonState::default(),
             permissions: policy.permissions,
             wall: policy.limits.wall,
@@ -211,6 +226,63 @@ impl<'a> PreviewDaemon<'a> {
         .map_err(|error| {
             CommandFailure::new(ExitKind::Refused, "context-too-large", error.to_string())
         })
+    }
+}
+
+impl PreviewDaemon<'_> {
+    /// Reads the commit, branches and instructions of a run; `None` without a commit.
+    fn source(
+        &self,
+        events: &[EventRow],
+        policy: &RunPolicy,
+    ) -> Result<Option<RunSource>, CommandFailure> {
+        let Some(repository) = &self.repository else {
+            return Ok(None);
+        };
+        let events: Vec<Event> = events.iter().map(|row| row.event.clone()).collect();
+        let read = || -> Result<Option<RunSource>, GitError> {
+            let Some(tip) = tip(repository, self.branch)? else {
+                return Ok(None);
+            };
+            let commit = match NamedCommits::of(&events) {
+                // A run waits until the repository has the first of them.
+                Some(NamedCommits::Commits(named)) => {
+                    present(repository, &named)?.or_else(|| named.first().cloned())
+                }
+                // No run starts.
+                Some(NamedCommits::Unclear(_)) => None,
+                None => Some(tip.clone()),
+            };
+            let Some(commit) = commit else {
+                return Ok(None);
+            };
+            let daemon = &self.daemon.row.key.id;
+            let instructions = match policy.is_instructed {
+                true => repository.instructions(&tip)?,
+                false => Instructions::default(),
+            };
+            RunSource::read(repository, &events, daemon, commit, instructions).map(Some)
+        };
+        read().map_err(|error| CommandFailure::new(ExitKind::NoInput, "repository", chain(&error)))
+    }
+}
+
+/// Returns the commit at which a host would register daemons; `None` without one.
+fn tip(repository: &Repository, branch: Option<&str>) -> Result<Option<ObjectId>, GitError> {
+    let refs = repository.refs()?;
+    let branch = match branch {
+        Some(name) => repository.find_ref(name, &refs),
+        None => repository.default_branch(&refs),
+    };
+    match branch {
+        Ok(branch) => {
+            let tip = refs.get(&branch);
+            tip.map(|tip| repository.commit_of(tip)).transpose()
+        }
+        Err(error) => match error.problem() {
+            GitProblem::MissingRef { .. } | GitProblem::Unborn => Ok(None),
+            _ => Err(error),
+        },
     }
 }
 

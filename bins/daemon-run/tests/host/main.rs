@@ -60,6 +60,7 @@ mod serve_failpoints;
 mod serve_follow;
 mod serve_happenings;
 mod serve_hooks;
+mod serve_instructions;
 mod serve_intake;
 mod serve_kills;
 mod serve_links;

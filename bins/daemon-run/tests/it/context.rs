@@ -37,6 +37,7 @@ fn the_object_measures_what_it_holds() {
             ("contract", true),
             ("daemon-file", true),
             ("why", true),
+            ("checkout", true),
             ("remainder", true),
             ("payload", false),
             ("state", false),

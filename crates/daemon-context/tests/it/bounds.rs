@@ -1,15 +1,18 @@
 //! Size limits of the sections.
 
 use daemon_context::{
-    ActivationContext, ContextError, ContextLimits, ContextParts, Counter, HistoryEntry, Payload,
-    Reason, Remainder, StateView, SupportListing, SupportRow,
+    ActivationContext, BaseView, CheckoutView, ContextError, ContextLimits, ContextParts, Counter,
+    HistoryEntry, Payload, Reason, Remainder, RepositoryInstructions, StateView, SupportListing,
+    SupportRow,
 };
 use daemon_event::Event;
 
 use crate::{BOUNDARY, FILE, build, issue, parts, size, text};
 
-const BOUNDS: [(&str, usize); 7] = [
+const BOUNDS: [(&str, usize); 9] = [
     ("contract", 4 << 10),
+    ("instructions", 32 << 10),
+    ("checkout", 2 << 10),
     ("why", 8 << 10),
     ("remainder", 8 << 10),
     ("payload", 64 << 10),
@@ -76,6 +79,8 @@ impl Flood {
         let values: Vec<(&str, &str)> =
             self.keys.iter().map(|key| (&**key, &long[..600])).collect();
         check(&ContextParts {
+            instructions: Some(instructions(long)),
+            checkout: Some(checkout(long)),
             reasons: &self.events.iter().map(reason).collect::<Vec<_>>(),
             remainders: &[remainder; 40],
             payloads: &self.events.iter().map(payload).collect::<Vec<_>>(),
@@ -95,6 +100,22 @@ impl Flood {
     }
 }
 
+fn instructions(text: &str) -> RepositoryInstructions<'_> {
+    let name = "AGENTS.md";
+    RepositoryInstructions { name, text }
+}
+
+fn checkout(branch: &str) -> CheckoutView<'_> {
+    CheckoutView {
+        commit: "4be1c0740000000000000000000000000000beef",
+        branch: Some(branch),
+        base: Some(BaseView {
+            branch,
+            commit: None,
+        }),
+    }
+}
+
 #[test]
 fn every_section_keeps_its_limit_and_counts_what_is_missing() {
     Flood::new().check(|parts| {
@@ -108,6 +129,7 @@ fn every_section_keeps_its_limit_and_counts_what_is_missing() {
         }
         let text = text(&context);
         for missing in [
+            "bytes are not shown)",
             "more reasons are not shown",
             "more conditions.",
             "more remainders are not shown",
@@ -124,7 +146,7 @@ fn every_section_keeps_its_limit_and_counts_what_is_missing() {
 }
 
 #[test]
-fn the_support_files_shrink_first_then_the_state_then_the_payload() {
+fn the_support_files_shrink_first_then_the_instructions_the_state_and_the_payload() {
     Flood::new().check(|parts| {
         let sizes = |context_bytes| {
             let limits = ContextLimits {
@@ -133,24 +155,42 @@ fn the_support_files_shrink_first_then_the_state_then_the_payload() {
             let context = ActivationContext::build(parts, limits, || BOUNDARY).unwrap();
             assert!(context.bytes().len() <= context_bytes);
             assert_eq!(&context.bytes()[context.daemon_file()], FILE);
-            ["support-tree", "state", "payload"].map(|name| size(&context, name))
+            ["support-tree", "instructions", "state", "payload"].map(|name| size(&context, name))
         };
         let whole = build(parts).bytes().len();
-        let [support, state, payload] = sizes(whole);
-        assert_eq!(whole, build(parts).bytes().len());
-        let [less, same_state, same_payload] = sizes(whole - 4_000);
-        assert!(less <= support - 4_000 && (same_state, same_payload) == (state, payload));
-        let [least, less, same_payload] = sizes(whole - 20_000);
-        assert!(
-            least < 1_000 && less < state && same_payload == payload,
-            "{least} {less} {same_payload}"
-        );
-        let [least, less_state, less] = sizes(whole - 60_000);
-        assert!(
-            least < 1_000 && less_state < 1_000 && less < payload,
-            "{least} {less_state} {less}"
-        );
+        let all = sizes(whole);
+        // How many sections are at their smallest, for this many bytes too many.
+        for (over, n_least) in [(4_000, 0), (20_000, 1), (60_000, 2), (90_000, 3)] {
+            let shrunk = sizes(whole - over);
+            let shown = format!("{over}: {shrunk:?} of {all:?}");
+            let (least, rest) = shrunk.split_at(n_least);
+            assert!(least.iter().all(|size| *size < 1_000), "{shown}");
+            assert!(rest[0] < all[n_least], "{shown}");
+            assert_eq!(rest[1..], all[n_least + 1..], "{shown}");
+        }
     });
+}
+
+#[test]
+fn long_instructions_are_cut_with_a_note() {
+    let line = "a line of 32 bytes, more or less\n";
+    let fill = |bytes: usize| line.repeat(bytes / line.len());
+    for (text, is_cut) in [(fill(30 << 10), false), (fill(40 << 10), true)] {
+        let context = build(&ContextParts {
+            instructions: Some(instructions(&text)),
+            ..parts(FILE)
+        });
+        let context = crate::text(&context);
+        let fence = "repository-instructions 5f0c00000000000000000000000000e1";
+        let (_, after) = context.split_once(&format!("<<file {fence}\n")).unwrap();
+        let (shown, _) = after.split_once(&format!("\nfile {fence}>>\n")).unwrap();
+        let text = text.trim_end();
+        assert!(text.starts_with(shown));
+        let n_missing = text.len() - shown.len();
+        assert_eq!(n_missing > 0, is_cut);
+        let note = format!("(the last {n_missing} bytes are not shown)");
+        assert_eq!(context.contains(&note), is_cut);
+    }
 }
 
 #[test]

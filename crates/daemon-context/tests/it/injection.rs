@@ -1,6 +1,8 @@
 //! Text from outside stays data.
 
-use daemon_context::{ContextParts, HistoryEntry, Payload, Reason, Remainder, StateView};
+use daemon_context::{
+    BaseView, CheckoutView, ContextParts, HistoryEntry, Payload, Reason, Remainder, StateView,
+};
 use proptest::prelude::*;
 
 use crate::{BOUNDARY, FILE, build, issue, parts, text};
@@ -48,7 +50,16 @@ fn contaminated(hostile: &str) -> String {
         condition: 0,
         text: hostile,
     }];
+    let checkout = CheckoutView {
+        commit: "4be1c0740000000000000000000000000000beef",
+        branch: Some(hostile),
+        base: Some(BaseView {
+            branch: hostile,
+            commit: None,
+        }),
+    };
     let context = build(&ContextParts {
+        checkout: Some(checkout),
         reasons: &reasons,
         remainders: &remainders,
         payloads: &payloads,

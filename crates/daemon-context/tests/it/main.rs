@@ -20,6 +20,8 @@ fn parts(file: &[u8]) -> ContextParts<'_> {
         repo: "acme/docs",
         path: ".agents/daemons/link-janitor/DAEMON.md",
         file,
+        instructions: None,
+        checkout: None,
         reasons: &[],
         remainders: &[],
         payloads: &[],

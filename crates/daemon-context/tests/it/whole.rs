@@ -3,9 +3,9 @@
 use std::iter;
 
 use daemon_context::{
-    ActivationContext, ContextError, ContextLimits, ContextParts, Counter, CoveredTicks,
-    HistoryEntry, OpenOutput, Payload, Reason, Remainder, RemainingBudget, RunPermissions,
-    StateView, SupportListing, SupportRow,
+    ActivationContext, BaseView, CheckoutView, ContextError, ContextLimits, ContextParts, Counter,
+    CoveredTicks, HistoryEntry, OpenOutput, Payload, Reason, Remainder, RemainingBudget,
+    RepositoryInstructions, RunPermissions, StateView, SupportListing, SupportRow,
 };
 use expect_test::{expect, expect_file};
 use jiff::{SignedDuration, Timestamp};
@@ -45,6 +45,20 @@ const SUPPORT: SupportListing<'static> = SupportListing {
     n_left_out: 1,
 };
 
+const INSTRUCTIONS: RepositoryInstructions<'static> = RepositoryInstructions {
+    name: "AGENTS.md",
+    text: "# Style\r\n\r\nShort lines.\u{200b}\n",
+};
+
+const CHECKOUT: CheckoutView<'static> = CheckoutView {
+    commit: "4be1c0740000000000000000000000000000beef",
+    branch: Some("topic"),
+    base: Some(BaseView {
+        branch: "main\u{202e}",
+        commit: Some("c0ffee0000000000000000000000000000000000"),
+    }),
+};
+
 const PERMISSIONS: RunPermissions<'static> = RunPermissions {
     name: "propose",
     verbs: &["push_branch", "state", "no_op"],
@@ -74,6 +88,8 @@ const TICK: Reason<'static> = Reason::Tick {
 fn the_sections_are_written_in_their_order() {
     let event = issue("Drip \u{202e}evil", "kit");
     let context = build(&ContextParts {
+        instructions: Some(INSTRUCTIONS),
+        checkout: Some(CHECKOUT),
         reasons: &[
             Reason::Event {
                 event: &event,
@@ -105,10 +121,10 @@ fn the_sections_are_written_in_their_order() {
         sizes.iter().map(|(_, bytes)| bytes).sum::<usize>(),
         context.bytes().len()
     );
-    expect![[r#"[("contract", 1366), ("daemon-file", 215), ("why", 516), ("remainder", 187), ("payload", 559), ("state", 349), ("support-tree", 195), ("capability", 522)]"#]].assert_eq(&format!("{sizes:?}"));
+    expect![[r#"[("contract", 1520), ("daemon-file", 215), ("instructions", 518), ("why", 516), ("checkout", 211), ("remainder", 187), ("payload", 559), ("state", 349), ("support-tree", 195), ("capability", 522)]"#]].assert_eq(&format!("{sizes:?}"));
     assert_eq!(untrusted(&context), ["payload", "state"]);
-    // Once in the body, once in the title among the facts.
-    assert_eq!(context.removed_characters(), 2);
+    // In the body, in the title among the facts, in the instructions and in the base.
+    assert_eq!(context.removed_characters(), 4);
 }
 
 #[test]
@@ -154,6 +170,28 @@ fn a_boundary_that_a_payload_guessed_is_drawn_again() {
         ActivationContext::build(&parts, ContextLimits::default(), || draws.next().unwrap())
             .unwrap();
     assert!(text(&context).contains(&format!("<<data payload {:032x}\n", 2)));
+}
+
+#[test]
+fn without_a_file_and_a_repository_there_are_no_sections_for_them() {
+    let context = build(&parts(FILE));
+    let names: Vec<&str> = context.sections().iter().map(|one| one.name).collect();
+    assert!(!names.contains(&"instructions") && !names.contains(&"checkout"));
+    let text = text(&context);
+    assert!(text.contains("it is the only instruction."), "{text}");
+    assert!(!text.contains("# The repository's instructions"), "{text}");
+    let unknown = CheckoutView {
+        branch: None,
+        base: None,
+        ..CHECKOUT
+    };
+    let context = build(&ContextParts {
+        checkout: Some(unknown),
+        ..parts(FILE)
+    });
+    let shown = "# Where you work\n\nThe worktree is a git repository of its own, at commit \
+                 4be1c0740000000000000000000000000000beef.\n\n# Confirm";
+    assert!(String::from_utf8_lossy(context.bytes()).contains(shown));
 }
 
 proptest! {

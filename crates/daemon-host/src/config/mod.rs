@@ -21,7 +21,7 @@ pub use load::{parse, parse_with, schema};
 pub use mcp::{Mcp, McpTransport};
 pub use model::{
     BudgetConfig, Capability, Config, DaemonPolicy, GitSurface, Host, LimitsConfig, Log, LogFormat,
-    Misfire, Overlap, Policy, Repo, Retain, ScheduleConfig, Surfaces, Uds,
+    Misfire, Overlap, Policy, Repo, RepoInstructions, Retain, ScheduleConfig, Surfaces, Uds,
 };
 pub use provider::{PriceConfig, ProviderConfig, Providers};
 pub use retention::Retention;

@@ -223,6 +223,8 @@ pub struct Policy {
     /// The lowest sandbox level at which a run that starts programs may start, 0 to 3. A run gets the highest level that this
     /// machine supports.
     pub sandbox_min: u8,
+    /// The instructions of the repository, `AGENTS.md` or else `CLAUDE.md`, that runs of daemons receive.
+    pub repo_instructions: RepoInstructions,
     /// Policies of single daemons, by `<id>` or by `<repository>/<id>`; the latter takes precedence.
     pub daemon: BTreeMap<String, DaemonPolicy>,
 }
@@ -232,9 +234,20 @@ impl Default for Policy {
         Self {
             capability: Capability::Propose,
             sandbox_min: 2,
+            repo_instructions: RepoInstructions::DefaultBranch,
             daemon: BTreeMap::new(),
         }
     }
+}
+
+/// The instructions of the repository that runs of daemons receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RepoInstructions {
+    /// Those at the root of the default branch, after the daemon file, which takes precedence.
+    DefaultBranch,
+    /// None.
+    Off,
 }
 
 /// The reach of a run's effects.

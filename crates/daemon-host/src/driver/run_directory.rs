@@ -11,7 +11,9 @@ use daemon_provider::tool_access::ToolAccess;
 use daemon_registry::{Registered, SharedRegistry};
 use daemon_repo::ObjectId;
 use daemon_runner::policy::micros;
-use daemon_runner::settings::{ConfiguredProvider, HostBounds, RunRepository, RunSettings};
+use daemon_runner::settings::{
+    ConfiguredProvider, HostBounds, KnownInstructions, RunRepository, RunSettings,
+};
 use daemon_runner::{NOTICES, RunHost, RunPaths};
 
 use super::repos::{AwaitedCommits, Watched};
@@ -128,6 +130,7 @@ fn settings(home: &Home, runtime: &Runtime, tokens: &RunTokens) -> RunSettings {
         name: repo.name.clone(),
         repository: repo.repository.clone(),
         source: repo.source.clone(),
+        instructions: KnownInstructions::default(),
     });
     let tools = parts.program.as_ref().map(|program| {
         let socket = home.below(&config.uds.path);

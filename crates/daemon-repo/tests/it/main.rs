@@ -6,6 +6,7 @@ mod delivery;
 mod discovery;
 #[cfg(test)]
 mod events;
+mod instructions;
 #[cfg(test)]
 mod object_store;
 #[cfg(test)]

@@ -1,20 +1,112 @@
-//! The work tree of an attempt: its commit and its branches.
+//! The work tree of an attempt: its commit and its branches, and the instructions of its repository.
 
 use std::collections::BTreeMap;
 
 use daemon_engine::Activation;
-use daemon_event::{Event, Field, Source, is_zeros};
+use daemon_event::{DaemonId, Event, Field, Source, is_zeros};
 use daemon_records::error::chain;
 use daemon_registry::Registered;
 use daemon_repo::{
-    Author, Checkout, GitError, GitProblem, ObjectId, RefName, Repository, Worktree,
+    Author, Checkout, GitError, GitProblem, Instructions, ObjectId, RefName, RefSnapshot,
+    Repository, Worktree,
 };
 use daemon_store::EventRow;
 use serde::Deserialize;
 
 use super::AttemptRefusal;
+use crate::policy::RunPolicy;
 use crate::run_context::RunContext;
 use crate::settings::RunRepository;
+
+/// The commit and branches of a run's work tree, and the instructions of the repository.
+#[derive(Clone, Debug)]
+pub struct RunSource {
+    /// The repository in which git finds the commit.
+    pub repository: Repository,
+    /// What is checked out.
+    pub checkout: Checkout,
+    /// The branch of the commit, if it is known.
+    pub branch: Option<RefName>,
+    /// The branch that the pull request of the commit targets.
+    pub base: Option<RefName>,
+    /// The instructions in the default branch; none if the policy leaves them out.
+    pub instructions: Instructions,
+}
+
+impl RunSource {
+    /// Reads the branches for a run at a commit.
+    ///
+    /// The instructions are those at the tip of the default branch, never those of the work tree: what a pull request changes must
+    /// not instruct the run that reviews it.
+    ///
+    /// # Errors
+    /// git failed.
+    pub fn read(
+        repository: &Repository,
+        events: &[Event],
+        daemon: &DaemonId,
+        commit: ObjectId,
+        instructions: Instructions,
+    ) -> Result<Self, GitError> {
+        let refs = repository.refs()?;
+        let default = default_branch(repository, &refs)?;
+        let branches = branches(&refs, events, &commit, default.clone());
+        let (branch, base) = match naming(events) {
+            Some((event, _)) => branch_and_base(event, &commit),
+            None => (default, None),
+        };
+        Ok(Self {
+            repository: repository.clone(),
+            checkout: Checkout {
+                commit,
+                branches,
+                author: Author::daemon(daemon),
+            },
+            branch,
+            base,
+            instructions,
+        })
+    }
+}
+
+/// Chooses the commit of an attempt, and reads its branches and instructions.
+///
+/// # Errors
+/// The refusal says whether the attempt may be tried again.
+pub(super) async fn source(
+    run_context: &RunContext,
+    repo: &RunRepository,
+    events: &[EventRow],
+    daemon: &Registered,
+    policy: &RunPolicy,
+) -> Result<RunSource, AttemptRefusal> {
+    let events: Vec<Event> = events.iter().map(|row| row.event.clone()).collect();
+    let tip: ObjectId = daemon
+        .row
+        .commit
+        .parse()
+        .map_err(|error| AttemptRefusal::final_(format!("the registered commit: {error}")))?;
+    let (holder, commit) = match naming(&events) {
+        Some((_, NamedCommits::Unclear(name))) => {
+            return Err(AttemptRefusal::unclear_commit(&repo.name, &name));
+        }
+        Some((event, NamedCommits::Commits(commits))) => {
+            let pull = event.facts.number(Field::Number);
+            locate(run_context, repo, (commits, pull)).await?
+        }
+        None => (repo.repository.clone(), tip.clone()),
+    };
+    let repo = repo.clone();
+    let (daemon, is_instructed) = (daemon.row.key.id.clone(), policy.is_instructed);
+    blocking("reading the branches", move || {
+        let instructions = match is_instructed {
+            true => repo.instructions.at(&repo.repository, &tip)?,
+            false => Instructions::default(),
+        };
+        RunSource::read(&holder, &events, &daemon, commit, instructions)
+    })
+    .await
+}
 
 /// Creates the work tree of an attempt.
 ///
@@ -22,53 +114,46 @@ use crate::settings::RunRepository;
 /// The refusal says whether the attempt may be tried again.
 pub(super) async fn worktree(
     run_context: &RunContext,
-    repo: &RunRepository,
     activation: &Activation,
-    events: &[EventRow],
-    daemon: &Registered,
+    source: &RunSource,
 ) -> Result<Worktree, AttemptRefusal> {
     let dir = run_context
         .paths
         .worktree(&activation.id, activation.run_lease);
-    let named = events.iter().rev().map(|row| {
-        let pull = row.event.facts.number(Field::Number);
-        (commits_of(&row.event), pull)
-    });
-    // The newest event that names a commit decides, because it is about the latest state.
-    let named = named.into_iter().find(|(named, _)| !named.is_none());
-    let (repository, commit) = match named {
-        Some((NamedCommits::Unclear(name), _)) => {
-            return Err(AttemptRefusal::unclear_commit(&repo.name, &name));
-        }
-        Some((NamedCommits::Commits(commits), pull)) => {
-            locate(run_context, repo, (commits, pull)).await?
-        }
-        None => {
-            let registered = daemon.row.commit.parse().map_err(|error| {
-                AttemptRefusal::final_(format!("the registered commit: {error}"))
-            })?;
-            (repo.repository.clone(), registered)
-        }
-    };
-    let events: Vec<Event> = events.iter().map(|row| row.event.clone()).collect();
-    let author = Author::daemon(&daemon.row.key.id);
-    // git blocks, and checking out a large repository takes seconds.
-    let made = tokio::task::spawn_blocking(move || {
-        let branches = branches(&repository, &events, &commit)?;
-        let checkout = Checkout {
-            commit,
-            branches,
-            author,
-        };
+    let (repository, checkout) = (source.repository.clone(), source.checkout.clone());
+    blocking("making the worktree", move || {
         repository.create_worktree(&checkout, &dir)
-    });
-    match made.await {
+    })
+    .await
+}
+
+/// Runs git on a thread for blocking calls: checking out a large repository takes seconds.
+async fn blocking<T: Send + 'static>(
+    what: &str,
+    work: impl FnOnce() -> Result<T, GitError> + Send + 'static,
+) -> Result<T, AttemptRefusal> {
+    match tokio::task::spawn_blocking(work).await {
         Ok(Ok(made)) => Ok(made),
         Ok(Err(error)) => Err(unmade(&error)),
         Err(error) => Err(AttemptRefusal::retryable(format!(
-            "making the worktree panicked: {error}"
+            "{what} panicked: {error}"
         ))),
     }
+}
+
+/// Returns the branch of the commit, and the branch that its pull request targets.
+fn branch_and_base(event: &Event, commit: &ObjectId) -> (Option<RefName>, Option<RefName>) {
+    let named = |field| {
+        let name = event.facts.text(field)?;
+        RefName::branch(name).ok()
+    };
+    let base = named(Field::Base);
+    let after = event.facts.text(Field::After).unwrap_or_default();
+    // Otherwise it is the merge commit of a pull request, which is a commit of the base.
+    if !after.eq_ignore_ascii_case(commit.as_str()) {
+        return (base, None);
+    }
+    (named(Field::Head).or_else(|| named(Field::Branch)), base)
 }
 
 /// Returns the default branch, what the pull requests of the events target and come from, and the branches that moved, each
@@ -77,11 +162,11 @@ pub(super) async fn worktree(
 /// The head of a pull request need not be a branch of the repository, and may have the name of another branch there: it is at
 /// the commit of the work tree if the event is about that commit.
 fn branches(
-    repository: &Repository,
+    refs: &RefSnapshot,
     events: &[Event],
     commit: &ObjectId,
-) -> Result<BTreeMap<RefName, ObjectId>, GitError> {
-    let refs = repository.refs()?;
+    default: Option<RefName>,
+) -> BTreeMap<RefName, ObjectId> {
     let names = |field| {
         let names = events.iter().flat_map(move |event| {
             let after = event.facts.text(Field::After).unwrap_or_default();
@@ -99,18 +184,25 @@ fn branches(
         let at = at.or(refs.get(&name))?.clone();
         Some((name, at))
     });
-    let default = match repository.default_branch(&refs) {
-        Ok(branch) => Some(branch),
-        Err(error) => match error.problem() {
-            // Without one, for example with a detached HEAD, a run works all the same.
-            GitProblem::MissingRef { .. } | GitProblem::Unborn => None,
-            _ => return Err(error),
-        },
-    };
     let bases = names(Field::Base).map(|(name, _)| name).chain(default);
     let bases = bases.filter_map(|name| Some((refs.get(&name)?.clone(), name)));
     let bases = bases.map(|(at, name)| (name, at));
-    Ok(moved.chain(heads).chain(bases).collect())
+    moved.chain(heads).chain(bases).collect()
+}
+
+/// Returns the default branch, if there is one.
+fn default_branch(
+    repository: &Repository,
+    refs: &RefSnapshot,
+) -> Result<Option<RefName>, GitError> {
+    match repository.default_branch(refs) {
+        Ok(branch) => Ok(Some(branch)),
+        Err(error) => match error.problem() {
+            // Without one, for example with a detached HEAD, a run works all the same.
+            GitProblem::MissingRef { .. } | GitProblem::Unborn => Ok(None),
+            _ => Err(error),
+        },
+    }
 }
 
 fn unmade(error: &GitError) -> AttemptRefusal {
@@ -181,24 +273,48 @@ fn seek(repo: &RunRepository, commits: &[ObjectId], pull: Option<u64>) -> Result
     Ok(Sought::Missing(why))
 }
 
+/// Returns the first of the commits that the repository contains.
+///
+/// # Errors
+/// git failed.
+pub fn present(
+    repository: &Repository,
+    commits: &[ObjectId],
+) -> Result<Option<ObjectId>, GitError> {
+    for commit in commits {
+        if repository.has_commit(commit)? {
+            return Ok(Some(commit.clone()));
+        }
+    }
+    Ok(None)
+}
+
 /// The commits that an event is about.
-#[derive(Debug, PartialEq, Eq)]
-enum NamedCommits {
-    /// The run works at the first of these that the repository contains.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NamedCommits {
+    /// The run works at the first of these that the repository contains; there is at least one.
     Commits(Vec<ObjectId>),
     /// The event contains this, which is not the full name of a commit.
     Unclear(String),
 }
 
 impl NamedCommits {
-    fn is_none(&self) -> bool {
-        matches!(self, Self::Commits(commits) if commits.is_empty())
+    /// Returns the commits of the newest event that names one, because it is about the latest state. The events are those of an
+    /// activation, oldest first.
+    pub fn of(events: &[Event]) -> Option<Self> {
+        naming(events).map(|(_, named)| named)
     }
+}
+
+/// Returns the newest event that names a commit, with its commits.
+fn naming(events: &[Event]) -> Option<(&Event, NamedCommits)> {
+    let mut newest = events.iter().rev();
+    newest.find_map(|event| Some((event, commits_of(event)?)))
 }
 
 /// Returns the commits that an event is about: the head of the pull request, or the pushed or checked commit; then the merge
 /// commit of a merged pull request.
-fn commits_of(event: &Event) -> NamedCommits {
+fn commits_of(event: &Event) -> Option<NamedCommits> {
     // Payloads spell the digits in either case; `ObjectId` accepts lower case only.
     let name = |text: &str| text.to_ascii_lowercase();
     let head = event.facts.text(Field::After).map(name);
@@ -207,9 +323,9 @@ fn commits_of(event: &Event) -> NamedCommits {
     let merged = merged.as_deref().map(name);
     let named = head.iter().chain(&merged);
     let commits: Vec<ObjectId> = named.filter_map(|text| text.parse().ok()).collect();
-    match head {
-        Some(head) if commits.is_empty() => NamedCommits::Unclear(head),
-        _ => NamedCommits::Commits(commits),
+    match commits.is_empty() {
+        true => head.map(NamedCommits::Unclear),
+        false => Some(NamedCommits::Commits(commits)),
     }
 }
 

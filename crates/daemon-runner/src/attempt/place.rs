@@ -7,10 +7,10 @@ use std::sync::Arc;
 use daemon_engine::Activation;
 use daemon_event::{Field, RepoName, TriggerKey};
 use daemon_provider::Permissions;
-use daemon_provider::{FollowUps, Limits, MicroUsd, Provider, RunRequest};
+use daemon_provider::{FollowUps, Limits, MicroUsd, Provider, RunEvent, RunRequest};
 use daemon_records::error::chain;
 use daemon_registry::Registered;
-use daemon_repo::Worktree;
+use daemon_repo::{UnusedInstructions, Worktree};
 use daemon_store::{EventRow, StoreError};
 
 use super::AttemptRefusal;
@@ -38,6 +38,8 @@ pub(crate) struct Prepared {
     pub(crate) state: BTreeMap<String, String>,
     pub(crate) events: Vec<EventRow>,
     pub(crate) worktree: Worktree,
+    /// The instruction files of the default branch that could not be used.
+    pub(crate) left_out: Vec<UnusedInstructions>,
     pub(crate) context: Built,
     pub(crate) sandbox: ReachedSandbox,
     /// The names of the granted MCP servers.
@@ -71,6 +73,17 @@ impl Prepared {
         }
     }
 
+    /// Returns an event for each instruction file of the default branch that could not be used.
+    pub(super) fn unused_instructions(&self) -> impl Iterator<Item = RunEvent> {
+        self.left_out.iter().map(|unused| RunEvent::Denied {
+            name: "repository instructions".to_owned(),
+            detail: format!(
+                "`{}` of the default branch is not used: it is {}",
+                unused.name, unused.why
+            ),
+        })
+    }
+
     /// Returns the files that the newest event names. Absolute paths and paths with `..` are left out.
     fn files(&self) -> Vec<PathBuf> {
         let Some(newest) = self.events.last() else {
@@ -102,9 +115,7 @@ pub(super) async fn prepare(
     // One snapshot: a reload between two of these steps must not mix two configurations.
     let settings = run_context.host.settings();
     let daemon = registered(run_context, activation).await?;
-    let name = &activation.daemon.repo;
-    let repo = settings.repository(name).cloned();
-    let repo = repo.ok_or_else(|| unwatched(&settings, name))?;
+    let repo = watched(&settings, &activation.daemon.repo)?;
     let (policy, provider, sandbox) = permitted(&settings, activation, provider)?;
     let unreachable = |error: StoreError| AttemptRefusal::retryable(chain(&error));
     let events = trigger_events(run_context, activation).await;
@@ -114,16 +125,18 @@ pub(super) async fn prepare(
         .state(&activation.daemon, run_context.now())
         .await
         .map_err(unreachable)?;
-    let (daemon_file, support) = source(&daemon)?;
+    let (daemon_file, support) = registered_file(&daemon)?;
     let limits = limits_of(&policy, &*provider);
     let money = money_left(limits, activation);
     let day = settings.bounds.day.map(|day| run_context.budget.left(day));
     // The context is built before the worktree is created, because it can refuse the attempt and costs less.
-    let parts = crate::context::Ingredients {
+    let source = checkout::source(run_context, &repo, &events, &daemon, &policy).await?;
+    let context = crate::context::build(&crate::context::Ingredients {
         daemon: &daemon,
         file: &daemon_file,
         activation,
         events: &events,
+        source: Some(&source),
         state: &state,
         permissions: policy.permissions,
         wall: limits.wall,
@@ -131,10 +144,9 @@ pub(super) async fn prepare(
         servers: &policy.mcp,
         cap: policy.context_bytes,
         now: run_context.now(),
-    };
-    let context =
-        crate::context::build(&parts).map_err(|error| AttemptRefusal::final_(error.to_string()))?;
-    let worktree = checkout::worktree(run_context, &repo, activation, &events, &daemon).await?;
+    });
+    let context = context.map_err(|error| AttemptRefusal::final_(error.to_string()))?;
+    let worktree = checkout::worktree(run_context, activation, &source).await?;
     daemon_records::failpoint::hit("R2");
     Ok(Prepared {
         environment: settings.environment(&policy.provider),
@@ -149,6 +161,7 @@ pub(super) async fn prepare(
         limits,
         events,
         worktree,
+        left_out: source.instructions.left_out,
         context,
         sandbox,
         servers: policy.mcp,
@@ -221,16 +234,19 @@ async fn registered(
     Ok(daemon)
 }
 
-/// Refuses an attempt for an unknown repository. While git has not opened all configured ones, it may still become known.
-fn unwatched(settings: &RunSettings, repo: &RepoName) -> AttemptRefusal {
-    match settings.has_unopened {
-        true => AttemptRefusal::repository(repo),
-        false => AttemptRefusal::final_(format!("no repository `{repo}` is watched here")),
-    }
+/// Returns a watched repository. While git has not opened all configured ones, an unknown one may still become known.
+fn watched(settings: &RunSettings, name: &RepoName) -> Result<RunRepository, AttemptRefusal> {
+    let known = settings.repository(name).cloned();
+    known.ok_or_else(|| match settings.has_unopened {
+        true => AttemptRefusal::repository(name),
+        false => AttemptRefusal::final_(format!("no repository `{name}` is watched here")),
+    })
 }
 
 /// Returns the file and support tree that were registered.
-fn source(daemon: &Registered) -> Result<(Arc<[u8]>, daemon_repo::SupportTree), AttemptRefusal> {
+fn registered_file(
+    daemon: &Registered,
+) -> Result<(Arc<[u8]>, daemon_repo::SupportTree), AttemptRefusal> {
     let source = daemon
         .source
         .as_ref()

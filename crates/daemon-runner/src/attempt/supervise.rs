@@ -155,6 +155,9 @@ fn request(
     record: &mut Record,
 ) -> std::io::Result<RunRequest> {
     let mut request = prepared.request(record, Arc::clone(grants));
+    for event in prepared.unused_instructions() {
+        record.event(&event);
+    }
     match host_tools {
         None => record_unreachable(prepared, record),
         Some(host_tools) => host_tools.mount(&mut request, &record.private())?,
