@@ -4,11 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use daemon_host::config::ProviderConfig;
+use daemon_egress::EgressList;
+use daemon_host::config::{Config, ProviderConfig};
 use daemon_host::doctor::Check;
 use daemon_process::{ByteCount, ExitStatus, Tool};
 use daemon_provider_cli::{Agent, AgentConfig, AgentPermissions};
 use daemon_records::error::chain;
+
+use crate::sandboxes::{egress, enclosure};
 
 /// How long an agent may take to print its help or its version.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -93,6 +96,7 @@ pub(crate) fn refuse_agent_keys(provider: &ProviderConfig) -> Result<(), String>
 /// Checks the agents among the providers: whether each is installed, its version, whether it supports every flag that runs
 /// pass to it, its permissions, and how it logs in to its model.
 pub(crate) fn examine<'c>(
+    host: &Config,
     providers: impl Iterator<Item = (&'c String, &'c ProviderConfig)>,
     path: &OsString,
     untrusted: &[PathBuf],
@@ -105,6 +109,8 @@ pub(crate) fn examine<'c>(
             match configure(name, agent, provider, path) {
                 Ok(mut config) => {
                     untrusted.clone_into(&mut config.program.untrusted);
+                    config.program.enclosure = enclosure(host, name);
+                    config.program.egress = egress(host, name);
                     examine_one(check, &config, &provider.env)
                 }
                 Err(problem) => Check::fail(check, problem, "see config.toml"),
@@ -148,10 +154,24 @@ fn examine_one(check: String, config: &AgentConfig, variables: &[String]) -> Che
     };
     rate(
         check,
-        &format!("{shown}{tried}"),
+        &format!("{shown}{tried}{}", unreachable(config)),
         config,
         &Credential::of(config, variables),
     )
+}
+
+/// Describes the hosts of the agent's model that its egress list leaves out, as one for another model server does.
+fn unreachable(config: &AgentConfig) -> String {
+    let all = config.agent.destinations(config.model.as_deref());
+    let is_left_out = |entry: &&String| {
+        let wanted = EgressList::parse(&[entry]);
+        wanted.is_ok_and(|wanted| !wanted.is_within(&config.program.egress))
+    };
+    let left_out: Vec<&str> = all.iter().filter(is_left_out).map(String::as_str).collect();
+    match &*left_out {
+        [] => String::new(),
+        hosts => format!(" (egress leaves out {})", hosts.join(", ")),
+    }
 }
 
 /// Rates an agent that supports its flags by its permissions and its credential.

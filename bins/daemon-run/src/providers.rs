@@ -93,7 +93,7 @@ impl Composer {
         let plain = ProviderConfig::default();
         let unwritten = unwritten_agents(config).map(|name| (name, &plain));
         let all = config.provider.named.iter().chain(unwritten);
-        let mut checks = agents::examine(all, &self.path, &self.untrusted(config));
+        let mut checks = agents::examine(config, all, &self.path, &self.untrusted(config));
         checks.extend(self.examine_commands(config));
         checks.extend(llm::examine(config, self.home()));
         checks
