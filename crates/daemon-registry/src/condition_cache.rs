@@ -13,8 +13,15 @@ const PRUNE_FROM: usize = 64;
 /// Lines repeat from repository to repository, and an interpretation with its compiled patterns takes kilobytes.
 #[derive(Debug, Default)]
 pub(crate) struct ConditionCache {
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
     // Weak, so that a line whose last daemon was removed is freed.
-    known: Mutex<HashMap<Box<str>, Weak<Interpretation>>>,
+    lines: HashMap<Box<str>, Weak<Interpretation>>,
+    /// How many lines were in use at the last search for unused ones.
+    n_used: usize,
 }
 
 impl ConditionCache {
@@ -22,15 +29,18 @@ impl ConditionCache {
     pub(crate) fn get(&self, line: &str) -> Arc<Interpretation> {
         // Held while a line is interpreted: two daemons with a new line would otherwise interpret it twice.
         let mut known = self.known.lock().expect("no holder panics");
-        if let Some(interpretation) = known.get(line).and_then(Weak::upgrade) {
+        if let Some(interpretation) = known.lines.get(line).and_then(Weak::upgrade) {
             return interpretation;
         }
         let interpretation = Arc::new(interpret(line));
-        // Pruning only where the map would grow keeps the cost of an insertion constant on average.
-        if known.len() >= PRUNE_FROM && known.len() == known.capacity() {
-            known.retain(|_, interpretation| interpretation.strong_count() > 0);
+        // Searching only when the lines have doubled keeps the cost of an insertion constant on average.
+        if known.lines.len() >= PRUNE_FROM.max(2 * known.n_used) {
+            known.lines.retain(|_, line| line.strong_count() > 0);
+            known.n_used = known.lines.len();
         }
-        known.insert(line.into(), Arc::downgrade(&interpretation));
+        known
+            .lines
+            .insert(line.into(), Arc::downgrade(&interpretation));
         interpretation
     }
 }
@@ -57,7 +67,7 @@ mod tests {
             cache.get(&format!("when files matching src/{n}/** are changed"));
         }
         let known = cache.known.lock().unwrap();
-        assert!(known.len() <= 2 * PRUNE_FROM, "{}", known.len());
+        assert!(known.lines.len() <= PRUNE_FROM, "{}", known.lines.len());
         assert_eq!(Arc::strong_count(&held), 1);
     }
 }
