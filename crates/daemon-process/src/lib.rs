@@ -57,8 +57,8 @@ pub use mark::end_strays;
 pub use process_table::{Orphans, ProcessId, RUN_MARKER, boot_id, end_orphans};
 pub use program::{ProgramError, resolve_program};
 pub use sandbox::{
-    Enclosure, Network, Sandbox, SandboxLevel, SandboxReport, SystemGrant, VisibleUser, probe,
-    system_grant,
+    Enclosure, Network, OverlayMount, Sandbox, SandboxLevel, SandboxReport, SystemGrant,
+    UpperDirectory, VisibleUser, probe, probe_overlays, system_grant,
 };
 pub use status::ExitStatus;
 pub use supervisor::{

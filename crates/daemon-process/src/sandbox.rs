@@ -5,6 +5,7 @@ mod confinement;
 mod isolation;
 mod listeners;
 mod namespaces;
+mod overlay;
 mod probe;
 mod root;
 mod system;
@@ -16,7 +17,8 @@ use std::path::PathBuf;
 pub(crate) use confinement::Confinement;
 use confinement::{Processes, unsupported};
 pub(crate) use isolation::{Isolation, NamespaceKeeper};
-pub use probe::{SandboxReport, probe};
+pub use overlay::{OverlayMount, UpperDirectory};
+pub use probe::{SandboxReport, probe, probe_overlays};
 pub use system::{SystemGrant, system_grant};
 
 /// The degree of isolation of a child.
@@ -77,6 +79,8 @@ pub enum Sandbox {
         readable: Vec<PathBuf>,
         /// Files and directories that it can also change.
         writable: Vec<PathBuf>,
+        /// Directories that it sees as one; a mount at one of the paths above takes its place.
+        overlays: Vec<OverlayMount>,
         /// The connections that it can make.
         network: Network,
         /// The user that it sees itself as.
@@ -138,6 +142,7 @@ impl Enclosure {
             Self::Isolated(network) => Sandbox::Isolated {
                 readable,
                 writable,
+                overlays: Vec::new(),
                 network,
                 identity: VisibleUser::Same,
             },
@@ -202,10 +207,11 @@ impl Sandbox {
             Self::Isolated {
                 readable,
                 writable,
+                overlays,
                 network,
                 identity,
             } => {
-                let mut isolation = Isolation::new(readable, writable, *network, marker)?;
+                let mut isolation = Isolation::new(readable, writable, overlays, *network, marker)?;
                 isolation.serve(ports);
                 isolation.identify(*identity);
                 PreparedSandbox::Isolated(Box::new(isolation))

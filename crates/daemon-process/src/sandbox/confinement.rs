@@ -1,9 +1,11 @@
 //! Level 2: Landlock, no new privileges, and a system-call filter.
 
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, NetPort, Ruleset, RulesetAttr as _,
@@ -17,6 +19,7 @@ use seccompiler::{
     SeccompRule, apply_filter, sock_filter,
 };
 
+use super::root::Access;
 use super::system;
 
 /// The oldest version of Landlock that can deny truncation of a file.
@@ -37,7 +40,14 @@ pub(super) const DEVICES: [&str; 5] = [
 pub(crate) struct Confinement {
     rules: OwnedFd,
     filter: BpfProgram,
-    processes: Processes,
+    later: Vec<LaterRule>,
+}
+
+/// A rule about a path that is mounted after the rules are built; the child adds it.
+#[derive(Debug)]
+struct LaterRule {
+    path: CString,
+    access: BitFlags<AccessFs>,
 }
 
 /// The process table mounted at `/proc`.
@@ -45,7 +55,7 @@ pub(crate) struct Confinement {
 pub(super) enum Processes {
     /// The table of this process's namespace.
     Shared,
-    /// A table that is mounted after the rules are built; the child adds the rule for it.
+    /// A table that is mounted after the rules are built.
     Own,
 }
 
@@ -59,18 +69,36 @@ impl Confinement {
         if landlock_abi().is_none_or(|abi| abi < OLDEST_ABI) {
             return Err(unsupported("Landlock is missing or too old"));
         }
-        Ok(Self {
+        let mut made = Self {
             rules: rules(readable, writable, ports).map_err(io::Error::other)?,
             filter: filter(processes)?,
-            processes,
-        })
+            later: Vec::new(),
+        };
+        if processes == Processes::Own {
+            made.permit_later(Path::new("/proc"), Access::Read)?;
+        }
+        Ok(made)
+    }
+
+    /// Permits access to what is mounted at a path when the child is confined. Rules are about inodes: one about the directory that a mount
+    /// covers says nothing about the mount.
+    pub(super) fn permit_later(&mut self, path: &Path, access: Access) -> io::Result<()> {
+        let access = match access {
+            Access::Write => AccessFs::from_all(ABI::V3),
+            Access::Read | Access::Device => AccessFs::from_read(ABI::V1),
+        };
+        let path = CString::new(path.as_os_str().as_bytes())?;
+        self.later.push(LaterRule { path, access });
+        Ok(())
     }
 
     /// Confines the calling process permanently. Makes only system calls.
     pub(crate) fn apply(&self) -> Result<(), Errno> {
         give_up_privileges()?;
-        if self.processes == Processes::Own {
-            allow_reading_processes(&self.rules)?;
+        for LaterRule { path, access } in &self.later {
+            // A link could lead to a path that is visible but not permitted.
+            let path = system::open_found(&**path, OFlags::PATH)?;
+            add_rule(&self.rules, &path, *access)?;
         }
         restrict_self(&self.rules)?;
         apply_filter(&self.filter).map_err(|error| match error {
@@ -199,16 +227,10 @@ struct PathRule {
     parent: i32,
 }
 
-/// Allows reading `/proc` as it is visible to the calling process.
-fn allow_reading_processes(rules: &OwnedFd) -> Result<(), Errno> {
-    let processes = rustix::fs::open(c"/proc", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    add_rule(rules, &processes, AccessFs::from_read(ABI::V1))
-}
-
 /// Adds a rule about one path. Makes only system calls.
 #[expect(
     unsafe_code,
-    reason = "the wrapper takes rules only before they are handed out, and a process table is mounted after that"
+    reason = "the wrapper takes rules only before they are handed out, and some paths are mounted after that"
 )]
 fn add_rule(rules: &OwnedFd, path: &OwnedFd, access: BitFlags<AccessFs>) -> Result<(), Errno> {
     const PATH_BENEATH: libc::c_long = 1;

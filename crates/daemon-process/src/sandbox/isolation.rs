@@ -14,7 +14,7 @@ use super::confinement::{Confinement, Processes, unsupported};
 use super::listeners;
 use super::namespaces::{Builder, KeeperChild};
 use super::root::Root;
-use super::{Network, VisibleUser};
+use super::{Network, OverlayMount, VisibleUser};
 use crate::process_table::RUN_MARKER;
 use crate::spawn::{
     ChildStart, Entrance, Failed, Image, Stack, clone_and_wait, end, null, pipe, reap,
@@ -53,19 +53,24 @@ impl Isolation {
     pub(super) fn new(
         readable: &[PathBuf],
         writable: &[PathBuf],
+        overlays: &[OverlayMount],
         network: Network,
         marker: &str,
     ) -> io::Result<Self> {
         let keeper = KEEPERS.iter().map(Path::new).find(|path| path.exists());
         let keeper = keeper.ok_or_else(|| unsupported("there is no `cat` to hold namespaces"))?;
         let marker = (OsString::from(RUN_MARKER), OsString::from(marker));
+        let mut confinement = Confinement::new(readable, writable, None, Processes::Own)?;
+        for overlay in overlays {
+            confinement.permit_later(&overlay.target, overlay.access())?;
+        }
         Ok(Self {
-            root: Root::new(readable, writable)?,
+            root: Root::new(readable, writable, overlays)?,
             network,
             served: Vec::new(),
             users: map(None, geteuid().as_raw()),
             groups: map(None, getegid().as_raw()),
-            confinement: Confinement::new(readable, writable, None, Processes::Own)?,
+            confinement,
             keeper: Image::new(keeper, &[], &[marker], None)?,
         })
     }

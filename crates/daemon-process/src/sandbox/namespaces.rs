@@ -20,7 +20,7 @@ use super::Network;
 use super::confinement::give_up_privileges;
 use super::isolation::Isolation;
 use super::listeners;
-use super::root::{Access, MOST_MOUNTS, Mount, Place, Root};
+use super::root::{Access, MOST_MOUNTS, Place, Root, Source};
 use crate::spawn::{
     Body, ChildSignals, ChildStart, Failed, Image, Stack, StartStep, clone_and_wait, die_with,
     inherit_no_descriptors, reset_signals,
@@ -127,7 +127,10 @@ fn build_root(root: &Root) -> Result<(), (StartStep, Errno)> {
     // The new root may hide some of the sources, so all of them are opened before.
     let mut sources = [const { None }; MOST_MOUNTS];
     for (source, mount) in sources.iter_mut().zip(&root.mounts) {
-        *source = Some(hold(mount).map_err(at(StartStep::Sources))?);
+        *source = Some(match &mount.source {
+            Source::Path(path, access) => hold(path, *access).map_err(at(StartStep::Sources))?,
+            Source::Overlay(overlay) => overlay.hold()?,
+        });
     }
     let propagation = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change(c"/", propagation).map_err(at(StartStep::Root))?;
@@ -146,7 +149,7 @@ fn build_root(root: &Root) -> Result<(), (StartStep, Errno)> {
 }
 
 /// Opens a part of the file system as a mount to be attached later.
-fn hold(mount: &Mount) -> Result<OwnedFd, Errno> {
+fn hold(path: &CStr, access: Access) -> Result<OwnedFd, Errno> {
     const READ_ONLY: u64 = 1;
     const NO_SETUID: u64 = 2;
     const NO_DEVICES: u64 = 4;
@@ -154,8 +157,8 @@ fn hold(mount: &Mount) -> Result<OwnedFd, Errno> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE;
-    let tree = open_tree(CWD, &*mount.source, flags)?;
-    let attributes = match mount.access {
+    let tree = open_tree(CWD, path, flags)?;
+    let attributes = match access {
         Access::Read => READ_ONLY | NO_SETUID | NO_DEVICES,
         Access::Write => NO_SETUID | NO_DEVICES,
         Access::Device => NO_SETUID | NO_EXECUTION,

@@ -1,6 +1,8 @@
 //! Determines the isolation level that this machine supports.
 
+use std::fs;
 use std::io;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -8,7 +10,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{PidfdFlags, pidfd_open};
 
 use super::confinement::{NETWORK_ABI, OLDEST_ABI, Processes, filter, landlock_abi};
-use super::{Network, Sandbox, SandboxLevel, VisibleUser};
+use super::{
+    Network, OverlayMount, Sandbox, SandboxLevel, UpperDirectory, VisibleUser,
+    confinement::unsupported,
+};
 use crate::spawn::{Group, Image, Input, Recipe, end, reap, spawn};
 use crate::supervisor::Leaders;
 use crate::{ExitStatus, supervisor::ChildLimits};
@@ -55,6 +60,7 @@ pub fn probe() -> SandboxReport {
         let isolated = Sandbox::Isolated {
             readable,
             writable,
+            overlays: Vec::new(),
             network: Network::Loopback,
             identity: VisibleUser::Same,
         };
@@ -69,10 +75,76 @@ struct Kernel {
     filter_error: Option<String>,
 }
 
+/// The file systems that can be the upper directory of an overlay keep these.
+const OPAQUE: &str = "user.overlay.opaque";
+
+/// Determines whether isolated children can have overlays whose changes are kept in `directory`, by running one. It is tried in a new
+/// directory there, which is removed.
+///
+/// # Errors
+/// Returns the reason if not: the kernel or the file system does not support it, level 3 cannot be reached, or nothing can be made there.
+pub fn probe_overlays(directory: &Path) -> io::Result<()> {
+    let unique = fs::read_to_string("/proc/sys/kernel/random/uuid")?;
+    let scratch = format!("overlay-probe-{}", unique.trim_end());
+    let scratch = directory.canonicalize()?.join(scratch);
+    fs::create_dir(&scratch)?;
+    let tried = try_overlay(&scratch);
+    for directory in ["", "incompat", "incompat/volatile"] {
+        // Only root can remove what is in a directory of mode 0. None exists if nothing was mounted.
+        let directory = scratch.join("work/work").join(directory);
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o700)).unwrap_or(());
+    }
+    tried.and(fs::remove_dir_all(&scratch))
+}
+
+fn try_overlay(scratch: &Path) -> io::Result<()> {
+    let [lower, upper, work, target] =
+        ["lower", "upper", "work", "target"].map(|name| scratch.join(name));
+    for path in [&lower.join("directory"), &upper, &work] {
+        fs::create_dir_all(path)?;
+    }
+    fs::write(lower.join("file"), "")?;
+    let sandbox = Sandbox::Isolated {
+        readable: Vec::new(),
+        writable: Vec::new(),
+        overlays: vec![OverlayMount {
+            lower: vec![lower],
+            upper: Some(UpperDirectory {
+                directory: upper.clone(),
+                work,
+            }),
+            target,
+        }],
+        network: Network::Loopback,
+        identity: VisibleUser::Same,
+    };
+    run(
+        &sandbox,
+        "rm -r file directory && mkdir directory",
+        Some(&scratch.join("target")),
+    )?;
+    let deleted = fs::symlink_metadata(upper.join("file"))?;
+    let mut opaque = [0; 1];
+    let length = rustix::fs::getxattr(upper.join("directory"), OPAQUE, &mut opaque)?;
+    if deleted.file_type().is_char_device() && deleted.rdev() == 0 && opaque[..length] == *b"y" {
+        return Ok(());
+    }
+    Err(unsupported(
+        "the upper directory of an overlay lacks changes",
+    ))
+}
+
 /// Runs a program that does nothing in a sandbox.
 fn works(sandbox: &Sandbox) -> io::Result<()> {
+    run(sandbox, ":", None)
+}
+
+/// Runs a script in a sandbox, and in a directory.
+fn run(sandbox: &Sandbox, script: &str, directory: Option<&Path>) -> io::Result<()> {
+    let args = ["-c".into(), script.into()];
+    let env = [("PATH".into(), "/usr/bin:/bin".into())];
     let recipe = Recipe {
-        image: Image::new(Path::new("/bin/sh"), &["-c".into(), ":".into()], &[], None)?,
+        image: Image::new(Path::new("/bin/sh"), &args, &env, directory)?,
         input: Input::Null,
         group: Group::Session,
         limits: Some(ChildLimits::default()),
@@ -213,6 +285,7 @@ mod tests {
             SandboxLevel::Isolated => Sandbox::Isolated {
                 readable,
                 writable,
+                overlays: Vec::new(),
                 network: Network::Shared,
                 identity: VisibleUser::Same,
             },

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::confinement::{DEVICES, unsupported};
+use super::overlay::{Overlay, OverlayMount};
 use super::system::SYSTEM;
 
 /// The maximum number of mounts: more than any run has, and few enough for a fixed array.
@@ -45,9 +46,14 @@ pub(super) enum Place {
 
 #[derive(Debug)]
 pub(super) struct Mount {
-    pub(super) source: CString,
+    pub(super) source: Source,
     pub(super) target: CString,
-    pub(super) access: Access,
+}
+
+#[derive(Debug)]
+pub(super) enum Source {
+    Path(CString, Access),
+    Overlay(Overlay),
 }
 
 /// The permitted access to a mount.
@@ -59,17 +65,21 @@ pub(super) enum Access {
 }
 
 impl Root {
-    /// Plans a root with the system, `readable` and `writable` paths; paths that do not exist are ignored.
+    /// Plans a root with the system, `readable` and `writable` paths, and overlays; paths that do not exist are ignored.
     ///
     /// # Errors
-    /// Returns an error if there is no directory to assemble it in, or if there are too many mounts.
-    pub(super) fn new(readable: &[PathBuf], writable: &[PathBuf]) -> io::Result<Self> {
+    /// Returns an error if there is no directory to assemble it in, if there are too many mounts, or if an overlay is invalid.
+    pub(super) fn new(
+        readable: &[PathBuf],
+        writable: &[PathBuf],
+        overlays: &[OverlayMount],
+    ) -> io::Result<Self> {
         let is_directory = |path: &&str| Path::new(path).is_dir();
         let base = BASES.iter().copied().find(is_directory);
         let base = base.ok_or_else(|| unsupported("there is no directory to build a root in"))?;
         let base = Path::new(base).canonicalize()?;
-        let shown = shown(readable, writable);
-        if shown.len() > MOST_MOUNTS {
+        let sources = sources(shown(readable, writable), overlays)?;
+        if sources.len() > MOST_MOUNTS {
             return Err(unsupported("too many paths are to be shown"));
         }
         let below = |path: &Path| {
@@ -79,12 +89,11 @@ impl Root {
         };
         let mut places = Places::default();
         let mut mounts = Vec::new();
-        for (path, access) in &shown {
-            places.add(path);
+        for (path, source) in sources {
+            places.add(&path, &source);
             mounts.push(Mount {
-                source: CString::new(path.as_os_str().as_bytes())?,
-                target: below(path)?,
-                access: *access,
+                source,
+                target: below(&path)?,
             });
         }
         places.kinds.insert(PROCESSES.into(), Kind::Directory);
@@ -123,8 +132,8 @@ struct Places {
 }
 
 impl Places {
-    fn add(&mut self, path: &Path) {
-        let kind = if path.is_dir() {
+    fn add(&mut self, path: &Path, source: &Source) {
+        let kind = if matches!(source, Source::Overlay(_)) || path.is_dir() {
             Kind::Directory
         } else {
             Kind::File
@@ -137,7 +146,32 @@ impl Places {
     }
 }
 
-/// Returns the mounts by path. A path comes before those below it. A readable path below a writable one becomes read-only, unless a
+/// Returns what is mounted by path: an overlay takes the place of a path that is shown.
+fn sources(
+    mut shown: BTreeMap<PathBuf, Access>,
+    overlays: &[OverlayMount],
+) -> io::Result<BTreeMap<PathBuf, Source>> {
+    for overlay in overlays {
+        if !is_place(&overlay.target) {
+            return Err(unsupported("an overlay cannot be mounted at this path"));
+        }
+        shown.remove(&overlay.target);
+    }
+    let mut acc = BTreeMap::new();
+    for (path, access) in &shown {
+        let source = CString::new(path.as_os_str().as_bytes())?;
+        acc.insert(path.clone(), Source::Path(source, *access));
+    }
+    for overlay in overlays {
+        acc.insert(
+            overlay.target.clone(),
+            Source::Overlay(overlay.plan(&shown)?),
+        );
+    }
+    Ok(acc)
+}
+
+/// Returns the shown paths. A path comes before those below it. A readable path below a writable one becomes read-only, unless a
 /// link leads to it from there.
 fn shown(readable: &[PathBuf], writable: &[PathBuf]) -> BTreeMap<PathBuf, Access> {
     let mut acc = BTreeMap::new();
@@ -177,8 +211,13 @@ fn has_link(above: &Path, path: &Path) -> bool {
     below.any(Path::is_symlink)
 }
 
-/// Whether a path can be mounted: it exists, and is neither the root of the machine nor part of the process table.
+/// Whether a path exists and can be shown.
 fn is_shown(path: &Path) -> bool {
+    is_place(path) && path.exists()
+}
+
+/// Whether something can be mounted at a path, which is neither the root of the machine nor part of the process table.
+fn is_place(path: &Path) -> bool {
     let is_plain = path
         .components()
         .all(|part| !matches!(part.as_os_str().as_bytes(), b".." | b"."));
@@ -187,7 +226,6 @@ fn is_shown(path: &Path) -> bool {
         && path != Path::new("/")
         && !path.starts_with(PROCESSES)
         && path.as_os_str() != OsStr::new("/dev")
-        && path.exists()
 }
 
 #[cfg(test)]

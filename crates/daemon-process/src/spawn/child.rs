@@ -152,6 +152,8 @@ pub(crate) enum StartStep {
     Identity,
     Namespaces,
     Sources,
+    Layers,
+    Overlay,
     Root,
     Places,
     Mounts,
@@ -163,7 +165,7 @@ pub(crate) enum StartStep {
     Start,
 }
 
-const STEPS: [(StartStep, &str); 19] = [
+const STEPS: [(StartStep, &str); 21] = [
     (StartStep::Tie, "tie its life to this process"),
     (StartStep::Group, "lead a group of its own"),
     (StartStep::Streams, "take its streams"),
@@ -174,6 +176,8 @@ const STEPS: [(StartStep, &str); 19] = [
     (StartStep::Identity, "keep its user in a user namespace"),
     (StartStep::Namespaces, "make a process namespace"),
     (StartStep::Sources, "take hold of what it may see"),
+    (StartStep::Layers, "open the directories of its overlay"),
+    (StartStep::Overlay, "make its overlay"),
     (StartStep::Root, "mount a root of its own"),
     (StartStep::Places, "make the places of what it may see"),
     (StartStep::Mounts, "mount what it may see"),

@@ -35,6 +35,7 @@ pub(crate) fn sandbox(
         SandboxLevel::Isolated => Sandbox::Isolated {
             readable,
             writable,
+            overlays: Vec::new(),
             network: Network::Shared,
             identity: VisibleUser::Same,
         },

@@ -24,6 +24,7 @@ fn isolated(script: &str, home: &Path, network: Network) -> Launch {
     launch.sandbox = Sandbox::Isolated {
         readable: Vec::new(),
         writable: vec![home.to_owned()],
+        overlays: Vec::new(),
         network,
         identity: VisibleUser::Same,
     };

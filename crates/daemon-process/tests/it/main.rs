@@ -9,6 +9,8 @@ mod limits;
 #[cfg(test)]
 mod local_software;
 #[cfg(test)]
+mod overlays;
+#[cfg(test)]
 mod supervisor;
 #[cfg(test)]
 mod support;

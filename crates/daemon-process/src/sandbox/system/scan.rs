@@ -14,6 +14,7 @@ use rustix::fs::{
     Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, access, openat2, statat,
 };
 use rustix::io::Errno;
+use rustix::path::Arg;
 
 use crate::sandbox::changes::WatchedChanges;
 
@@ -36,7 +37,7 @@ pub(in crate::sandbox) struct Readable {
 }
 
 /// Opens a path that was found without links; fails if it contains one by now.
-pub(in crate::sandbox) fn open_found(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub(in crate::sandbox) fn open_found(path: impl Arg, flags: OFlags) -> Result<OwnedFd, Errno> {
     let flags = flags | OFlags::CLOEXEC;
     openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }
