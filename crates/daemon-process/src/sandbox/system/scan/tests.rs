@@ -210,7 +210,7 @@ fn found_paths_are_not_opened_through_links() {
     let (_scratch, root) = tree(&[("real/one", 0o644)]);
     symlink(root.join("real"), root.join("link")).unwrap();
     symlink(root.join("real/one"), root.join("one")).unwrap();
-    let opened = |name: &str| open_found(&root.join(name), OFlags::PATH).map(drop);
+    let opened = |name: &str| open_found(root.join(name), OFlags::PATH).map(drop);
     assert_eq!(opened("real/one"), Ok(()));
     assert_eq!(opened("link/one"), Err(Errno::LOOP));
     assert_eq!(opened("one"), Err(Errno::LOOP));
