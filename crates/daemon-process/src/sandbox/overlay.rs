@@ -24,7 +24,8 @@ use crate::spawn::StartStep;
 /// of the sandbox. A path of the sandbox below `target` must exist in one of the directories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverlayMount {
-    /// The directories whose content is visible, the top one first, at most 8. They must not change while the child runs.
+    /// The directories whose content is visible, the top one first, at most 8. They must not change while the child runs. What another user
+    /// owns can be deleted but not changed (`EOVERFLOW`), and a file system mounted below one of them is refused.
     pub lower: Vec<PathBuf>,
     /// The directory of the changes. Without it the child can only read, and at least two lower directories are required.
     pub upper: Option<UpperDirectory>,
@@ -49,7 +50,7 @@ pub struct OverlayMount {
 /// The file system must pass [`probe_overlays`](crate::probe_overlays). Changes are not on disk when the child ends, even those that it synchronised.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpperDirectory {
-    /// The directory itself, which belongs to the user of this process.
+    /// The directory itself, which belongs to the user of this process. Its mode is the one of the target: the child can change it.
     pub directory: PathBuf,
     /// An empty directory for the kernel, on the same mount. It makes a directory `work` in it with mode 0.
     pub work: PathBuf,

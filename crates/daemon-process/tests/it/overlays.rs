@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -245,34 +244,45 @@ fn the_layers_of_an_overlay_are_not_visible_by_their_own_paths() {
     assert_eq!(found.stdout, ["place", "1"], "{found:?}");
 }
 
-/// Attempts to make what only the kernel makes in an upper directory. The numbers of `setxattr` and `mknodat` are those of this machine.
-const FORGED: &str = "perl -e '
-    my ($set, $node) = `uname -m` =~ /x86_64/ ? (188, 259) : (5, 33);
-    my ($name, $value) = (\"user.overlay.opaque\", \"y\");
-    my $file = \"kept\"; syscall($set, $file, $name, $value, 1, 0);
-    my $made = \"made\"; mkdir $made; syscall($set, $made, $name, $value, 1, 0);
-    my $at = \"changed-too\"; print syscall($node, -100, $at, 0020000, 0) ? \"refused\\n\" : \"made\\n\";
-'; ls kept made; setfattr --version > /dev/null 2>&1; true";
+/// Attempts to make what only the kernel makes in an upper directory: devices 0:0, by several calls, and an attribute.
+const FORGED: &str = "chmod 700 kept; perl -e '
+    my ($mknodat, $renameat, $linkat, $setxattr) = `uname -m` =~ /x86_64/ ? (259, 316, 265, 188) : (33, 276, 37, 5);
+    my ($here, $made, $elsewhere) = (\"made\", \"changed\", \"../plain/made\");
+    my ($kept, $name, $value) = (\"kept\", \"user.overlay.opaque\", \"y\");
+    sub attempt { my $what = shift; print $what, syscall(shift @_, @_) ? \" fails\\n\" : \" works\\n\" }
+    attempt(\"make\", $mknodat, -100, $here, 0020000, 0);
+    attempt(\"leave\", $renameat, -100, $made, -100, $here, 4);
+    attempt(\"make elsewhere\", $mknodat, -100, $elsewhere, 0020000, 0);
+    attempt(\"move\", $renameat, -100, $elsewhere, -100, $here, 0);
+    attempt(\"link\", $linkat, -100, $elsewhere, -100, $here, 0);
+    syscall($setxattr, $kept, $name, $value, 1, 0);
+'; ls kept";
 
 #[test]
 fn a_child_cannot_forge_what_an_upper_directory_means() {
     let Some(layers) = Layers::new() else { return };
-    let found = layers.run(FORGED);
-    assert_eq!(
-        found.stdout,
-        ["refused", "kept:", "below", "", "made:"],
-        "{found:?}"
-    );
-    let upper = layers.upper();
-    let names = |path: &Path| -> Vec<String> {
-        let found = attributes(path);
-        let meant = found.into_iter().filter(|found| found == OPAQUE);
-        meant.collect()
+    let mut launch = layers.launch(FORGED);
+    let Sandbox::Isolated { writable, .. } = &mut launch.sandbox else {
+        unreachable!("it is isolated");
     };
-    assert_eq!(names(&upper.join("kept")), [""; 0]);
-    let mut found: Vec<_> = listed(upper).into_keys().collect();
-    found.retain(|path| path.as_os_str().as_bytes() != b"kept");
-    assert_eq!(found, [PathBuf::from("made")]);
+    let plain = layers.home.join("plain");
+    fs::create_dir(&plain).unwrap();
+    *writable = vec![plain];
+    let found = story(&mut Supervisor::start().unwrap().spawn(launch).unwrap());
+    let expected = [
+        "make fails",
+        "leave fails",
+        "make elsewhere works",
+        "move fails",
+        "link fails",
+        "below",
+    ];
+    assert_eq!(found.stdout, expected, "{found:?}");
+    let upper = layers.upper();
+    let found = attributes(&upper.join("kept"));
+    assert!(!found.contains(&OPAQUE.to_owned()), "{found:?}");
+    let names: Vec<_> = listed(upper).into_keys().collect();
+    assert_eq!(names, [PathBuf::from("kept")]);
 }
 
 #[test]
