@@ -368,6 +368,8 @@ const BY_NUMBER: [(libc::c_long, u8); 7] = [
 
 /// The bits of a socket's type that are not flags.
 const SOCKET_TYPE: u64 = 0xf;
+/// The flag with which data opens a TCP connection.
+const FAST_OPEN: u64 = libc::MSG_FASTOPEN as u64;
 /// The value by which `ioprio_set` addresses all processes of a user.
 const IOPRIO_WHO_USER: i32 = 3;
 
@@ -383,6 +385,28 @@ fn calls<const N: usize>(conditions: [(u8, SeccompCmpOp, i32); N]) -> io::Result
         .map_err(io::Error::other)
 }
 
+/// Returns the ways to connect that Landlock does not restrict to ports: other protocols than TCP, some of which fall back to it,
+/// and data that opens a connection without `connect`.
+fn unlimited_connections() -> Vec<(libc::c_long, io::Result<SeccompRule>)> {
+    use SeccompCmpOp::{MaskedEq, Ne};
+
+    let kind = |kind| (1, MaskedEq(SOCKET_TYPE), kind);
+    let other_stream = [
+        kind(libc::SOCK_STREAM),
+        (2, Ne, 0),
+        (2, Ne, libc::IPPROTO_TCP),
+    ];
+    let opening = |flags| calls([(flags, MaskedEq(FAST_OPEN), libc::MSG_FASTOPEN)]);
+    vec![
+        (libc::SYS_socket, calls(other_stream)),
+        (libc::SYS_socket, calls([kind(libc::SOCK_SEQPACKET)])),
+        (libc::SYS_socket, calls([kind(libc::SOCK_DCCP)])),
+        (libc::SYS_sendto, opening(3)),
+        (libc::SYS_sendmsg, opening(2)),
+        (libc::SYS_sendmmsg, opening(3)),
+    ]
+}
+
 /// Builds the filter; fails on an unsupported architecture.
 pub(super) fn filter(processes: Processes) -> io::Result<BpfProgram> {
     use SeccompCmpOp::{Eq, MaskedEq, Ne};
@@ -391,9 +415,14 @@ pub(super) fn filter(processes: Processes) -> io::Result<BpfProgram> {
     // Landlock does not restrict connections to a socket by its path, such as the host's own socket, nor datagrams, which one socket
     // of a pair can send to any address. A raw socket of this family is a datagram socket too.
     let pair = |kind| calls([(0, Eq, libc::AF_UNIX), (1, MaskedEq(SOCKET_TYPE), kind)]);
+    // Neither a network namespace nor Landlock restricts every other family: one connects to the host of a virtual machine.
+    let families = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
     let user = libc::PRIO_USER.cast_signed();
     let mut refused = vec![
-        (libc::SYS_socket, calls([(0, Eq, libc::AF_UNIX)])),
+        (
+            libc::SYS_socket,
+            calls(families.map(|family| (0, Ne, family))),
+        ),
         (libc::SYS_socketpair, pair(libc::SOCK_DGRAM)),
         (libc::SYS_socketpair, pair(libc::SOCK_RAW)),
         (libc::SYS_setpriority, calls([(0, Eq, user)])),
@@ -406,6 +435,7 @@ pub(super) fn filter(processes: Processes) -> io::Result<BpfProgram> {
         always.extend(SHARED_OBJECTS);
         let other = |(call, argument)| (call, calls([(argument, Ne, 0)]));
         refused.extend(BY_NUMBER.map(other));
+        refused.extend(unlimited_connections());
     }
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     for (call, rule) in refused {

@@ -323,7 +323,7 @@ fn at_level_3_a_run_schedules_its_own_processes_by_their_numbers() {
 }
 
 /// Attempts to leave the sandbox or gain privileges.
-const ESCAPES: [&str; 10] = [
+const ESCAPES: [&str; 13] = [
     "cat /root/.profile /home/*/.profile",
     "echo x > ../context/file",
     "mount -t tmpfs none .",
@@ -336,6 +336,10 @@ const ESCAPES: [&str; 10] = [
     "ionice -c 2 -n 4 -u $(id -u)",
     // The x32 twin of a harmless call: denied, even if this kernel does not have it.
     "perl -e 'syscall($ARGV[0]); exit($! == 1)' $([ $(uname -m) = x86_64 ] && echo 1073741863 || echo 117)",
+    // Sockets to the host of a virtual machine, of packets and of the kernel's cryptography: denied, also on a machine without them.
+    "perl -e 'socket(S, 40, 1, 0); exit($! == 1)'",
+    "perl -e 'socket(S, 17, 3, 0); exit($! == 1)'",
+    "perl -e 'socket(S, 38, 5, 0); exit($! == 1)'",
 ];
 
 #[test]
@@ -385,6 +389,13 @@ fn a_confined_child_reads_only_public_files_of_the_machine() {
     }
 }
 
+/// Ways to connect: usually, with data instead of `connect`, and by a protocol that falls back to TCP.
+const DIALS: [&str; 3] = [
+    "connect(S, $a)",
+    "send(S, 1, 0x20000000, $a)",
+    "socket(S, AF_INET, SOCK_STREAM, 262) && connect(S, $a)",
+];
+
 #[test]
 fn a_confined_child_connects_only_to_permitted_ports() {
     if !is_offered(SandboxLevel::Confined) || !probe().limits_ports {
@@ -394,11 +405,11 @@ fn a_confined_child_connects_only_to_permitted_ports() {
     let [permitted, other] = listeners
         .each_ref()
         .map(|listener| listener.local_addr().unwrap().port());
-    let connects = |port: u16, ports: Option<Vec<u16>>| {
-        let dial = format!(
-            "perl -MIO::Socket::INET -e \"IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => {port}) or exit 9\""
-        );
-        let mut launch = shell(&dial);
+    let connects = |dial: &str, port: u16, ports: Option<Vec<u16>>| {
+        let mut launch = shell(&format!(
+            "perl -MSocket -e '$a = pack_sockaddr_in({port}, INADDR_LOOPBACK); \
+             socket(S, AF_INET, SOCK_STREAM, 0); {dial} or exit 9'"
+        ));
         launch.cwd = PathBuf::from("/");
         launch.sandbox = Sandbox::Confined {
             readable: Vec::new(),
@@ -408,8 +419,11 @@ fn a_confined_child_connects_only_to_permitted_ports() {
         let found = story(&mut Supervisor::start().unwrap().spawn(launch).unwrap());
         found.other == [exited(ExitStatus::Code(0))]
     };
-    assert!(connects(other, None));
-    assert!(connects(permitted, Some(vec![permitted])));
-    assert!(!connects(other, Some(vec![permitted])));
-    assert!(!connects(permitted, Some(Vec::new())));
+    let usual = DIALS[0];
+    assert!(connects(usual, other, None));
+    assert!(connects(usual, permitted, Some(vec![permitted])));
+    let connected = DIALS.into_iter().filter(|dial| {
+        connects(dial, other, Some(vec![permitted])) || connects(dial, permitted, Some(Vec::new()))
+    });
+    assert_eq!(connected.collect::<Vec<_>>(), Vec::<&str>::new());
 }
