@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::XattrFlags;
 use rustix::process::{PidfdFlags, pidfd_open};
 
 use super::confinement::{NETWORK_ABI, OLDEST_ABI, Processes, filter, landlock_abi};
@@ -104,6 +105,11 @@ fn try_overlay(scratch: &Path) -> io::Result<()> {
         fs::create_dir_all(path)?;
     }
     fs::write(lower.join("file"), "")?;
+    let set = rustix::fs::setxattr(&upper, "user.probe", b"y", XattrFlags::empty());
+    set.map_err(|error| {
+        let text = format!("the file system keeps no attributes of users: {error}");
+        io::Error::new(error.kind(), text)
+    })?;
     let sandbox = Sandbox::Isolated {
         readable: Vec::new(),
         writable: Vec::new(),

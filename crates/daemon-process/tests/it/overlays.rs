@@ -29,6 +29,13 @@ impl Layers {
         let offered = is_offered(SandboxLevel::Isolated).then(|| probe_overlays(&home))?;
         if let Err(error) = offered {
             println!("skipped: no overlays in {}: {error}", home.display());
+            // Any other reason would be a fault of this crate.
+            let reasons = ["cannot make its overlay: ", "the file system keeps no "];
+            let text = error.to_string();
+            assert!(
+                reasons.iter().any(|reason| text.starts_with(reason)),
+                "{text}"
+            );
             return None;
         }
         assert_eq!(
