@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
 
 use jiff::Timestamp;
 
 use crate::error::{GitError, GitProblem};
+use crate::kept_tree::{below, directories, names};
+use crate::layers::Layers;
 use crate::mark::{Author, CommitMark, encode};
 use crate::object::ObjectId;
 use crate::own_commits::OwnCommit;
 use crate::path::TreePath;
 use crate::tree::EntryKind;
-use crate::worktree::Worktree;
+use crate::worktree::{ScratchIndex, Worktree};
 
 /// The maximum number of changed paths.
 const MAX_CHANGED_PATHS: usize = 20_000;
@@ -90,19 +91,16 @@ impl Worktree {
         let commits = self.own_commits();
         // The index in the work tree is the run's to write, so it is not used.
         let index = self.scratch_index()?;
-        let listing = self
-            .trusted_call("ls-files", &index)
-            .args([
-                "-z",
-                "--modified",
-                "--deleted",
-                "--others",
-                "--exclude-standard",
-            ])
-            .stdout()?;
         let committed = commits.iter().flat_map(|commit| &commit.changes.files);
         let committed = committed.map(|file| file.path.as_str().as_bytes());
-        let (paths, unusable) = self.usable(committed.chain(listing.split(|byte| *byte == 0)))?;
+        let listing = match self.layers() {
+            None => self.list_all(&index)?,
+            Some(layers) => self.list_upper(layers, &index)?,
+        };
+        // What an upper layer does not have is as it was, or removed already.
+        let is_written = |path: &&[u8]| self.layers().is_none_or(|layers| layers.has_changed(path));
+        let committed = committed.filter(is_written);
+        let (paths, unusable) = self.usable(committed.chain(names(&listing)))?;
         self.trusted_call("update-index", &index)
             .args(["-z", "--add", "--remove", "--replace", "--stdin"])
             .stdin(paths)
@@ -114,6 +112,51 @@ impl Worktree {
             commits,
             ..self.compare(self.base(), tree)?
         })
+    }
+
+    /// Lists the changed paths by the state of every file.
+    fn list_all(&self, index: &ScratchIndex) -> Result<Vec<u8>, GitError> {
+        let call = self.trusted_call("ls-files", index);
+        let call = call.args(["-z", "--modified", "--deleted", "--others"]);
+        call.args(["--exclude-standard"]).stdout()
+    }
+
+    /// Lists the changed paths that an upper layer has, and removes from the index what it hides.
+    fn list_upper(&self, layers: &Layers, index: &ScratchIndex) -> Result<Vec<u8>, GitError> {
+        let tracked = self.trusted_call("ls-files", index).args(["-z"]).stdout()?;
+        let with_files = directories(&tracked);
+        let upper = layers.changed(|directory| with_files.contains(directory));
+        let upper = upper.map_err(|source| self.repository().unwritable(&layers.upper, source))?;
+        let update = |how, paths: Vec<&[u8]>| {
+            let call = self
+                .trusted_call("update-index", index)
+                .args([how, "-z", "--stdin"]);
+            match paths.is_empty() {
+                true => Ok(()),
+                false => call.stdin(paths.join(&0)).stdout().map(drop),
+            }
+        };
+        let (removed, left): (Vec<&[u8]>, Vec<&[u8]>) =
+            names(&tracked).partition(|path| upper.removes(path));
+        update("--force-remove", removed)?;
+        // Git reads rules of what is ignored from the index if their file is marked so.
+        let is_rules = |path: &&[u8]| {
+            let name = path.rsplit(|byte| *byte == b'/').next();
+            name == Some(b".gitignore") && !upper.files.contains(*path)
+        };
+        update(
+            "--skip-worktree",
+            left.iter().copied().filter(is_rules).collect(),
+        )?;
+        let others = self.trusted_call("ls-files", index);
+        let mut listing = others
+            .args(["-z", "--others", "--exclude-standard"])
+            .stdout()?;
+        for path in left.iter().filter(|path| upper.files.contains(**path)) {
+            listing.extend_from_slice(path);
+            listing.push(0);
+        }
+        Ok(listing)
     }
 
     /// Compares a commit with a tree.
@@ -156,7 +199,7 @@ impl Worktree {
                 unusable.insert(String::from_utf8_lossy(path).into_owned());
                 continue;
             }
-            let file = self.dir().join(std::ffi::OsStr::from_bytes(path));
+            let file = below(self.written(), path);
             match fs::symlink_metadata(&file) {
                 // A directory at the path of a file is a checked-out submodule; its entry is left unchanged.
                 Ok(metadata) if metadata.is_dir() && file.join(".git").exists() => {

@@ -50,6 +50,8 @@ mod fingerprint;
 mod git;
 mod history;
 mod instructions;
+mod kept_tree;
+mod layers;
 mod lifecycle;
 mod links;
 mod mark;
@@ -82,6 +84,8 @@ pub use history::{ChangedFiles, GitCommit, MAX_CHANGED_FILES, MAX_COMMITS, Perso
 pub use instructions::{
     InstructionFile, Instructions, MAX_INSTRUCTION_FILE, UnusedInstructions, WhyUnused,
 };
+pub use kept_tree::{KeptTree, TreeStart, TreeTrust};
+pub use layers::Layers;
 pub use lifecycle::{
     DirectoryState, DirectoryStates, FileValidity, LifecycleChange, LifecycleKind, lifecycle,
 };

@@ -76,7 +76,7 @@ impl Worktree {
 
     /// Returns the commit of HEAD.
     fn own_tip(&self) -> Option<ObjectId> {
-        let git_dir = self.dir().join(".git");
+        let git_dir = self.written().join(".git");
         if !is_plain(&git_dir) {
             return None;
         }
@@ -92,7 +92,7 @@ impl Worktree {
 
     /// Copies the objects that the base does not have into the watched repository.
     fn import(&self, tip: &ObjectId) -> Option<()> {
-        let objects = self.dir().join(".git/objects");
+        let objects = self.written().join(".git/objects");
         // Git would also read the objects of other repositories named there.
         let named = fs::read(objects.join("info/alternates")).ok()?;
         if named != alternates_file(self.objects()) {

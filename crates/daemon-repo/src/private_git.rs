@@ -111,6 +111,8 @@ pub(crate) fn alternates_file(objects: &[PathBuf]) -> Vec<u8> {
 }
 
 /// Returns the configuration. Attributes are off, as they are when the changes are read.
+///
+/// An overlay shows other numbers and other times of change for files of its lower layers than the index has.
 fn config(format: ObjectFormat, checkout: &Checkout) -> String {
     let (version, extension) = match format {
         ObjectFormat::Sha1 => (0, ""),
@@ -118,7 +120,7 @@ fn config(format: ObjectFormat, checkout: &Checkout) -> String {
     };
     format!(
         "[core]\n\trepositoryformatversion = {version}\n\tbare = false\n\tautocrlf = false\n\thooksPath = /dev/null\n\
-         [attr]\n\ttree = {empty}\n[user]\n\tname = {name}\n\temail = {email}\n[commit]\n\tgpgSign = false\n\
+         \tcheckStat = minimal\n\ttrustCtime = false\n[attr]\n\ttree = {empty}\n[user]\n\tname = {name}\n\temail = {email}\n[commit]\n\tgpgSign = false\n\
          [gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n[advice]\n\tdetachedHead = false\n{extension}",
         empty = format.empty_tree(),
         name = checkout.author.name,

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::GitError;
 use crate::git::GitCommand;
+use crate::kept_tree::{KeptTree, TreeStart, TreeTrust, below, remove_untracked, to_hide};
+use crate::layers::{Layers, mark_removed};
 use crate::mark::Author;
 use crate::object::{ObjectId, RefName};
 use crate::repository::Repository;
@@ -17,6 +19,12 @@ use crate::repository::Repository;
 const BASE_INDEX: &str = ".base";
 /// The end of the name of the index with which changes are read.
 const SCRATCH_INDEX: &str = ".index";
+/// The end of the name of the layer with the difference to the commit of a shared tree.
+const DIFFERENCE: &str = ".layer";
+/// The end of the name of the layer with what the run changes.
+const UPPER: &str = ".upper";
+/// The end of the name of the directory that the kernel uses for an overlay.
+const WORK: &str = ".work";
 
 /// The content of a new work tree and of its repository.
 #[derive(Clone, Debug)]
@@ -38,6 +46,7 @@ pub struct Worktree {
     dir: PathBuf,
     base: ObjectId,
     objects: Vec<PathBuf>,
+    layers: Option<Layers>,
 }
 
 impl Repository {
@@ -48,16 +57,32 @@ impl Repository {
     /// [`GitProblem::UnusableObjects`](crate::GitProblem::UnusableObjects) if the path of an object directory cannot be written
     /// in git's format. An incomplete work tree is removed.
     pub fn create_worktree(&self, checkout: &Checkout, dir: &Path) -> Result<Worktree, GitError> {
+        self.create_worktree_from(checkout, TreeStart::Empty, dir)
+    }
+
+    /// Creates a work tree as [`Repository::create_worktree`] does, from a kept tree.
+    ///
+    /// If that becomes a lower layer, `dir` is empty, and the files are seen in an overlay of [`Worktree::layers`].
+    ///
+    /// # Errors
+    /// Returns [`GitError`] as [`Repository::create_worktree`] does. The kept tree may be lost, which a later use of it notices.
+    pub fn create_worktree_from(
+        &self,
+        checkout: &Checkout,
+        start: TreeStart<'_>,
+        dir: &Path,
+    ) -> Result<Worktree, GitError> {
         let dir = std::path::absolute(dir).map_err(|source| self.unwritable(dir, source))?;
         let objects = self.object_directories()?;
         fs::create_dir(&dir).map_err(|source| self.unwritable(&dir, source))?;
-        let worktree = Worktree {
+        let mut worktree = Worktree {
             repository: self.clone(),
             dir,
             base: checkout.commit.clone(),
             objects,
+            layers: None,
         };
-        match worktree.fill(checkout) {
+        match worktree.fill(checkout, start) {
             Ok(()) => Ok(worktree),
             // The first error is the one to report. If the removal fails too, the next sweep repeats it.
             Err(error) => match worktree.remove() {
@@ -72,8 +97,10 @@ impl Repository {
     /// Returns [`GitError`] if a part cannot be removed.
     pub fn clear_worktree(&self, dir: &Path) -> Result<(), GitError> {
         let base = appended(dir, BASE_INDEX);
-        let beside = [lock(&base), base, appended(dir, SCRATCH_INDEX)];
-        for path in beside.iter().map(PathBuf::as_path).chain([dir]) {
+        let others = [SCRATCH_INDEX, DIFFERENCE, UPPER, WORK].map(|end| appended(dir, end));
+        let all = [lock(&base), base].into_iter().chain(others);
+        for path in all.chain([dir.to_owned()]) {
+            let path = &path;
             remove_tree(path).map_err(|source| self.unwritable(path, source))?;
         }
         Ok(())
@@ -139,23 +166,182 @@ impl Worktree {
         self.repository.clear_worktree(&self.dir)
     }
 
-    /// Writes the git directory, then the files and the index. No process of the run exists yet.
-    fn fill(&self, checkout: &Checkout) -> Result<(), GitError> {
-        let git_dir = self.dir.join(".git");
-        self.repository
-            .write_git_dir(&git_dir, checkout, &self.objects)?;
-        let base = self.beside(BASE_INDEX);
-        self.call("read-tree", &git_dir, &base)
-            .args(["-u", "--reset"])
-            .operand(checkout.commit.as_str())
-            .stdout()?;
-        let copied = || {
-            fs::set_permissions(&base, Permissions::from_mode(0o600))?;
-            // A copy: the run may write its index in place, and later reads of changes trust this one.
-            fs::copy(&base, git_dir.join("index"))
+    /// Returns the layers of the overlay that the run works in; `None` if it works in the directory itself.
+    pub fn layers(&self) -> Option<&Layers> {
+        self.layers.as_ref()
+    }
+
+    /// Returns the directory with what the run wrote: the upper layer of an overlay, or the root directory.
+    pub(crate) fn written(&self) -> &Path {
+        self.layers
+            .as_ref()
+            .map_or(&self.dir, |layers| &layers.upper)
+    }
+
+    /// Removes the repository of the work tree, and keeps its files as the tree in `kept`, where nothing may be yet.
+    ///
+    /// # Errors
+    /// Returns [`GitError`] if a part cannot be removed or moved.
+    pub fn keep(self, kept: &Path) -> Result<(), GitError> {
+        let tree = KeptTree::at(kept);
+        let kept_here = || {
+            remove_tree(&self.dir.join(".git"))?;
+            tree.begin()?;
+            fs::rename(&self.dir, tree.files())?;
+            fs::rename(self.beside(BASE_INDEX), tree.index())?;
+            tree.complete(&self.base)
         };
-        copied().map_err(|source| self.repository.unwritable(&base, source))?;
+        kept_here().map_err(|source| self.repository.unwritable(kept, source))?;
+        self.remove()
+    }
+
+    /// Writes the git directory, the files and the index. No process of the run exists yet.
+    fn fill(&mut self, checkout: &Checkout, start: TreeStart<'_>) -> Result<(), GitError> {
+        match start {
+            TreeStart::Empty => self.check_out(checkout)?,
+            TreeStart::Taken(kept) => {
+                self.take(&KeptTree::at(kept))?;
+                self.check_out(checkout)?;
+            }
+            TreeStart::Idle { kept, trust } => {
+                let tree = self.put_above(kept)?;
+                self.write_git_dir(checkout)?;
+                self.bring(&tree, trust)?;
+            }
+            TreeStart::Shared(kept) => {
+                let tree = self.put_above(kept)?;
+                self.write_git_dir(checkout)?;
+                self.cover(&tree)?;
+            }
+        }
+        let base = self.beside(BASE_INDEX);
+        let copied = fs::set_permissions(&base, Permissions::from_mode(0o600))
+            // A copy: the run may write its index in place, and later reads of changes trust this one.
+            .and_then(|()| fs::copy(&base, self.git_dir().join("index")));
+        copied.map_err(|source| self.repository.unwritable(&base, source))?;
         Ok(())
+    }
+
+    fn write_git_dir(&self, checkout: &Checkout) -> Result<(), GitError> {
+        let git_dir = self.git_dir();
+        self.repository
+            .write_git_dir(&git_dir, checkout, &self.objects)
+    }
+
+    /// Writes the files of the commit into the root directory.
+    fn check_out(&self, checkout: &Checkout) -> Result<(), GitError> {
+        self.write_git_dir(checkout)?;
+        self.read_tree("--reset", &self.dir, &self.beside(BASE_INDEX))
+    }
+
+    /// Brings the files in `root` to the commit. `-m` compares the commit with the index alone; `--reset` also replaces the files that
+    /// changed since the index was written.
+    fn read_tree(&self, how: &'static str, root: &Path, index: &Path) -> Result<(), GitError> {
+        let call = self.call("read-tree", &self.git_dir(), index);
+        let call = call.env("GIT_WORK_TREE", root).args(["-u", how]);
+        call.operand(self.base.as_str()).stdout().map(drop)
+    }
+
+    /// Moves the files of a kept tree into the root directory, and removes what is not tracked.
+    fn take(&self, tree: &KeptTree) -> Result<(), GitError> {
+        let base = self.beside(BASE_INDEX);
+        let unwritable = |source| self.repository.unwritable(&self.dir, source);
+        let has_moved = || {
+            let is_usable = tree.commit().is_some();
+            tree.begin()?;
+            if !is_usable {
+                return tree.discard().map(|()| false);
+            }
+            fs::rename(tree.index(), &base)?;
+            // It is empty, and a directory can replace an empty one.
+            fs::rename(tree.files(), &self.dir).map(|()| true)
+        };
+        if has_moved().map_err(unwritable)? {
+            self.clean(&self.dir, &base)?;
+        }
+        Ok(())
+    }
+
+    /// Removes from `root` what an index does not contain.
+    fn clean(&self, root: &Path, index: &Path) -> Result<(), GitError> {
+        let listing = self.call("ls-files", self.repository.common_dir(), index);
+        let tracked = listing.args(["-z"]).stdout()?;
+        remove_untracked(root, &tracked).map_err(|source| self.repository.unwritable(root, source))
+    }
+
+    /// Makes a kept tree the lower layer of what the run writes.
+    fn put_above(&mut self, kept: &Path) -> Result<KeptTree, GitError> {
+        let tree = KeptTree::at(kept);
+        let layers = Layers {
+            lower: vec![tree.files()],
+            upper: self.beside(UPPER),
+            work: self.beside(WORK),
+        };
+        let created = layers.create();
+        created.map_err(|source| self.repository.unwritable(&layers.upper, source))?;
+        self.layers = Some(layers);
+        Ok(tree)
+    }
+
+    /// Brings a kept tree to the commit.
+    fn bring(&self, tree: &KeptTree, trust: TreeTrust) -> Result<(), GitError> {
+        let (files, index) = (tree.files(), tree.index());
+        let unwritable = |source| self.repository.unwritable(&files, source);
+        let is_usable = tree.commit().is_some();
+        let begin = || {
+            tree.begin()?;
+            if !is_usable {
+                tree.discard()?;
+                fs::create_dir(&files)?;
+            }
+            Ok(())
+        };
+        begin().map_err(unwritable)?;
+        // It fails if a file to be changed is not as the index has it.
+        let is_trusted = is_usable && trust == TreeTrust::Index;
+        if !(is_trusted && self.read_tree("-m", &files, &index).is_ok()) {
+            if is_usable {
+                self.clean(&files, &index)?;
+            }
+            self.read_tree("--reset", &files, &index)?;
+        }
+        let completed = tree.complete(&self.base);
+        let copied = completed.and_then(|()| fs::copy(&index, self.beside(BASE_INDEX)));
+        copied.map(drop).map_err(unwritable)
+    }
+
+    /// Writes the difference from the commit of a kept tree into a layer above it, if there is one.
+    fn cover(&mut self, tree: &KeptTree) -> Result<(), GitError> {
+        let (layer, base) = (self.beside(DIFFERENCE), self.beside(BASE_INDEX));
+        let unwritable = |source| self.repository.unwritable(&layer, source);
+        fs::copy(tree.index(), &base).map_err(unwritable)?;
+        if tree.commit().as_ref() == Some(&self.base) {
+            return Ok(());
+        }
+        fs::create_dir(&layer).map_err(unwritable)?;
+        let git_dir = self.git_dir();
+        let removed = self.call("diff-index", &git_dir, &base);
+        // Seen from the commit, the index adds what the commit does not have.
+        let removed = removed.args(["--cached", "--name-only", "-z", "--diff-filter=A"]);
+        let removed = removed.args(["--no-renames"]).operand(self.base.as_str());
+        let removed = removed.stdout()?;
+        self.read_tree("-m", &layer, &base)?;
+        if !removed.is_empty() {
+            let remaining = self.call("ls-files", &git_dir, &base).args(["-z"]);
+            for name in to_hide(&removed, &remaining.stdout()?) {
+                // A file can be where a directory was removed.
+                if fs::symlink_metadata(below(&layer, &name)).is_err() {
+                    mark_removed(&layer, &name).map_err(unwritable)?;
+                }
+            }
+        }
+        let layers = self.layers.iter_mut();
+        layers.for_each(|layers| layers.lower.insert(0, layer.clone()));
+        Ok(())
+    }
+
+    fn git_dir(&self) -> PathBuf {
+        self.written().join(".git")
     }
 
     /// Returns a new index with the state of the files at the checkout.
@@ -176,9 +362,9 @@ impl Worktree {
     }
 
     fn call(&self, command: &'static str, git_dir: &Path, index: &Path) -> GitCommand {
-        GitCommand::new(self.repository.git(), &self.dir, command)
+        GitCommand::new(self.repository.git(), self.written(), command)
             .env("GIT_DIR", git_dir)
-            .env("GIT_WORK_TREE", &self.dir)
+            .env("GIT_WORK_TREE", self.written())
             .env("GIT_INDEX_FILE", index)
             // Attributes in a tree could name filters; the empty tree has none.
             .env("GIT_ATTR_SOURCE", self.repository.format().empty_tree())

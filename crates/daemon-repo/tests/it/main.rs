@@ -8,6 +8,8 @@ mod discovery;
 mod events;
 mod instructions;
 #[cfg(test)]
+mod kept_trees;
+#[cfg(test)]
 mod object_store;
 #[cfg(test)]
 mod opening;

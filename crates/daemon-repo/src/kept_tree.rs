@@ -1,0 +1,216 @@
+//! Checked-out trees that are kept between runs, so that a run costs the difference to the commit before and not the whole tree.
+//!
+//! A kept tree is a directory with the files, the index that git wrote with them, and a file with their commit. The last is removed
+//! before anything changes and written after it, so that a crash leaves a tree that is not trusted.
+
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use daemon_process::boot_id;
+
+use crate::layers::ancestors;
+use crate::object::ObjectId;
+use crate::ref_files::read_capped;
+use crate::worktree::remove_tree;
+
+/// The maximum size of the file with the commit, in bytes.
+const MAX_MARK: u64 = 1 << 10;
+/// The size of the blocks that [`std::fs::Metadata::blocks`] counts, in bytes.
+const BLOCK: u64 = 512;
+
+/// What the files of a new work tree start from. The path is that of a kept tree, which need not exist yet.
+#[derive(Clone, Copy, Debug)]
+pub enum TreeStart<'a> {
+    /// Nothing: every file is written.
+    Empty,
+    /// A kept tree that becomes the work tree. [`Worktree::keep`](crate::Worktree::keep) gives it back.
+    Taken(&'a Path),
+    /// A kept tree that no run uses. It is brought to the commit and becomes the lower layer of an overlay.
+    Idle {
+        /// The tree.
+        kept: &'a Path,
+        /// What shows that its files are as they were.
+        trust: TreeTrust,
+    },
+    /// A kept tree that is the lower layer of other runs. The difference to its commit becomes a layer of its own.
+    Shared(&'a Path),
+}
+
+/// What shows that the files of a kept tree are as git wrote them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeTrust {
+    /// The index: no other process could change the files since they were last compared with it.
+    Index,
+    /// The size and the times of every file, which are compared with the index. The time of the last change of a file cannot be set.
+    Comparison,
+}
+
+/// The paths of a kept tree.
+#[derive(Clone, Debug)]
+pub struct KeptTree {
+    dir: PathBuf,
+}
+
+impl KeptTree {
+    /// Names the tree in a directory, whether it exists or not.
+    pub fn at(dir: &Path) -> Self {
+        Self {
+            dir: dir.to_owned(),
+        }
+    }
+
+    /// Returns the directory of the files.
+    pub(crate) fn files(&self) -> PathBuf {
+        self.dir.join("files")
+    }
+
+    /// Returns the index that git wrote with the files.
+    pub(crate) fn index(&self) -> PathBuf {
+        self.dir.join("index")
+    }
+
+    fn mark(&self) -> PathBuf {
+        self.dir.join("commit")
+    }
+
+    /// Returns the commit of the files; `None` if there is no tree, or if one is not trusted: its last change was not completed, or
+    /// the machine has started since, so that not all of it may have reached the disk.
+    pub fn commit(&self) -> Option<ObjectId> {
+        let text = read_capped(&self.mark(), MAX_MARK).ok()??;
+        let (boot, commit) = text.trim_end().split_once(' ')?;
+        let same_boot = boot_id().is_ok_and(|id| id == boot);
+        commit.parse().ok().filter(|_| same_boot)
+    }
+
+    /// Returns the space on disk that the tree takes, in bytes.
+    ///
+    /// # Errors
+    /// The error of the file system.
+    pub fn size(&self) -> io::Result<u64> {
+        let mut left = vec![self.dir.clone()];
+        let mut acc = 0;
+        while let Some(dir) = left.pop() {
+            for entry in fs::read_dir(dir)? {
+                let entry = entry?;
+                let metadata = entry.metadata()?;
+                acc += metadata.blocks() * BLOCK;
+                if metadata.is_dir() {
+                    left.push(entry.path());
+                }
+            }
+        }
+        Ok(acc)
+    }
+
+    /// Declares that the files are about to change.
+    pub(crate) fn begin(&self) -> io::Result<()> {
+        DirBuilder::new()
+            .mode(0o700)
+            .recursive(true)
+            .create(&self.dir)?;
+        remove_tree(&self.mark())
+    }
+
+    /// Declares that the files are at a commit.
+    pub(crate) fn complete(&self, commit: &ObjectId) -> io::Result<()> {
+        let boot = boot_id()?;
+        writeln!(File::create(self.mark())?, "{boot} {commit}")
+    }
+
+    /// Removes files that an unfinished change left.
+    pub(crate) fn discard(&self) -> io::Result<()> {
+        remove_tree(&self.files())?;
+        remove_tree(&self.index())
+    }
+}
+
+/// Removes from `dir` what is not among the tracked paths, or is not a directory where they need one. The files themselves are
+/// not compared.
+pub(crate) fn remove_untracked(dir: &Path, tracked: &[u8]) -> io::Result<()> {
+    let files: HashSet<&[u8]> = names(tracked).collect();
+    let directories = directories(tracked);
+    let mut left = vec![PathBuf::new()];
+    while let Some(below) = left.pop() {
+        let here = dir.join(&below);
+        // Without all bits of its owner the directory cannot be changed; special bits change what is created in it.
+        if fs::symlink_metadata(&here)?.mode() & 0o7700 != 0o700 {
+            fs::set_permissions(&here, Permissions::from_mode(0o755))?;
+        }
+        for entry in fs::read_dir(&here)? {
+            let entry = entry?;
+            let path = below.join(entry.file_name());
+            let name = path.as_os_str().as_bytes();
+            let is_directory = entry.file_type()?.is_dir();
+            if is_directory && directories.contains(name) {
+                left.push(path);
+            } else if is_directory || !files.contains(name) {
+                remove_tree(&entry.path())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the names of a list that are terminated by NUL.
+pub(crate) fn names(list: &[u8]) -> impl Iterator<Item = &[u8]> {
+    list.split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty())
+}
+
+/// Returns the parent directories of the tracked paths.
+pub(crate) fn directories(tracked: &[u8]) -> HashSet<&[u8]> {
+    let parents = names(tracked).filter_map(|name| {
+        let slash = name.iter().rposition(|byte| *byte == b'/')?;
+        name.get(..slash)
+    });
+    // Neighbours in the sorted list have the same parent.
+    let mut acc = HashSet::new();
+    let mut last: Option<&[u8]> = None;
+    for parent in parents {
+        if last.replace(parent) != Some(parent) {
+            acc.extend(ancestors(parent));
+        }
+    }
+    acc
+}
+
+/// Returns for removed paths what is to be hidden in a layer: the path, or the longest of its parents that is gone with it.
+pub(crate) fn to_hide(removed: &[u8], kept: &[u8]) -> BTreeSet<Vec<u8>> {
+    let remaining = directories(kept);
+    let topmost = |path| ancestors(path).find(|part| !remaining.contains(part));
+    names(removed)
+        .filter_map(topmost)
+        .map(<[u8]>::to_owned)
+        .collect()
+}
+
+/// Returns a path below `dir` that may not exist.
+pub(crate) fn below(dir: &Path, name: &[u8]) -> PathBuf {
+    dir.join(OsStr::from_bytes(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(names: &[&str]) -> Vec<u8> {
+        names
+            .iter()
+            .flat_map(|name| [name.as_bytes(), &[0]].concat())
+            .collect()
+    }
+
+    #[test]
+    fn a_removed_directory_is_hidden_as_a_whole_and_a_file_alone() {
+        let removed = list(&["a/b/c", "a/b/d", "e/f", "g"]);
+        let kept = list(&["a/x", "e/h/i", "z"]);
+        let hidden = to_hide(&removed, &kept);
+        let names: Vec<_> = hidden.iter().map(|name| &**name).collect();
+        assert_eq!(names, [b"a/b".as_slice(), b"e/f", b"g"]);
+    }
+}
