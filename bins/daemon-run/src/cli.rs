@@ -140,6 +140,9 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Prints the manual page, or writes a page for every command
     Man(ManArgs),
+    /// The program of the runs of `doctor --probe`
+    #[command(hide = true)]
+    ProbeRun(ProbeRunArgs),
 }
 
 /// Arguments of `demo`.
@@ -400,6 +403,17 @@ pub(crate) struct DoctorArgs {
     /// Repairs a store with a damaged log: copies its files, then removes the unreadable end; no host may be running
     #[arg(long)]
     pub(crate) repair: bool,
+    /// Makes runs that try to leave the sandbox, and prints what each level refuses; takes a few seconds
+    #[arg(long)]
+    pub(crate) probe: bool,
+}
+
+/// Arguments of `probe-run`.
+#[derive(Debug, Args)]
+pub(crate) struct ProbeRunArgs {
+    /// The directory with the targets of the attempts; without it, the run only stays
+    #[arg(long, value_name = "DIR")]
+    pub(crate) targets: Option<PathBuf>,
 }
 
 /// Arguments of `schema`.

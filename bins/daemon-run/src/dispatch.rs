@@ -127,14 +127,18 @@ async fn interrupted() {
     }
 }
 
-async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFailure> {
-    let done = |()| 0;
-    let good = |is_good: bool| u8::from(!is_good);
-    let prompts = if cli.global.no_input || !std::io::stdin().is_terminal() {
+fn prompts(global: &GlobalArgs) -> Prompts {
+    if global.no_input || !std::io::stdin().is_terminal() {
         Prompts::Never
     } else {
         Prompts::Allowed
-    };
+    }
+}
+
+async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFailure> {
+    let done = |()| 0;
+    let good = |is_good: bool| u8::from(!is_good);
+    let prompts = prompts(&cli.global);
     match &cli.command {
         Command::Demo(args) => demo::run(args, &cli.global, place, out).await.map(good),
         Command::New(args) => new::run(args, &place.directory, out).map(done),
@@ -185,5 +189,6 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
         Command::Schema(args) => schema::run(args, out).map(done),
         Command::Completions(args) => completions::completions(args, out).map(done),
         Command::Man(args) => completions::man(args, place, out).map(done),
+        Command::ProbeRun(args) => crate::probe::run_child(args).map(done),
     }
 }

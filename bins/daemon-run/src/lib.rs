@@ -29,10 +29,12 @@ mod names;
 mod offline;
 mod out;
 mod place;
+mod probe;
 mod providers;
 #[cfg(doctest)]
 mod readme;
 mod sandboxes;
+mod scratch;
 mod services;
 mod session;
 mod watched;

@@ -9,6 +9,7 @@ use crate::cli::{DemoArgs, GlobalArgs};
 use crate::failure::CommandFailure;
 use crate::out::Out;
 use crate::place::Place;
+use crate::scratch::Scratch;
 
 /// One step of the tour.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ pub(crate) async fn run(
     place: &Place,
     out: Out,
 ) -> Result<bool, CommandFailure> {
-    let scratch = scratch::Scratch::make(place)?;
+    let scratch = scratch::make(place)?;
     // Boxed, since the future is too large for the stack.
     let steps = Box::pin(tour::walk(&scratch, place, out)).await?;
     let ok = steps.iter().all(|step| step.is_ok);
@@ -56,7 +57,7 @@ pub(crate) async fn run(
 
 /// Serves the scratch repository until the process is stopped.
 async fn serve(
-    scratch: &scratch::Scratch,
+    scratch: &Scratch,
     global: &GlobalArgs,
     place: &Place,
     out: Out,

@@ -58,14 +58,25 @@ pub(crate) async fn run(
         checks.retain(|check| !of_host.iter().any(|other| other["name"] == check["name"]));
         checks.extend(of_host);
     }
+    let probed = match args.probe {
+        true => Some(Box::pin(crate::probe::run(place, out)).await?),
+        false => None,
+    };
+    checks.extend(
+        probed
+            .iter()
+            .flat_map(|report| array(checks_json(&[report.check()]))),
+    );
     let ok = checks.iter().all(|check| check["status"] != "fail");
     if out.is_json() {
         let mut map = Map::new();
         map.insert("ok".to_owned(), Value::Bool(ok));
         map.insert("checks".to_owned(), Value::Array(checks));
+        map.extend(probed.map(|report| ("probes".to_owned(), report.json())));
         out.envelope(map)?;
     } else {
-        out.text(&text(&checks))?;
+        let table = probed.map(|report| report.text() + "\n");
+        out.text(&(table.unwrap_or_default() + &text(&checks)))?;
     }
     Ok(ok)
 }

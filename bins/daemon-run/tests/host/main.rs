@@ -17,6 +17,7 @@ mod bad_results;
 mod bridge;
 mod browser;
 mod canaries;
+mod doctor_probes;
 mod emanating;
 mod fire_interrupted;
 mod granted;

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::fields::Shown as _;
-use crate::world::{World, eventually, executable, until, watch};
+use crate::world::{World, executable, watch};
 
 /// Returns the levels above 1 that can be reached here, and says loudly what cannot be tried.
 #[expect(
@@ -122,103 +122,19 @@ fn a_confined_run_uses_the_hosts_tools_and_nothing_else_of_the_host() {
     }
 }
 
-/// What a run tries at another and at the host; each would work for any process of the user.
-const PROBES: [&str; 24] = [
-    "cat NEXT/session/secret",
-    "ls NEXT/session",
-    "echo x >> NEXT/session/secret",
-    "touch NEXT/session/new",
-    "mkdir NEXT/session/directory",
-    "ln NEXT/session/secret taken",
-    "ln -s NEXT/session/secret through && cat through",
-    "mv NEXT/session/secret moved",
-    "rm NEXT/session/secret",
-    "cat NEXT/daemon.json",
-    ": >> NEXT/daemon.json",
-    "cat NEXT/logs/events.jsonl",
-    ": >> NEXT/outputs.jsonl",
-    "ls HOST/daemons",
-    "cat HOST/state.db",
-    ": >> HOST/state.db",
-    "cat HOST/token",
-    "cat HOST/config.toml",
-    "cat DESK/note",
-    "perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(q(HOST/run/daemon.sock)) or die'",
-    "grep -q . /proc/PID/environ",
-    "readlink /proc/PID/fd/1",
-    "cat /proc/PID/cwd/note",
-    "kill -CONT PID",
-];
-
-/// Runs until a file appears.
-const STAYS: &str = "cat > /dev/null\necho kept > \"$HOME/secret\"\necho note > note\n\
-    while [ ! -e go ]; do sleep 0.05; done\n";
-
-/// Runs the probes of one run at another at a level, and returns those that worked and what level was recorded.
-fn probed(level: u8) -> (Vec<String>, Value) {
-    let world = inhabited(&["probes", "stays"]);
-    let desk = world.desk();
-    fs::create_dir_all(&desk).expect("a directory");
-    let stays = program(&world, "stays", STAYS);
-    // Only what it was given when it started is known: the list is read from its own program's directory.
-    let body = "cat > /dev/null\ncd \"$HOME\"\nwhile read -r probe; do\n\
-                if sh -c \"$probe\" > /dev/null 2>&1; then printf '%s\\n' \"$probe\" >> worked; fi\n\
-                done < \"$(dirname \"$0\")/list\"\necho done > done\n";
-    let probes = program(&world, "probes", body);
-    configure(&world, &[("stays", &stays), ("probes", &probes)], "");
-    world.at_level(level);
-    let host = world.serve();
-    let call = json!({"action": "emanate", "backend": "stays", "tasks": [{"task": "stay"}]});
-    let reply = shown!(world.tool(&call), {"$?": 0});
-    let id = reply.text("run_ids.0");
-    until("the neighbour is there", || desk.join("note").exists());
-    let pid = eventually("its process is recorded", || {
-        world.document(&id)["child"]["pid"].as_u64()
-    });
-    let pid = pid.to_string();
-    let next = world.home.join("daemons").join(&id);
-    let list: Vec<String> = PROBES
-        .iter()
-        .map(|probe| {
-            let probe = probe.replace("NEXT", &next.display().to_string());
-            let probe = probe.replace("HOST", &world.home.display().to_string());
-            probe
-                .replace("DESK", &desk.display().to_string())
-                .replace("PID", &pid)
-        })
-        .collect();
-    fs::write(world.beside("programs/probes/list"), list.join("\n") + "\n").expect("the list");
-    let folder = fire(&world, "probes");
-    assert!(folder.join("session/done").exists());
-    let worked = fs::read_to_string(folder.join("session/worked")).unwrap_or_default();
-    let worked = PROBES
-        .iter()
-        .zip(&list)
-        .filter(|(_, probe)| worked.lines().any(|line| line == *probe));
-    let worked = worked.map(|(probe, _)| (*probe).to_owned()).collect();
-    fs::write(desk.join("go"), "").expect("the word");
-    assert_eq!(world.announced(&id)["status"], "done");
-    host.stop();
-    (worked, document(&folder)["sandbox"].clone())
-}
-
 #[test]
-fn a_run_reaches_its_neighbour_and_the_host_at_level_1_and_neither_above() {
-    let (worked, sandbox) = probed(1);
-    let detail = "`provider.probes.sandbox_max` permits no more; network not limited at this level; processes ";
-    assert_eq!(sandbox["level"], 1);
-    assert!(
-        sandbox["detail"]
-            .as_str()
-            .is_some_and(|told| told.starts_with(detail)),
-        "{sandbox}"
-    );
-    // The others undo each other: what was moved away cannot be removed.
-    assert!(worked.len() >= PROBES.len() - 1, "{worked:?}");
-    for level in levels() {
-        let (worked, sandbox) = probed(level);
-        assert_eq!((worked, &sandbox["level"]), (Vec::new(), &json!(level)));
-    }
+fn a_run_records_the_level_that_its_provider_permits() {
+    let world = inhabited(&["any"]);
+    let any = program(&world, "any", "cat > /dev/null\n");
+    configure(&world, &[("any", &any)], "");
+    world.unconfined();
+    let host = world.serve();
+    let sandbox = document(&fire(&world, "any"))["sandbox"].clone();
+    let detail =
+        "`provider.any.sandbox_max` permits no more; network not limited at this level; processes ";
+    shows!(sandbox, {"level": 1}, "{sandbox}");
+    assert!(sandbox.text("detail").starts_with(detail), "{sandbox}");
+    host.stop();
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::serve_sandbox::levels;
-use crate::world::{World, eventually};
+use crate::world::{NOBODY, World, eventually};
 
 /// Leaves a process that has another session and parent, and an empty environment; then stays.
 const STRAYS: &str = "cat > /dev/null\n\
@@ -26,9 +26,6 @@ fn stray(home: &Path) -> Option<String> {
         .find(|pid| pid.ends_with('\n'))
         .map(|pid| pid.trim().to_owned())
 }
-
-/// An ordinary user, even where root runs the tests.
-const NOBODY: u32 = 65534;
 
 #[test]
 fn processes_left_by_a_killed_host_end_before_the_next_host_is_ready() {

@@ -23,6 +23,8 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     eventually(what, || is_so().then_some(()));
 }
 
+/// An ordinary user, also if root runs the tests.
+pub(crate) const NOBODY: u32 = 65534;
 /// The secret that webhooks are signed with.
 pub(crate) const SECRET: &str = "It's a Secret to Everybody";
 /// A provider that notes that it ran.

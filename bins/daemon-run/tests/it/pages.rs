@@ -116,7 +116,7 @@ fn a_manual_page_is_written_for_every_command_of_both_binaries() {
     let mut expected = vec!["daemon-lint.1".to_owned()];
     let mut commands = vec![("daemon-run".to_owned(), daemon_run::command())];
     while let Some((name, command)) = commands.pop() {
-        let below = command.get_subcommands();
+        let below = command.get_subcommands().filter(|sub| !sub.is_hide_set());
         commands.extend(below.map(|sub| (format!("{name}-{}", sub.get_name()), sub.clone())));
         expected.push(format!("{name}.1"));
     }

@@ -14,12 +14,13 @@ use daemon_store::{Freshness, Query, Store};
 use serde_json::{Value, json};
 
 use super::TourStep;
-use super::scratch::Scratch;
+use super::scratch::move_setup;
 use crate::compose::{Composer, Overrides};
 use crate::failure::CommandFailure;
 use crate::offline::OfflineHost;
 use crate::out::Out;
 use crate::place::Place;
+use crate::scratch::Scratch;
 
 /// The daemon that wakes.
 const DAEMON: &str = "link-janitor";
@@ -76,7 +77,7 @@ pub(crate) async fn walk(
 
     repository(&mut tour, host)?;
     lint(&mut tour, host)?;
-    let commit = scratch.move_setup()?;
+    let commit = move_setup(scratch)?;
     host.read_repos().await;
     let event = event(&mut tour, store, &commit).await?;
     explain(&mut tour, host, store, event.as_ref()).await?;
