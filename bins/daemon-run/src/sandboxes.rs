@@ -83,13 +83,11 @@ fn network(level: u8, list: &EgressList) -> String {
     let level_3 = SandboxLevel::Isolated.number();
     match level {
         _ if list.is_open() => "network not limited".to_owned(),
+        2 if list.is_empty() => "no network".to_owned(),
         2 if daemon_process::probe().limits_ports => {
             let ports = list.ports().unwrap_or_default();
             let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
-            match &*ports {
-                [] => "no TCP connections, UDP not limited".to_owned(),
-                ports => format!("TCP to any host at {}, UDP not limited", ports.join(", ")),
-            }
+            format!("TCP to any host at {}, UDP not limited", ports.join(", "))
         }
         level if level < level_3 => "network not limited at this level".to_owned(),
         _ if list.is_empty() => "no network but a loopback of its own".to_owned(),

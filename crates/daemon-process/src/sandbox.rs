@@ -69,7 +69,7 @@ pub enum Sandbox {
         /// Files and directories that it can also change.
         writable: Vec<PathBuf>,
         /// The ports to which it can make TCP connections, of any host; `None` permits all. Kernels before 6.7 permit all, and none
-        /// restricts UDP.
+        /// restricts UDP. With an empty list it has no network, on any kernel.
         ports: Option<Vec<u16>>,
     },
     /// Level 3: as level 2, in mount, process and user namespaces of its own. It sees no files except these paths and no processes except

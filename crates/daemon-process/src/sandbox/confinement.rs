@@ -71,7 +71,7 @@ impl Confinement {
         }
         let mut made = Self {
             rules: rules(readable, writable, ports).map_err(io::Error::other)?,
-            filter: filter(processes)?,
+            filter: filter(processes, ports)?,
             later: Vec::new(),
         };
         if processes == Processes::Own {
@@ -407,8 +407,8 @@ fn unlimited_connections() -> Vec<(libc::c_long, io::Result<SeccompRule>)> {
     ]
 }
 
-/// Builds the filter; fails on an unsupported architecture.
-pub(super) fn filter(processes: Processes) -> io::Result<BpfProgram> {
+/// Builds the filter of a child that can connect to these ports; `None` permits all. Fails on an unsupported architecture.
+pub(super) fn filter(processes: Processes, ports: Option<&[u16]>) -> io::Result<BpfProgram> {
     use SeccompCmpOp::{Eq, MaskedEq, Ne};
 
     let errno = u32::try_from(libc::EPERM).expect("error numbers are positive");
@@ -416,13 +416,15 @@ pub(super) fn filter(processes: Processes) -> io::Result<BpfProgram> {
     // of a pair can send to any address. A raw socket of this family is a datagram socket too.
     let pair = |kind| calls([(0, Eq, libc::AF_UNIX), (1, MaskedEq(SOCKET_TYPE), kind)]);
     // Neither a network namespace nor Landlock restricts every other family: one connects to the host of a virtual machine.
-    let families = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+    let netlink = (0, Ne, libc::AF_NETLINK);
+    let other_families = match ports {
+        // Landlock restricts neither datagrams nor connections from outside.
+        Some([]) => calls([netlink]),
+        Some(_) | None => calls([(0, Ne, libc::AF_INET), (0, Ne, libc::AF_INET6), netlink]),
+    };
     let user = libc::PRIO_USER.cast_signed();
     let mut refused = vec![
-        (
-            libc::SYS_socket,
-            calls(families.map(|family| (0, Ne, family))),
-        ),
+        (libc::SYS_socket, other_families),
         (libc::SYS_socketpair, pair(libc::SOCK_DGRAM)),
         (libc::SYS_socketpair, pair(libc::SOCK_RAW)),
         (libc::SYS_setpriority, calls([(0, Eq, user)])),

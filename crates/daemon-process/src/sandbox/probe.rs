@@ -47,7 +47,7 @@ pub fn probe() -> SandboxReport {
     let found = || {
         let kernel = Kernel {
             abi: landlock_abi(),
-            filter_error: filter(Processes::Shared)
+            filter_error: filter(Processes::Shared, None)
                 .err()
                 .map(|error| error.to_string()),
         };

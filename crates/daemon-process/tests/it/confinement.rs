@@ -426,4 +426,10 @@ fn a_confined_child_connects_only_to_permitted_ports() {
         connects(dial, other, Some(vec![permitted])) || connects(dial, permitted, Some(Vec::new()))
     });
     assert_eq!(connected.collect::<Vec<_>>(), Vec::<&str>::new());
+    let listens = "socket(S, AF_INET, SOCK_STREAM, 0) && bind(S, pack_sockaddr_in(0, INADDR_ANY)) && listen(S, 1)";
+    let sends = "socket(S, AF_INET, SOCK_DGRAM, 0) && send(S, 1, 0, $a)";
+    for dial in [listens, sends] {
+        assert!(connects(dial, other, Some(vec![permitted])), "{dial}");
+        assert!(!connects(dial, other, Some(Vec::new())), "{dial}");
+    }
 }
