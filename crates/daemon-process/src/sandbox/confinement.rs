@@ -298,25 +298,34 @@ const REFUSED: [libc::c_long; 31] = [
 /// On x86-64, the bit in the number of each call's x32 twin, which programs of that ABI use.
 const X32_TWIN: u32 = 0x4000_0000;
 
-/// Prepends a check to a filter by which the twin of any call fails: listing them all would double the filter's length.
-fn without_twins(filter: BpfProgram, errno: u32) -> BpfProgram {
+/// Prepends checks of a call's number to a filter. The twin of any call fails: listing them all would double the filter's length.
+/// `clone3` seems not to exist: a filter cannot read its flags, and C libraries then use `clone`.
+fn with_first_checks(filter: BpfProgram, errno: u32) -> BpfProgram {
     let step = |code: u32, jf, k| sock_filter {
         code: u16::try_from(code).expect("instructions have 16 bits"),
         jt: 0,
         jf,
         k,
     };
-    // The number of the call is the first word of the filter's input.
-    let twins = [
-        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
-        step(libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K, 1, X32_TWIN),
+    // Skips the next instruction if the comparison fails.
+    let unless = |comparison, k| step(libc::BPF_JMP | comparison | libc::BPF_K, 1, k);
+    let fail = |errno| {
         step(
             libc::BPF_RET | libc::BPF_K,
             0,
             libc::SECCOMP_RET_ERRNO | errno,
-        ),
+        )
+    };
+    let clone3 = u32::try_from(libc::SYS_clone3).expect("numbers of calls have 32 bits");
+    // The number of the call is the first word of the filter's input.
+    let checks = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
+        unless(libc::BPF_JSET, X32_TWIN),
+        fail(errno),
+        unless(libc::BPF_JEQ, clone3),
+        fail(libc::ENOSYS.cast_unsigned()),
     ];
-    twins.into_iter().chain(filter).collect()
+    checks.into_iter().chain(filter).collect()
 }
 
 /// Matches a call that would change the limit used as the mark of a run's processes: one argument is the number of the limit, and
@@ -370,6 +379,8 @@ const BY_NUMBER: [(libc::c_long, u8); 7] = [
 const SOCKET_TYPE: u64 = 0xf;
 /// The flag with which data opens a TCP connection.
 const FAST_OPEN: u64 = libc::MSG_FASTOPEN as u64;
+/// The flag with which a process gets a user namespace.
+const USER_NAMESPACE: u64 = libc::CLONE_NEWUSER as u64;
 /// The value by which `ioprio_set` addresses all processes of a user.
 const IOPRIO_WHO_USER: i32 = 3;
 
@@ -422,9 +433,13 @@ pub(super) fn filter(processes: Processes, ports: Option<&[u16]>) -> io::Result<
         Some([]) => calls([netlink]),
         Some(_) | None => calls([(0, Ne, libc::AF_INET), (0, Ne, libc::AF_INET6), netlink]),
     };
+    // With a user namespace a run would have all privileges over the namespaces that it makes in it, and reach more of the kernel.
+    let user_namespace = || calls([(0, MaskedEq(USER_NAMESPACE), libc::CLONE_NEWUSER)]);
     let user = libc::PRIO_USER.cast_signed();
     let mut refused = vec![
         (libc::SYS_socket, other_families),
+        (libc::SYS_clone, user_namespace()),
+        (libc::SYS_unshare, user_namespace()),
         (libc::SYS_socketpair, pair(libc::SOCK_DGRAM)),
         (libc::SYS_socketpair, pair(libc::SOCK_RAW)),
         (libc::SYS_setpriority, calls([(0, Eq, user)])),
@@ -455,6 +470,6 @@ pub(super) fn filter(processes: Processes, ports: Option<&[u16]>) -> io::Result<
         architecture,
     )
     .and_then(TryInto::try_into)
-    .map(|filter| without_twins(filter, errno))
+    .map(|filter| with_first_checks(filter, errno))
     .map_err(io::Error::other)
 }
