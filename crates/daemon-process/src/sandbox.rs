@@ -2,6 +2,7 @@
 
 mod changes;
 mod confinement;
+mod filter;
 mod isolation;
 mod listeners;
 mod namespaces;
@@ -15,7 +16,8 @@ use std::io;
 use std::path::PathBuf;
 
 pub(crate) use confinement::Confinement;
-use confinement::{Processes, unsupported};
+use confinement::unsupported;
+use filter::Processes;
 pub(crate) use isolation::{Isolation, NamespaceKeeper};
 pub use overlay::{OverlayMount, UpperDirectory};
 pub use probe::{SandboxReport, probe, probe_overlays};

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, getegid, geteuid};
 
-use super::confinement::{Confinement, Processes, unsupported};
+use super::confinement::{Confinement, unsupported};
+use super::filter::Processes;
 use super::listeners;
 use super::namespaces::{Builder, KeeperChild};
 use super::root::Root;

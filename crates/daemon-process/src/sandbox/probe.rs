@@ -10,7 +10,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::XattrFlags;
 use rustix::process::{PidfdFlags, pidfd_open};
 
-use super::confinement::{NETWORK_ABI, OLDEST_ABI, Processes, filter, landlock_abi};
+use super::confinement::{NETWORK_ABI, OLDEST_ABI, landlock_abi};
+use super::filter::{Processes, filter};
 use super::{
     Network, OverlayMount, Sandbox, SandboxLevel, UpperDirectory, VisibleUser,
     confinement::unsupported,
