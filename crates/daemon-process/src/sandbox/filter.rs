@@ -55,8 +55,10 @@ const REFUSED: [libc::c_long; 31] = [
 /// On x86-64, the bit in the number of each call's x32 twin, which programs of that ABI use.
 const X32_TWIN: u32 = 0x4000_0000;
 
+/// Calls whose flags are in memory, which a filter cannot read. They seem not to exist, and programs use their older forms.
+const UNREADABLE: [libc::c_long; 2] = [libc::SYS_clone3, libc::SYS_openat2];
+
 /// Prepends checks of a call's number to a filter. The twin of any call fails: listing them all would double the filter's length.
-/// `clone3` seems not to exist: a filter cannot read its flags, and C libraries then use `clone`.
 fn with_first_checks(filter: BpfProgram, errno: u32) -> BpfProgram {
     let step = |code: u32, jf, k| sock_filter {
         code: u16::try_from(code).expect("instructions have 16 bits"),
@@ -73,16 +75,20 @@ fn with_first_checks(filter: BpfProgram, errno: u32) -> BpfProgram {
             libc::SECCOMP_RET_ERRNO | errno,
         )
     };
-    let clone3 = u32::try_from(libc::SYS_clone3).expect("numbers of calls have 32 bits");
+    let missing = UNREADABLE.into_iter().flat_map(|call| {
+        let number = u32::try_from(call).expect("numbers of calls have 32 bits");
+        [
+            unless(libc::BPF_JEQ, number),
+            fail(libc::ENOSYS.cast_unsigned()),
+        ]
+    });
     // The number of the call is the first word of the filter's input.
     let checks = [
         step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
         unless(libc::BPF_JSET, X32_TWIN),
         fail(errno),
-        unless(libc::BPF_JEQ, clone3),
-        fail(libc::ENOSYS.cast_unsigned()),
     ];
-    checks.into_iter().chain(filter).collect()
+    checks.into_iter().chain(missing).chain(filter).collect()
 }
 
 /// Matches a call that would change the limit used as the mark of a run's processes: one argument is the number of the limit, and
@@ -131,6 +137,51 @@ const BY_NUMBER: [(libc::c_long, u8); 7] = [
     (libc::SYS_sched_setparam, 0),
     (libc::SYS_sched_setattr, 0),
 ];
+
+/// `fchmodat2`, which has this number on every architecture.
+const FCHMODAT2: libc::c_long = 452;
+
+/// Calls that set the mode of a file, with the index of this argument.
+const MODES: [(libc::c_long, u8); 4] = [
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (FCHMODAT2, 2),
+    (libc::SYS_mknodat, 2),
+];
+/// Calls that open a file, with the index of their flags; the mode of a new file follows.
+const OPENERS: [(libc::c_long, u8); 1] = [(libc::SYS_openat, 2)];
+
+/// The same of calls that newer architectures do not have.
+#[cfg(target_arch = "x86_64")]
+const OLD_MODES: [(libc::c_long, u8); 3] = [
+    (libc::SYS_chmod, 1),
+    (libc::SYS_creat, 1),
+    (libc::SYS_mknod, 1),
+];
+#[cfg(target_arch = "x86_64")]
+const OLD_OPENERS: [(libc::c_long, u8); 1] = [(libc::SYS_open, 1)];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD_MODES: [(libc::c_long, u8); 0] = [];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD_OPENERS: [(libc::c_long, u8); 0] = [];
+
+/// Returns the ways to make a program that runs as its owner, which is the host's user, for each user who starts it.
+fn set_user_id() -> impl Iterator<Item = (libc::c_long, io::Result<SeccompRule>)> {
+    let has = |argument, bits: i32| {
+        let mask = u64::from(bits.unsigned_abs());
+        (argument, SeccompCmpOp::MaskedEq(mask), bits)
+    };
+    let mode = move |argument| has(argument, libc::S_ISUID.cast_signed());
+    let set = MODES.into_iter().chain(OLD_MODES);
+    let set = set.map(move |(call, argument)| (call, calls([mode(argument)])));
+    // Without one of these flags the mode is not used, and may be anything.
+    let making = [libc::O_CREAT, libc::O_TMPFILE].into_iter();
+    let made = making.flat_map(move |flag| {
+        let openers = OPENERS.into_iter().chain(OLD_OPENERS);
+        openers.map(move |(call, flags)| (call, calls([has(flags, flag), mode(flags + 1)])))
+    });
+    set.chain(made)
+}
 
 /// The bits of a socket's type that are not flags.
 const SOCKET_TYPE: u64 = 0xf;
@@ -204,6 +255,7 @@ pub(super) fn filter(processes: Processes, ports: Option<&[u16]>) -> io::Result<
         (libc::SYS_prlimit64, mark(1, Some(2))),
         (libc::SYS_setrlimit, mark(0, None)),
     ];
+    refused.extend(set_user_id());
     let mut always = REFUSED.to_vec();
     if processes == Processes::Shared {
         always.extend(SHARED_OBJECTS);

@@ -323,7 +323,7 @@ fn at_level_3_a_run_schedules_its_own_processes_by_their_numbers() {
 }
 
 /// Attempts to leave the sandbox or gain privileges.
-const ESCAPES: [&str; 16] = [
+const ESCAPES: [&str; 21] = [
     "cat /root/.profile /home/*/.profile",
     "echo x > ../context/file",
     "mount -t tmpfs none .",
@@ -340,6 +340,12 @@ const ESCAPES: [&str; 16] = [
     "perl -e 'socket(S, 40, 1, 0); exit($! == 1)'",
     "perl -e 'socket(S, 17, 3, 0); exit($! == 1)'",
     "perl -e 'socket(S, 38, 5, 0); exit($! == 1)'",
+    // Programs that give the user of the host to every user of the machine who starts them.
+    "cp /bin/true setuid && chmod u+s setuid",
+    "perl -e 'open(F, \">\", \"setuid\"); chmod(04755, *F) or die $!'",
+    "perl -MFcntl -e 'sysopen(F, \"setuid-new\", O_WRONLY|O_CREAT, 04755) or die $!'",
+    "perl -MFcntl -e 'sysopen(F, \".\", O_WRONLY|020200000, 04755) or die $!'",
+    "perl -e '$a = pack(\"Q3\", 0101, 04755, 0); $n = \"setuid-2\"; syscall(437, -100, $n, $a, 24); exit($! == 38)'",
     // A user namespace has all privileges over others that it makes, and so opens more of the kernel to a run.
     "unshare --user true",
     "perl -e '$pid = syscall($ARGV[0], 0x10000011, 0, 0, 0, 0); exit($! == 1 || !$pid)' $([ $(uname -m) = x86_64 ] && echo 56 || echo 220)",
