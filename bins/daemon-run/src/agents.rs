@@ -238,7 +238,8 @@ impl Credential {
         let list = |names: &[String]| names.join(", ");
         match self {
             Self::Login(directory) if directory.is_dir() => {
-                format!("logged in by {}", directory.display())
+                let directory = directory.display();
+                format!("logged in by {directory}, which its runs can read and change")
             }
             Self::Login(directory) => format!("not logged in: no {}", directory.display()),
             Self::Variables(set, unset) => match (set.as_slice(), unset.as_slice()) {

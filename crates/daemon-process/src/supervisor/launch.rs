@@ -97,13 +97,11 @@ impl Default for ChildLimits {
 impl ChildLimits {
     /// Sets the limits that the kernel enforces for the calling process. Makes only system calls.
     pub(crate) fn apply(&self) -> Result<(), Errno> {
-        let limit = |bound| Rlimit {
-            current: Some(bound),
-            maximum: Some(bound),
-        };
         lower(Resource::Nofile, self.open_files)?;
         lower(Resource::Fsize, self.file_bytes)?;
-        setrlimit(Resource::Core, limit(0))
+        // Too small for a file. With 0, the kernel would start the machine's own program for crashes, as root, with the memory of the
+        // child, which holds its keys; with 1 it does not.
+        lower(Resource::Core, 1)
     }
 
     /// Lowers the priority of the calling process, unless it is lower already: an unprivileged process cannot raise it again. Makes

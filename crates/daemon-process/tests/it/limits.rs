@@ -7,7 +7,7 @@ use daemon_process::{
     ChildEvent, ExitStatus, Launch, LimitReached, ProcessLimit, SandboxLevel, Supervisor, Tool,
     process_limit,
 };
-use rustix::process::getpriority_process;
+use rustix::process::{Resource, getpriority_process, getrlimit};
 
 use crate::confinement::{is_offered, sandbox};
 use crate::support::{
@@ -32,6 +32,18 @@ fn limits_hold_inside_the_child() {
     ));
     // `ulimit -f` counts blocks of 512 bytes.
     assert_eq!(story.stdout, ["1024", "0", "2097152", "10", "test-"]);
+}
+
+/// The limit by which the kernel starts no program of the machine for a core; 0 only prevents a file.
+#[test]
+fn no_program_of_the_machine_handles_the_crash_of_a_child() {
+    let story = run(shell("grep 'core file' /proc/self/limits"));
+    let bytes = getrlimit(Resource::Core)
+        .maximum
+        .map_or(1, |most| most.min(1));
+    let words: Vec<&str> = story.stdout[0].split_whitespace().collect();
+    let bytes = bytes.to_string();
+    assert_eq!(words[4..], [&bytes, &bytes, "bytes"]);
 }
 
 #[test]
