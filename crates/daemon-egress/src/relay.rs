@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use daemon_lifecycle::NetworkUse;
@@ -20,11 +20,31 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 use crate::counted::Counted;
-use crate::destination::{Connector, NoConnection, Resolver, SystemResolver};
+use crate::destination::{Connector, NoConnection, Pace, Resolver, SystemResolver};
 use crate::list::{DestinationHost, EgressList};
 
 /// How many connections of one program are served at a time; more wait.
 const MAX_CONNECTIONS: usize = 256;
+/// The part of the open files of the host that the connections of all programs may take is one of this many.
+const FILES_SHARE: u64 = 4;
+/// The part of all connections that one program may have is one of this many.
+const PROGRAM_SHARE: usize = 4;
+/// A connection of a program and the one to its destination.
+const FILES_PER_CONNECTION: u64 = 2;
+
+/// How many connections of all programs are served at a time.
+static ALL_CONNECTIONS: LazyLock<(usize, Semaphore)> = LazyLock::new(|| {
+    let most = most_connections(daemon_process::most_open_files());
+    (most, Semaphore::new(most))
+});
+
+/// Returns how many connections of all programs may be open with a limit on open files.
+fn most_connections(open_files: Option<u64>) -> usize {
+    let share = open_files.unwrap_or(u64::MAX) / FILES_SHARE / FILES_PER_CONNECTION;
+    usize::try_from(share).map_or(Semaphore::MAX_PERMITS, |share| {
+        share.clamp(PROGRAM_SHARE, Semaphore::MAX_PERMITS)
+    })
+}
 /// How long a program may take to send the head of a request.
 const HEAD: Duration = Duration::from_secs(10);
 const MAX_HEAD_BYTES: usize = 32 << 10;
@@ -65,10 +85,10 @@ impl fmt::Debug for Relay {
 impl Relay {
     /// Returns a proxy that resolves names as the operating system does.
     ///
-    /// A receiver that is slow slows down refused attempts. The use of a connection that ends while `uses` is full is not
-    /// reported.
+    /// A connection has a place in `uses` from its beginning, so that each one is reported: the capacity has to exceed the number
+    /// of open connections, and a receiver that is slow slows the program down.
     pub fn new(list: EgressList, uses: mpsc::Sender<NetworkUse>) -> Self {
-        Self::with_resolver(list, uses, Arc::new(SystemResolver))
+        Self::with_resolver(list, uses, Arc::new(SystemResolver::default()))
     }
 
     /// Returns a proxy with a resolver of the caller.
@@ -82,8 +102,11 @@ impl Relay {
                 list: Arc::new(list),
                 resolver,
                 uses,
+                pace: Pace::default(),
             },
-            places: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+            places: Arc::new(Semaphore::new(
+                MAX_CONNECTIONS.min(ALL_CONNECTIONS.0 / PROGRAM_SHARE),
+            )),
         }
     }
 
@@ -112,8 +135,9 @@ impl Relay {
         let mut clients = JoinSet::new();
         loop {
             while clients.try_join_next().is_some() {}
-            let Ok(place) = Arc::clone(&self.places).acquire_owned().await else {
-                // Nothing closes the semaphore, and without it no client may be served.
+            let place = Arc::clone(&self.places).acquire_owned().await;
+            let (Ok(place), Ok(shared)) = (place, ALL_CONNECTIONS.1.acquire().await) else {
+                // Nothing closes the semaphores, and without a place no client may be served.
                 std::future::pending::<()>().await;
                 continue;
             };
@@ -122,7 +146,7 @@ impl Relay {
                     let client = serve(self.clone(), stream);
                     clients.spawn(async move {
                         client.await;
-                        drop(place);
+                        drop((place, shared));
                     });
                 }
                 Err(error) => {
@@ -302,5 +326,22 @@ fn text(status: StatusCode, text: String) -> Response<Body> {
 fn log_end(result: std::io::Result<(u64, u64)>) {
     if let Err(error) = result {
         tracing::debug!(%error, "a connection of a run was cut");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_connections_of_all_programs_leave_most_open_files_to_the_host() {
+        for (open_files, most) in [
+            (Some(1_024), 128),
+            (Some(524_288), 65_536),
+            (Some(10), PROGRAM_SHARE),
+            (None, Semaphore::MAX_PERMITS),
+        ] {
+            assert_eq!(most_connections(open_files), most, "{open_files:?}");
+        }
     }
 }

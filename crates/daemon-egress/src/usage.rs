@@ -11,7 +11,8 @@ pub(crate) struct Meter {
     host: String,
     port: u16,
     counts: Arc<ByteCounts>,
-    uses: mpsc::Sender<NetworkUse>,
+    /// The report's place in the channel, which exists since before the attempt; `None` once it is used.
+    report: Option<mpsc::OwnedPermit<NetworkUse>>,
 }
 
 /// The bytes of one connection so far.
@@ -22,12 +23,12 @@ pub(crate) struct ByteCounts {
 }
 
 impl Meter {
-    pub(crate) fn new(host: String, port: u16, uses: mpsc::Sender<NetworkUse>) -> Self {
+    pub(crate) fn new(host: String, port: u16, report: mpsc::OwnedPermit<NetworkUse>) -> Self {
         Self {
             host,
             port,
             counts: Arc::default(),
-            uses,
+            report: Some(report),
         }
     }
 
@@ -46,8 +47,8 @@ impl Drop for Meter {
             sent: self.counts.sent.load(Ordering::Relaxed),
             received: self.counts.received.load(Ordering::Relaxed),
         };
-        if self.uses.try_send(ended).is_err() {
-            tracing::warn!(port = self.port, "the use of the network was not recorded");
+        if let Some(report) = self.report.take() {
+            report.send(ended);
         }
     }
 }

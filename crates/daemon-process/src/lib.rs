@@ -43,6 +43,7 @@ mod abort;
 mod allocator;
 mod mark;
 mod nonblocking;
+mod open_files;
 mod process_table;
 mod program;
 mod sandbox;
@@ -54,6 +55,7 @@ mod tool;
 pub use abort::AbortNote;
 pub use allocator::{limit_kept_memory, return_freed_memory};
 pub use mark::end_strays;
+pub use open_files::{most_open_files, raise_open_files};
 pub use process_table::{Orphans, ProcessId, RUN_MARKER, boot_id, end_orphans};
 pub use program::{ProgramError, resolve_program};
 pub use sandbox::{

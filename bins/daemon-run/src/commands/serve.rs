@@ -30,6 +30,8 @@ pub(crate) async fn run(
     let signals = HostSignals::new()?;
     // Bodies of webhooks are large and short-lived: freed memory goes back to the system.
     daemon_process::limit_kept_memory();
+    // Before anything divides the limit. A host that cannot raise it serves with the lower one.
+    let raised = daemon_process::raise_open_files();
     let home = Home::open(place.home()?).map_err(home_failure)?;
     let owner = own(&home)?;
     let overrides = Overrides {
@@ -42,6 +44,9 @@ pub(crate) async fn run(
     let config = composer.load()?;
     let secrets = HostSecrets::default();
     logs::begin(&config.log, global, place, secrets.clone())?;
+    if let Err(error) = raised {
+        tracing::warn!(%error, "the limit on open files cannot be raised");
+    }
     if config.repo.is_empty() {
         out.note("no repository is watched: use --repo DIR, or add [[repo]] to config.toml");
     }

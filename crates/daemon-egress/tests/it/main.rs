@@ -42,6 +42,21 @@ async fn a_tunnel_to_a_listed_name_passes_bytes_and_reports_them() {
 }
 
 #[tokio::test]
+async fn an_open_connection_has_a_place_for_its_report() {
+    let server = Served::echo().await;
+    let port = server.port;
+    let mut scene = Scene::new(&[&format!("127.0.0.1:{port}")]).await;
+    let before = scene.unused_capacity();
+    let mut client = scene.client().await;
+    let tunnel = format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n");
+    assert_eq!(client.ask(&tunnel).await, 200);
+    assert_eq!(scene.unused_capacity(), before - 1);
+    drop(client);
+    assert_eq!(scene.next_use().await, used("127.0.0.1", port, true));
+    assert_eq!(scene.unused_capacity(), before);
+}
+
+#[tokio::test]
 async fn requests_with_an_absolute_uri_go_to_the_host_of_the_uri() {
     let server = Served::http().await;
     let port = server.port;

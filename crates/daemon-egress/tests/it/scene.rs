@@ -24,7 +24,7 @@ impl Resolver for Names {
         match name {
             "api.test" => Ok(vec![(Ipv4Addr::LOCALHOST, port).into()]),
             "unknown.test" => Err(io::Error::other("no such host")),
-            _ => SystemResolver.resolve(name, port).await,
+            _ => SystemResolver::default().resolve(name, port).await,
         }
     }
 }
@@ -76,6 +76,11 @@ impl Scene {
                 .await;
         });
         Client::of(address).await
+    }
+
+    /// Returns the number of uses that can still be reported without being read.
+    pub(crate) fn unused_capacity(&self) -> usize {
+        self.uses.capacity()
     }
 
     pub(crate) async fn next_use(&mut self) -> NetworkUse {

@@ -47,9 +47,11 @@ impl ChildStart<'_> {
     fn become_program(&self) {
         let prepared = self.prepare().and_then(|()| {
             reset_signals(ChildSignals::Usual);
-            let limits = self.limits.as_ref();
-            let priority = limits.map_or(Ok(()), ChildLimits::lower_priority);
-            priority.map_err(|error| (StartStep::Limits, error))
+            let last = self.limits.as_ref().map_or(Ok(()), |limits| {
+                limits.limit_open_files()?;
+                limits.lower_priority()
+            });
+            last.map_err(|error| (StartStep::Limits, error))
         });
         if let Err((step, error)) = prepared {
             self.failed.note(step, error);

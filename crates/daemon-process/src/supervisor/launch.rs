@@ -95,13 +95,20 @@ impl Default for ChildLimits {
 }
 
 impl ChildLimits {
-    /// Sets the limits that the kernel enforces for the calling process. Makes only system calls.
+    /// Sets the limits that the kernel enforces for the calling process, except that on open files. Makes only system calls.
     pub(crate) fn apply(&self) -> Result<(), Errno> {
-        lower(Resource::Nofile, self.open_files)?;
         lower(Resource::Fsize, self.file_bytes)?;
         // Too small for a file. With 0, the kernel would start the machine's own program for crashes, as root, with the memory of the
         // child, which holds its keys; with 1 it does not.
         lower(Resource::Core, 1)
+    }
+
+    /// Limits the open files of the calling process. Makes only system calls.
+    ///
+    /// The files of the host are open until the program is executed. With more of them than the limit, no step that opens a file
+    /// can follow.
+    pub(crate) fn limit_open_files(&self) -> Result<(), Errno> {
+        lower(Resource::Nofile, self.open_files)
     }
 
     /// Lowers the priority of the calling process, unless it is lower already: an unprivileged process cannot raise it again. Makes

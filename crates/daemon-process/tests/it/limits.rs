@@ -211,6 +211,25 @@ fn opening_too_many_files_fails() {
 }
 
 #[test]
+fn a_host_with_more_open_files_than_a_child_may_have_starts_it_at_each_level() {
+    let files = [(); 40].map(|()| fs::File::open("/dev/null").unwrap());
+    for level in [
+        SandboxLevel::Contained,
+        SandboxLevel::Confined,
+        SandboxLevel::Isolated,
+    ] {
+        if !is_offered(level) {
+            continue;
+        }
+        let mut launch = shell("ulimit -n");
+        launch.limits.open_files = 16;
+        launch.sandbox = sandbox(level, Vec::new(), Vec::new());
+        assert_eq!(run(launch).stdout, ["16"], "{level:?}");
+    }
+    drop(files);
+}
+
+#[test]
 fn a_process_that_left_parent_session_and_environment_at_once_dies_with_its_child() {
     let script =
         "(env -i setsid sh -c 'echo $$; exec sleep 1000 > /dev/null 2>&1' &); exec sleep 1000";
