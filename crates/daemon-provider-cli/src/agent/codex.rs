@@ -88,8 +88,6 @@ pub(super) fn args(invocation: &Invocation<'_>) -> Vec<String> {
         args.extend(["--color", "never"].map(str::to_owned));
     }
     args.extend(["--skip-git-repo-check", "--ignore-rules"].map(str::to_owned));
-    // The instructions of a repository are part of the prompt if they count; the checkout may have another version of them.
-    args.extend(["-c", "project_doc_max_bytes=0"].map(str::to_owned));
     let sandbox = match invocation.checks {
         OwnChecks::Enforce(Permissions::Read) => Some("read-only"),
         OwnChecks::Enforce(Permissions::Propose | Permissions::Write) => Some("workspace-write"),
@@ -111,7 +109,9 @@ pub(super) fn args(invocation: &Invocation<'_>) -> Vec<String> {
     }
     args.extend(invocation.mounted.iter().cloned());
     args.extend(invocation.more.iter().cloned());
-    args.push("-".to_owned());
+    // The instructions of a repository are part of the prompt if they count; the checkout may have another version of them. Of two
+    // values for one key the last one counts, so that arguments of the operator cannot replace it.
+    args.extend(["-c", "project_doc_max_bytes=0", "-"].map(str::to_owned));
     args
 }
 

@@ -118,19 +118,19 @@ async fn codex_is_given_what_the_run_may_do() {
             Permissions::Read,
             None,
             "exec --json --color never --skip-git-repo-check --ignore-rules \
-             -c project_doc_max_bytes=0 --sandbox read-only -c approval_policy=\"never\" -",
+             --sandbox read-only -c approval_policy=\"never\" -c project_doc_max_bytes=0 -",
         ),
         (
             Permissions::Write,
             None,
             "exec --json --color never --skip-git-repo-check --ignore-rules \
-             -c project_doc_max_bytes=0 --sandbox workspace-write -c approval_policy=\"never\" -",
+             --sandbox workspace-write -c approval_policy=\"never\" -c project_doc_max_bytes=0 -",
         ),
         (
             Permissions::Propose,
             resume("t-1"),
             "exec resume t-1 --json --skip-git-repo-check --ignore-rules \
-             -c project_doc_max_bytes=0 -c sandbox_mode=\"workspace-write\" -c approval_policy=\"never\" -",
+             -c sandbox_mode=\"workspace-write\" -c approval_policy=\"never\" -c project_doc_max_bytes=0 -",
         ),
     ];
     for (permissions, session, expected) in table {
@@ -142,4 +142,19 @@ async fn codex_is_given_what_the_run_may_do() {
         assert_eq!(args.join(" "), expected);
         assert_eq!(stdin, b"-- do it\n");
     }
+}
+
+#[tokio::test]
+async fn no_argument_of_the_operator_makes_codex_load_instructions() {
+    let (args, _, _) = given(Agent::Codex, |config, _, _| {
+        config.program.args = ["-c", "project_doc_max_bytes=9000"]
+            .map(str::to_owned)
+            .into();
+    })
+    .await;
+    // `codex` uses the last of several values.
+    let [.., value, end] = &args[..] else {
+        panic!("{args:?}");
+    };
+    assert_eq!([value.as_str(), end], ["project_doc_max_bytes=0", "-"]);
 }

@@ -138,7 +138,7 @@ const UNCHECKED: [(Agent, &str); 3] = [
     (
         Agent::Codex,
         "exec --json --color never --skip-git-repo-check --ignore-rules \
-         -c project_doc_max_bytes=0 --dangerously-bypass-approvals-and-sandbox -",
+         --dangerously-bypass-approvals-and-sandbox -c project_doc_max_bytes=0 -",
     ),
     (
         Agent::Opencode,
