@@ -47,9 +47,6 @@ pub(crate) fn configure(
     config.program.args.clone_from(&provider.args);
     config.model.clone_from(&provider.model);
     config.program.search.clone_from(path);
-    // `current_exe` fails if this program was replaced while it runs. Runs work without the bridge; only MCP servers
-    // whose address must stay hidden are refused.
-    config.bridge = std::env::current_exe().ok();
     config.permissions = match provider.permissions.as_deref() {
         None => AgentPermissions::OfRun,
         Some("bypass") => AgentPermissions::Bypass,

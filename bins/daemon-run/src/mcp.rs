@@ -35,6 +35,9 @@ pub(crate) struct McpArgs {
     /// in DAEMON_RUN_TOKEN
     #[arg(long, value_name = "PATH", conflicts_with_all = ["read_only", "parent"], hide = true)]
     pub(crate) run: Option<PathBuf>,
+    /// With --run: serves only the tools of one server, without those that the host itself offers to a run
+    #[arg(long, requires = "run", hide = true)]
+    pub(crate) server: bool,
     /// Serves the tools of the MCP server in DAEMON_MCP_URL, with the headers in DAEMON_MCP_HEADERS
     #[arg(long, conflicts_with_all = ["read_only", "parent", "run"], hide = true)]
     pub(crate) through: bool,
@@ -52,7 +55,12 @@ const INSTRUCTIONS: &str = "Daemons are agents that a repository describes in .a
 /// Serves the tools on standard input and output until the input ends.
 pub(crate) async fn serve(args: &McpArgs, place: &Place) -> Result<(), CommandFailure> {
     if let Some(way) = &args.run {
-        let granted = granted::RunTools::read(way, place)?;
+        let served = if args.server {
+            granted::ServedTools::OfServer
+        } else {
+            granted::ServedTools::OfHost
+        };
+        let granted = granted::RunTools::read(way, served, place)?;
         return serve_stdio(ToolServer::new("daemon-run", VERSION, Arc::new(granted))).await;
     }
     if args.through {

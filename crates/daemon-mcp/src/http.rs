@@ -9,6 +9,9 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 
 use crate::ClientError;
 
+/// Hosts that are reached without a proxy.
+const LOOPBACK: &str = "localhost,127.0.0.1,::1";
+
 /// The address of a server and the headers of every request to it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
@@ -16,6 +19,8 @@ pub struct Endpoint {
     pub url: String,
     /// The headers; their values may be secrets.
     pub headers: BTreeMap<String, String>,
+    /// The HTTP proxy through which the server is reached, unless it is on a loopback address; `None` connects directly.
+    pub proxy: Option<String>,
 }
 
 impl fmt::Debug for Endpoint {
@@ -46,10 +51,13 @@ impl Endpoint {
         if self.url.starts_with("http://") {
             client = client.tls_certs_only([]);
         }
-        let client = client.build().map_err(|error| {
-            // The URL is removed from the error because it may contain secrets.
-            ClientError::Prepare(Box::new(error.without_url()))
-        })?;
+        // The URL is removed from errors because it may contain secrets.
+        let prepare = |error: reqwest::Error| ClientError::Prepare(Box::new(error.without_url()));
+        if let Some(proxy) = &self.proxy {
+            let proxy = reqwest::Proxy::all(proxy).map_err(prepare)?;
+            client = client.proxy(proxy.no_proxy(reqwest::NoProxy::from_string(LOOPBACK)));
+        }
+        let client = client.build().map_err(prepare)?;
         let mut headers = HashMap::new();
         for (name, value) in &self.headers {
             let refused = |source| ClientError::Header {

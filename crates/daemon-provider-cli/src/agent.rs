@@ -7,13 +7,13 @@ mod mount;
 mod opencode;
 mod values;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use daemon_process::{SandboxLevel, Supervisor, VisibleUser};
 use daemon_provider::{
-    FollowUps, Limits, McpUse, Options, Permissions, Provider, ProviderError, ProviderErrorKind,
-    Run, RunRequest,
+    Companion, FollowUps, Limits, McpUse, Options, Permissions, Provider, ProviderError,
+    ProviderErrorKind, Run, RunRequest,
 };
 
 use crate::program::{LaunchInput, ProgramConfig};
@@ -52,9 +52,6 @@ pub struct AgentConfig {
     pub permissions: AgentPermissions,
     /// The home directory whose login of the agent is used; with `None` the agent finds credentials only in its environment.
     pub login: Option<PathBuf>,
-    /// A program that, started with `mcp --through`, serves the tools of the MCP server whose address and headers are in
-    /// `DAEMON_MCP_URL` and `DAEMON_MCP_HEADERS`; needed for an agent that accepts addresses only as arguments.
-    pub bridge: Option<PathBuf>,
 }
 
 /// A help command of an agent, and the flags that its output must list.
@@ -152,7 +149,6 @@ impl AgentConfig {
             model: None,
             permissions: AgentPermissions::OfRun,
             login: None,
-            bridge: None,
         }
     }
 
@@ -223,14 +219,13 @@ impl AgentProvider {
 
     fn child_input(&self, request: &RunRequest) -> Result<LaunchInput, ProviderError> {
         let config = &self.config;
-        let mounted =
-            mount::mount(config.agent, request, config.bridge.as_deref()).map_err(|error| {
-                let message = "the run's MCP servers cannot be used";
-                config
-                    .program
-                    .error(ProviderErrorKind::Spawn, message)
-                    .caused_by(error)
-            })?;
+        let mounted = mount::mount(config.agent, request).map_err(|error| {
+            let message = "the run's MCP servers cannot be used";
+            config
+                .program
+                .error(ProviderErrorKind::Spawn, message)
+                .caused_by(error)
+        })?;
         // Options of the caller are passed only at the start: the commands that resume a session accept fewer flags.
         let mut more = config.program.args.clone();
         if request.resume.is_none() {
@@ -268,7 +263,7 @@ impl AgentProvider {
             args,
             environment,
             stdin: request.prompt.clone(),
-            readable: config.bridge.iter().cloned().collect(),
+            readable: mounted.readable,
             writable: config.login_directory().into_iter().collect(),
             // Claude refuses its bypass flag as root.
             identity: match config.agent {
@@ -315,6 +310,12 @@ impl Provider for AgentProvider {
 
     fn mcp(&self) -> McpUse {
         McpUse::ByProgram
+    }
+
+    fn companion(&self, request: &RunRequest, program: &Path) -> Result<Companion, ProviderError> {
+        self.config
+            .program
+            .companion(&self.supervisor, request, program)
     }
 
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {

@@ -3,13 +3,13 @@
 mod lines;
 mod parser;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use daemon_process::Supervisor;
 use daemon_provider::{
-    FollowUps, Limits, McpUse, Options, Provider, ProviderError, ProviderErrorKind, Run, RunRequest,
+    Companion, FollowUps, Limits, McpUse, Options, Provider, ProviderError, ProviderErrorKind, Run,
+    RunRequest,
 };
 use serde::Serialize;
 
@@ -96,10 +96,10 @@ impl CommandProvider {
             .collect())
     }
 
-    /// Writes the file of the run's MCP servers, if there are any, and returns the variable that names it.
-    fn servers(&self, request: &RunRequest) -> Result<Vec<(OsString, OsString)>, ProviderError> {
+    /// Writes the file of the run's MCP servers and returns its path; `None` if there are no servers.
+    fn servers(&self, request: &RunRequest) -> Result<Option<PathBuf>, ProviderError> {
         if request.mcp.is_empty() {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let path = mcp_file::write(request).map_err(|error| {
             let message = "the file of its MCP servers cannot be written";
@@ -108,7 +108,7 @@ impl CommandProvider {
                 .error(ProviderErrorKind::Spawn, message)
                 .caused_by(error)
         })?;
-        Ok(vec![("DAEMON_MCP".into(), path.into())])
+        Ok(Some(path))
     }
 
     fn stdin(&self, request: &RunRequest) -> Result<Vec<u8>, ProviderError> {
@@ -152,13 +152,24 @@ impl Provider for CommandProvider {
         McpUse::ByFile
     }
 
+    fn companion(&self, request: &RunRequest, program: &Path) -> Result<Companion, ProviderError> {
+        self.config
+            .program
+            .companion(&self.supervisor, request, program)
+    }
+
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {
         let program = &self.config.program;
         // Resolved before the input is made: a missing program is the error to report even if its input is invalid too.
         program.resolve_outside(&[&request.worktree])?;
+        let servers = self.servers(&request)?;
+        let variable = servers
+            .iter()
+            .map(|path| ("DAEMON_MCP".into(), path.into()));
         let input = LaunchInput {
             args: self.args(&request)?,
-            environment: self.servers(&request)?,
+            environment: variable.collect(),
+            readable: servers.clone().into_iter().collect(),
             stdin: self.stdin(&request)?,
             ..LaunchInput::default()
         };

@@ -8,7 +8,7 @@ use daemon_process::{
     ChildLimits, Enclosure, Launch, Sandbox, SupervisedChild, Supervisor, VisibleUser,
     resolve_program,
 };
-use daemon_provider::{ProviderError, ProviderErrorKind, RunRequest};
+use daemon_provider::{Companion, ProviderError, ProviderErrorKind, RunRequest};
 
 use tokio::sync::mpsc;
 
@@ -131,6 +131,52 @@ impl ProgramConfig {
         input: LaunchInput,
     ) -> Result<StartedProgram, ProviderError> {
         let program = self.resolve_outside(&[&request.worktree])?;
+        let (launch, network) = self.launch(program, request, input)?;
+        let argv = argv(&launch);
+        let supervisor = supervisor.clone();
+        // Spawning waits for the supervisor's thread and for the program's `exec`, which would block the runtime.
+        let spawned = tokio::task::spawn_blocking(move || supervisor.spawn(launch)).await;
+        let child = spawned
+            .map_err(|error| {
+                let message = "starting the process was interrupted";
+                self.error(ProviderErrorKind::Lost, message)
+                    .caused_by(error)
+            })?
+            .map_err(|error| self.cannot_run().caused_by(error))?;
+        Ok(StartedProgram {
+            child,
+            argv,
+            network,
+        })
+    }
+
+    /// Returns how another program of a run is started.
+    pub(crate) fn companion(
+        &self,
+        supervisor: &Supervisor,
+        request: &RunRequest,
+        program: &Path,
+    ) -> Result<Companion, ProviderError> {
+        let input = LaunchInput::default();
+        let launched = self.launch(program.to_owned(), request, input);
+        let (launch, network) = launched.map_err(|error| ProviderError {
+            message: format!("cannot run `{}`", program.display()),
+            ..error
+        })?;
+        Ok(Companion {
+            supervisor: supervisor.clone(),
+            launch,
+            network,
+        })
+    }
+
+    /// Returns how a program is started, and the receiver of what it uses of the network.
+    fn launch(
+        &self,
+        program: PathBuf,
+        request: &RunRequest,
+        input: LaunchInput,
+    ) -> Result<(Launch, Option<mpsc::Receiver<NetworkUse>>), ProviderError> {
         let mut env = request.child_environment();
         // Removed first: `execve` accepts a name twice, and which of the two a program reads is up to its C library.
         env.retain(|(name, _)| input.environment.iter().all(|(own, _)| own != name));
@@ -151,22 +197,7 @@ impl ProgramConfig {
             ports: egress.ports,
             program,
         };
-        let argv = argv(&launch);
-        let supervisor = supervisor.clone();
-        // Spawning waits for the supervisor's thread and for the program's `exec`, which would block the runtime.
-        let spawned = tokio::task::spawn_blocking(move || supervisor.spawn(launch)).await;
-        let child = spawned
-            .map_err(|error| {
-                let message = "starting the process was interrupted";
-                self.error(ProviderErrorKind::Lost, message)
-                    .caused_by(error)
-            })?
-            .map_err(|error| self.cannot_run().caused_by(error))?;
-        Ok(StartedProgram {
-            child,
-            argv,
-            network: egress.uses,
-        })
+        Ok((launch, egress.uses))
     }
 
     pub(crate) fn error(
@@ -182,7 +213,8 @@ impl ProgramConfig {
         self.error(ProviderErrorKind::Spawn, message)
     }
 
-    /// Returns the sandbox of the program: the paths of every child of the run, its installation, and the run's private directory.
+    /// Returns the sandbox of a program: the paths of every child of the run, and its installation. Of the run's private directory it
+    /// contains only what the request or the input lists: servers of the run have their homes there.
     fn sandbox(
         &self,
         program: &Path,
@@ -196,8 +228,6 @@ impl ProgramConfig {
         let search = search.map_or(OsStr::new(SEARCH), OsString::as_os_str);
         let (mut readable, mut writable) = request.child_paths();
         readable.extend(self.granted(program, search)?);
-        // The directory exists only if a file with secrets was written for the program to read.
-        readable.extend(request.private.clone().filter(|path| path.exists()));
         readable.extend(input.readable.iter().cloned());
         writable.extend(input.writable.iter().cloned());
         let mut sandbox = self.enclosure.around(readable, writable);

@@ -36,7 +36,8 @@ pub struct RunRequest {
     pub readable: Vec<PathBuf>,
     /// Further paths that a sandboxed child may change.
     pub writable: Vec<PathBuf>,
-    /// The MCP servers that the caller registered for the run.
+    /// The MCP servers of the run: those that its caller registered, or, for a provider whose program uses them
+    /// ([`McpUse`](crate::McpUse)), the host's own, which contain no secret but a token of the run.
     pub mcp: Vec<McpRegistration>,
     /// Variables of the child's environment, which starts empty. The provider adds its own.
     pub environment: BTreeMap<OsString, OsString>,

@@ -1,8 +1,15 @@
 //! The traits of providers and of their runs.
 
-use async_trait::async_trait;
+use std::path::Path;
 
-use crate::{Limits, Permissions, ProviderError, RunEvent, RunRequest, SessionId, StopReason};
+use async_trait::async_trait;
+use daemon_process::{Launch, Supervisor};
+use tokio::sync::mpsc;
+
+use crate::{
+    Limits, NetworkUse, Permissions, ProviderError, ProviderErrorKind, RunEvent, RunRequest,
+    SessionId, StopReason,
+};
 
 /// Executes runs by a program, a model or code.
 #[async_trait]
@@ -53,10 +60,42 @@ pub trait Provider: Send + Sync {
         McpUse::Nobody
     }
 
+    /// Returns how to start `program` for the run of `request`, without arguments: with the paths of the request, and in the same
+    /// sandbox, with the same network and limits, as the program of the provider.
+    ///
+    /// The host starts MCP servers in this way that the caller of a run gave: they must reach no more than the run itself. Call it
+    /// on a Tokio runtime.
+    ///
+    /// # Errors
+    /// The provider starts no programs, or `program` may not be started.
+    fn companion(
+        &self,
+        _request: &RunRequest,
+        _program: &Path,
+    ) -> Result<Companion, ProviderError> {
+        let message = "its runs start no programs";
+        Err(ProviderError::new(
+            self.name(),
+            ProviderErrorKind::Unsupported,
+            message,
+        ))
+    }
+
     /// Returns how it handles [`RunRequest::options`].
     fn options(&self) -> Options {
         Options::Ignored
     }
+}
+
+/// How to start another program of a run.
+#[derive(Debug)]
+pub struct Companion {
+    /// What starts it.
+    pub supervisor: Supervisor,
+    /// The program with its environment and its sandbox.
+    pub launch: Launch,
+    /// What it uses of the network; `None` without a list of hosts. The receiver has to be read.
+    pub network: Option<mpsc::Receiver<NetworkUse>>,
 }
 
 /// How a provider handles messages to a run.
@@ -77,9 +116,10 @@ pub enum McpUse {
     Nobody,
     /// The provider itself. The secrets of the servers stay in its process.
     ByProvider,
-    /// The provider's program, which receives the registrations and starts the servers.
+    /// The provider's program, which receives the registrations and starts the servers. What it receives its model can read, so that
+    /// the host registers only servers of its own with it.
     ByProgram,
-    /// Unknown: the provider writes a file with the registrations, and a program may or may not read it.
+    /// Unknown: the provider writes a file with the same registrations, and a program may or may not read it.
     ByFile,
 }
 

@@ -5,7 +5,6 @@ mod collect;
 mod folder;
 mod grants;
 mod place;
-mod servers;
 mod spool;
 mod supervise;
 

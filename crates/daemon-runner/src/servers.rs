@@ -1,4 +1,8 @@
-//! The MCP servers that a policy can grant, with their secrets.
+//! MCP servers of runs, which the host starts: those that a policy can grant, with their secrets, and those of one run.
+
+mod link;
+mod run_servers;
+mod start;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -7,6 +11,11 @@ use std::path::{Path, PathBuf};
 
 use daemon_process::{ProgramError, Supervisor, resolve_program};
 use daemon_provider::inputs::{McpRegistration, McpServer};
+use daemon_provider::tool_access::RunTools;
+
+pub(crate) use run_servers::{
+    Origin, Recorder, RegisteredServer, RunServers, ServerTimeouts, Terms, WAITING,
+};
 
 /// The program of a configured server cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -114,4 +123,12 @@ impl Servers {
         let found = names.iter().filter_map(|name| self.known.get(name));
         found.cloned().collect()
     }
+}
+
+/// Serves the tools of a run to its program. It does not end: the tools are served in the task of the run, so that they end with it
+/// and need no owner of their own.
+pub(crate) async fn serve(tools: &mut [Box<dyn RunTools>]) {
+    let served = tools.iter_mut().map(|tools| tools.serve());
+    futures_util::future::join_all(served).await;
+    std::future::pending::<()>().await;
 }

@@ -69,7 +69,7 @@ pub(super) fn of_host(world: &AgentSetup) -> Result<String> {
 pub(super) fn of_caller(world: &AgentSetup, api: &ModelApi) -> Result<String> {
     let program = world.path("desk/server.mjs");
     fs::write(&program, include_str!("server.mjs"))?;
-    // Outside of the home, which is searched for the secret below, and where the run may write.
+    // Where the run and its server may write.
     let rung = world.path("cwd/rung");
     let server = json!({"name": "desk", "command": "node", "args": [program, rung], "env": {"DESK_SECRET": SECRET}});
     let run = emanate(
@@ -81,7 +81,8 @@ pub(super) fn of_caller(world: &AgentSetup, api: &ModelApi) -> Result<String> {
     ensure!(ended["status"] == "done", "{ended}");
     let reached =
         fs::read_to_string(&rung).with_context(|| format!("the tool was not called: {ended}"))?;
-    ensure!(reached == SECRET, "the server received {reached:?}");
+    let received: String = reached.chars().rev().collect();
+    ensure!(received == SECRET, "the server received {received:?}");
 
     let holds = |text: &str| {
         let mut forms = SECRET_BASE64.iter().chain([&SECRET]);
@@ -98,7 +99,9 @@ pub(super) fn of_caller(world: &AgentSetup, api: &ModelApi) -> Result<String> {
         );
     }
     let mut n_files = 0;
-    let mut places = vec![world.path("home"), world.path("serve.log")];
+    let mut places = ["home", "cwd", "serve.log"]
+        .map(|name| world.path(name))
+        .to_vec();
     while let Some(place) = places.pop() {
         if place.is_dir() {
             for entry in fs::read_dir(&place)? {

@@ -1,4 +1,5 @@
-//! The MCP server that a host gives a run: the state of its daemon, proposals of outputs, and the tools of granted servers.
+//! The MCP server that a host gives a run: the state of its daemon, proposals of outputs, and the tools of granted servers; or the
+//! tools of one server that the caller of the run registered.
 
 use std::path::{Path, PathBuf};
 
@@ -15,25 +16,40 @@ use crate::session;
 /// The variable with the token of the run.
 pub(super) const TOKEN: &str = "DAEMON_RUN_TOKEN";
 
+/// The tools of a run that are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ServedTools {
+    /// The host's own, and those of granted servers.
+    OfHost,
+    /// Those of one server, by the names that it gives them.
+    OfServer,
+}
+
 /// The tools of one run. The host executes them as long as the run has not ended.
 pub(super) struct RunTools {
+    served: ServedTools,
     /// The host's socket, or the directory with the pipes of the run.
     way: PathBuf,
     token: String,
     /// Connected at the first call: an agent that starts its servers early must not wait for the host.
     host: Mutex<Option<Client>>,
-    /// The tools of granted servers, fetched when the client lists its tools.
+    /// The tools of servers, fetched when the client lists its tools.
     of_servers: OnceCell<Vec<ToolDescription>>,
 }
 
 impl RunTools {
     /// Reads the token of the run from the environment.
-    pub(super) fn read(way: &Path, place: &Place) -> Result<Self, CommandFailure> {
+    pub(super) fn read(
+        way: &Path,
+        served: ServedTools,
+        place: &Place,
+    ) -> Result<Self, CommandFailure> {
         let token = place.environment.get(TOKEN).cloned().ok_or_else(|| {
             let message = format!("`{TOKEN}` is not set: only a run of a host has one");
             CommandFailure::new(ExitKind::Usage, "no-token", message)
         })?;
         Ok(Self {
+            served,
             way: way.to_owned(),
             token,
             host: Mutex::new(None),
@@ -82,7 +98,7 @@ impl RunTools {
         reply.map_err(session::call_failure)
     }
 
-    /// Returns the tools of granted servers. A failure is not cached: the next listing asks the host again.
+    /// Returns the tools of servers. A failure is not cached: the next listing asks the host again.
     async fn of_servers(&self) -> &[ToolDescription] {
         let fetch = async {
             let mut answer = self.call_apart("grant/tools", Map::new()).await?;
@@ -153,17 +169,23 @@ impl RunTools {
 #[async_trait]
 impl ToolTable for RunTools {
     async fn tools(&self) -> Vec<ToolDescription> {
-        let mut acc = Self::own();
+        let mut acc = match self.served {
+            ServedTools::OfHost => Self::own(),
+            ServedTools::OfServer => Vec::new(),
+        };
         acc.extend(self.of_servers().await.iter().cloned());
         acc
     }
 
     async fn call(&self, call: ToolCall) -> ToolResult {
-        let method = match call.tool.as_str() {
-            "state_get" => "grant/state_get",
-            "state_set" => "grant/state_set",
-            "propose_output" => "grant/propose",
-            _ => return self.call_server(call).await,
+        let method = match (self.served, call.tool.as_str()) {
+            (ServedTools::OfHost, "state_get") => "grant/state_get",
+            (ServedTools::OfHost, "state_set") => "grant/state_set",
+            (ServedTools::OfHost, "propose_output") => "grant/propose",
+            // A server may have tools with these names.
+            (ServedTools::OfHost | ServedTools::OfServer, _) => {
+                return self.call_server(call).await;
+            }
         };
         match self.call_host(method, call.arguments).await {
             Ok(answer) => ToolResult::done(answer),

@@ -1,5 +1,7 @@
-//! An MCP server on standard input and output that forwards to a server over HTTP. A run uses it where the address and the
-//! headers of that server must stay hidden from the agent.
+//! An MCP server on standard input and output that forwards to a server over HTTP.
+//!
+//! The host starts it in the sandbox of a run for a server that the run's caller registered: so that server is reached only if the
+//! run may reach it, and the agent does not see the address and the headers.
 
 use std::time::Duration;
 
@@ -14,6 +16,8 @@ use crate::place::Place;
 const URL: &str = "DAEMON_MCP_URL";
 /// The variable with the headers, as a JSON object.
 const HEADERS: &str = "DAEMON_MCP_HEADERS";
+/// The variable with the proxy of the run, through which a program in its sandbox reaches other hosts.
+const PROXY: &str = "HTTPS_PROXY";
 /// How long connecting may take. The client waits for this server to start meanwhile, so it is less than its usual timeout.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a call may take: longer than the timeouts of clients, so that they decide.
@@ -31,7 +35,13 @@ impl HttpProxy {
         let headers = place.environment.get(HEADERS);
         let headers = serde_json::from_str(headers.map_or("{}", String::as_str));
         let headers = headers.map_err(|error| wrong(format!("`{HEADERS}`: {error}")))?;
-        let client = ToolClient::connect(&Endpoint { url, headers }, CONNECT_TIMEOUT).await;
+        let proxy = place.environment.get(PROXY).cloned();
+        let endpoint = Endpoint {
+            url,
+            headers,
+            proxy,
+        };
+        let client = ToolClient::connect(&endpoint, CONNECT_TIMEOUT).await;
         // Only the error itself, not its causes: they could contain the address.
         let client = client.map_err(|error| {
             CommandFailure::new(

@@ -1,7 +1,7 @@
 //! `mcp --through`: a server over HTTP for a client that must not see its address.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -9,8 +9,19 @@ use serde_json::{Value, json};
 use crate::mcp_client::Client;
 use crate::world::World;
 
-/// Answers one connection as a server of one tool does, where address and headers are right.
-fn answer(stream: TcpStream) -> Option<()> {
+/// Serves one tool over HTTP where the lower-cased head of a request begins with the first string and contains the second one.
+pub(crate) fn serve_sums(wanted: [&'static str; 2]) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || answer(stream, wanted));
+        }
+    });
+    address
+}
+
+fn answer(stream: TcpStream, wanted: [&str; 2]) -> Option<()> {
     let mut reading = BufReader::new(stream.try_clone().ok()?);
     let mut writing = stream;
     loop {
@@ -27,7 +38,7 @@ fn answer(stream: TcpStream) -> Option<()> {
         let mut body = vec![0; length.map_or(0, |length| length.parse().expect("a number"))];
         reading.read_exact(&mut body).ok()?;
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-        let is_let_in = head.starts_with("post /mcp?key=s3cr3t") && head.contains("x-key: k3y");
+        let is_let_in = head.starts_with(wanted[0]) && head.contains(wanted[1]);
         let result = match body["method"].as_str() {
             _ if !is_let_in => None,
             Some("initialize") => Some(json!({
@@ -59,13 +70,7 @@ fn answer(stream: TcpStream) -> Option<()> {
 
 #[test]
 fn a_bridge_serves_the_tools_of_a_server_with_a_secret_address() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("it is bound");
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            std::thread::spawn(move || answer(stream));
-        }
-    });
+    let address = serve_sums(["post /mcp?key=s3cr3t", "x-key: k3y"]);
     let world = World::pushed();
     let mut command = world.command(&["mcp", "--through"]);
     command
@@ -74,6 +79,21 @@ fn a_bridge_serves_the_tools_of_a_server_with_a_secret_address() {
     let mut client = Client::over(&mut command, "c");
     let listed = client.ask("tools/list", &json!({}));
     assert_eq!(listed["result"]["tools"][0]["name"], "sum", "{listed}");
+    let called = client.ask("tools/call", &json!({"name": "sum", "arguments": {"n": 7}}));
+    shows!(called, {"result": {"content": [{"type": "text", "text": "7"}], "isError": false}});
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_bridge_in_a_sandbox_reaches_its_server_through_the_proxy_of_the_run() {
+    let proxy = serve_sums(["post http://hub.example/mcp?key=s3cr3t", "x-key: k3y"]);
+    let world = World::pushed();
+    let mut command = world.command(&["mcp", "--through"]);
+    command
+        .env("HTTPS_PROXY", format!("http://{proxy}"))
+        .env("DAEMON_MCP_URL", "http://hub.example/mcp?key=s3cr3t")
+        .env("DAEMON_MCP_HEADERS", r#"{"X-Key":"k3y"}"#);
+    let mut client = Client::over(&mut command, "c");
     let called = client.ask("tools/call", &json!({"name": "sum", "arguments": {"n": 7}}));
     shows!(called, {"result": {"content": [{"type": "text", "text": "7"}], "isError": false}});
     assert_eq!(client.end(), Some(0));

@@ -8,7 +8,7 @@ use crate::fields::Shown as _;
 use crate::leaks::{Search, walk};
 use crate::mcp_client::Client;
 use crate::rpc::Rpc;
-use crate::trap::{OF_ARGUMENTS, OF_CLAUDE, OF_CODEX, OF_ENVIRONMENT, OF_OPENCODE, Trap};
+use crate::trap::{OF_ARGUMENTS, OF_ENVIRONMENT, Trap};
 use crate::world::{Host, World, processes_with, until};
 
 /// Something that was stored or sent.
@@ -70,11 +70,8 @@ fn in_processes(trap: &Trap, host: &Host) -> Vec<String> {
                 wrong.push(format!("{n} in the arguments {argv}"));
             }
             // Secrets that no run receives cannot leak from runs; some of them belong to the host only.
-            let is_given = OF_ENVIRONMENT.contains(&n)
-                || n == 14
-                || OF_CLAUDE.contains(&n)
-                || OF_CODEX.contains(&n)
-                || OF_OPENCODE.contains(&n);
+            // Those of MCP servers reach no program of a run but the servers.
+            let is_given = OF_ENVIRONMENT.contains(&n) || n == 14;
             if pid != host.pid() && environ.contains(secret) && !is_given {
                 wrong.push(format!("{n} in the environment of {argv}"));
             }

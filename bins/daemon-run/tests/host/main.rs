@@ -27,6 +27,7 @@ mod llm;
 mod rpc;
 mod secrets;
 mod slow_git;
+mod task_servers;
 mod trap;
 mod world;
 

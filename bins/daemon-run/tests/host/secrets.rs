@@ -1,4 +1,4 @@
-//! Secrets of a run's MCP servers and options reach the program, and no file, log or response.
+//! Secrets of a run's MCP servers and options are in no file, log or response, however a program prints them.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ const CANARIES: [&str; 8] = [
     "canary-option-8",
 ];
 
-/// Prints everything it was given, in every form, where a program prints, and keeps it where its caller looks.
+/// Prints everything it was given and what it found in other ways, in every form, where a program prints, and keeps what it was given.
 const LEAKS: &str = include_str!("programs/secrets-leaks.sh");
 /// The start of each agent's transcript, and a result that contains every secret.
 const AGENTS: [(&str, &str, &str); 3] = [
@@ -84,7 +84,7 @@ fn done(world: &World, agent: &str, task: &Value) -> (String, Value, Value) {
 }
 
 #[test]
-fn secrets_reach_the_program_and_occur_in_no_form_in_what_is_stored_or_sent() {
+fn secrets_that_a_program_prints_occur_in_no_form_in_what_is_stored_or_sent() {
     for (agent, begin, end) in AGENTS {
         let (world, host) = serving(agent, &format!("{begin}\n{LEAKS}\n{end}\n"));
         give(&world, "canaries", &CANARIES.map(str::to_owned));
@@ -93,11 +93,13 @@ fn secrets_reach_the_program_and_occur_in_no_form_in_what_is_stored_or_sent() {
         let task = json!({"task": "Leak.", "mcp": registrations(), "backend_options": options});
         let (id, reply, checked) = done(&world, agent, &task);
 
+        // The option is its own; what the servers are given it has to find in another way.
         let seen = fs::read_to_string(world.desk().join("seen")).expect("the program ran");
-        for canary in &CANARIES {
-            let has_reached = seen.contains(canary) || seen.contains(&escaped(canary));
-            assert!(has_reached, "{agent}: {canary} is not in {seen}");
-        }
+        let given: Vec<&str> = CANARIES
+            .into_iter()
+            .filter(|canary| seen.contains(canary) || seen.contains(&escaped(canary)))
+            .collect();
+        assert_eq!(given, [CANARIES[7]], "{agent}: {seen}");
         let (_, listed) = world.json(&["emanate", "list"]);
         let (_, shown) = world.json(&["run", &id]);
         host.stop();

@@ -20,9 +20,9 @@ const KEY_LINE: usize = 49;
 
 /// The secrets that the host itself holds, and those of each run, by their numbers.
 const OF_HOST: std::ops::Range<usize> = 0..19;
-pub(crate) const OF_CLAUDE: std::ops::Range<usize> = 22..31;
-pub(crate) const OF_OPENCODE: std::ops::Range<usize> = 31..38;
-pub(crate) const OF_CODEX: std::ops::Range<usize> = 38..42;
+const OF_CLAUDE: std::ops::Range<usize> = 22..31;
+const OF_OPENCODE: std::ops::Range<usize> = 31..38;
+const OF_CODEX: std::ops::Range<usize> = 38..42;
 /// Values of arguments that the operator or the caller gave, which are what those arguments are for.
 pub(crate) const OF_ARGUMENTS: std::ops::Range<usize> = 15..22;
 /// Variables that the configuration hands to `sh`.

@@ -7,15 +7,19 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use daemon_provider::inputs::{McpRegistration, McpServer};
-use daemon_provider::tool_access::{RunTools, ToolAccess};
+use daemon_provider::tool_access::{RunTools, ServedTools, ToolAccess};
 use daemon_provider::{Grants, RunRequest};
+
+use serde_json::json;
 
 use super::{RunPipes, RunToken, RunTokens};
 
-/// The name of the server in the configuration of an agent.
+/// The name of the host's own server in the configuration of an agent.
 const NAME: &str = "daemon";
 /// The environment variable with the token of the run.
 const TOKEN: &str = "DAEMON_RUN_TOKEN";
+/// The environment variables of a forwarder: the address of its server, and the headers as a JSON object.
+const FORWARDED: [&str; 2] = ["DAEMON_MCP_URL", "DAEMON_MCP_HEADERS"];
 /// The lowest sandbox level at which a run may open no Unix socket, because Landlock cannot allow only the host's.
 const CONFINED: u8 = 2;
 
@@ -60,6 +64,21 @@ impl ToolAccess for HostTools {
             pipes: None,
         }))
     }
+
+    fn forwarder(&self, url: &str, headers: &BTreeMap<String, String>) -> io::Result<McpServer> {
+        let values = [url.to_owned(), json!(headers).to_string()];
+        let env = FORWARDED.into_iter().map(str::to_owned).zip(values);
+        Ok(McpServer::Stdio {
+            command: text(&self.program)?,
+            args: ["mcp", "--through"].map(str::to_owned).into(),
+            env: env.collect(),
+        })
+    }
+}
+
+fn text(path: &Path) -> io::Result<String> {
+    let text = path.to_str().map(str::to_owned);
+    text.ok_or_else(|| io::Error::other(format!("`{}` is not text", path.display())))
 }
 
 /// How the processes of a run reach the host.
@@ -86,23 +105,32 @@ impl RunTools for OpenTools {
         self.token.text()
     }
 
-    fn mount(&mut self, request: &mut RunRequest, private: &Path) -> io::Result<()> {
+    fn mount(
+        &mut self,
+        request: &mut RunRequest,
+        directory: &Path,
+        served: ServedTools<'_>,
+    ) -> io::Result<()> {
         let address = match &self.transport {
             Transport::Socket(socket) => socket.as_path(),
             Transport::Pipes => {
-                self.pipes = Some(RunPipes::make(private)?);
-                private
+                self.pipes = Some(RunPipes::make(directory)?);
+                directory
             }
         };
-        let text = |path: &Path| {
-            let text = path.to_str().map(str::to_owned);
-            text.ok_or_else(|| io::Error::other(format!("`{}` is not text", path.display())))
+        let mut args = vec!["mcp".to_owned(), "--run".to_owned(), text(address)?];
+        let name = match served {
+            ServedTools::OfHost => NAME,
+            ServedTools::OfServer(name) => {
+                args.push("--server".to_owned());
+                name
+            }
         };
         request.mcp.push(McpRegistration {
-            name: NAME.to_owned(),
+            name: name.to_owned(),
             server: McpServer::Stdio {
                 command: text(&self.program)?,
-                args: vec!["mcp".to_owned(), "--run".to_owned(), text(address)?],
+                args,
                 env: BTreeMap::from([(TOKEN.to_owned(), self.token.text().to_owned())]),
             },
         });
@@ -110,7 +138,6 @@ impl RunTools for OpenTools {
         request.readable.push(self.program.clone());
         let paths = self.pipes.iter().flat_map(RunPipes::paths);
         request.writable.extend(paths.cloned());
-        request.private = Some(private.to_owned());
         Ok(())
     }
 

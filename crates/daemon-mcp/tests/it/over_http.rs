@@ -88,6 +88,7 @@ fn endpoint(url: String, key: &str) -> Endpoint {
     Endpoint {
         url,
         headers: BTreeMap::from([("X-Key".to_owned(), key.to_owned())]),
+        proxy: None,
     }
 }
 

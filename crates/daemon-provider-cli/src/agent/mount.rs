@@ -1,222 +1,100 @@
-//! The MCP servers of a run, in each agent's own configuration and with no secret among its arguments.
+//! The MCP servers of a run, in each agent's own configuration and with no value of their environment among its arguments.
 //!
 //! Every user of the machine can read the arguments of a process.
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 
 use daemon_provider::RunRequest;
-use daemon_provider::inputs::{McpRegistration, McpServer};
+use daemon_provider::inputs::McpRegistration;
 use serde_json::{Map, Value, json};
 
 use super::Agent;
-use crate::mcp_file;
+use crate::mcp_file::{self, ServerProgram, programs};
 
-/// Arguments of a bridge: an MCP server over standard input and output that forwards to one over HTTP.
-const BRIDGE_ARGS: [&str; 2] = ["mcp", "--through"];
-/// The variable with the address of the server behind a bridge.
-const BRIDGE_URL: &str = "DAEMON_MCP_URL";
-/// The variable with the headers for that server, as a JSON object.
-const BRIDGE_HEADERS: &str = "DAEMON_MCP_HEADERS";
-
-/// Additional arguments and environment variables of an agent.
+/// Additional arguments and environment variables of an agent, and the files that it reads.
 #[derive(Debug, Default)]
 pub(super) struct Mounted {
     pub(super) args: Vec<String>,
     pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) readable: Vec<PathBuf>,
 }
 
-/// Why servers could not be configured.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum MountError {
-    /// The run has no private directory, or it cannot be written.
-    #[error("the configuration of its MCP servers cannot be written")]
-    Write(#[source] io::Error),
-    /// An address with a secret would have to be an argument, and no bridge is configured.
-    #[error(
-        "the address of the MCP server `{0}` holds a secret, and codex takes addresses as arguments only"
-    )]
-    SecretAddress(String),
-}
-
-/// Configures the servers of a run. `bridge` connects to servers whose address must not be an argument.
-pub(super) fn mount(
-    agent: Agent,
-    request: &RunRequest,
-    bridge: Option<&Path>,
-) -> Result<Mounted, MountError> {
+/// Configures the servers of a run.
+///
+/// # Errors
+/// If a server is not a program, or the run has no private directory, or it cannot be written.
+pub(super) fn mount(agent: Agent, request: &RunRequest) -> io::Result<Mounted> {
     if request.mcp.is_empty() {
         return Ok(Mounted::default());
     }
     match agent {
         Agent::Claude => claude(request),
-        Agent::Codex => codex(request, bridge),
-        Agent::Opencode => Ok(opencode(request)),
+        Agent::Codex => codex(request),
+        Agent::Opencode => opencode(request),
     }
 }
 
-fn claude(request: &RunRequest) -> Result<Mounted, MountError> {
-    let path = mcp_file::write(request).map_err(MountError::Write)?;
+fn claude(request: &RunRequest) -> io::Result<Mounted> {
+    let path = mcp_file::write(request)?;
     Ok(Mounted {
         args: vec![
             "--mcp-config".to_owned(),
             path.to_string_lossy().into_owned(),
         ],
-        environment: Vec::new(),
+        readable: vec![path],
+        ..Mounted::default()
     })
 }
 
-fn codex(request: &RunRequest, bridge: Option<&Path>) -> Result<Mounted, MountError> {
+fn codex(request: &RunRequest) -> io::Result<Mounted> {
     let mut mounted = Mounted::default();
-    let mut variables = Variables::new(request);
-    for registration in &request.mcp {
-        let mut set = |key: &str, value: &Value| {
-            let value = toml(value);
-            let argument = format!("mcp_servers.{}.{key}={value}", registration.name);
+    // `codex` passes its own variables on to a server by name, so that the values for two servers need names of their own.
+    let mut taken: Vec<(String, &str)> = Vec::new();
+    for server in programs(request)? {
+        let before = taken.len();
+        let values = server.env.values().enumerate();
+        taken.extend(
+            values.map(|(n, value)| (format!("DAEMON_MCP_{}", before + n), value.as_str())),
+        );
+        let names: Vec<&String> = taken[before..].iter().map(|(name, _)| name).collect();
+        let settings = [
+            ("command", json!("/bin/sh")),
+            ("args", json!(["-c", script(&server, &names)])),
+            ("env_vars", json!(names)),
+            // `codex` asks a person before it calls a tool that is not marked harmless. No person watches a run, so it would refuse
+            // every call. Registering the server for the run was the decision.
+            ("default_tools_approval_mode", json!("approve")),
+        ];
+        for (key, value) in settings {
+            let argument = format!("mcp_servers.{}.{key}={}", server.name, toml(&value));
             mounted.args.extend(["-c".to_owned(), argument]);
-        };
-        match &registration.server {
-            McpServer::Stdio { command, args, env } => {
-                let hidden = registration.secret_args();
-                if hidden.is_empty() && variables.take(env) {
-                    set("command", &json!(command));
-                    set("args", &json!(args));
-                    set("env_vars", &json!(env.keys().collect::<Vec<_>>()));
-                } else {
-                    by_shell(variables.script(command, args, env, &hidden), &mut set);
-                }
-            }
-            McpServer::Http { url, headers } if registration.has_secret_address() => {
-                let bridge = bridge.and_then(Path::to_str);
-                let bridge =
-                    bridge.ok_or_else(|| MountError::SecretAddress(registration.name.clone()))?;
-                let headers = json!(headers).to_string();
-                let env = [(BRIDGE_URL, url.clone()), (BRIDGE_HEADERS, headers)];
-                let env = env.map(|(name, value)| (name.to_owned(), value)).into();
-                let args = BRIDGE_ARGS.map(str::to_owned);
-                by_shell(variables.script(bridge, &args, &env, &[]), &mut set);
-            }
-            McpServer::Http { url, headers } => {
-                set("url", &json!(url));
-                let names = headers
-                    .iter()
-                    .map(|(name, value)| (name.clone(), Value::from(variables.add(value))));
-                set("env_http_headers", &Value::Object(names.collect()));
-            }
         }
-        // `codex` asks a person before it calls a tool that is not marked harmless. No person watches a run, so it would refuse
-        // every call. Registering the server for the run was the decision.
-        set("default_tools_approval_mode", &json!("approve"));
     }
-    mounted.args.extend(variables.kept_from_shell());
-    mounted.environment = variables.taken.into_iter().collect();
+    // Keeps the variables of the servers from the shell in which the model's commands run.
+    let names: Vec<&String> = taken.iter().map(|(name, _)| name).collect();
+    let argument = format!("shell_environment_policy.exclude={}", toml(&json!(names)));
+    mounted.args.extend(["-c".to_owned(), argument]);
+    let taken = taken.into_iter();
+    mounted.environment = taken
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect();
     Ok(mounted)
 }
 
-/// Configures a server that a shell starts with this script and these variables.
-fn by_shell((script, names): (String, Vec<String>), set: &mut dyn FnMut(&str, &Value)) {
-    set("command", &json!("/bin/sh"));
-    set("args", &json!(["-c", script]));
-    set("env_vars", &json!(names));
-}
-
-/// Environment variables through which an agent passes secrets to its servers.
-struct Variables<'r> {
-    request: &'r RunRequest,
-    taken: BTreeMap<OsString, OsString>,
-}
-
-impl<'r> Variables<'r> {
-    fn new(request: &'r RunRequest) -> Self {
-        Self {
-            request,
-            taken: BTreeMap::new(),
-        }
+/// Returns a shell script that starts a server with its environment taken from variables of these names.
+fn script(server: &ServerProgram<'_>, names: &[&String]) -> String {
+    let mut script = String::new();
+    for (own, name) in server.env.keys().zip(names) {
+        script.extend(["export ", own, "=\"$", name, "\"; "]);
     }
-
-    /// Returns the arguments that hide the servers' variables from the shell in which the model's commands run.
-    fn kept_from_shell(&self) -> Vec<String> {
-        if self.taken.is_empty() {
-            return Vec::new();
-        }
-        let names = self.taken.keys().filter_map(|name| name.to_str());
-        let names = toml(&json!(names.collect::<Vec<_>>()));
-        let argument = format!("shell_environment_policy.exclude={names}");
-        vec!["-c".to_owned(), argument]
+    // `exec` replaces the shell, so that a signal from the agent reaches the server itself.
+    script.extend(["exec ", &shell_quoted(server.command)]);
+    for argument in server.args {
+        script.extend([" ", &shell_quoted(argument)]);
     }
-
-    /// Adds variables under their own names and returns `true`; adds none if the agent reads one of them or another server needs
-    /// another value for it.
-    fn take(&mut self, env: &BTreeMap<String, String>) -> bool {
-        let fits = |(name, value): (&String, &String)| match self.taken.get(OsStr::new(name)) {
-            Some(known) => known.as_os_str() == OsStr::new(value),
-            None => !self.means_something(name),
-        };
-        // All or none: a server started without the shell gets every variable by its own name.
-        let is_free = env.iter().all(fits);
-        if is_free {
-            let pairs = env.iter().map(|(name, value)| (name.into(), value.into()));
-            self.taken.extend(pairs);
-        }
-        is_free
-    }
-
-    /// Reports whether the agent itself would read a variable.
-    fn means_something(&self, name: &str) -> bool {
-        let own = [
-            "PATH", "HOME", "PWD", "LANG", "TMPDIR", "SHELL", "USER", "TERM",
-        ];
-        let prefixes = [
-            "CODEX_", "OPENAI_", "DAEMON_", "LD_", "RUST_", "XDG_", "SSL_", "LC_",
-        ];
-        let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
-        is_proxy
-            || own.contains(&name)
-            || prefixes.iter().any(|prefix| name.starts_with(prefix))
-            || self.request.environment.contains_key(OsStr::new(name))
-    }
-
-    /// Adds a value under a generated name, and returns the name.
-    fn add(&mut self, value: &str) -> String {
-        let name = format!("DAEMON_MCP_{}", self.taken.len());
-        self.taken.insert(name.clone().into(), value.into());
-        name
-    }
-
-    /// Returns a shell script that starts a server with its secrets read from variables, and the names of the variables.
-    fn script(
-        &mut self,
-        command: &str,
-        args: &[String],
-        env: &BTreeMap<String, String>,
-        hidden: &[usize],
-    ) -> (String, Vec<String>) {
-        let mut names = Vec::new();
-        let mut hide = |value: &str| {
-            let name = self.add(value);
-            let reference = format!("\"${name}\"");
-            names.push(name);
-            reference
-        };
-        let mut script = String::new();
-        for (name, value) in env {
-            script.extend(["export ", name, "=", &hide(value), "; "]);
-        }
-        // `exec` replaces the shell, so that a signal from the agent reaches the server itself.
-        script.extend(["exec ", &shell_quoted(command)]);
-        for (index, argument) in args.iter().enumerate() {
-            script.push(' ');
-            let word = if hidden.contains(&index) {
-                hide(argument)
-            } else {
-                shell_quoted(argument)
-            };
-            script.push_str(&word);
-        }
-        (script, names)
-    }
+    script
 }
 
 fn shell_quoted(text: &str) -> String {
@@ -242,19 +120,15 @@ fn toml(value: &Value) -> String {
     }
 }
 
-fn opencode(request: &RunRequest) -> Mounted {
+fn opencode(request: &RunRequest) -> io::Result<Mounted> {
     const NAME: &str = "OPENCODE_CONFIG_CONTENT";
-    let servers = request.mcp.iter().map(|registration| {
-        let server = match &registration.server {
-            McpServer::Stdio { command, args, env } => {
-                let command: Vec<&String> = std::iter::once(command).chain(args).collect();
-                json!({"type": "local", "command": command, "environment": env, "enabled": true})
-            }
-            McpServer::Http { url, headers } => {
-                json!({"type": "remote", "url": url, "headers": headers, "enabled": true})
-            }
-        };
-        (registration.name.clone(), server)
+    let servers = programs(request)?.into_iter().map(|server| {
+        let args = server.args.iter().map(String::as_str);
+        let command: Vec<&str> = std::iter::once(server.command).chain(args).collect();
+        let configured = json!({
+            "type": "local", "command": command, "environment": server.env, "enabled": true,
+        });
+        (server.name.to_owned(), configured)
     });
     let servers: Map<String, Value> = servers.collect();
     // The variable holds the whole configuration, so what the operator set in it is kept and only `mcp` is replaced.
@@ -263,10 +137,10 @@ fn opencode(request: &RunRequest) -> Mounted {
     let mut config: Map<String, Value> = given.unwrap_or_default();
     config.insert("mcp".to_owned(), Value::Object(servers));
     let config = Value::Object(config).to_string();
-    Mounted {
-        args: Vec::new(),
+    Ok(Mounted {
         environment: vec![(NAME.into(), config.into())],
-    }
+        ..Mounted::default()
+    })
 }
 
 /// Returns the names of a run's servers.

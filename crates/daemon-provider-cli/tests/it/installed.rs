@@ -134,3 +134,35 @@ async fn a_program_whose_package_holds_something_guarded_is_not_started() {
         assert!(config.program.check_grants().is_ok());
     }
 }
+
+#[tokio::test]
+async fn a_server_of_a_run_gets_its_own_package_and_none_that_holds_something_guarded() {
+    let bench = Bench::new();
+    let secret = file(&bench, "other/etc/secret", "secret");
+    let server = |name: &str| {
+        file(
+            &bench,
+            &format!("{name}/package.json"),
+            r#"{"bin": "bin/server"}"#,
+        );
+        file(&bench, &format!("{name}/bin/server"), "#!/bin/sh\nexit 0\n")
+    };
+    let (good, bad) = (server("package"), server("other"));
+    for enclosure in enclosures() {
+        let mut config = CommandConfig::new("command", "/bin/sh");
+        config.program.enclosure = enclosure;
+        config.program.guarded = vec![Guarded {
+            path: secret.clone(),
+            what: "the secret".to_owned(),
+        }];
+        let provider = bench.provider(config);
+        let companion = provider.companion(&bench.request(), &good).unwrap();
+        let shown = format!("{:?}", companion.launch.sandbox);
+        assert_eq!(companion.launch.sandbox.level(), enclosure.level());
+        let package = format!("{:?}", bench.path("package"));
+        assert!(shown.contains(&package), "{shown}");
+        let refused = provider.companion(&bench.request(), &bad).unwrap_err();
+        let message = format!("provider `command`: cannot run `{}`", bad.display());
+        assert_eq!(refused.to_string(), message);
+    }
+}

@@ -119,6 +119,7 @@ async fn begin(
             let endpoint = Endpoint {
                 url: url.clone(),
                 headers: headers.clone(),
+                proxy: None,
             };
             ToolClient::connect(&endpoint, TIMEOUT).await
         }

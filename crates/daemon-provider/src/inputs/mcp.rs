@@ -7,7 +7,7 @@ use daemon_spec::quoted;
 use serde_json::{Map, Value};
 
 use super::{Fault, scalar, url};
-use crate::redact::{REDACTED, Redactor, arguments, secret_arguments};
+use crate::redact::{REDACTED, Redactor, arguments, is_secret_name, secret_arguments};
 
 /// The most servers that one task may register.
 pub const MAX_MCP: usize = 16;
@@ -68,6 +68,19 @@ impl McpRegistration {
                 acc
             }
         }
+    }
+
+    /// Returns the values that results of the server's tools must not contain either: of the environment and the headers only those
+    /// whose names are those of secrets, since others, such as a directory, are part of ordinary results.
+    pub fn named_secrets(&self) -> Vec<String> {
+        let mut named = self.clone();
+        match &mut named.server {
+            McpServer::Stdio { env: values, .. }
+            | McpServer::Http {
+                headers: values, ..
+            } => values.retain(|name, _| is_secret_name(name)),
+        }
+        named.secrets()
     }
 
     /// Returns the indexes of the arguments that contain a secret of any field.

@@ -10,8 +10,8 @@ use daemon_provider::redact::Redactor;
 use daemon_provider::{GrantError, GrantedTool, Grants, MicroUsd, Reservation, ToolReply, Verdict};
 use serde_json::{Map, Value};
 
-use super::servers::RunServers;
 use crate::budget::RunBudget;
+use crate::servers::RunServers;
 
 /// The most proposals of a run, by its spool, its tools and its events together.
 const MOST_PROPOSALS: usize = 200;
@@ -100,8 +100,8 @@ impl RunGrants {
     }
 
     /// Adds the servers that the run is granted, before it starts.
-    pub(super) fn serve(&self, servers: RunServers) -> &RunServers {
-        self.servers.get_or_init(|| servers)
+    pub(super) fn serve(&self, servers: RunServers) {
+        self.servers.get_or_init(|| servers);
     }
 
     /// Closes the servers of the run, and waits for the end of their processes.
@@ -237,7 +237,7 @@ impl Grants for RunGrants {
 
     async fn call_tool(&self, name: &str, arguments: Map<String, Value>) -> ToolReply {
         match self.servers.get() {
-            Some(servers) => servers.call(name, arguments).await,
+            Some(servers) => servers.call_tool(name, arguments).await,
             None => ToolReply::failed("no server is granted to this run"),
         }
     }

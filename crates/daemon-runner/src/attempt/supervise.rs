@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use daemon_engine::Activation;
-use daemon_provider::tool_access::RunTools;
+use daemon_provider::tool_access::{RunTools, ServedTools};
 use daemon_provider::{McpUse, Outcome, ProviderError, Run, RunEvent, RunRequest, StopReason};
 use daemon_store::StoreError;
 use tokio::sync::{mpsc, watch};
@@ -11,12 +11,11 @@ use tokio::sync::{mpsc, watch};
 use super::AttemptRefusal;
 use super::grants::RunGrants;
 use super::place::Prepared;
-use super::servers::{Recorder, RunServers, ServerTimeouts, Terms};
 use super::spool::Spool;
 use crate::defect::guarded;
 use crate::run_context::RunContext;
 use crate::runs::{Following, Record, RunInputs, TurnEnd};
-use crate::servers::Servers;
+use crate::servers::{self, Origin, Recorder, RunServers, ServerTimeouts, Servers, Terms, WAITING};
 use crate::settings::{RunSettings, usual_environment};
 
 /// The end of a run and its record, both without secrets.
@@ -66,7 +65,7 @@ pub(super) async fn run(
         &mut following,
         &mut run.record,
         inputs,
-        run.host_tools.as_mut(),
+        run.host_tools.as_mut_slice(),
     );
     let ended = guarded(to_its_end).await.unwrap_or_else(|defect| {
         tracing::error!(activation = %activation.id, %defect, "a run panicked");
@@ -136,10 +135,12 @@ fn begin(
             return Err(AttemptRefusal::retryable(reason));
         }
     };
+    let chosen = known.of(&prepared.servers);
     let terms = terms(run_context, prepared, known, record.id());
-    let servers = grants.serve(RunServers::new(terms));
+    let (events, host_events) = mpsc::channel(WAITING);
+    grants.serve(RunServers::new(terms, chosen, events));
     Ok(UnstartedRun {
-        host_events: servers.take_events(),
+        host_events,
         record,
         spool,
         request,
@@ -160,7 +161,11 @@ fn request(
     }
     match host_tools {
         None => record_unreachable(prepared, record),
-        Some(host_tools) => host_tools.mount(&mut request, &record.private())?,
+        Some(host_tools) => {
+            let private = record.private();
+            host_tools.mount(&mut request, &private, ServedTools::OfHost)?;
+            request.private = Some(private);
+        }
     }
     Ok(request)
 }
@@ -214,21 +219,16 @@ async fn follow(
     following: &mut Following,
     record: &mut Record,
     inputs: RunInputs<'_>,
-    host_tools: Option<&mut Box<dyn RunTools>>,
+    host_tools: &mut [Box<dyn RunTools>],
 ) -> TurnEnd {
     daemon_records::failpoint::hit("R5");
     let run = match started {
         Ok(run) => run,
         Err(error) => return TurnEnd::lost(&error),
     };
-    let followed = following.follow(run, record, inputs);
-    match host_tools {
-        None => followed.await,
-        Some(tools) => tokio::select! {
-            ended = followed => ended,
-            // The tools are served in the task of the run, so that they end with it and need no owner of their own.
-            () = tools.serve() => unreachable!("it does not end"),
-        },
+    tokio::select! {
+        ended = following.follow(run, record, inputs) => ended,
+        () = servers::serve(host_tools) => unreachable!("it does not end"),
     }
 }
 
@@ -270,12 +270,13 @@ fn record_unreachable(prepared: &Prepared, record: &mut Record) {
 /// Returns the settings of the run's servers.
 fn terms(run_context: &RunContext, prepared: &Prepared, servers: Servers, run: String) -> Terms {
     Terms {
-        servers,
-        names: prepared.servers.clone(),
-        permissions: prepared.permissions,
+        origin: Origin::Granted {
+            servers,
+            permissions: prepared.permissions,
+            environment: usual_environment().into(),
+            directory: run_context.paths.servers.clone(),
+        },
         run,
-        environment: usual_environment().into(),
-        directory: run_context.paths.servers.clone(),
         recorder: match prepared.provider.mcp() {
             McpUse::ByFile => Recorder::Host,
             McpUse::ByProvider | McpUse::ByProgram | McpUse::Nobody => Recorder::Provider,

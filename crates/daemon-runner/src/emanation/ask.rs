@@ -130,7 +130,7 @@ async fn resume(
     };
     // The lock fails while another process writes the folder.
     let clock = Arc::clone(&run_context.clock);
-    let Ok(mut record) = Record::adopt(folder, plan.redactor(), clock) else {
+    let Ok(mut record) = Record::adopt(folder, plan.redactor([]), clock) else {
         run_context.emanations.forget(id);
         return Ok(busy(&ask.id));
     };

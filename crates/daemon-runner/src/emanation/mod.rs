@@ -1,7 +1,7 @@
 //! Emanations: runs that a caller dispatches, lists, checks, asks and reclaims, and the notices of their ends.
 //!
 //! The files: the call and its validation (`call`, `fields`, `options`, `tools`), the place of a run (`isolation`,
-//! `own_place`), its input (`plan`, `prompt`), its execution (`dispatch`, `running`, `live`), the replies about it
+//! `own_place`), its input (`plan`, `prompt`), its MCP servers (`servers`), its execution (`dispatch`, `running`, `live`), the replies about it
 //! (`list`, `check`), its notices (`notice`, `publish`), and recovery after a crash of the host (`boot`).
 
 mod advisory;
@@ -25,6 +25,7 @@ mod publish;
 mod reclaim;
 mod running;
 mod serve;
+mod servers;
 mod tools;
 
 #[cfg(test)]

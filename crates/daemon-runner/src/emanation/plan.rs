@@ -252,15 +252,15 @@ impl Plan {
         })
     }
 
-    /// Returns the redactor of the run's secrets.
-    pub(super) fn redactor(&self) -> Redactor {
+    /// Returns the redactor of the run's secrets and of the tokens by which its program reaches its tools.
+    pub(super) fn redactor(&self, tokens: impl IntoIterator<Item = String>) -> Redactor {
         let registered = self.mcp.iter().flat_map(McpRegistration::secrets);
         let options = self.task.backend_options.iter();
         let options = options
             .filter(|(name, _)| is_secret_name(name))
             .filter_map(|(_, value)| value.as_str().map(str::to_owned));
         let environment = environment_secrets(&self.common.environment);
-        let of_run = registered.chain(options).chain(environment);
+        let of_run = registered.chain(options).chain(environment).chain(tokens);
         self.common.secrets.and(of_run)
     }
 

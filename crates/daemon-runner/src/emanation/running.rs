@@ -5,15 +5,15 @@ use std::sync::Arc;
 use daemon_provider::{FollowUps, Outcome, RunRequest, SessionId, Verdict};
 use daemon_run_folder::{Document, Failure, FailureKind, RunError, RunId, RunNotice, RunState};
 
-use tokio::sync::mpsc;
-
 use super::live::RunChannels;
 use super::notice::{NewNotice, is_silent};
 use super::own_place::{OwnWorktree, Turn};
 use super::plan::Plan;
+use super::servers::TaskServers;
 use crate::defect::guarded;
 use crate::run_context::RunContext;
 use crate::runs::{Arrival, Following, Question, Record, RunInputs, TurnEnd, Written};
+use crate::servers::serve;
 
 /// A run whose folder is written and whose provider has not started.
 pub(super) struct StartedRun {
@@ -131,7 +131,7 @@ impl StartedRun {
     ) -> TurnEnd {
         let Some(mut place) = self.plan.place.clone() else {
             let request = request(&self.record, None);
-            return self.turn(request, following).await;
+            return self.turn(run_context, request, following).await;
         };
         let (id, caller) = (self.id, self.plan.task.cwd.clone().unwrap_or_default());
         let root = run_context.paths.own_worktree(id);
@@ -144,7 +144,7 @@ impl StartedRun {
             }
         };
         let request = request(&self.record, Some(&worktree));
-        let ended = self.turn(request, following).await;
+        let ended = self.turn(run_context, request, following).await;
         let redactor = self.record.redactor().clone();
         let (text, at) = (ended.text.clone(), run_context.now());
         let kept = blocking(move || {
@@ -175,29 +175,49 @@ impl StartedRun {
     }
 
     /// Starts the provider and follows the turn to its end.
-    async fn turn(&mut self, request: RunRequest, following: &mut Following) -> TurnEnd {
+    async fn turn(
+        &mut self,
+        run_context: &RunContext,
+        mut request: RunRequest,
+        following: &mut Following,
+    ) -> TurnEnd {
+        let replaced =
+            TaskServers::replace(run_context, &self.plan, &mut self.record, &mut request);
+        let mut servers = match replaced {
+            Ok(servers) => servers,
+            Err(error) => {
+                let message = format!("the MCP servers of the run: {error}");
+                return TurnEnd::failed(FailureKind::Spawn, message);
+            }
+        };
+        let starting = servers.start();
         let verdict = |_: &str| Verdict::Refused("a dispatched run has no outbox".to_owned());
-        // The host connects to no servers for a dispatched run; its caller registers them with the program.
-        let (_, mut host_events) = mpsc::channel(1);
         let inputs = RunInputs {
             limits: &self.plan.common.limits,
             verdict: &verdict,
             stopped: &mut self.channels.stopped,
             messages: &mut self.channels.messages,
-            host_events: &mut host_events,
+            host_events: &mut servers.events,
         };
+        let serving = futures_util::future::join(starting, serve(&mut servers.tools));
         let provider = Arc::clone(&self.plan.common.provider);
         let record = &mut self.record;
         let to_its_end = async {
             match provider.start(request).await {
-                Ok(run) => following.follow(run, record, inputs).await,
+                Ok(run) => tokio::select! {
+                    ended = following.follow(run, record, inputs) => ended,
+                    ((), ()) = serving => unreachable!("it does not end"),
+                },
                 Err(error) => TurnEnd::lost(&error),
             }
         };
-        guarded(to_its_end).await.unwrap_or_else(|defect| {
+        let ended = guarded(to_its_end).await.unwrap_or_else(|defect| {
             tracing::error!(run = %self.id, %defect, "a run panicked");
             TurnEnd::broken(&defect)
-        })
+        });
+        // The servers end before the run is recorded as ended, so that nothing of it runs after its end.
+        servers.close(&mut self.record).await;
+        ended
     }
 
     /// Publishes the end, and records its number.

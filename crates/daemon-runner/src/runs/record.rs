@@ -166,6 +166,12 @@ impl Record {
         })
     }
 
+    /// Replaces the redactor by one that knows more secrets, before the run prints anything.
+    pub(crate) fn redact_with(&mut self, redactor: Redactor) {
+        self.outputs = [redactor.sequence(), redactor.sequence()];
+        self.redactor = redactor;
+    }
+
     /// Records the terminal event of the provider only with the end of the run.
     ///
     /// After a crash, a run with that event counts as done. Call this for a run that has more to do after it.

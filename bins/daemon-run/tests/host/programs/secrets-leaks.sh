@@ -2,7 +2,7 @@ cat > /dev/null
 while [ $# -gt 0 ]; do [ "$1" = --mcp-config ] && config=$2; given="$given $1"; shift; done
 { env; printf '%s\n' "$given"; [ -n "$config" ] && cat "$config"; } > seen
 begin
-cat seen; cat seen >&2
+cat seen canaries escaped; cat seen canaries escaped >&2
 while IFS= read -r canary; do
   printf '%s' "$canary" | base64 -w0; echo
   printf 'user:%s' "$canary" | base64 -w0; echo

@@ -1,38 +1,38 @@
-//! The MCP servers that a run is granted. The host connects to them, so that the run gets their tools and not their secrets.
-
-mod link;
+//! The MCP servers of one run. The host connects to them, so that the run gets their tools and not their secrets.
 
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use daemon_provider::redact::Redactor;
-use daemon_provider::{GrantedTool, RunEvent, ToolReply};
+use daemon_provider::{
+    GrantedTool, Grants, Permissions, Provider, RunEvent, RunRequest, ToolReply,
+};
 use serde_json::{Map, Value};
 use tokio::sync::{OnceCell, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::servers::{GrantedServer, Servers};
-use daemon_provider::Permissions;
-use link::Link;
+use super::link::Link;
+use super::{GrantedServer, Servers};
 
 /// The bytes of a tool result that a run receives.
 const MOST_ANSWER: usize = 64 << 10;
-/// The number of tool events that may wait to be recorded.
-const WAITING: usize = 64;
+/// The number of events of servers and their tools that may wait to be recorded.
+pub(crate) const WAITING: usize = 64;
 
 /// The timeouts of a run's servers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ServerTimeouts {
+pub(crate) struct ServerTimeouts {
     /// The time for a server to start and list its tools.
-    pub(super) begin: Duration,
+    pub(crate) begin: Duration,
     /// The time for the result of a call.
-    pub(super) call: Duration,
+    pub(crate) call: Duration,
     /// The time for calls to return after the run has ended.
-    pub(super) close: Duration,
+    pub(crate) close: Duration,
 }
 
 impl Default for ServerTimeouts {
@@ -49,7 +49,7 @@ impl Default for ServerTimeouts {
 
 /// The component that records tool calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Recorder {
+pub(crate) enum Recorder {
     /// The provider yields events for all its tools.
     Provider,
     /// The program calls the tools through the host, so that its provider has no events for them.
@@ -57,73 +57,99 @@ pub(super) enum Recorder {
 }
 
 /// The settings with which the servers of a run are started.
-pub(super) struct Terms {
-    pub(super) servers: Servers,
-    /// The names of the granted servers.
-    pub(super) names: Vec<String>,
-    pub(super) permissions: Permissions,
+pub(crate) struct Terms {
+    pub(crate) origin: Origin,
     /// The id of the run, which marks the processes of its servers.
-    pub(super) run: String,
-    /// The environment of every program: `PATH` and `LANG`.
-    pub(super) environment: Vec<(OsString, OsString)>,
-    /// The parent of the servers' working directories.
-    pub(super) directory: PathBuf,
-    pub(super) recorder: Recorder,
-    pub(super) timeouts: ServerTimeouts,
+    pub(crate) run: String,
+    pub(crate) recorder: Recorder,
+    pub(crate) timeouts: ServerTimeouts,
+}
+
+/// Who chose the servers, which decides how they start and which of their tools the run gets.
+pub(crate) enum Origin {
+    /// The configuration of the host. They start outside of every sandbox. Their tools have the name of the server as a prefix, and the
+    /// capability of the run limits them.
+    Granted {
+        servers: Servers,
+        permissions: Permissions,
+        /// The environment of every program: `PATH` and `LANG`.
+        environment: Vec<(OsString, OsString)>,
+        /// The parent of the servers' working directories.
+        directory: PathBuf,
+    },
+    /// The caller of the run. There is one, it starts in the sandbox of the run, and the run gets all its tools by their own names.
+    Registered(Box<RegisteredServer>),
+}
+
+/// What the server of a caller can reach.
+pub(crate) struct RegisteredServer {
+    /// The provider of the run, which sets the sandbox.
+    pub(crate) provider: Arc<dyn Provider>,
+    /// The paths of the run, and the environment and the home of the server.
+    pub(crate) request: RunRequest,
+    /// The secrets that results of its tools must not contain.
+    pub(crate) named_secrets: Vec<String>,
+}
+
+/// What is removed from what a run receives.
+pub(super) struct Redactors {
+    /// From tools and their results.
+    pub(super) results: Redactor,
+    /// From error messages, which may have the standard error of a server.
+    pub(super) problems: Redactor,
 }
 
 /// The servers of one run, started when the run first lists or calls tools.
-pub(super) struct RunServers {
+pub(crate) struct RunServers {
     terms: Terms,
-    granted: Vec<GrantedServer>,
-    redactor: Redactor,
+    chosen: Vec<GrantedServer>,
+    redactors: Redactors,
     links: OnceCell<Vec<Link>>,
     /// The calls that have not returned.
     calls: TaskTracker,
     closed: CancellationToken,
     events: mpsc::Sender<RunEvent>,
-    unread: Mutex<Option<mpsc::Receiver<RunEvent>>>,
 }
 
 impl fmt::Debug for RunServers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RunServers({:?})", self.terms.names)
+        f.debug_tuple("RunServers").field(&self.chosen).finish()
     }
 }
 
 impl RunServers {
-    pub(super) fn new(terms: Terms) -> Self {
-        let granted = terms.servers.of(&terms.names);
-        let secrets = granted.iter().flat_map(|server| server.secrets.clone());
-        let (events, unread) = mpsc::channel(WAITING);
+    /// Makes the servers of a run. Those of one caller are made one by one, since their tools have no prefix.
+    pub(crate) fn new(
+        terms: Terms,
+        chosen: Vec<GrantedServer>,
+        events: mpsc::Sender<RunEvent>,
+    ) -> Self {
+        let secrets = chosen.iter().flat_map(|server| server.secrets.clone());
+        let problems = Redactor::of(secrets);
+        let results = match &terms.origin {
+            Origin::Granted { .. } => problems.clone(),
+            Origin::Registered(registered) => Redactor::of(registered.named_secrets.clone()),
+        };
         Self {
-            redactor: Redactor::of(secrets),
-            granted,
+            redactors: Redactors { results, problems },
+            chosen,
             terms,
             links: OnceCell::new(),
             calls: TaskTracker::new(),
             closed: CancellationToken::new(),
             events,
-            unread: Mutex::new(Some(unread)),
         }
     }
 
-    /// Returns the receiver of the events that the host records. The second call returns a closed one.
-    pub(super) fn take_events(&self) -> mpsc::Receiver<RunEvent> {
-        let mut unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
-        unread.take().unwrap_or_else(|| mpsc::channel(1).1)
-    }
-
-    /// Returns the tools that the run may use. The first call of this or of [`RunServers::call`] starts the servers.
-    pub(super) async fn tools(&self) -> Vec<GrantedTool> {
-        let links = self.links().await.iter();
-        links.flat_map(|link| link.tools.iter().cloned()).collect()
-    }
-
-    /// Calls a tool. Every failure is a reply, because the model has to see it.
-    pub(super) async fn call(&self, name: &str, arguments: Map<String, Value>) -> ToolReply {
+    /// Calls a tool and records the call.
+    async fn call(&self, name: &str, arguments: Map<String, Value>) -> ToolReply {
         let is_recorded = self.terms.recorder == Recorder::Host;
-        let id = name.to_owned();
+        let id = match (&self.terms.origin, self.chosen.first()) {
+            (Origin::Registered(_), Some(server)) => {
+                format!("{}__{name}", server.registration.name)
+            }
+            _ => name.to_owned(),
+        };
         if is_recorded {
             let (name, args) = (id.clone(), Value::Object(arguments.clone()).to_string());
             self.record(RunEvent::ToolStart {
@@ -142,11 +168,23 @@ impl RunServers {
     }
 
     async fn answer(&self, name: &str, arguments: Map<String, Value>) -> ToolReply {
-        let links = self.links().await;
-        let server = name.split_once("__").map_or(name, |(server, _)| server);
-        let Some(link) = links.iter().find(|link| link.name == server) else {
-            return ToolReply::failed(format!("no server `{server}` is granted to this run"));
+        let mut links = self.links().await.iter();
+        let found = match &self.terms.origin {
+            Origin::Granted { .. } => {
+                let server = name.split_once("__").map_or(name, |(server, _)| server);
+                let found = links.find(|link| link.name == server);
+                found.ok_or(server)
+            }
+            Origin::Registered(_) => links.next().ok_or(name),
         };
+        let link = match found {
+            Ok(link) => link,
+            Err(server) => {
+                let problem = format!("no server `{server}` is granted to this run");
+                return ToolReply::failed(problem);
+            }
+        };
+        let server = &link.name;
         // Held while the client is used: `close` waits for it before it closes the connection.
         let under_way = self.calls.token();
         let client = match link.client() {
@@ -172,7 +210,7 @@ impl RunServers {
                     "the server `{server}`: {}",
                     daemon_records::error::chain(&error)
                 );
-                ToolReply::failed(self.redactor.text(&problem))
+                ToolReply::failed(self.redactors.problems.text(&problem))
             }
         }
     }
@@ -182,20 +220,22 @@ impl RunServers {
         let answer = answer.bounded(MOST_ANSWER);
         ToolReply {
             status: answer.status,
-            text: self.redactor.text(&answer.text).into_owned(),
-            structured: answer.structured.map(|value| self.redactor.json(&value)),
+            text: self.redactors.results.text(&answer.text).into_owned(),
+            structured: answer
+                .structured
+                .map(|value| self.redactors.results.json(&value)),
         }
     }
 
     /// Starts all servers at once. A server that cannot be used offers no tools, and the run continues without it.
     async fn links(&self) -> &[Link] {
         let begin = async {
-            let begun = self.granted.iter().map(|server| async {
+            let begun = self.chosen.iter().map(|server| async {
                 tokio::select! {
                     biased;
                     // Without this branch, a run that ends while its servers start would wait for the start timeout.
                     () = self.closed.cancelled() => Link::none(server, "the run is over".to_owned()),
-                    link = Link::begin(server, &self.terms, &self.redactor) => link,
+                    link = Link::begin(server, &self.terms, &self.redactors, &self.events) => link,
                 }
             });
             let links = futures_util::future::join_all(begun).await;
@@ -217,7 +257,7 @@ impl RunServers {
     }
 
     /// Closes every server and waits for the end of its processes. No server is started after this.
-    pub(super) async fn close(&self) {
+    pub(crate) async fn close(&self) {
         self.closed.cancel();
         self.calls.close();
         // A call that does not return in time ends when its client is dropped.
@@ -225,12 +265,25 @@ impl RunServers {
         if waited.is_err() {
             tracing::warn!(
                 run = self.terms.run,
-                "a call of a granted tool was not given up in time"
+                "a call of a tool was not given up in time"
             );
         }
         if let Some(links) = self.links.get() {
             futures_util::future::join_all(links.iter().map(Link::close)).await;
         }
+    }
+}
+
+#[async_trait]
+impl Grants for RunServers {
+    /// Returns the tools that the run may use. The first call of this or of [`Grants::call_tool`] starts the servers.
+    async fn tools(&self) -> Vec<GrantedTool> {
+        let links = self.links().await.iter();
+        links.flat_map(|link| link.tools.iter().cloned()).collect()
+    }
+
+    async fn call_tool(&self, name: &str, arguments: Map<String, Value>) -> ToolReply {
+        self.call(name, arguments).await
     }
 }
 

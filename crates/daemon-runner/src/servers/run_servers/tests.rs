@@ -31,6 +31,7 @@ const SECRET: &str = "s3cret-0123456";
 struct Bench {
     home: tempfile::TempDir,
     run: String,
+    events: (mpsc::Sender<RunEvent>, mpsc::Receiver<RunEvent>),
 }
 
 impl Bench {
@@ -41,6 +42,7 @@ impl Bench {
         Self {
             home,
             run: format!("em-{}", uuid.trim()),
+            events: mpsc::channel(WAITING),
         }
     }
 
@@ -63,19 +65,23 @@ impl Bench {
         let servers = servers
             .started_by(Supervisor::start().unwrap(), &search, Vec::new())
             .unwrap();
-        RunServers::new(Terms {
-            servers,
-            names: scripts.iter().map(|(name, _)| (*name).to_owned()).collect(),
-            permissions,
+        let names: Vec<String> = scripts.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let chosen = servers.of(&names);
+        let terms = Terms {
+            origin: Origin::Granted {
+                servers,
+                permissions,
+                environment: vec![("PATH".into(), search)],
+                directory: self.home.path().join("mcp"),
+            },
             run: self.run.clone(),
-            environment: vec![("PATH".into(), search)],
-            directory: self.home.path().join("mcp"),
             recorder: Recorder::Host,
             timeouts: ServerTimeouts {
                 call: Duration::from_secs(3),
                 ..ServerTimeouts::default()
             },
-        })
+        };
+        RunServers::new(terms, chosen, self.events.0.clone())
     }
 
     /// Returns the processes that carry the run's marker.
@@ -100,7 +106,7 @@ fn drain(events: &mut mpsc::Receiver<RunEvent>) -> Vec<RunEvent> {
 
 #[tokio::test]
 async fn a_run_gets_the_tools_of_its_servers_and_never_what_they_are_given() {
-    let bench = Bench::new();
+    let mut bench = Bench::new();
     let servers = bench.grant(&[("tickets", SCRIPT), ("pages", SCRIPT)], Permissions::Read);
     let tools = servers.tools().await;
     assert_eq!(names(&tools), ["tickets__find", "pages__find"]);
@@ -114,8 +120,7 @@ async fn a_run_gets_the_tools_of_its_servers_and_never_what_they_are_given() {
             structured: Some(json!({"token": "<redacted>"})),
         }
     );
-    let mut events = servers.take_events();
-    let heard = drain(&mut events);
+    let heard = drain(&mut bench.events.1);
     let detail = "tools that are not marked as reading, under the capability `read`: 4 not offered: die, flood, wait, long";
     let denied = |name: &str| RunEvent::Denied {
         name: name.to_owned(),
@@ -156,7 +161,7 @@ async fn a_run_gets_the_tools_of_its_servers_and_never_what_they_are_given() {
 
 #[tokio::test]
 async fn a_server_that_is_absent_dies_floods_or_is_slow_is_an_answer_and_the_others_go_on() {
-    let bench = Bench::new();
+    let mut bench = Bench::new();
     let gone = "echo token $KEY refused >&2; exit 1";
     let scripts = [
         ("gone", gone),
@@ -167,10 +172,9 @@ async fn a_server_that_is_absent_dies_floods_or_is_slow_is_an_answer_and_the_oth
     let servers = bench.grant(&scripts, Permissions::Propose);
     let tools = servers.tools().await;
     assert_eq!(tools.len(), 15);
-    let mut events = servers.take_events();
     let begun = "the server `gone` cannot be used: the handshake failed: token <redacted> refused";
     assert!(
-        matches!(drain(&mut events).as_slice(), [RunEvent::Limit { name, detail }]
+        matches!(drain(&mut bench.events.1).as_slice(), [RunEvent::Limit { name, detail }]
             if name == "mcp.gone" && detail.starts_with(begun))
     );
     for (tool, problem) in [
@@ -206,15 +210,14 @@ async fn a_server_that_is_absent_dies_floods_or_is_slow_is_an_answer_and_the_oth
 
 #[tokio::test]
 async fn closing_gives_up_calls_and_begins_nothing_any_more() {
-    let bench = Bench::new();
-    let servers = std::sync::Arc::new(bench.grant(&[("waits", SCRIPT)], Permissions::Write));
+    let mut bench = Bench::new();
+    let servers = Arc::new(bench.grant(&[("waits", SCRIPT)], Permissions::Write));
     servers.tools().await;
-    let calling = std::sync::Arc::clone(&servers);
+    let calling = Arc::clone(&servers);
     let mut calls = tokio::task::JoinSet::new();
     calls.spawn(async move { calling.call("waits__wait", Map::new()).await });
-    let mut events = servers.take_events();
     assert!(matches!(
-        events.recv().await,
+        bench.events.1.recv().await,
         Some(RunEvent::ToolStart { .. })
     ));
     servers.close().await;

@@ -1,33 +1,34 @@
 //! The host's connection to one server of a run, and the tools of this server that the run gets.
 
 use std::collections::BTreeMap;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use daemon_mcp::{Effect, Endpoint, Program, ToolClient, ToolDescription};
-use daemon_process::{ChildLimits, Launch, Sandbox};
-use daemon_provider::Permissions;
-use daemon_provider::inputs::McpServer;
+use daemon_mcp::{Effect, ToolClient, ToolDescription};
 use daemon_provider::redact::Redactor;
-use daemon_provider::{GrantedTool, RunEvent};
-use daemon_records::error::chain;
+use daemon_provider::{GrantedTool, NetworkUse, Permissions, RunEvent};
 use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
-use super::Terms;
-use crate::servers::GrantedServer;
+use super::GrantedServer;
+use super::run_servers::{Origin, Redactors, Terms};
+use super::start::connect;
 
 /// The most tools of one server; each adds its schema to every request to the model.
 const MOST_TOOLS: usize = 128;
 /// The longest tool name that every model API accepts.
 const MAX_NAME: usize = 64;
+/// The longest name that a tool may have by the protocol.
+const MAX_OWN_NAME: usize = 128;
 /// The characters of a description that a model receives.
 const MOST_DESCRIPTION: usize = 4_000;
 /// The largest schema that a model receives, in bytes.
 const MOST_SCHEMA: usize = 32 << 10;
 /// The most tool names in one note.
 const MOST_NAMED: usize = 20;
+/// The time for the last uses of the network to be reported after a server has ended.
+const LAST_USES: Duration = Duration::from_secs(2);
 
 /// One server of a run.
 pub(super) struct Link {
@@ -39,22 +40,37 @@ pub(super) struct Link {
     own_names: BTreeMap<String, String>,
     /// The client until the server is closed; otherwise why it cannot be used.
     client: Mutex<Result<Arc<ToolClient>, String>>,
+    /// Reports what the server uses of the network, until it has ended.
+    reporting: Mutex<JoinSet<()>>,
 }
 
 impl Link {
     /// Starts a server and lists its tools.
-    pub(super) async fn begin(server: &GrantedServer, terms: &Terms, redactor: &Redactor) -> Self {
-        match connect(server, terms).await {
-            Ok(client) => Self::of(server, client, terms.permissions, redactor),
+    pub(super) async fn begin(
+        server: &GrantedServer,
+        terms: &Terms,
+        redactors: &Redactors,
+        events: &mpsc::Sender<RunEvent>,
+    ) -> Self {
+        let mut reporting = JoinSet::new();
+        let mut report = |uses| drop(reporting.spawn(report(uses, events.clone())));
+        match connect(server, terms, &mut report).await {
+            Ok(client) => Self {
+                reporting: Mutex::new(reporting),
+                ..Self::of(server, client, &terms.origin, &redactors.results)
+            },
             Err(problem) => {
-                let problem = redactor.text(&problem).into_owned();
+                let problem = redactors.problems.text(&problem).into_owned();
                 tracing::warn!(
                     run = terms.run,
                     server = server.registration.name,
                     problem,
-                    "a granted server cannot be used"
+                    "a server of a run cannot be used"
                 );
-                Self::none(server, problem)
+                Self {
+                    reporting: Mutex::new(reporting),
+                    ..Self::none(server, problem)
+                }
             }
         }
     }
@@ -72,17 +88,22 @@ impl Link {
             tools: Vec::new(),
             own_names: BTreeMap::new(),
             client: Mutex::new(Err(problem)),
+            reporting: Mutex::default(),
         }
     }
 
     fn of(
         server: &GrantedServer,
         client: ToolClient,
-        permissions: Permissions,
+        origin: &Origin,
         redactor: &Redactor,
     ) -> Self {
         let name = server.registration.name.clone();
-        let offer = offer(&name, client.tools(), permissions, redactor);
+        let naming = match origin {
+            Origin::Granted { permissions, .. } => Naming::Prefixed(&name, *permissions),
+            Origin::Registered(_) => Naming::Own,
+        };
+        let offer = offer(naming, client.tools(), redactor);
         let note = |refused: &[String]| {
             let shown: Vec<&str> = refused
                 .iter()
@@ -124,6 +145,7 @@ impl Link {
             notes,
             own_names: offer.own_names,
             client: Mutex::new(Ok(Arc::new(client))),
+            reporting: Mutex::default(),
         }
     }
 
@@ -144,10 +166,71 @@ impl Link {
         if let Some(client) = client.ok().and_then(Arc::into_inner) {
             client.close().await;
         }
+        let mut reporting = {
+            let mut held = self
+                .reporting
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *held)
+        };
+        // What is still open after that is not reported: dropping the set aborts its tasks.
+        let reported = async { while reporting.join_next().await.is_some() {} };
+        tokio::time::timeout(LAST_USES, reported)
+            .await
+            .unwrap_or(());
     }
 
     fn held(&self) -> std::sync::MutexGuard<'_, Result<Arc<ToolClient>, String>> {
         self.client.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Passes on what a server uses of the network.
+async fn report(mut uses: mpsc::Receiver<NetworkUse>, events: mpsc::Sender<RunEvent>) {
+    while let Some(used) = uses.recv().await {
+        // The receiver is gone once the run has ended; the rest is read, since a program waits until its refusals are reported.
+        events.send(RunEvent::Network(used)).await.unwrap_or(());
+    }
+}
+
+/// How the run calls the tools of a server.
+#[derive(Clone, Copy, Debug)]
+enum Naming<'s> {
+    /// With the name of the server as a prefix, as far as the run may use them with these permissions.
+    Prefixed(&'s str, Permissions),
+    /// By the names that the server gives them: the agent adds a prefix itself.
+    Own,
+}
+
+impl Naming<'_> {
+    /// Returns the name by which the run calls a tool; `None` if it cannot be called by it.
+    fn name(self, tool: &str) -> Option<String> {
+        match self {
+            Naming::Prefixed(server, _) => {
+                let name = format!("{server}__{tool}");
+                let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+                let is_usable = name.len() <= MAX_NAME && tool.chars().all(is_plain);
+                is_usable.then_some(name)
+            }
+            // The agent replaces what its model does not accept.
+            Naming::Own => {
+                let is_usable =
+                    tool.len() <= MAX_OWN_NAME && tool.chars().all(|c| c.is_ascii_graphic());
+                is_usable.then(|| tool.to_owned())
+            }
+        }
+    }
+
+    /// Reports whether a tool may change more than the run may.
+    fn forbids(self, tool: &ToolDescription) -> bool {
+        match self {
+            // An unmarked tool may change something. The mark is only a claim of the server, which the documentation says.
+            Naming::Prefixed(_, permissions) => {
+                permissions == Permissions::Read && tool.effect != Effect::Reads
+            }
+            // The sandbox of the run limits what the server changes.
+            Naming::Own => false,
+        }
     }
 }
 
@@ -162,48 +245,40 @@ struct Offer {
     unusable: Vec<String>,
 }
 
-fn offer(
-    server: &str,
-    tools: &[ToolDescription],
-    permissions: Permissions,
-    redactor: &Redactor,
-) -> Offer {
+fn offer(naming: Naming<'_>, tools: &[ToolDescription], redactor: &Redactor) -> Offer {
     let mut acc = Offer::default();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for tool in tools {
         *counts.entry(&tool.name).or_default() += 1;
     }
     for tool in tools {
-        let name = format!("{server}__{}", tool.name);
-        // A call names its tool only by its name, so that of two tools with one name neither is offered.
-        let is_usable = name.len() <= MAX_NAME
-            && tool
-                .name
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
-            && !tool.name.is_empty()
-            // A tool name goes to the model unredacted, so that one with a secret is not offered.
-            && redactor.text(&name) == name
-            && counts.get(tool.name.as_str()) == Some(&1)
-            && acc.tools.len() < MOST_TOOLS;
-        if !is_usable {
+        let name = naming.name(&tool.name).filter(|name| {
+            !tool.name.is_empty()
+                // A tool name goes to the model unredacted, so that one with a secret is not offered.
+                && redactor.text(name) == *name
+                // A call names its tool only by its name, so that of two tools with one name neither is offered.
+                && counts.get(tool.name.as_str()) == Some(&1)
+                && acc.tools.len() < MOST_TOOLS
+        });
+        let Some(name) = name else {
             acc.unusable.push(shown(&tool.name));
-        // An unmarked tool may change something. The mark is only a claim of the server, which the documentation says.
-        } else if permissions == Permissions::Read && tool.effect != Effect::Reads {
+            continue;
+        };
+        if naming.forbids(tool) {
             acc.changing.push(shown(&tool.name));
-        } else {
-            acc.own_names.insert(name.clone(), tool.name.clone());
-            acc.tools.push(GrantedTool {
-                name,
-                description: redactor
-                    .text(&tool.description)
-                    .chars()
-                    .take(MOST_DESCRIPTION)
-                    .collect(),
-                schema: schema(tool, redactor),
-                is_read_only: tool.effect == Effect::Reads,
-            });
+            continue;
         }
+        acc.own_names.insert(name.clone(), tool.name.clone());
+        acc.tools.push(GrantedTool {
+            name,
+            description: redactor
+                .text(&tool.description)
+                .chars()
+                .take(MOST_DESCRIPTION)
+                .collect(),
+            schema: schema(tool, redactor),
+            is_read_only: tool.effect == Effect::Reads,
+        });
     }
     acc
 }
@@ -221,71 +296,6 @@ fn schema(tool: &ToolDescription, redactor: &Redactor) -> Map<String, Value> {
         Value::Object(schema) => schema,
         _ => Map::new(),
     }
-}
-
-async fn connect(server: &GrantedServer, terms: &Terms) -> Result<ToolClient, String> {
-    let timeouts = terms.timeouts;
-    let connected = match &server.registration.server {
-        McpServer::Http { url, headers } => {
-            let endpoint = Endpoint {
-                url: url.clone(),
-                headers: headers.clone(),
-            };
-            ToolClient::connect(&endpoint, timeouts.begin).await
-        }
-        McpServer::Stdio { command, args, env } => {
-            let program = Program {
-                command: command.clone(),
-                args: args.clone(),
-                env: env.clone(),
-            };
-            let supervisor = terms
-                .servers
-                .supervisor
-                .as_ref()
-                .ok_or("this host starts no programs")?;
-            let launch = launch(&server.registration.name, &program, terms)?;
-            ToolClient::start(supervisor, launch, timeouts.begin).await
-        }
-    };
-    let client = connected.map_err(|error| chain(&error))?;
-    Ok(client.with_timeout(timeouts.call))
-}
-
-/// Returns how a server is started: in a directory of its own, which is outside of every run and repository.
-fn launch(name: &str, program: &Program, terms: &Terms) -> Result<Launch, String> {
-    let directory = terms.directory.join(name);
-    // A checkout could configure the server, so that it never starts there.
-    let made = DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(&directory);
-    made.map_err(|error| format!("its directory `{}`: {error}", directory.display()))?;
-    let mut env = terms.environment.clone();
-    env.push(("HOME".into(), directory.clone().into()));
-    let base = Launch {
-        program: program.command.clone().into(),
-        args: Vec::new(),
-        env,
-        disk: vec![directory.clone()],
-        cwd: directory,
-        stdin: Vec::new(),
-        marker: terms.run.clone(),
-        limits: ChildLimits::default(),
-        sandbox: Sandbox::Contained,
-        ports: None,
-    };
-    let untrusted: Vec<&Path> = terms
-        .servers
-        .untrusted
-        .iter()
-        .map(std::path::PathBuf::as_path)
-        .collect();
-    // With a marker of its own, the end of the server does not end the other processes of the run.
-    let marker = format!("{}/mcp-{name}", terms.run);
-    program
-        .launch(&base, marker, &untrusted)
-        .map_err(|error| chain(&error))
 }
 
 #[cfg(test)]
@@ -308,7 +318,7 @@ mod tests {
         ];
         let redactor = Redactor::of(["k-0123456".to_owned()]);
         let seen = |permissions| {
-            let offer = offer("tickets", &tools, permissions, &redactor);
+            let offer = offer(Naming::Prefixed("tickets", permissions), &tools, &redactor);
             let names: Vec<String> = offer.tools.iter().map(|tool| tool.name.clone()).collect();
             assert_eq!(offer.tools[0].description, "About <redacted>.");
             (names, offer.changing, offer.unusable)
@@ -344,7 +354,11 @@ mod tests {
                 )
             })
             .collect();
-        let offer = offer("s", &tools, Permissions::Write, &Redactor::default());
+        let offer = offer(
+            Naming::Prefixed("s", Permissions::Write),
+            &tools,
+            &Redactor::default(),
+        );
         assert_eq!((offer.tools.len(), offer.unusable.len()), (128, 72));
         assert_eq!(
             Value::Object(offer.tools[0].schema.clone()),
