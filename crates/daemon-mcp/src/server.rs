@@ -248,7 +248,13 @@ impl ServerHandler for Served {
             arguments: request.arguments.unwrap_or_default(),
             client: client.unwrap_or_default(),
         };
-        Ok(self.server.toolbox.call(call).await.into_wire().into())
+        tokio::select! {
+            result = self.server.toolbox.call(call) => Ok(result.into_wire().into()),
+            // A table may hold what other calls need. The client ignores this response.
+            () = context.ct.cancelled() => {
+                Err(ErrorData::internal_error("the call was cancelled", None))
+            }
+        }
     }
 
     async fn list_resources(

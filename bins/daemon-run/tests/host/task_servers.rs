@@ -132,8 +132,13 @@ fn uses_and_finds_nothing([agent, end]: [&str; 2]) {
     ]);
     let url = format!("http://{}@{address}/mcp?key={}", CANARIES[2], CANARIES[3]);
     let hub = json!({"name": "hub", "type": "http", "url": url, "headers": {"X-Key": CANARIES[4]}});
-    let uses = "LOOKED=$(echo /proc/[0-9]*)\nuse desk state_get\nuse hub sum";
-    let world = with_agent(agent, end, uses, &format!("egress = [\"{address}\"]"));
+    // At level 2 a run can list the processes of the machine with their arguments.
+    let listed = match levels().contains(&3) {
+        true => "LISTED=$LOOKED",
+        false => "",
+    };
+    let uses = format!("LOOKED=$(echo /proc/[0-9]*)\n{listed}\nuse desk state_get\nuse hub sum");
+    let world = with_agent(agent, end, &uses, &format!("egress = [\"{address}\"]"));
     let host = serving(&world);
     let id = done(&world, agent, &[desk(&world), hub]);
     host.stop();
@@ -143,7 +148,7 @@ fn uses_and_finds_nothing([agent, end]: [&str; 2]) {
     let [desk_tools, rang, hub_tools, summed] = &answers[..] else {
         panic!("{answers:?}");
     };
-    assert_eq!(names(desk_tools), ["state_get", "ring.bell"]);
+    assert_eq!(names(desk_tools), ["state_get", "ring.bell", "hang"]);
     assert_eq!(*rang, rung(&world, ""));
     assert_eq!(names(hub_tools), ["sum"]);
     assert_eq!(summed["content"][0]["text"], "7", "{summed}");
@@ -173,7 +178,13 @@ fn a_command_uses_the_servers_of_its_task_and_finds_nothing_that_they_were_given
 fn a_server_of_a_task_reaches_what_its_run_does_at_every_level() {
     let [agent, end] = CLAUDE;
     for level in std::iter::once(1).chain(levels()) {
-        let world = with_agent(agent, end, "use desk ring.bell", "");
+        // Level 1 hides no file of the user.
+        let looked = match level {
+            1 => "",
+            _ => "LOOKED=$(echo /proc/[0-9]*)",
+        };
+        let uses = format!("{looked}\nuse desk ring.bell");
+        let world = with_agent(agent, end, &uses, "");
         world.at_level(level);
         let host = serving(&world);
         done(&world, agent, &[desk(&world)]);
@@ -225,4 +236,17 @@ fn servers_that_cannot_be_used_are_reported_and_the_run_goes_on() {
         assert_eq!(names(listed), [""; 0], "{name}: {listed}");
     }
     host.stop();
+}
+
+#[test]
+fn a_call_that_the_program_gave_up_delays_no_other_call_of_the_server() {
+    let [agent, end] = CLAUDE;
+    for level in std::iter::once(1).chain(levels()) {
+        let uses = "give_up desk hang ring.bell; touch \"$here/seen\"";
+        let world = with_agent(agent, end, uses, "");
+        world.at_level(level);
+        let host = serving(&world);
+        done(&world, agent, &[desk(&world)]);
+        host.stop();
+    }
 }

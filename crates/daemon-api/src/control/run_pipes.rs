@@ -65,19 +65,34 @@ impl RunPipes {
         &self.paths
     }
 
-    /// Handles requests until a line exceeds the limit.
+    /// Handles requests until a line exceeds the limit. A request is dropped if a line follows before its response: processes take
+    /// turns, so that the one that sent it has given up or ended.
     pub(crate) async fn serve(self, tokens: &RunTokens) {
         let mut writing = self.writing;
         let mut reading = BufReader::new(self.reading);
         let mut lines = Lines::new(&mut reading);
         let mut token = None;
-        while let Ok(Line::Whole(bytes)) = lines.next().await {
+        let mut following = None;
+        loop {
+            let line = match following.take() {
+                Some(line) => line,
+                None => lines.next().await,
+            };
+            let Ok(Line::Whole(bytes)) = line else {
+                return;
+            };
             // A client begins with a line end, which completes a request that a previous process left unfinished.
             if bytes.trim_ascii().is_empty() {
                 continue;
             }
             let answer = match read_message(&bytes) {
-                Ok(message) => answer(message, &mut token, tokens).await,
+                Ok(message) => tokio::select! {
+                    answer = answer(message, &mut token, tokens) => answer,
+                    line = lines.next() => {
+                        following = Some(line);
+                        continue;
+                    }
+                },
                 Err(refusal) => Some(*refusal),
             };
             let Some(answer) = answer else { continue };

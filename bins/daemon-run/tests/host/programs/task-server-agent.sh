@@ -30,17 +30,30 @@ look() {
   printf '%s\n' "$given"
   env
   [ -z "$config" ] || cat "$config"
-  for process in /proc/self $LOOKED; do tr '\0' '\n' < "$process/environ"; tr '\0' '\n' < "$process/cmdline"; done
+  for process in /proc/self $LOOKED; do tr '\0' '\n' < "$process/environ"; done
+  for process in /proc/self $LISTED; do tr '\0' '\n' < "$process/cmdline"; done
   way=$(start "$1" | sed "s/.*--run' *'\([^']*\)'.*/\1/")
   [ -z "$LOOKED" ] || find "$way" "$(dirname "$way")" "$(dirname "$(dirname "$way")")" -type f -exec cat {} +
 }
-use() {
+begin() {
   mkfifo "$HOME/said-$1" "$HOME/told-$1"
   sh -c "$(start "$1")" < "$HOME/said-$1" > "$HOME/told-$1" 2>> "$here/trouble" &
   exec 3> "$HOME/said-$1" 4< "$HOME/told-$1"
   ask '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}' hello
   ask '{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}' answers
-  ask "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"$2\",\"arguments\":{\"n\":7}}}" answers
+}
+call() { printf '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"%s","arguments":{"n":7}}}' "$1" "$2"; }
+use() {
+  begin "$1"
+  ask "$(call 3 "$2")" answers
   look "$1" >> "$here/seen" 2> /dev/null
+  exec 3>&- 4<&-
+}
+# Gives up a call that is never answered, and makes another one.
+give_up() {
+  begin "$1"
+  printf '%s\n{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}\n' "$(call 3 "$2")" >&3
+  printf '%s\n' "$(call 4 "$3")" >&3
+  until printf '%s' "$line" | grep -q '"id":4,'; do read -r line <&4 || exit 1; done
   exec 3>&- 4<&-
 }

@@ -8,7 +8,8 @@ while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
   case "$line" in
     *'"initialize"'*) answer='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
-    *'"tools/list"'*) answer='{"tools":[{"name":"state_get","inputSchema":{"type":"object"}},{"name":"ring.bell","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/list"'*) answer='{"tools":[{"name":"state_get","inputSchema":{"type":"object"}},{"name":"ring.bell","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}' ;;
+    *'"hang"'*) continue ;;
     *'"tools/call"'*) answer="{\"content\":[{\"type\":\"text\",\"text\":\"$(printf '%s %s' "$DESK_KEY" "$*" | tr 'a-z' 'b-za') with $DESK_KEY in $PWD reached:$reached\"}]}" ;;
     *) continue ;;
   esac
