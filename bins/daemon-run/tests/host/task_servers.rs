@@ -1,6 +1,7 @@
 //! MCP servers given with a task: the run gets their tools, and its program can read nothing that they were given.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -62,6 +63,10 @@ fn desk(world: &World) -> Value {
 /// Dispatches a task with servers that must succeed, and returns its id.
 fn done(world: &World, agent: &str, servers: &[Value]) -> String {
     let task = json!({"task": "Ring.", "mcp": servers});
+    done_as(world, agent, &task)
+}
+
+fn done_as(world: &World, agent: &str, task: &Value) -> String {
     let call = json!({"action": "emanate", "backend": agent, "tasks": [task]});
     let id = shown!(world.tool(&call), {"$?": 0}).text("run_ids.0");
     let checked = world.announced(&id);
@@ -71,8 +76,8 @@ fn done(world: &World, agent: &str, servers: &[Value]) -> String {
     id
 }
 
-/// What the server answers when it reached nothing.
-fn rung(world: &World, reached: &str) -> Value {
+/// What the server answers in a working directory.
+fn rung_in(directory: &Path, reached: &str) -> Value {
     let given = format!("{} --token {}", CANARIES[0], CANARIES[1]);
     let encoded: String = given
         .chars()
@@ -82,12 +87,14 @@ fn rung(world: &World, reached: &str) -> Value {
             other => other,
         })
         .collect();
-    let desk = world.desk().canonicalize().expect("it exists");
-    let text = format!(
-        "{encoded} with <redacted> in {} reached:{reached}",
-        desk.display()
-    );
+    let directory = directory.display();
+    let text = format!("{encoded} with <redacted> in {directory} reached:{reached}");
     json!({"content": [{"type": "text", "text": text}], "isError": false})
+}
+
+fn rung(world: &World, reached: &str) -> Value {
+    let desk = world.desk().canonicalize().expect("it exists");
+    rung_in(&desk, reached)
 }
 
 fn answers(world: &World) -> Vec<Value> {
@@ -249,4 +256,27 @@ fn a_call_that_the_program_gave_up_delays_no_other_call_of_the_server() {
         done(&world, agent, &[desk(&world)]);
         host.stop();
     }
+}
+
+#[test]
+fn a_server_of_a_task_works_in_the_work_tree_of_its_run() {
+    let [agent, end] = CLAUDE;
+    // In the work tree its files would become a branch.
+    let world = with_agent(agent, end, "here=$HOME\nuse desk ring.bell", "");
+    let host = serving(&world);
+    let task =
+        json!({"task": "Ring.", "mcp": [desk(&world)], "cwd": world.repo, "isolation": "own"});
+    let id = done_as(&world, agent, &task);
+    host.stop();
+    let text = fs::read_to_string(world.file(&id, "session/answers")).expect("it asked");
+    let rung: Value = serde_json::from_str(text.lines().last().expect("it asked")).expect("JSON");
+    let root = world.home.join("worktrees").join(&id);
+    let directory = rung["result"]["content"][0]["text"]
+        .as_str()
+        .expect("a text");
+    let directory = directory
+        .split(' ')
+        .find(|word| Path::new(word).starts_with(&root));
+    let directory = Path::new(directory.expect("it works there"));
+    assert_eq!(rung["result"], rung_in(directory, ""));
 }
