@@ -84,6 +84,14 @@ pub enum GitProblem {
         /// The path.
         path: PathBuf,
     },
+    /// Something of the repository belongs to another place.
+    #[error("`{path}` {what}")]
+    Foreign {
+        /// The path.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+    },
     /// A file of the host could not be read or written.
     #[error("cannot use `{path}`")]
     File {

@@ -41,6 +41,7 @@
 //! - A branch is created or rejected, never moved.
 
 mod branch;
+mod caller;
 mod changes;
 mod delivery;
 mod discover;

@@ -84,8 +84,14 @@ fn read_loose(
     Some(())
 }
 
-/// Reads a whole file of at most `cap` bytes of UTF-8; returns `None` if it does not exist.
+/// Reads a whole file of at most `cap` bytes of UTF-8; returns `None` if it does not exist. Anything but a file is an error: the
+/// open of a pipe would wait for its writer.
 pub(crate) fn read_capped(path: &Path, cap: u64) -> io::Result<Option<String>> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Ok(found) if !found.is_file() => return Err(io::ErrorKind::InvalidInput.into()),
+        found => found.map(drop)?,
+    }
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other?,

@@ -137,6 +137,11 @@ impl Repository {
         self.format
     }
 
+    /// Returns the directory of HEAD and the index of the work tree that was opened.
+    pub(crate) fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
     pub(crate) fn git(&self) -> &Git {
         &self.git
     }
@@ -301,51 +306,6 @@ impl Repository {
             .args(["-q", "HEAD"]);
         let output = call.output()?;
         Ok(String::from_utf8_lossy(&output.stdout).trim().parse().ok())
-    }
-
-    /// Returns the commit of HEAD in the work tree that was opened.
-    ///
-    /// # Errors
-    /// Returns [`GitError`] with [`GitProblem::Unborn`] if HEAD leads to no commit.
-    pub fn head_commit(&self) -> Result<ObjectId, GitError> {
-        let call = self
-            .call("rev-parse")
-            .env("GIT_DIR", &self.git_dir)
-            .args(["--verify", "--quiet"])
-            .operand("HEAD^{commit}");
-        let output = call.output()?;
-        let name = String::from_utf8_lossy(&output.stdout).trim().parse();
-        name.ok().ok_or_else(|| call.error(GitProblem::Unborn))
-    }
-
-    /// Returns the paths below the work tree that was opened whose content is not that of HEAD, untracked ones included; none for
-    /// a bare repository. A directory with only untracked files is one path. The index is not written.
-    ///
-    /// # Errors
-    /// Returns [`GitError`] if git fails.
-    pub fn uncommitted(&self) -> Result<Vec<String>, GitError> {
-        let Some(work_tree) = &self.work_tree else {
-            return Ok(Vec::new());
-        };
-        let listing = GitCommand::new(&self.git, work_tree, "status")
-            .env("GIT_DIR", &self.git_dir)
-            .env("GIT_WORK_TREE", work_tree)
-            .env("GIT_ATTR_SOURCE", self.format.empty_tree())
-            // Without `dirty`, git would start another process in each submodule.
-            .args([
-                "--porcelain=v1",
-                "-z",
-                "--no-renames",
-                "--untracked-files=normal",
-                "--ignore-submodules=dirty",
-            ])
-            .stdout()?;
-        let entries = listing.split(|byte| *byte == 0);
-        // Two letters for the state and a space precede each path.
-        let paths = entries.filter_map(|entry| entry.get(3..));
-        Ok(paths
-            .map(|path| String::from_utf8_lossy(path).into_owned())
-            .collect())
     }
 
     fn read_name(&self) -> Result<Option<RepoName>, GitError> {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -62,12 +63,23 @@ pub struct RunPaths {
     pub presets: PathBuf,
     /// The notices of ended one-off runs.
     pub notices: PathBuf,
+    /// The directory of files that exist only while the host runs.
+    pub running: PathBuf,
 }
+
+/// The number of scratch directories that were named since the start.
+static N_SCRATCH: AtomicUsize = AtomicUsize::new(0);
 
 impl RunPaths {
     /// Returns the directory of one attempt's work tree.
     pub fn worktree(&self, id: &ActivationId, lease: RunLease) -> PathBuf {
         self.worktrees.join(format!("{id}-{}", lease.0))
+    }
+
+    /// Returns the path of a directory that no other task of this host uses. A dead host may have left one there.
+    pub(crate) fn scratch(&self) -> PathBuf {
+        let n = N_SCRATCH.fetch_add(1, Ordering::Relaxed);
+        self.running.join(format!("scratch-{n}"))
     }
 
     /// Returns the directory of a one-off run's own work tree.

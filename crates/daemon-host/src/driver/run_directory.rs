@@ -31,6 +31,7 @@ pub(super) fn run_paths(home: &Home) -> RunPaths {
         servers: home.servers(),
         presets: home.below(Path::new("presets")),
         notices: home.below(Path::new(NOTICES)),
+        running: home.below(Path::new("run")),
     }
 }
 

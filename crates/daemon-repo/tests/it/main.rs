@@ -1,6 +1,8 @@
 //! Tests of the public interface, on repositories created by the real git.
 
 #[cfg(test)]
+mod caller;
+#[cfg(test)]
 mod delivery;
 #[cfg(test)]
 mod discovery;

@@ -25,15 +25,14 @@ pub(super) async fn emanate(
     emanate: Emanate,
     mut faults: Vec<CallFault>,
 ) -> Result<Map<String, Value>, OpError> {
+    let (n_tasks, n_invalid) = (emanate.tasks.len(), faults.len());
+    let plans = plans(run_context, caller, emanate, &mut faults);
+    let (plans, mut faults) = choose_places(run_context, plans, faults).await?;
     // Held from the count of running runs until the new ones are counted.
     let _turn = run_context.emanations.dispatching.lock().await;
-    let mut plans = plans(run_context, caller, emanate, &mut faults);
-    // Git blocks, and comparing a large checkout with HEAD takes seconds.
-    let chosen = tokio::task::spawn_blocking(move || {
-        isolation::choose(&mut plans, &mut faults);
-        (plans, faults)
-    });
-    let (plans, faults) = chosen.await.map_err(panicked)?;
+    if let Some(fault) = too_many(run_context, n_tasks) {
+        faults.insert(n_invalid, fault);
+    }
     fault::refuse(&faults)?;
     let Some(first) = plans.first() else {
         return Err(OpError::invalid("No tasks provided"));
@@ -80,6 +79,21 @@ pub(super) async fn emanate(
     }
 }
 
+/// Chooses the place of each run; adds the faults of those that cannot be made.
+async fn choose_places(
+    run_context: &RunContext,
+    mut plans: Vec<Plan>,
+    mut faults: Vec<CallFault>,
+) -> Result<(Vec<Plan>, Vec<CallFault>), OpError> {
+    let paths = run_context.paths.clone();
+    // Git blocks, comparing a large checkout with HEAD takes seconds, and a repository can be made so that git hangs.
+    let chosen = tokio::task::spawn_blocking(move || {
+        isolation::choose(&paths, &mut plans, &mut faults);
+        (plans, faults)
+    });
+    chosen.await.map_err(panicked)
+}
+
 /// Starts a task for each run of a batch.
 async fn start(run_context: &Arc<RunContext>, begun: Vec<StartedRun>) {
     for one in begun {
@@ -103,7 +117,18 @@ fn panicked(error: tokio::task::JoinError) -> OpError {
     OpError::new(OpErrorKind::Internal, "internal", error.to_string())
 }
 
-/// Validates the tasks of a batch, and the limit on running ones.
+/// Returns a fault if a number of tasks exceeds the limit on running runs.
+fn too_many(run_context: &RunContext, asked: usize) -> Option<CallFault> {
+    let running = run_context.emanations.running();
+    let most = run_context.host.settings().bounds.emanations;
+    (running + asked > usize::try_from(most).unwrap_or(usize::MAX)).then(|| {
+        CallFault::full(format!(
+            "max_emanations reached: {running} running, {asked} requested of {most}"
+        ))
+    })
+}
+
+/// Validates the tasks of a batch.
 fn plans(
     run_context: &RunContext,
     caller: &Caller,
@@ -111,13 +136,6 @@ fn plans(
     faults: &mut Vec<CallFault>,
 ) -> Vec<Plan> {
     let tasks = std::mem::take(&mut emanate.tasks);
-    let (running, asked) = (run_context.emanations.running(), tasks.len());
-    let most = run_context.host.settings().bounds.emanations;
-    if running + asked > usize::try_from(most).unwrap_or(usize::MAX) {
-        faults.push(CallFault::full(format!(
-            "max_emanations reached: {running} running, {asked} requested of {most}"
-        )));
-    }
     if let Some(why) = run_context.host.pause() {
         faults.push(CallFault::full(format!("no run starts: {why}")));
     }

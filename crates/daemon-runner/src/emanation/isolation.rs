@@ -10,13 +10,14 @@ use super::call::PlaceChoice;
 use super::fault::CallFault;
 use super::own_place::PlaceRecord;
 use super::plan::Plan;
+use crate::run_context::RunPaths;
 use crate::settings;
 
 /// Chooses the place of each run. An own one that a task asks for and that cannot be made is a fault. Git runs, which blocks.
 ///
 /// Without a word of the task, several runs of the batch that can write in one directory get own places if it is in a
 /// repository with a commit.
-pub(super) fn choose(plans: &mut [Plan], faults: &mut Vec<CallFault>) {
+pub(super) fn choose(paths: &RunPaths, plans: &mut [Plan], faults: &mut Vec<CallFault>) {
     let mut n_writers: BTreeMap<PathBuf, usize> = BTreeMap::new();
     for plan in plans.iter().filter(|plan| plan.can_write()) {
         if let Some(directory) = directory(plan) {
@@ -41,7 +42,7 @@ pub(super) fn choose(plans: &mut [Plan], faults: &mut Vec<CallFault>) {
         let place = match (directory, &plan.task.cwd) {
             (Some(directory), _) => known
                 .entry(directory)
-                .or_insert_with_key(|directory| source(directory))
+                .or_insert_with_key(|directory| source(paths, directory))
                 .clone(),
             // A directory that does not exist is already a fault.
             (None, Some(_)) => continue,
@@ -65,17 +66,21 @@ fn directory(plan: &Plan) -> Option<PathBuf> {
 }
 
 /// Reads from which commit a run for this directory starts; the error says why none can.
-fn source(directory: &Path) -> Result<PlaceRecord, String> {
+fn source(paths: &RunPaths, directory: &Path) -> Result<PlaceRecord, String> {
     let git = settings::git().map_err(|error| chain(&error))?;
     let shown = directory.display();
     let read = || {
         let repository = Repository::enclosing(&git, directory)?;
-        PlaceRecord::new(&repository, directory)
+        PlaceRecord::new(&repository, directory, &paths.scratch())
     };
     read().map_err(|error: GitError| match error.problem() {
         GitProblem::NotARepository => {
             format!("own needs a git repository, and `{shown}` is in none")
         }
+        GitProblem::Foreign { .. } => format!(
+            "own needs a repository that refers to no other place: {}",
+            error.problem()
+        ),
         GitProblem::Unborn => {
             format!("own needs a commit to start at, and the repository of `{shown}` has none")
         }

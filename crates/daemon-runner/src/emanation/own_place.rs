@@ -100,16 +100,21 @@ impl OwnWorktree {
 }
 
 impl PlaceRecord {
-    /// Reads HEAD and the uncommitted changes of the work tree that encloses the resolved `directory`.
-    pub(super) fn new(repository: &Repository, directory: &Path) -> Result<Self, GitError> {
-        let commit = repository.head_commit()?.to_string();
-        let mut uncommitted = repository.uncommitted()?;
+    /// Reads HEAD and the uncommitted changes of the work tree that encloses the resolved `directory`. Git uses `scratch`.
+    pub(super) fn new(
+        repository: &Repository,
+        directory: &Path,
+        scratch: &Path,
+    ) -> Result<Self, GitError> {
+        repository.check_contained(directory)?;
+        let commit = repository.head_commit()?;
+        let mut uncommitted = repository.uncommitted(&commit, scratch)?;
         let uncommitted_total = uncommitted.len();
         uncommitted.truncate(LISTED);
         let root = repository.work_tree();
         let below = root.and_then(|root| directory.strip_prefix(root).ok());
         Ok(Self {
-            commit,
+            commit: commit.to_string(),
             directory: below.and_then(Path::to_str).unwrap_or_default().to_owned(),
             uncommitted,
             uncommitted_total,
@@ -170,6 +175,8 @@ impl PlaceRecord {
         let commit = kept.unwrap_or(&self.commit).parse();
         let commit: ObjectId = commit.map_err(|error| chain(&error))?;
         let made = Repository::enclosing(&git, caller).and_then(|repository| {
+            // Another run may have written it since the batch was validated.
+            repository.check_contained(caller)?;
             let checkout = Checkout {
                 branches: branches(&repository)?,
                 author: Author::run(&run.to_string()),
