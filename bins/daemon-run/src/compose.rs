@@ -186,7 +186,7 @@ impl Compose for Composer {
             servers: self.servers(config)?,
             repos,
             unopened,
-            sandboxes: sandboxes(config),
+            sandboxes: sandboxes(self.home(), config),
         })
     }
 

@@ -1,11 +1,15 @@
 //! How the programs of each provider are isolated.
 
+use std::path::Path;
+use std::sync::OnceLock;
+
 use daemon_egress::EgressList;
 use daemon_host::config::{Config, ProviderConfig};
+use daemon_host::home::TREES;
 use daemon_host::policy::starts_programs;
-use daemon_process::{Enclosure, Network, ProcessLimit, SandboxLevel};
+use daemon_process::{Enclosure, Network, ProcessLimit, SandboxLevel, probe_overlays};
 use daemon_runner::policy::ReachedSandbox;
-use daemon_runner::settings::Sandboxes;
+use daemon_runner::settings::{Overlays, Sandboxes};
 
 use crate::agents::agent_of;
 
@@ -47,14 +51,30 @@ pub(crate) fn is_any_confined(config: &Config) -> bool {
 }
 
 /// Returns the sandboxes of all providers.
-pub(crate) fn sandboxes(config: &Config) -> Sandboxes {
+pub(crate) fn sandboxes(home: &Path, config: &Config) -> Sandboxes {
     let named = config.provider.named.keys();
     let own = named.map(|name| (name.clone(), sandbox(config, name)));
     let builtin = ("builtin".to_owned(), sandbox(config, "builtin"));
     Sandboxes::new(
         sandbox(config, ""),
         [builtin].into_iter().chain(own).collect(),
+        overlays(home, config),
     )
+}
+
+/// Returns whether work trees in a home can be overlays, if a provider would use them.
+fn overlays(home: &Path, config: &Config) -> Overlays {
+    static TRIED: OnceLock<Overlays> = OnceLock::new();
+    let named = config.provider.named.keys().map(String::as_str);
+    let mut all = named.chain([config.provider.default.as_str()]);
+    if !all.any(|provider| reached(config, provider) == SandboxLevel::Isolated.number()) {
+        return Overlays::Unused("no provider starts programs at sandbox level 3".to_owned());
+    }
+    let try_one = || match probe_overlays(&home.join(TREES)) {
+        Ok(()) => Overlays::Mounted,
+        Err(error) => Overlays::Unused(error.to_string()),
+    };
+    TRIED.get_or_init(try_one).clone()
 }
 
 /// Returns the sandbox level of a provider's runs, and which mechanisms provide it.

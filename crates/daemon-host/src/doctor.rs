@@ -1,5 +1,7 @@
 //! The checks of `daemon-run doctor`: the machine, the home, the store, providers, sources and daemons.
 
+mod trees;
+
 use std::path::Path;
 
 use daemon_engine::{FactState, Gate, PlaceCondition};
@@ -199,7 +201,8 @@ pub fn sandbox_checks(config: &Config, parts: &Parts) -> Vec<Check> {
         )
     });
     let refused = sandbox_refusals(config, parts);
-    refused.into_iter().chain(open).collect()
+    let trees = trees::check(config, parts);
+    refused.into_iter().chain(open).chain([trees]).collect()
 }
 
 /// Checks a running host.

@@ -17,12 +17,15 @@ use daemon_records::random;
 pub use ownership::Ownership;
 use ownership::read_pid;
 
+/// The name of the directory of the trees that are kept between runs.
+pub const TREES: &str = "trees";
 /// The directories that a host creates in its home.
-const DIRECTORIES: [&str; 5] = [
+const DIRECTORIES: [&str; 6] = [
     daemon_runner::NOTICES,
     "daemons",
     "logs",
     "run",
+    TREES,
     "worktrees",
 ];
 /// File systems on which `flock` and SQLite's write-ahead log are unreliable, by the magic number of `statfs`.
@@ -150,6 +153,11 @@ impl Home {
     /// Returns the directory of worktrees.
     pub fn worktrees(&self) -> PathBuf {
         self.root.join("worktrees")
+    }
+
+    /// Returns the directory of the trees that are kept between runs.
+    pub fn trees(&self) -> PathBuf {
+        self.root.join(TREES)
     }
 
     /// Resolves a path relative to the home; an absolute path is returned unchanged.
@@ -324,7 +332,7 @@ mod tests {
     fn a_new_home_is_closed_to_others() {
         let scratch = tempfile::tempdir().expect("a scratch directory");
         let home = Home::open(&scratch.path().join("home")).expect("it opens");
-        for part in ["", "daemons", "run", "worktrees", "logs"] {
+        for part in ["", "daemons", "run", "trees", "worktrees", "logs"] {
             let mode = std::fs::metadata(home.root().join(part))
                 .expect(part)
                 .permissions()

@@ -288,6 +288,10 @@ impl Provider for AgentProvider {
         self.config.permissions_of(requested)
     }
 
+    fn works_in_overlays(&self) -> bool {
+        self.config.program.enclosure.level() == SandboxLevel::Isolated
+    }
+
     fn enforced(&self, limits: &Limits) -> Limits {
         Limits {
             max_turns: None,
@@ -320,11 +324,11 @@ impl Provider for AgentProvider {
 
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {
         let program = &self.config.program;
-        program.resolve_outside(&[&request.worktree])?;
+        program.resolve_outside(&request.worktree_layers())?;
         let input = self.child_input(&request)?;
         let ignored = self.config.agent.settings().iter().copied();
         // A dangling link is reported too, hence `symlink_metadata`: an author who left one expects it to count.
-        let ignored = ignored.filter(|path| request.worktree.join(path).symlink_metadata().is_ok());
+        let ignored = ignored.filter(|path| request.worktree_has(Path::new(path)));
         let ignored: Vec<&str> = ignored.collect();
         let budget = request.limits.budget;
         let started = program.start(&self.supervisor, &request, input).await?;

@@ -6,7 +6,7 @@ mod parser;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use daemon_process::Supervisor;
+use daemon_process::{SandboxLevel, Supervisor};
 use daemon_provider::{
     Companion, FollowUps, Limits, McpUse, Options, Provider, ProviderError, ProviderErrorKind, Run,
     RunRequest,
@@ -158,10 +158,14 @@ impl Provider for CommandProvider {
             .companion(&self.supervisor, request, program)
     }
 
+    fn works_in_overlays(&self) -> bool {
+        self.config.program.enclosure.level() == SandboxLevel::Isolated
+    }
+
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {
         let program = &self.config.program;
         // Resolved before the input is made: a missing program is the error to report even if its input is invalid too.
-        program.resolve_outside(&[&request.worktree])?;
+        program.resolve_outside(&request.worktree_layers())?;
         let servers = self.servers(&request)?;
         let variable = servers
             .iter()

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use daemon_egress::{EgressList, NetworkUse, RunEgress};
 use daemon_process::{
-    ChildLimits, Enclosure, Launch, Sandbox, SupervisedChild, Supervisor, VisibleUser,
-    resolve_program,
+    ChildLimits, Enclosure, Launch, OverlayMount, Sandbox, SupervisedChild, Supervisor,
+    UpperDirectory, VisibleUser, resolve_program,
 };
-use daemon_provider::{Companion, ProviderError, ProviderErrorKind, RunRequest};
+use daemon_provider::{Companion, Permissions, ProviderError, ProviderErrorKind, RunRequest};
 
 use tokio::sync::mpsc;
 
@@ -130,7 +130,7 @@ impl ProgramConfig {
         request: &RunRequest,
         input: LaunchInput,
     ) -> Result<StartedProgram, ProviderError> {
-        let program = self.resolve_outside(&[&request.worktree])?;
+        let program = self.resolve_outside(&request.worktree_layers())?;
         let (launch, network) = self.launch(program, request, input)?;
         let argv = argv(&launch);
         let supervisor = supervisor.clone();
@@ -158,7 +158,12 @@ impl ProgramConfig {
         program: &Path,
     ) -> Result<Companion, ProviderError> {
         let input = LaunchInput::default();
-        let launched = self.launch(program.to_owned(), request, input);
+        // Two processes must not mount one upper layer, so that it works outside of the tree.
+        let request = RunRequest {
+            overlay: None,
+            ..request.clone()
+        };
+        let launched = self.launch(program.to_owned(), &request, input);
         let (launch, network) = launched.map_err(|error| ProviderError {
             message: format!("cannot run `{}`", program.display()),
             ..error
@@ -231,11 +236,36 @@ impl ProgramConfig {
         readable.extend(input.readable.iter().cloned());
         writable.extend(input.writable.iter().cloned());
         let mut sandbox = self.enclosure.around(readable, writable);
-        if let Sandbox::Isolated { identity, .. } = &mut sandbox {
+        if let Sandbox::Isolated {
+            identity, overlays, ..
+        } = &mut sandbox
+        {
             *identity = input.identity;
+            overlays.extend(overlay(request));
         }
         Ok(sandbox)
     }
+}
+
+/// Returns the overlay of the worktree, if it is one. What may only be read has no layer for changes.
+fn overlay(request: &RunRequest) -> Option<OverlayMount> {
+    let layers = request.overlay.as_ref()?;
+    let mut lower = layers.lower.clone();
+    let upper = match request.permissions {
+        Permissions::Read => {
+            lower.insert(0, layers.upper.clone());
+            None
+        }
+        _ => Some(UpperDirectory {
+            directory: layers.upper.clone(),
+            work: layers.work.clone(),
+        }),
+    };
+    Some(OverlayMount {
+        lower,
+        upper,
+        target: request.worktree.clone(),
+    })
 }
 
 fn argv(launch: &Launch) -> Vec<String> {

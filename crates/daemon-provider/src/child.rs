@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::{Permissions, RunRequest};
@@ -37,7 +37,7 @@ impl RunRequest {
     ///
     /// Readable are the context and [`RunRequest::readable`]; writable are the home, the outputs, `TMPDIR` and
     /// [`RunRequest::writable`]. The worktree, or the run's own tree that contains it, is writable unless the permissions are
-    /// [`Permissions::Read`].
+    /// [`Permissions::Read`]. An overlay is neither: its mount decides.
     pub fn child_paths(&self) -> (Vec<PathBuf>, Vec<PathBuf>) {
         let mut readable = self.readable.clone();
         readable.extend(self.context.clone());
@@ -47,19 +47,52 @@ impl RunRequest {
         let temporary = self.environment.get(OsStr::new("TMPDIR"));
         writable.extend(temporary.map(PathBuf::from));
         let tree = self.own_tree.as_ref().unwrap_or(&self.worktree);
-        if self.permissions == Permissions::Read {
-            readable.push(tree.clone());
-        } else {
-            writable.push(tree.clone());
+        match (&self.overlay, self.permissions) {
+            (Some(_), _) => {}
+            (None, Permissions::Read) => readable.push(tree.clone()),
+            (None, _) => writable.push(tree.clone()),
         }
         (readable, writable)
+    }
+
+    /// Returns the directories on this machine that hold the files of the worktree, the topmost layer first.
+    pub fn worktree_layers(&self) -> Vec<&Path> {
+        let overlay = self.overlay.iter();
+        let layers = overlay.flat_map(|overlay| [&overlay.upper].into_iter().chain(&overlay.lower));
+        let layers: Vec<&Path> = layers.map(PathBuf::as_path).collect();
+        match layers.is_empty() {
+            true => vec![&self.worktree],
+            false => layers,
+        }
+    }
+
+    /// Reports whether the worktree has anything at a relative path.
+    pub fn worktree_has(&self, path: &Path) -> bool {
+        for layer in self.worktree_layers() {
+            let mut parts: Vec<&Path> = path.ancestors().collect();
+            parts.pop();
+            for part in parts.into_iter().rev() {
+                match layer.join(part).symlink_metadata() {
+                    // In a layer this marks what a lower layer has as removed.
+                    Ok(found) if self.overlay.is_some() && found.file_type().is_char_device() => {
+                        return false;
+                    }
+                    Ok(_) if part == path => return true,
+                    Ok(_) => {}
+                    Err(_) => break,
+                }
+            }
+        }
+        false
     }
 
     /// Returns the directories that only this run fills, whose size a disk limit may count: the home, and the run's own tree or the
     /// worktree of an activation. Every other run works in a directory that belongs to its caller.
     pub fn own_directories(&self) -> Vec<PathBuf> {
         let of_activation = || self.context.is_some().then(|| self.worktree.clone());
-        let worktree = self.own_tree.clone().or_else(of_activation);
+        let changes = self.overlay.as_ref().map(|overlay| overlay.upper.clone());
+        let worktree = changes.or_else(|| self.own_tree.clone());
+        let worktree = worktree.or_else(of_activation);
         // A directory inside another would be counted twice.
         let worktree = worktree.filter(|worktree| !self.home.starts_with(worktree));
         worktree.into_iter().chain([self.home.clone()]).collect()

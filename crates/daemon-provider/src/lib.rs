@@ -124,5 +124,5 @@ pub use error::{ProviderError, ProviderErrorKind};
 pub use event::{RunEvent, Usage};
 pub use grants::{GrantError, GrantedTool, Grants, NoGrants, Reservation, ToolReply, Verdict};
 pub use id::{InvalidSessionId, SessionId};
-pub use request::{Limits, MicroUsd, Permissions, RunRequest};
+pub use request::{Limits, MicroUsd, Overlay, Permissions, RunRequest};
 pub use seam::{Asked, Companion, FollowUps, McpUse, Options, Provider, Run};

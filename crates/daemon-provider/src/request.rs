@@ -21,6 +21,9 @@ pub struct RunRequest {
     pub prompt: Vec<u8>,
     /// The working directory.
     pub worktree: PathBuf,
+    /// The layers of the working directory, if isolated children of the run see an overlay there and no other process sees anything;
+    /// only for a provider that [works in overlays](crate::Provider::works_in_overlays).
+    pub overlay: Option<Overlay>,
     /// The directory that contains the working directory and that only this run fills; `None` if the working directory is that
     /// of an activation or belongs to the caller.
     pub own_tree: Option<PathBuf>,
@@ -68,6 +71,7 @@ impl RunRequest {
             prompt: Vec::new(),
             home: worktree.clone(),
             worktree,
+            overlay: None,
             own_tree: None,
             context: None,
             outputs: None,
@@ -86,6 +90,17 @@ impl RunRequest {
             grants: Arc::new(NoGrants),
         }
     }
+}
+
+/// The directories of an overlay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overlay {
+    /// The layers that do not change, the topmost first.
+    pub lower: Vec<PathBuf>,
+    /// The layer with the changes of the run.
+    pub upper: PathBuf,
+    /// An empty directory for the kernel.
+    pub work: PathBuf,
 }
 
 /// The limits of a run.

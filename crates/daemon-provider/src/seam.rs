@@ -44,6 +44,11 @@ pub trait Provider: Send + Sync {
         }
     }
 
+    /// Returns whether only isolated children of its runs use the worktree, so that it may be an overlay that they alone see.
+    fn works_in_overlays(&self) -> bool {
+        false
+    }
+
     /// Starts one run.
     ///
     /// # Errors

@@ -1,24 +1,16 @@
 //! The changes of a run in its work tree, and the commit made from them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
 use crate::error::{GitError, GitProblem};
-use crate::kept_tree::{below, directories, names};
-use crate::layers::Layers;
 use crate::mark::{Author, CommitMark, encode};
 use crate::object::ObjectId;
 use crate::own_commits::OwnCommit;
 use crate::path::TreePath;
 use crate::tree::EntryKind;
-use crate::worktree::{ScratchIndex, Worktree};
-
-/// The maximum number of changed paths.
-const MAX_CHANGED_PATHS: usize = 20_000;
-/// The maximum total size of changed files, in bytes.
-const MAX_CHANGED_BYTES: u64 = 64 << 20;
+use crate::worktree::Worktree;
 
 /// The changes of a work tree against its base commit, as a tree in the object database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,18 +85,7 @@ impl Worktree {
         let index = self.scratch_index()?;
         let committed = commits.iter().flat_map(|commit| &commit.changes.files);
         let committed = committed.map(|file| file.path.as_str().as_bytes());
-        let listing = match self.layers() {
-            None => self.list_all(&index)?,
-            Some(layers) => self.list_upper(layers, &index)?,
-        };
-        // What an upper layer does not have is as it was, or removed already.
-        let is_written = |path: &&[u8]| self.layers().is_none_or(|layers| layers.has_changed(path));
-        let committed = committed.filter(is_written);
-        let (paths, unusable) = self.usable(committed.chain(names(&listing)))?;
-        self.trusted_call("update-index", &index)
-            .args(["-z", "--add", "--remove", "--replace", "--stdin"])
-            .stdin(paths)
-            .stdout()?;
+        let unusable = self.index_changes(&index, committed)?;
         let tree = self.trusted_call("write-tree", &index).stdout()?;
         let tree = self.object_name("write-tree", "the name of a tree", &tree)?;
         Ok(WorktreeChanges {
@@ -112,51 +93,6 @@ impl Worktree {
             commits,
             ..self.compare(self.base(), tree)?
         })
-    }
-
-    /// Lists the changed paths by the state of every file.
-    fn list_all(&self, index: &ScratchIndex) -> Result<Vec<u8>, GitError> {
-        let call = self.trusted_call("ls-files", index);
-        let call = call.args(["-z", "--modified", "--deleted", "--others"]);
-        call.args(["--exclude-standard"]).stdout()
-    }
-
-    /// Lists the changed paths that an upper layer has, and removes from the index what it hides.
-    fn list_upper(&self, layers: &Layers, index: &ScratchIndex) -> Result<Vec<u8>, GitError> {
-        let tracked = self.trusted_call("ls-files", index).args(["-z"]).stdout()?;
-        let with_files = directories(&tracked);
-        let upper = layers.changed(|directory| with_files.contains(directory));
-        let upper = upper.map_err(|source| self.repository().unwritable(&layers.upper, source))?;
-        let update = |how, paths: Vec<&[u8]>| {
-            let call = self
-                .trusted_call("update-index", index)
-                .args([how, "-z", "--stdin"]);
-            match paths.is_empty() {
-                true => Ok(()),
-                false => call.stdin(paths.join(&0)).stdout().map(drop),
-            }
-        };
-        let (removed, left): (Vec<&[u8]>, Vec<&[u8]>) =
-            names(&tracked).partition(|path| upper.removes(path));
-        update("--force-remove", removed)?;
-        // Git reads rules of what is ignored from the index if their file is marked so.
-        let is_rules = |path: &&[u8]| {
-            let name = path.rsplit(|byte| *byte == b'/').next();
-            name == Some(b".gitignore") && !upper.files.contains(*path)
-        };
-        update(
-            "--skip-worktree",
-            left.iter().copied().filter(is_rules).collect(),
-        )?;
-        let others = self.trusted_call("ls-files", index);
-        let mut listing = others
-            .args(["-z", "--others", "--exclude-standard"])
-            .stdout()?;
-        for path in left.iter().filter(|path| upper.files.contains(**path)) {
-            listing.extend_from_slice(path);
-            listing.push(0);
-        }
-        Ok(listing)
     }
 
     /// Compares a commit with a tree.
@@ -183,43 +119,6 @@ impl Worktree {
             from: from.clone(),
             tree,
         })
-    }
-
-    /// Splits paths into the usable ones, each terminated by NUL, and the unusable ones.
-    fn usable<'a>(
-        &self,
-        paths: impl Iterator<Item = &'a [u8]>,
-    ) -> Result<(Vec<u8>, Vec<String>), GitError> {
-        let (mut taken, mut unusable) = (Vec::new(), BTreeSet::new());
-        let (mut n_paths, mut bytes) = (0, 0);
-        let paths: BTreeSet<&[u8]> = paths.filter(|path| !path.is_empty()).collect();
-        for path in paths {
-            // A directory in the listing is a nested repository.
-            if path.ends_with(b"/") || TreePath::from_bytes(path).is_err() {
-                unusable.insert(String::from_utf8_lossy(path).into_owned());
-                continue;
-            }
-            let file = below(self.written(), path);
-            match fs::symlink_metadata(&file) {
-                // A directory at the path of a file is a checked-out submodule; its entry is left unchanged.
-                Ok(metadata) if metadata.is_dir() && file.join(".git").exists() => {
-                    unusable.insert(String::from_utf8_lossy(path).into_owned());
-                    continue;
-                }
-                Ok(metadata) => bytes += metadata.len(),
-                // The file was deleted, or vanished after the listing; `update-index --remove` handles both.
-                Err(_) => {}
-            }
-            n_paths += 1;
-            taken.extend_from_slice(path);
-            taken.push(0);
-        }
-        if n_paths > MAX_CHANGED_PATHS || bytes > MAX_CHANGED_BYTES {
-            return Err(self
-                .repository()
-                .error("ls-files", GitProblem::TooManyChanges { n_paths, bytes }));
-        }
-        Ok((taken, unusable.into_iter().collect()))
     }
 
     /// Returns every line that the changes add, in files of any kind; invalid UTF-8 is replaced.

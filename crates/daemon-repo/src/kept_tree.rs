@@ -133,7 +133,7 @@ impl KeptTree {
 /// not compared.
 pub(crate) fn remove_untracked(dir: &Path, tracked: &[u8]) -> io::Result<()> {
     let files: HashSet<&[u8]> = names(tracked).collect();
-    let directories = directories(tracked);
+    let directories = directories(names(tracked));
     let mut left = vec![PathBuf::new()];
     while let Some(below) = left.pop() {
         let here = dir.join(&below);
@@ -163,8 +163,8 @@ pub(crate) fn names(list: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Returns the parent directories of the tracked paths.
-pub(crate) fn directories(tracked: &[u8]) -> HashSet<&[u8]> {
-    let parents = names(tracked).filter_map(|name| {
+pub(crate) fn directories<'a>(tracked: impl Iterator<Item = &'a [u8]>) -> HashSet<&'a [u8]> {
+    let parents = tracked.filter_map(|name| {
         let slash = name.iter().rposition(|byte| *byte == b'/')?;
         name.get(..slash)
     });
@@ -181,7 +181,7 @@ pub(crate) fn directories(tracked: &[u8]) -> HashSet<&[u8]> {
 
 /// Returns for removed paths what is to be hidden in a layer: the path, or the longest of its parents that is gone with it.
 pub(crate) fn to_hide(removed: &[u8], kept: &[u8]) -> BTreeSet<Vec<u8>> {
-    let remaining = directories(kept);
+    let remaining = directories(names(kept));
     let topmost = |path| ancestors(path).find(|part| !remaining.contains(part));
     names(removed)
         .filter_map(topmost)

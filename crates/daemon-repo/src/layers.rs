@@ -105,8 +105,9 @@ impl Layers {
 impl Upper {
     /// Reports whether a file of the lower layers at `path` is seen no more, and no file is at this path instead.
     pub(crate) fn removes(&self, path: &[u8]) -> bool {
-        let is_hidden = || ancestors(path).any(|part| self.hiding.contains(part));
-        !self.files.contains(path) && (self.directories.contains(path) || is_hidden())
+        let hides = |part: &[u8]| self.hiding.contains(part) || self.files.contains(part);
+        !self.files.contains(path)
+            && (self.directories.contains(path) || ancestors(path).any(hides))
     }
 }
 

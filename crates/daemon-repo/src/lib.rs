@@ -42,6 +42,7 @@
 
 mod branch;
 mod caller;
+mod changed_paths;
 mod changes;
 mod delivery;
 mod discover;

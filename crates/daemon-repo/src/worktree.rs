@@ -19,6 +19,8 @@ use crate::repository::Repository;
 const BASE_INDEX: &str = ".base";
 /// The end of the name of the index with which changes are read.
 const SCRATCH_INDEX: &str = ".index";
+/// The end of the name of the git directory with which git reads and writes what belongs to the work tree.
+const TRUSTED: &str = ".git";
 /// The end of the name of the layer with the difference to the commit of a shared tree.
 const DIFFERENCE: &str = ".layer";
 /// The end of the name of the layer with what the run changes.
@@ -97,7 +99,8 @@ impl Repository {
     /// Returns [`GitError`] if a part cannot be removed.
     pub fn clear_worktree(&self, dir: &Path) -> Result<(), GitError> {
         let base = appended(dir, BASE_INDEX);
-        let others = [SCRATCH_INDEX, DIFFERENCE, UPPER, WORK].map(|end| appended(dir, end));
+        let others =
+            [SCRATCH_INDEX, TRUSTED, DIFFERENCE, UPPER, WORK].map(|end| appended(dir, end));
         let all = [lock(&base), base].into_iter().chain(others);
         for path in all.chain([dir.to_owned()]) {
             let path = &path;
@@ -197,6 +200,8 @@ impl Worktree {
 
     /// Writes the git directory, the files and the index. No process of the run exists yet.
     fn fill(&mut self, checkout: &Checkout, start: TreeStart<'_>) -> Result<(), GitError> {
+        // A git directory of our own: attributes in that of the watched repository could name filters, which are programs.
+        self.write_git_dir(&self.beside(TRUSTED), checkout)?;
         match start {
             TreeStart::Empty => self.check_out(checkout)?,
             TreeStart::Taken(kept) => {
@@ -205,12 +210,12 @@ impl Worktree {
             }
             TreeStart::Idle { kept, trust } => {
                 let tree = self.put_above(kept)?;
-                self.write_git_dir(checkout)?;
+                self.write_git_dir(&self.git_dir(), checkout)?;
                 self.bring(&tree, trust)?;
             }
             TreeStart::Shared(kept) => {
                 let tree = self.put_above(kept)?;
-                self.write_git_dir(checkout)?;
+                self.write_git_dir(&self.git_dir(), checkout)?;
                 self.cover(&tree)?;
             }
         }
@@ -222,22 +227,21 @@ impl Worktree {
         Ok(())
     }
 
-    fn write_git_dir(&self, checkout: &Checkout) -> Result<(), GitError> {
-        let git_dir = self.git_dir();
+    fn write_git_dir(&self, git_dir: &Path, checkout: &Checkout) -> Result<(), GitError> {
         self.repository
-            .write_git_dir(&git_dir, checkout, &self.objects)
+            .write_git_dir(git_dir, checkout, &self.objects)
     }
 
     /// Writes the files of the commit into the root directory.
     fn check_out(&self, checkout: &Checkout) -> Result<(), GitError> {
-        self.write_git_dir(checkout)?;
+        self.write_git_dir(&self.git_dir(), checkout)?;
         self.read_tree("--reset", &self.dir, &self.beside(BASE_INDEX))
     }
 
     /// Brings the files in `root` to the commit. `-m` compares the commit with the index alone; `--reset` also replaces the files that
     /// changed since the index was written.
     fn read_tree(&self, how: &'static str, root: &Path, index: &Path) -> Result<(), GitError> {
-        let call = self.call("read-tree", &self.git_dir(), index);
+        let call = self.call("read-tree", index);
         let call = call.env("GIT_WORK_TREE", root).args(["-u", how]);
         call.operand(self.base.as_str()).stdout().map(drop)
     }
@@ -264,7 +268,7 @@ impl Worktree {
 
     /// Removes from `root` what an index does not contain.
     fn clean(&self, root: &Path, index: &Path) -> Result<(), GitError> {
-        let listing = self.call("ls-files", self.repository.common_dir(), index);
+        let listing = self.call("ls-files", index);
         let tracked = listing.args(["-z"]).stdout()?;
         remove_untracked(root, &tracked).map_err(|source| self.repository.unwritable(root, source))
     }
@@ -319,15 +323,14 @@ impl Worktree {
             return Ok(());
         }
         fs::create_dir(&layer).map_err(unwritable)?;
-        let git_dir = self.git_dir();
-        let removed = self.call("diff-index", &git_dir, &base);
+        let removed = self.call("diff-index", &base);
         // Seen from the commit, the index adds what the commit does not have.
         let removed = removed.args(["--cached", "--name-only", "-z", "--diff-filter=A"]);
         let removed = removed.args(["--no-renames"]).operand(self.base.as_str());
         let removed = removed.stdout()?;
         self.read_tree("-m", &layer, &base)?;
         if !removed.is_empty() {
-            let remaining = self.call("ls-files", &git_dir, &base).args(["-z"]);
+            let remaining = self.call("ls-files", &base).args(["-z"]);
             for name in to_hide(&removed, &remaining.stdout()?) {
                 // A file can be where a directory was removed.
                 if fs::symlink_metadata(below(&layer, &name)).is_err() {
@@ -355,15 +358,19 @@ impl Worktree {
         Ok(index)
     }
 
-    /// Creates a command on the files with the objects and the configuration of the watched repository, never those of the run.
+    /// Creates a command on the files with a scratch index, never with the git directory of the run.
     pub(crate) fn trusted_call(&self, command: &'static str, index: &ScratchIndex) -> GitCommand {
-        let call = self.call(command, self.repository.common_dir(), &index.0);
-        self.repository.on_objects(call)
+        let call = self.call(command, &index.0);
+        match self.objects.first() {
+            // What is written goes to the watched repository or its store.
+            Some(objects) => call.env("GIT_OBJECT_DIRECTORY", objects),
+            None => call,
+        }
     }
 
-    fn call(&self, command: &'static str, git_dir: &Path, index: &Path) -> GitCommand {
+    fn call(&self, command: &'static str, index: &Path) -> GitCommand {
         GitCommand::new(self.repository.git(), self.written(), command)
-            .env("GIT_DIR", git_dir)
+            .env("GIT_DIR", self.beside(TRUSTED))
             .env("GIT_WORK_TREE", self.written())
             .env("GIT_INDEX_FILE", index)
             // Attributes in a tree could name filters; the empty tree has none.
@@ -401,33 +408,64 @@ fn appended(path: &Path, end: &str) -> PathBuf {
 
 /// Removes a file or a directory tree if it exists; directories without write permission are made writable first.
 ///
+/// No other process may be changing it. It may be deeper than a path can be long.
+///
 /// # Errors
 /// The error of the file system if a part cannot be removed.
 pub fn remove_tree(path: &Path) -> io::Result<()> {
-    let removed = match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_dir() => match fs::remove_dir_all(path) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                make_writable(path)?;
-                fs::remove_dir_all(path)
-            }
-            other => other,
-        },
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => remove_directory(path),
         Ok(_) => fs::remove_file(path),
-        Err(error) => Err(error),
-    };
-    match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes a directory by moving what is in its directories to its top, so that neither the paths nor the number of open directories
+/// grow with its depth.
+fn remove_directory(root: &Path) -> io::Result<()> {
+    let mut n_moved = 0_u64;
+    make_writable(root)?;
+    loop {
+        let entries: Vec<_> = fs::read_dir(root)?.collect::<Result<_, _>>()?;
+        if entries.is_empty() {
+            return fs::remove_dir(root);
+        }
+        for entry in entries {
+            if !entry.file_type()?.is_dir() {
+                fs::remove_file(entry.path())?;
+                continue;
+            }
+            make_writable(&entry.path())?;
+            for below in fs::read_dir(entry.path())? {
+                let below = below?;
+                if !below.file_type()?.is_dir() {
+                    fs::remove_file(below.path())?;
+                    continue;
+                }
+                make_writable(&below.path())?;
+                // An empty directory of this name is replaced, and any other entry is removed later under its own.
+                while let Err(error) = fs::rename(below.path(), root.join(format!(".{n_moved}"))) {
+                    let kinds = [
+                        io::ErrorKind::DirectoryNotEmpty,
+                        io::ErrorKind::NotADirectory,
+                    ];
+                    if !kinds.contains(&error.kind()) {
+                        return Err(error);
+                    }
+                    n_moved += 1;
+                }
+                n_moved += 1;
+            }
+            fs::remove_dir(entry.path())?;
+        }
     }
 }
 
 fn make_writable(dir: &Path) -> io::Result<()> {
-    fs::set_permissions(dir, Permissions::from_mode(0o700))?;
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            make_writable(&entry.path())?;
-        }
+    let mode = fs::symlink_metadata(dir)?.permissions().mode();
+    match mode & 0o700 {
+        0o700 => Ok(()),
+        _ => fs::set_permissions(dir, Permissions::from_mode(0o700)),
     }
-    Ok(())
 }

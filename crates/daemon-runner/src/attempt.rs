@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use daemon_engine::{Activation, ActivationState, AttemptEnd, AttemptOutcome, Missing};
 use daemon_event::RepoName;
-use daemon_repo::{ObjectId, Worktree};
+use daemon_repo::{GitError, ObjectId};
 use daemon_store::{Ended, StoreError};
 use jiff::Timestamp;
 
@@ -119,8 +119,8 @@ pub async fn attempt(
     )))
     .await;
     let mut awaits = Vec::new();
-    let (end, worktree) = match worked {
-        Ok(Ok((end, worktree))) => (end, Some(worktree)),
+    let (end, place) = match worked {
+        Ok(Ok((end, prepared))) => (end, Some(prepared)),
         Ok(Err(mut refusal)) => {
             awaits = std::mem::take(&mut refusal.awaits);
             (refusal.end(run_context.now()), None)
@@ -138,8 +138,8 @@ pub async fn attempt(
     daemon_records::failpoint::hit("R9");
     // Until here the lease is renewed, so that no other attempt starts while this end is being committed.
     drop(leased);
-    if let Some(worktree) = worktree {
-        remove(worktree).await;
+    if let Some(prepared) = place {
+        remove(run_context, prepared).await;
     }
     match ended {
         Ok(ended) => {
@@ -203,7 +203,7 @@ async fn work(
     activation: &Activation,
     provider: Option<&str>,
     stopped: &mut tokio::sync::watch::Receiver<Option<daemon_provider::StopReason>>,
-) -> Result<(AttemptEnd, Worktree), AttemptRefusal> {
+) -> Result<(AttemptEnd, place::Prepared), AttemptRefusal> {
     let prepared = place::prepare(run_context, activation, provider).await?;
     let budget = RunBudget::new(
         prepared.money,
@@ -221,12 +221,25 @@ async fn work(
     )
     .await?;
     let end = collect::end(run_context, activation, &prepared, &grants, supervised).await;
-    Ok((end, prepared.worktree))
+    Ok((end, prepared))
 }
 
-async fn remove(worktree: Worktree) {
+/// Removes the work tree of an attempt, and gives back the tree that it was made from.
+async fn remove(run_context: &Arc<RunContext>, prepared: place::Prepared) {
+    let (worktree, tree) = (prepared.worktree, prepared.tree);
     let dir = worktree.dir().to_owned();
-    match tokio::task::spawn_blocking(move || worktree.remove()).await {
+    let run_context = Arc::clone(run_context);
+    let removed = tokio::task::spawn_blocking(move || {
+        match tree {
+            Some(tree) => tree.end(worktree)?,
+            None => worktree.remove()?,
+        }
+        run_context
+            .trees
+            .trim(run_context.host.settings().bounds.trees);
+        Ok::<_, GitError>(())
+    });
+    match removed.await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
             let error = daemon_records::error::chain(&error);

@@ -47,6 +47,8 @@ pub mod servers;
 pub mod settings;
 #[cfg(test)]
 mod test_clock;
+mod trees;
 
 pub use run_context::{Handles, Lifetime, NOTICES, RunContext, RunHost, RunPaths};
 pub use running::RunningAttempts;
+pub use trees::{TreeLimits, Trees};

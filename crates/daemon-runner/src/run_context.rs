@@ -24,6 +24,7 @@ use crate::emanation::Emanations;
 use crate::running::RunningAttempts;
 use crate::secrets::HostSecrets;
 use crate::settings::RunSettings;
+use crate::trees::Trees;
 
 /// The name of the directory of notices below a home.
 pub const NOTICES: &str = ".notification";
@@ -57,6 +58,8 @@ pub struct RunPaths {
     pub runs: PathBuf,
     /// The work trees of attempts and one-off runs.
     pub worktrees: PathBuf,
+    /// The trees that are kept between runs.
+    pub trees: PathBuf,
     /// The working directories of granted MCP servers.
     pub servers: PathBuf,
     /// The presets of model providers.
@@ -119,6 +122,8 @@ pub struct RunContext {
     pub emanations: Emanations,
     /// The short names that were given.
     pub handles: Handles,
+    /// The trees that are kept between runs.
+    pub trees: Trees,
     /// When runs end with their host.
     pub lifetime: Lifetime,
 }
@@ -142,6 +147,7 @@ impl RunContext {
         lifetime: Lifetime,
     ) -> Self {
         Self {
+            trees: Trees::new(&paths.trees),
             paths,
             store,
             host,

@@ -16,6 +16,7 @@ use daemon_repo::{FetchSource, Git, GitError, Instructions, ObjectId, Repository
 use crate::planner::BranchPlanner;
 use crate::policy::{ReachedSandbox, RunPolicy};
 use crate::servers::Servers;
+use crate::trees::TreeLimits;
 
 /// The source of the policies of runs: the host's configuration.
 pub trait Policies: Send + Sync {
@@ -79,12 +80,35 @@ impl KnownInstructions {
 pub struct Sandboxes {
     usual: ReachedSandbox,
     own: BTreeMap<String, ReachedSandbox>,
+    overlays: Overlays,
+}
+
+/// Whether work trees can be overlays on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Overlays {
+    /// An isolated child can mount them in the home.
+    Mounted,
+    /// They are not used, for this reason.
+    Unused(String),
 }
 
 impl Sandboxes {
     /// Makes the sandboxes of providers by their names, and that of every other provider.
-    pub fn new(usual: ReachedSandbox, own: BTreeMap<String, ReachedSandbox>) -> Self {
-        Self { usual, own }
+    pub fn new(
+        usual: ReachedSandbox,
+        own: BTreeMap<String, ReachedSandbox>,
+        overlays: Overlays,
+    ) -> Self {
+        Self {
+            usual,
+            own,
+            overlays,
+        }
+    }
+
+    /// Returns whether work trees can be overlays.
+    pub fn overlays(&self) -> &Overlays {
+        &self.overlays
     }
 
     /// Returns the sandbox of providers without settings of their own.
@@ -107,6 +131,8 @@ pub struct HostBounds {
     pub emanations: u32,
     /// How long runs may continue after the host began to stop.
     pub drain: Duration,
+    /// How many checked-out trees are kept between runs.
+    pub trees: TreeLimits,
 }
 
 /// The settings of a host that runs use.

@@ -346,6 +346,10 @@ pub struct LimitsConfig {
     pub wall: Period,
     /// The maximum time that a run may produce no output.
     pub idle: Period,
+    /// The maximum number of checked-out trees of one repository that are kept between runs; with 0, each run gets a new checkout.
+    pub trees: u32,
+    /// The maximum disk space of the kept trees of all repositories, in bytes. Those in use are not removed.
+    pub trees_bytes: u64,
 }
 
 impl Default for LimitsConfig {
@@ -360,6 +364,8 @@ impl Default for LimitsConfig {
             chain_depth: 3,
             wall: Period::from_secs(30 * 60),
             idle: Period::from_secs(10 * 60),
+            trees: 4,
+            trees_bytes: 20_000_000_000,
         }
     }
 }

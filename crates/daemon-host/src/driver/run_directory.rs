@@ -14,7 +14,7 @@ use daemon_runner::policy::micros;
 use daemon_runner::settings::{
     ConfiguredProvider, HostBounds, KnownInstructions, RunRepository, RunSettings,
 };
-use daemon_runner::{NOTICES, RunHost, RunPaths};
+use daemon_runner::{NOTICES, RunHost, RunPaths, TreeLimits};
 
 use super::repos::{AwaitedCommits, Watched};
 use super::{Parts, Runtime};
@@ -28,6 +28,7 @@ pub(super) fn run_paths(home: &Home) -> RunPaths {
     RunPaths {
         runs: home.runs(),
         worktrees: home.worktrees(),
+        trees: home.trees(),
         servers: home.servers(),
         presets: home.below(Path::new("presets")),
         notices: home.below(Path::new(NOTICES)),
@@ -151,6 +152,10 @@ fn settings(home: &Home, runtime: &Runtime, tokens: &RunTokens) -> RunSettings {
             day: config.budget.day_usd.map(micros),
             emanations: config.limits.emanations,
             drain: config.host.drain.unsigned(),
+            trees: TreeLimits {
+                most: config.limits.trees,
+                bytes: config.limits.trees_bytes,
+            },
         },
     }
 }

@@ -81,6 +81,11 @@ pub(super) async fn clear_worktrees(upkeep: &Upkeep, until: Instant) {
     let removal = tokio::task::spawn_blocking(move || {
         let below = upkeep.home.worktrees();
         remove_strays(&upkeep, &below);
+        let parts = &upkeep.runtime.get().parts;
+        // Until git has opened a repository without a configured name, its name is not known.
+        if parts.unopened.is_empty() {
+            upkeep.runs.context.trees.forget_others(parts.names());
+        }
         for repo in &upkeep.runtime.get().parts.repos {
             if let Err(error) = repo.repository.forget_linked_worktrees(&below) {
                 let error = daemon_records::error::chain(&error);

@@ -36,6 +36,13 @@ const WORK: &[&str] = &[
     "git checkout -q -b mine; echo 1 >> plain; git commit -q -a -m first; rm gone; git commit -q -a -m second",
     "git rm -q -r --cached docs; git commit -q -m forgotten",
     "echo z > docs/skip.log; git add -f docs/skip.log; git commit -q -m ignored; rm docs/skip.log",
+    "rm -r docs; ln -s /etc docs; rm -r deep; ln -s nowhere deep; rm plain; mkfifo plain",
+    "echo docs > .gitignore; rm -r docs; ln -s deep docs",
+    "echo x > mod/file; mkdir mod/.agents",
+    "rmdir mod",
+    "rmdir mod; mkdir mod",
+    "rmdir mod; echo x > mod",
+    "git init -q mod; git -C mod -c user.name=a -c user.email=a@b commit -q --allow-empty -m x",
     "mkdir sub; git init -q sub; echo x > sub/file",
     "mkfifo pipe; rm link-in-tree; mkdir link-in-tree; echo x > link-in-tree/file",
     "find . -path ./.git -prune -o -type f -exec rm {} +",
@@ -44,6 +51,9 @@ const WORK: &[&str] = &[
 
 fn base(scratch: &Scratch) -> ObjectId {
     symlink("plain", scratch.root().join("link-in-tree")).unwrap();
+    fs::create_dir(scratch.root().join("mod")).unwrap();
+    let submodule = format!("160000,{},mod", "1".repeat(40));
+    scratch.git(&["update-index", "--add", "--cacheinfo", &submodule]);
     scratch
         .write("docs/a.md", "1\n2\n3\n")
         .write("docs/deep/b.md", "b\n")
@@ -381,4 +391,68 @@ fn a_tree_whose_last_change_was_not_completed_is_made_again() {
         }
         assert_eq!(KeptTree::at(&kept).commit(), Some(second.clone()));
     }
+}
+
+#[test]
+fn no_filter_that_the_watched_repository_names_runs_for_a_work_tree() {
+    let scratch = Scratch::new();
+    let commit = base(&scratch);
+    let (program, proof) = (scratch.next_to("filter"), scratch.next_to("proof"));
+    let text = format!("#!/bin/sh\ntouch {}\ncat\n", proof.display());
+    fs::write(&program, text).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    for key in ["filter.evil.clean", "filter.evil.smudge"] {
+        scratch.git(&["config", key, program.to_str().unwrap()]);
+    }
+    let info = scratch.root().join(".git/info");
+    fs::create_dir_all(&info).unwrap();
+    fs::write(info.join("attributes"), "* filter=evil text=auto\n").unwrap();
+    let repository = scratch.open();
+    let kept = scratch.next_to("kept");
+    let starts = [TreeStart::Empty, IDLE(&kept), TreeStart::Shared(&kept)];
+    for (n, start) in starts.into_iter().enumerate() {
+        let name = format!("work-{n}");
+        let worktree = above(&repository, &scratch, (&commit, start), &name);
+        let written = match worktree.layers() {
+            Some(layers) => layers.upper.clone(),
+            None => worktree.dir().to_owned(),
+        };
+        fs::write(written.join("plain"), "with\r\nends\r\n").unwrap();
+        fs::write(written.join("new"), "new\r\n").unwrap();
+        let changes = worktree.changes().unwrap();
+        assert_eq!(changes.files.len(), 2);
+        let added = worktree.added_lines(&changes).unwrap();
+        assert!(
+            added.contains("with\r\nends\r\n"),
+            "byte for byte: {added:?}"
+        );
+        worktree.remove().unwrap();
+    }
+    assert!(!proof.exists());
+}
+
+#[test]
+fn a_directory_deeper_than_a_path_is_removed() {
+    let scratch = Scratch::new();
+    let top = scratch.next_to("top");
+    fs::create_dir_all(top.join("link-to")).unwrap();
+    fs::write(scratch.next_to("outside"), "outside\n").unwrap();
+    symlink(scratch.next_to("outside"), top.join("link-to/out")).unwrap();
+    fs::write(top.join(".0"), "a name that the removal would use").unwrap();
+    fs::create_dir_all(top.join(".1/.0/.1")).unwrap();
+    let mut at = fs::File::open(&top).unwrap();
+    // More than the usual limit of open files, too.
+    for n in 0..3_000 {
+        let mode = rustix::fs::Mode::from_raw_mode(0o755);
+        rustix::fs::mkdirat(&at, "directory", mode).unwrap();
+        let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::RDONLY;
+        let below = rustix::fs::openat(&at, "directory", flags, mode).unwrap();
+        if n % 100 == 0 {
+            rustix::fs::fchmod(&at, rustix::fs::Mode::from_raw_mode(0o500)).unwrap();
+        }
+        at = below.into();
+    }
+    daemon_repo::remove_tree(&top).unwrap();
+    assert!(!top.exists());
+    assert!(scratch.next_to("outside").exists());
 }

@@ -1,9 +1,11 @@
 //! The work tree of an attempt: its commit and its branches, and the instructions of its repository.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use daemon_engine::Activation;
 use daemon_event::{DaemonId, Event, Field, Source, is_zeros};
+use daemon_provider::Provider;
 use daemon_records::error::chain;
 use daemon_registry::Registered;
 use daemon_repo::{
@@ -16,7 +18,8 @@ use serde::Deserialize;
 use super::AttemptRefusal;
 use crate::policy::RunPolicy;
 use crate::run_context::RunContext;
-use crate::settings::RunRepository;
+use crate::settings::{Overlays, RunRepository, RunSettings};
+use crate::trees::{TreeUse, Workplace};
 
 /// The commit and branches of a run's work tree, and the instructions of the repository.
 #[derive(Clone, Debug)]
@@ -108,23 +111,35 @@ pub(super) async fn source(
     .await
 }
 
-/// Creates the work tree of an attempt.
+/// Creates the work tree of an attempt, from a kept tree if there is one.
 ///
 /// # Errors
 /// The refusal says whether the attempt may be tried again.
 pub(super) async fn worktree(
-    run_context: &RunContext,
+    run_context: &Arc<RunContext>,
     activation: &Activation,
     source: &RunSource,
-) -> Result<Worktree, AttemptRefusal> {
+    (settings, provider): (&RunSettings, &dyn Provider),
+) -> Result<(Worktree, Option<TreeUse>), AttemptRefusal> {
     let dir = run_context
         .paths
         .worktree(&activation.id, activation.run_lease);
-    let (repository, checkout) = (source.repository.clone(), source.checkout.clone());
+    let (run_context, source) = (Arc::clone(run_context), source.clone());
+    let workplace = workplace(settings, provider);
+    let limits = settings.bounds.trees;
     blocking("making the worktree", move || {
-        repository.create_worktree(&checkout, &dir)
+        let from = (&source.repository, &source.checkout);
+        run_context.trees.worktree(from, workplace, limits, &dir)
     })
     .await
+}
+
+/// Returns where the runs of a provider work.
+fn workplace(settings: &RunSettings, provider: &dyn Provider) -> Workplace {
+    match settings.sandboxes.overlays() {
+        Overlays::Mounted if provider.works_in_overlays() => Workplace::Overlay,
+        Overlays::Mounted | Overlays::Unused(_) => Workplace::Directory,
+    }
 }
 
 /// Runs git on a thread for blocking calls: checking out a large repository takes seconds.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use daemon_engine::Activation;
 use daemon_event::{Field, RepoName, TriggerKey};
 use daemon_provider::Permissions;
-use daemon_provider::{FollowUps, Limits, MicroUsd, Provider, RunEvent, RunRequest};
+use daemon_provider::{FollowUps, Limits, MicroUsd, Overlay, Provider, RunEvent, RunRequest};
 use daemon_records::error::chain;
 use daemon_registry::Registered;
 use daemon_repo::{UnusedInstructions, Worktree};
@@ -21,6 +21,7 @@ use crate::policy::{ReachedSandbox, RunPolicy, micros};
 use crate::run_context::RunContext;
 use crate::runs::Record;
 use crate::settings::{RunRepository, RunSettings};
+use crate::trees::TreeUse;
 
 /// The limit on model turns if the policy sets none.
 const USUAL_TURNS: u32 = 100;
@@ -38,6 +39,8 @@ pub(crate) struct Prepared {
     pub(crate) state: BTreeMap<String, String>,
     pub(crate) events: Vec<EventRow>,
     pub(crate) worktree: Worktree,
+    /// The kept tree that it was made from.
+    pub(crate) tree: Option<TreeUse>,
     /// The instruction files of the default branch that could not be used.
     pub(crate) left_out: Vec<UnusedInstructions>,
     pub(crate) context: Built,
@@ -68,6 +71,11 @@ impl Prepared {
             permissions: self.permissions,
             resume: None,
             readable: self.worktree.objects().to_vec(),
+            overlay: self.worktree.layers().map(|layers| Overlay {
+                lower: layers.lower.clone(),
+                upper: layers.upper.clone(),
+                work: layers.work.clone(),
+            }),
             grants,
             ..RunRequest::new(record.folder().id(), self.worktree.dir().to_owned())
         }
@@ -120,11 +128,9 @@ pub(super) async fn prepare(
     let unreachable = |error: StoreError| AttemptRefusal::retryable(chain(&error));
     let events = trigger_events(run_context, activation).await;
     let events = events.map_err(unreachable)?;
-    let state = run_context
-        .store
-        .state(&activation.daemon, run_context.now())
-        .await
-        .map_err(unreachable)?;
+    let (store, now) = (&run_context.store, run_context.now());
+    let state = store.state(&activation.daemon, now).await;
+    let state = state.map_err(unreachable)?;
     let (daemon_file, support) = registered_file(&daemon)?;
     let limits = limits_of(&policy, &*provider);
     let money = money_left(limits, activation);
@@ -146,7 +152,8 @@ pub(super) async fn prepare(
         now: run_context.now(),
     });
     let context = context.map_err(|error| AttemptRefusal::final_(error.to_string()))?;
-    let worktree = checkout::worktree(run_context, activation, &source).await?;
+    let place = (&*settings, &*provider);
+    let (worktree, tree) = checkout::worktree(run_context, activation, &source, place).await?;
     daemon_records::failpoint::hit("R2");
     Ok(Prepared {
         environment: settings.environment(&policy.provider),
@@ -161,6 +168,7 @@ pub(super) async fn prepare(
         limits,
         events,
         worktree,
+        tree,
         left_out: source.instructions.left_out,
         context,
         sandbox,

@@ -7,7 +7,7 @@ use daemon_engine::{FactOrigin, Gate, HostEpoch, NewOutput};
 use daemon_event::{Enrichment, Field, PullRequestFact, RepoName};
 use daemon_registry::{Definition, Registered};
 use daemon_repo::Discovery;
-use daemon_runner::settings::Sandboxes;
+use daemon_runner::settings::{Overlays, Sandboxes};
 use daemon_store::memory::MemoryStore;
 use daemon_store::{DaemonRow, Events as _, Modes, Query, Validity};
 use jiff::SignedDuration;
@@ -187,7 +187,7 @@ fn host(scratch: &tempfile::TempDir, store: &MemoryStore, script: &Arc<Script>) 
         unopened: Vec::new(),
         servers: daemon_runner::servers::Servers::default(),
         program: None,
-        sandboxes: Sandboxes::new(sandbox, BTreeMap::new()),
+        sandboxes: Sandboxes::new(sandbox, BTreeMap::new(), Overlays::Mounted),
     };
     let runtime = Runtime {
         config: Arc::new(Config::default()),
