@@ -53,6 +53,22 @@ impl BenchHome {
         Ok(world)
     }
 
+    /// Creates a home that watches the bare repository at [`BenchHome::path`]`("repository")`, `bench/one`, which is made by `make`.
+    pub(crate) fn of_bare(
+        agent: &str,
+        more: &str,
+        make: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<Self> {
+        let world = Self {
+            scratch: tempfile::tempdir()?,
+        };
+        let path = world.path("repository");
+        make(&path)?;
+        let config = format!("[[repo]]\npath = {path:?}\nname = \"bench/one\"\n\n{more}\n");
+        world.furnish(agent, config)?;
+        Ok(world)
+    }
+
     /// Creates a home whose daemons all have the same schedule.
     pub(crate) fn new(n_repositories: usize, schedule: &str) -> Result<Self> {
         let world = Self {

@@ -118,6 +118,28 @@ impl Row {
         }
     }
 
+    /// Creates a row about space on disk in bytes, with that of an alternative.
+    pub(crate) fn of_space(
+        name: &'static str,
+        what: &'static str,
+        ours: u64,
+        (peer, other): (&str, u64),
+    ) -> Self {
+        Self {
+            name,
+            what,
+            ours: Measured::of_space(ours),
+            peers: vec![Peer {
+                name: peer.to_owned(),
+                measured: Measured::of_space(other),
+                ratio: times(other as f64 / ours as f64),
+            }],
+            limit: None,
+            must: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
     /// Adds an alternative that a user has.
     pub(crate) fn compared_with(mut self, ours: &Sample, peer: &Sample) -> Self {
         self.peers.push(Peer::of(ours, peer));
@@ -186,6 +208,15 @@ impl Measured {
         Self {
             median: duration(sample.median),
             spread: duration(sample.spread),
+        }
+    }
+}
+
+impl Measured {
+    fn of_space(bytes: u64) -> Self {
+        Self {
+            median: format!("{:.1} MB", bytes as f64 / 1e6),
+            spread: "measured once".to_owned(),
         }
     }
 }

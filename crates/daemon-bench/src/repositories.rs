@@ -35,6 +35,11 @@ pub(crate) fn write(
 
 /// Runs git in a repository.
 pub(crate) fn run(git: &Git, path: &Path, args: &[&str]) -> Result<()> {
+    run_with(git, path, args, Vec::new()).map(drop)
+}
+
+/// Runs git in a repository with an input, and returns what it printed.
+pub(crate) fn run_with(git: &Git, path: &Path, args: &[&str], stdin: Vec<u8>) -> Result<String> {
     let people = [
         "GIT_AUTHOR_NAME",
         "GIT_AUTHOR_EMAIL",
@@ -48,11 +53,12 @@ pub(crate) fn run(git: &Git, path: &Path, args: &[&str]) -> Result<()> {
         .envs(people.map(|name| (name, "bench")))
         .cwd(path)
         .args(args)
-        .run(Duration::from_secs(60), ByteCount(64 << 20))?;
+        .stdin(stdin)
+        .run(Duration::from_secs(600), ByteCount(64 << 20))?;
     ensure!(
         output.status == ExitStatus::Code(0),
         "git {args:?}: {}",
         String::from_utf8_lossy(&output.stderr)
     );
-    Ok(())
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

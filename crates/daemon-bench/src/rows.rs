@@ -74,6 +74,22 @@ const ROWS: &[RowEntry] = &[
         measure: host::wake,
     },
     RowEntry {
+        name: "wake-500",
+        measure: host::wake_500,
+    },
+    RowEntry {
+        name: "wake-50k",
+        measure: host::wake_50k,
+    },
+    RowEntry {
+        name: "wake-200k",
+        measure: host::wake_200k,
+    },
+    RowEntry {
+        name: "trees-disk",
+        measure: host::trees_disk,
+    },
+    RowEntry {
         name: "intake-large",
         measure: host::intake_large,
     },

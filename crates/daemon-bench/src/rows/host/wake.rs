@@ -16,14 +16,15 @@ use crate::webhook::{SECRET, SOURCES, Webhook};
 
 const N_EVENTS: usize = 25;
 const MOST_OVER: f64 = 10e6;
-const TIMEOUT: Duration = Duration::from_secs(30);
+// The first run of a large repository checks it out.
+const TIMEOUT: Duration = Duration::from_secs(300);
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 // A pause before each event, so that the work after the one before it is over.
 const REST: Duration = Duration::from_millis(100);
-const FILE: &str = "---\nid: one\npurpose: Looks at what is opened.\nwatch:\n  - when a pull request is opened\nroutines:\n  - \
+pub(super) const FILE: &str = "---\nid: one\npurpose: Looks at what is opened.\nwatch:\n  - when a pull request is opened\nroutines:\n  - \
      Look at it.\ndeny:\n  - Merge.\n---\n\nIt looks at pull requests.\n";
 // First writes the time of its start, then works.
-const AGENT: &str = "#!/bin/sh\ndate +%s%N > \"$HOME/began.new\"\nmv \"$HOME/began.new\" \"$HOME/began\"\ncat > /dev/null\n\
+pub(super) const AGENT: &str = "#!/bin/sh\ndate +%s%N > \"$HOME/began.new\"\nmv \"$HOME/began.new\" \"$HOME/began\"\ncat > /dev/null\n\
      echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"done\"}'\n";
 
 pub(crate) fn measure() -> Result<Row> {
@@ -36,7 +37,7 @@ pub(crate) fn measure() -> Result<Row> {
     for n in 0..=N_EVENTS {
         std::thread::sleep(REST);
         let before = n_runs(&world)?;
-        send(address, n)?;
+        send(address, n, None)?;
         let accepted = Timestamp::now();
         let run = wait_for(|| newest_run(&world, before))?;
         let began = wait_for(|| Ok(began(&world.runs().join(&run).join("session"))))?;
@@ -64,14 +65,14 @@ pub(crate) fn measure() -> Result<Row> {
         over <= MOST_OVER,
     )
     .note(
-        "The process is a shell script that records its start time. In between are two commits of the store, a work tree made by \
-         git, and the run folder.",
+        "The process is a shell script that records its start time. In between are two commits of the store, a work tree above \
+         the tree that the run before left, and the run folder.",
     ))
 }
 
-/// Sends a signed webhook, and returns once it was accepted.
-fn send(address: &str, n: usize) -> Result<()> {
-    let body = serde_json::json!({
+/// Sends a signed webhook about a pull request with this head, and returns once it was accepted.
+pub(super) fn send(address: &str, n: usize, head: Option<&str>) -> Result<()> {
+    let mut body = serde_json::json!({
         "action": "opened",
         "number": n + 1,
         "pull_request": {"number": n + 1, "title": "A title", "draft": false, "merged": false, "labels": [],
@@ -79,13 +80,16 @@ fn send(address: &str, n: usize) -> Result<()> {
         "repository": {"id": 1, "full_name": "bench/one", "name": "one", "default_branch": "main", "owner": {"login": "bench"}},
         "sender": {"login": "ann", "id": 1, "type": "User"},
     });
+    if let Some(head) = head {
+        body["pull_request"]["head"] = serde_json::json!({"sha": head, "ref": "topic"});
+    }
     let body = body.to_string().into_bytes();
     let status = Webhook::new("pull_request", &format!("d-{n}"), body)?.send(address)?;
     ensure!(status == 200, "the webhook was answered with {status}");
     Ok(())
 }
 
-fn runs(world: &BenchHome) -> Result<Vec<String>> {
+pub(super) fn runs(world: &BenchHome) -> Result<Vec<String>> {
     let entries = match fs::read_dir(world.runs()) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
@@ -94,12 +98,12 @@ fn runs(world: &BenchHome) -> Result<Vec<String>> {
     names.collect()
 }
 
-fn n_runs(world: &BenchHome) -> Result<usize> {
+pub(super) fn n_runs(world: &BenchHome) -> Result<usize> {
     Ok(runs(world)?.len())
 }
 
 /// Returns the newest run if there are more than before.
-fn newest_run(world: &BenchHome, before: usize) -> Result<Option<String>> {
+pub(super) fn newest_run(world: &BenchHome, before: usize) -> Result<Option<String>> {
     let mut names = runs(world)?;
     // Sorted by handle, which counts up; the time in a folder's name has only seconds.
     let number = |name: &String| {
@@ -111,17 +115,17 @@ fn newest_run(world: &BenchHome, before: usize) -> Result<Option<String>> {
 }
 
 /// Reads the start time that the script wrote, if it has.
-fn began(home: &Path) -> Option<i128> {
+pub(super) fn began(home: &Path) -> Option<i128> {
     let text = fs::read_to_string(home.join("began")).ok()?;
     text.trim().parse().ok()
 }
 
-fn has_ended(run: &Path) -> bool {
+pub(super) fn has_ended(run: &Path) -> bool {
     let text = fs::read_to_string(run.join("daemon.json")).unwrap_or_default();
     text.contains("\"state\": \"done\"")
 }
 
-fn wait_for<T>(mut look: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+pub(super) fn wait_for<T>(mut look: impl FnMut() -> Result<Option<T>>) -> Result<T> {
     let deadline = Instant::now() + TIMEOUT;
     loop {
         if let Some(found) = look()? {
@@ -133,7 +137,7 @@ fn wait_for<T>(mut look: impl FnMut() -> Result<Option<T>>) -> Result<T> {
 }
 
 /// Starts the script without the host, and returns the nanoseconds until it ran.
-fn start_alone(script: &Path, home: &Path) -> Result<f64> {
+pub(super) fn start_alone(script: &Path, home: &Path) -> Result<f64> {
     fs::create_dir(home)?;
     let before = Timestamp::now();
     let mut child = Command::new(script)
