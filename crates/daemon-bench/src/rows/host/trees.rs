@@ -67,14 +67,8 @@ fn wake(n_files: usize, name: &'static str, n_events: usize) -> Result<Row> {
         std::thread::sleep(REST);
         let step = format!("step-{n}");
         let head = run_with(&git, &repository, &["rev-parse", &step], Vec::new())?;
-        let before = n_runs(&world)?;
-        send(address, n, Some(&head))?;
-        let accepted = Timestamp::now();
-        let run = wait_for(|| newest_run(&world, before))?;
-        let began = wait_for(|| Ok(began(&world.runs().join(&run).join("session"))))?;
-        wait_for(|| Ok(has_ended(&world.runs().join(&run)).then_some(())))?;
+        let took = wake_at(&world, address, n, &head)?;
         let bare = start_alone(&world.path("agent.sh"), &world.path(&format!("home-{n}")))?;
-        let took = (began - accepted.as_nanosecond()) as f64;
         if n == 0 {
             first = took;
             continue;
@@ -82,18 +76,7 @@ fn wake(n_files: usize, name: &'static str, n_events: usize) -> Result<Row> {
         woken.push(took);
         alone.push(bare);
         if n <= N_CHECKOUTS {
-            let checkout = world.path("checkout");
-            let checkout = checkout.to_string_lossy();
-            let start = Instant::now();
-            let add = ["worktree", "add", "-q", "--detach", &*checkout, &*head];
-            run_with(&git, &repository, &add, Vec::new())?;
-            added.push(start.elapsed().as_nanos() as f64);
-            run_with(
-                &git,
-                &repository,
-                &["worktree", "remove", "--force", &*checkout],
-                Vec::new(),
-            )?;
+            added.push(add_worktree(&repository, &world.path("checkout"), &head)?);
         }
     }
     host.stop()?;
@@ -127,6 +110,30 @@ fn wake(n_files: usize, name: &'static str, n_events: usize) -> Result<Row> {
         "The repository has {n_files} files. The first run, which checks them out, took {}.",
         duration(first)
     )))
+}
+
+/// Sends an event about a pull request, and returns the nanoseconds until the provider's process of its run began.
+fn wake_at(world: &BenchHome, address: &str, n: usize, head: &str) -> Result<f64> {
+    let before = n_runs(world)?;
+    send(address, n, Some(head))?;
+    let accepted = Timestamp::now();
+    let run = wait_for(|| newest_run(world, before))?;
+    let began = wait_for(|| Ok(began(&world.runs().join(&run).join("session"))))?;
+    wait_for(|| Ok(has_ended(&world.runs().join(&run)).then_some(())))?;
+    Ok((began - accepted.as_nanosecond()) as f64)
+}
+
+/// Returns the nanoseconds that git takes to make a work tree.
+fn add_worktree(repository: &Path, checkout: &Path, commit: &str) -> Result<f64> {
+    let git = find_git()?;
+    let checkout = checkout.to_string_lossy();
+    let start = Instant::now();
+    let add = ["worktree", "add", "-q", "--detach", &*checkout, commit];
+    run_with(&git, repository, &add, Vec::new())?;
+    let took = start.elapsed().as_nanos() as f64;
+    let remove = ["worktree", "remove", "--force", &*checkout];
+    run_with(&git, repository, &remove, Vec::new())?;
+    Ok(took)
 }
 
 /// Measures the space of runs at once on one repository of 50,000 files.
