@@ -164,29 +164,33 @@ impl Repository {
             .map(drop)
     }
 
-    /// Returns an error if the branch name is taken at the destination.
+    /// Checks that a branch can be created here.
+    ///
+    /// # Errors
+    /// Returns [`GitError`] with [`GitProblem::BranchTaken`] if it exists, or a branch that excludes it.
+    pub fn check_free(&self, branch: &RefName) -> Result<(), GitError> {
+        self.taken(&Remote::Here, branch)?.map_or(Ok(()), Err)
+    }
+
+    /// Returns an error that names the branch of the destination that excludes another one: itself, or a part of its name.
     fn taken(&self, remote: &Remote, branch: &RefName) -> Result<Option<GitError>, GitError> {
-        let is_taken = match remote {
+        let found = match remote {
             Remote::Here => {
-                let inside = |name: &RefName| {
-                    is_below(name.as_str(), branch.as_str())
+                let excludes = |name: &RefName| {
+                    name == branch
+                        || is_below(name.as_str(), branch.as_str())
                         || is_below(branch.as_str(), name.as_str())
                 };
-                self.refs()?
-                    .iter()
-                    .any(|(name, _)| name == branch || inside(name))
+                let refs = self.refs()?;
+                let mut names = refs.iter().map(|(name, _)| name);
+                names.find(|name| excludes(name)).cloned()
             }
-            Remote::Named(name) => self.remote_tip(name, branch)?.is_some(),
+            Remote::Named(name) => self.remote_tip(name, branch)?.map(|_| branch.clone()),
         };
-        let taken = || {
-            self.error(
-                "update-ref",
-                GitProblem::BranchTaken {
-                    name: branch.as_str().into(),
-                },
-            )
-        };
-        Ok(is_taken.then(taken))
+        Ok(found.map(|found| {
+            let name = found.as_str().into();
+            self.error("update-ref", GitProblem::BranchTaken { name })
+        }))
     }
 
     /// Fetches the branches and tags of a remote and returns them with the names that they have there.

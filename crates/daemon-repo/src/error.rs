@@ -45,7 +45,7 @@ pub enum GitProblem {
         name: Box<str>,
     },
     /// Git could not be started, or did not exit in time.
-    #[error("it did not run")]
+    #[error("it did not complete")]
     Run {
         /// The reason, such as a timeout.
         #[source]
@@ -84,6 +84,9 @@ pub enum GitProblem {
         /// The path.
         path: PathBuf,
     },
+    /// Another fetch of the repository did not end in time.
+    #[error("another fetch of this repository is in progress")]
+    Fetching,
     /// Something of the repository belongs to another place.
     #[error("`{path}` {what}")]
     Foreign {

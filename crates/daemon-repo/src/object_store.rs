@@ -22,18 +22,22 @@ use crate::repository::Repository;
 
 /// The remote from which missing commits are fetched if the configuration names none.
 const USUAL_REMOTE: &str = "origin";
-/// How often the lock is tried: a fetch waits a minute for another one of the same repository.
-const LOCK_TRIES: u32 = 1200;
+/// How often the lock is tried: a fetch waits five seconds for another one of the same repository. It is tried again later, and the
+/// one that it waits for may hang.
+const LOCK_TRIES: u32 = 100;
 /// The interval at which the lock is tried.
 const LOCK_POLL: Duration = Duration::from_millis(50);
 
 /// Settings with which a fetch changes only the objects of the store.
-const SETTINGS: [(&str, &str); 3] = [
+const SETTINGS: [(&str, &str); 5] = [
     // A pack appears at once; single objects would appear without those that they refer to.
     ("fetch.unpackLimit", "1"),
     // A program, whose output repeats refs that git reads anyway.
     ("core.alternateRefsCommand", "true"),
     ("fetch.writeCommitGraph", "false"),
+    // A server that sends nothing for this many seconds; while it prepares a pack, it sends a sign of life every 5 s.
+    ("http.lowSpeedTime", "20"),
+    ("http.lowSpeedLimit", "1"),
 ];
 
 /// The variable with which git receives a token. The environment of a process is readable only for its user.
@@ -222,7 +226,9 @@ impl Repository {
         let made = DirBuilder::new().mode(0o700).recursive(true).create(store);
         made.map_err(failed)?;
         let lock = File::open(store).map_err(failed)?;
-        lock_file(&lock).map_err(failed)?;
+        if !lock_file(&lock).map_err(failed)? {
+            return Err(self.error("fetch", GitProblem::Fetching));
+        }
         self.remove_partial_packs(store)?;
         let refs = store.join("refs");
         let made = DirBuilder::new().mode(0o700).recursive(true).create(&refs);
@@ -290,17 +296,15 @@ fn fetch_options(fetch: GitCommand, settings: &[(String, &str)]) -> GitCommand {
     ])
 }
 
-/// Waits for the lock of a store.
-fn lock_file(file: &File) -> io::Result<()> {
-    let mut tries = 0;
-    while let Err(error) = flock(file, FlockOperation::NonBlockingLockExclusive) {
-        tries += 1;
-        if error != rustix::io::Errno::WOULDBLOCK || tries == LOCK_TRIES {
-            return Err(error.into());
+/// Waits for the lock of a store; returns whether it was locked.
+fn lock_file(file: &File) -> io::Result<bool> {
+    for _ in 0..LOCK_TRIES {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(LOCK_POLL),
+            locked => return locked.map(|()| true).map_err(io::Error::from),
         }
-        std::thread::sleep(LOCK_POLL);
     }
-    Ok(())
+    Ok(false)
 }
 
 fn alternates(store: &Path) -> PathBuf {

@@ -148,6 +148,31 @@ fn two_fetches_of_one_commit_at_a_time_both_find_it() {
 }
 
 #[test]
+fn a_fetch_does_not_wait_for_one_that_hangs() {
+    let fork = Fork::new(&["init", "-q", "-b", "main"]);
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/o/r.git", server.local_addr().unwrap());
+    fork.scratch.git(&["remote", "set-url", "origin", &url]);
+    let fetch = || {
+        fork.open()
+            .fetch_into_store(&FetchSource::new(None, None), &fork.head, Some(7))
+            .unwrap_err()
+    };
+    std::thread::scope(|scope| {
+        let hanging = scope.spawn(fetch);
+        // It holds the lock when it has connected.
+        let (stream, _) = server.accept().unwrap();
+        let second = fetch();
+        let ended = hanging.is_finished();
+        drop((stream, server));
+        let problem = second.problem();
+        assert!(matches!(problem, GitProblem::Fetching), "{second}");
+        assert!(!ended);
+        hanging.join().unwrap();
+    });
+}
+
+#[test]
 fn a_partial_clone_gets_the_whole_head() {
     let fork = Fork::new(&["init", "-q", "-b", "main"]);
     let remote = fork.scratch.next_to("remote.git").display().to_string();
@@ -265,8 +290,9 @@ fn guarded_server() -> (String, Receiver<Option<String>>) {
             };
             let answer =
                 format!("HTTP/1.1 {answer}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-            stream.write_all(answer.as_bytes()).unwrap();
+            // Before the response, with which the fetch can end.
             sender.send(given).unwrap();
+            stream.write_all(answer.as_bytes()).unwrap();
         }
     });
     (base, seen)

@@ -370,10 +370,10 @@ fn a_branch_in_the_way_is_reported_as_taken() {
     let error = repository
         .create_branch(&Remote::Here, &mark().branch(), &commit)
         .unwrap_err();
-    assert!(
-        matches!(error.problem(), GitProblem::BranchTaken { .. }),
-        "{error:?}"
-    );
+    match error.problem() {
+        GitProblem::BranchTaken { name } => assert_eq!(&**name, "refs/heads/daemon"),
+        _ => panic!("{error:?}"),
+    }
 }
 
 #[test]

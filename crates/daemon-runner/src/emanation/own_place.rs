@@ -108,6 +108,10 @@ impl PlaceRecord {
     ) -> Result<Self, GitError> {
         repository.check_contained(directory)?;
         let commit = repository.head_commit()?;
+        // With a branch `run` no branch below it can be made, and the changes would be lost.
+        if let Ok(branch) = RefName::branch("run/em") {
+            repository.check_free(&branch)?;
+        }
         let mut uncommitted = repository.uncommitted(&commit, scratch)?;
         let uncommitted_total = uncommitted.len();
         uncommitted.truncate(LISTED);
