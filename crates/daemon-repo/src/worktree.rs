@@ -291,7 +291,12 @@ impl Worktree {
     fn bring(&self, tree: &KeptTree, trust: TreeTrust) -> Result<(), GitError> {
         let (files, index) = (tree.files(), tree.index());
         let unwritable = |source| self.repository.unwritable(&files, source);
-        let is_usable = tree.commit().is_some();
+        let commit = tree.commit();
+        let is_usable = commit.is_some();
+        let copy = || fs::copy(&index, self.beside(BASE_INDEX)).map(drop);
+        if commit.as_ref() == Some(&self.base) && trust == TreeTrust::Index {
+            return copy().map_err(unwritable);
+        }
         let begin = || {
             tree.begin()?;
             if !is_usable {
@@ -310,8 +315,7 @@ impl Worktree {
             self.read_tree("--reset", &files, &index)?;
         }
         let completed = tree.complete(&self.base);
-        let copied = completed.and_then(|()| fs::copy(&index, self.beside(BASE_INDEX)));
-        copied.map(drop).map_err(unwritable)
+        completed.and_then(|()| copy()).map_err(unwritable)
     }
 
     /// Writes the difference from the commit of a kept tree into a layer above it, if there is one.
