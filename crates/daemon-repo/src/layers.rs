@@ -67,10 +67,8 @@ impl Layers {
         let mut left = vec![PathBuf::new()];
         while let Some(below) = left.pop() {
             let here = self.upper.join(&below);
-            // A run can take its own directories away from their owner.
-            if fs::symlink_metadata(&here)?.mode() & 0o700 != 0o700 {
-                fs::set_permissions(&here, Permissions::from_mode(0o700))?;
-            }
+            // The top directory too can be closed.
+            open_to_owner(&here, &fs::symlink_metadata(&here)?)?;
             for entry in fs::read_dir(here)? {
                 let entry = entry?;
                 let path = below.join(entry.file_name());
@@ -89,6 +87,8 @@ impl Layers {
                     names.insert(name);
                     continue;
                 }
+                // Reading the attribute takes the permission to read the directory, and git reads it later.
+                open_to_owner(&entry.path(), &metadata)?;
                 if is_opaque(&entry.path())? {
                     acc.hiding.insert(name.clone());
                 }
@@ -132,6 +132,14 @@ pub(crate) fn mark_removed(layer: &Path, path: &[u8]) -> io::Result<()> {
         Mode::empty(),
         0,
     )?)
+}
+
+/// Gives the owner of a directory all permissions, which a run can take away from its own directories.
+fn open_to_owner(directory: &Path, metadata: &Metadata) -> io::Result<()> {
+    match metadata.mode() & 0o700 {
+        0o700 => Ok(()),
+        _ => fs::set_permissions(directory, Permissions::from_mode(0o700)),
+    }
 }
 
 fn is_removal(metadata: &Metadata) -> bool {

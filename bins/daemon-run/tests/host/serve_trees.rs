@@ -266,6 +266,32 @@ fn a_run_that_may_only_read_cannot_change_what_it_sees() {
 }
 
 #[test]
+fn directories_that_a_run_closed_are_read_all_the_same() {
+    if !levels().contains(&3) {
+        return;
+    }
+    let mut world = world(&["one"]);
+    program(
+        &world,
+        "one",
+        "cat > /dev/null\necho two > many/1/1.txt\nmkdir own && echo x > own/file\nchmod 0 own many/1\n\
+         echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"closed\"}'\n",
+    );
+    // Root may read every directory.
+    if rustix::process::geteuid().is_root() {
+        world.hand_over(65_534);
+    }
+    let host = world.serve();
+    fire(&world, "one");
+    // The repository belongs to another user than that of the test.
+    let git = |args: &[&str]| world.git(&[&["-c", "safe.directory=*"], args].concat());
+    let branch = git(&["for-each-ref", "--format=%(refname)", "refs/heads/daemon"]);
+    let changed = git(&["diff", "--name-status", "main", branch.trim()]);
+    assert_eq!(changed, "M\tmany/1/1.txt\nA\town/file\n");
+    assert_eq!(json!(host.stop().0), json!(0));
+}
+
+#[test]
 fn trees_are_kept_within_the_limits_and_the_doctor_describes_them() {
     for (limits, expected) in [
         ("trees = 0", 0),
