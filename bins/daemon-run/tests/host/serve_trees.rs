@@ -274,7 +274,7 @@ fn directories_that_a_run_closed_are_read_all_the_same() {
     program(
         &world,
         "one",
-        "cat > /dev/null\necho two > many/1/1.txt\nmkdir own && echo x > own/file\nchmod 0 own many/1\n\
+        "cat > /dev/null\necho two >> many/1/1.txt\nmkdir own && echo x > own/file\nchmod 0 own many/1\n\
          echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"closed\"}'\n",
     );
     // Root may read every directory.
