@@ -33,6 +33,11 @@ impl Repository {
                 if dir.as_os_str().as_bytes().contains(&b'\n') {
                     return Err(self.unusable(dir));
                 }
+                let is_own = found.is_empty() && dir == path;
+                if !is_own && !has_objects(&dir) {
+                    let what = "is no directory of git objects";
+                    return Err(self.error("read-tree", GitProblem::Foreign { path: dir, what }));
+                }
                 if !found.contains(&dir) {
                     named.extend(self.alternates(&dir)?);
                     found.push(dir);
@@ -87,7 +92,12 @@ impl Repository {
     }
 
     fn read_optional(&self, path: &Path) -> Result<Option<Vec<u8>>, GitError> {
-        match fs::read(path) {
+        // Opening a pipe would wait for its writer.
+        let read = fs::metadata(path).and_then(|found| match found.is_file() {
+            true => fs::read(path),
+            false => Err(io::ErrorKind::InvalidInput.into()),
+        });
+        match read {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             content => content
                 .map(Some)
@@ -98,6 +108,13 @@ impl Repository {
     fn unusable(&self, path: PathBuf) -> GitError {
         self.error("read-tree", GitProblem::UnusableObjects { path })
     }
+}
+
+/// Reports whether a directory that a link or `info/alternates` names looks like one of objects. Runs can read it, so it must not be
+/// any directory.
+fn has_objects(dir: &Path) -> bool {
+    let is_named = dir.file_name() == Some(OsStr::new("objects"));
+    is_named && ["pack", "info"].iter().any(|name| dir.join(name).is_dir())
 }
 
 /// Returns the content of `info/alternates`.

@@ -246,6 +246,42 @@ fn a_path_of_objects_that_git_cannot_write_is_refused() {
 }
 
 #[test]
+fn no_directory_but_one_of_objects_is_shown_to_a_run() {
+    let scratch = Scratch::new();
+    let base = scratch.commit("first");
+    let alternates = scratch.root().join(".git/objects/info/alternates");
+    let made = || {
+        let made = scratch
+            .open()
+            .create_worktree(&checkout(&base), &scratch.next_to("work"));
+        made.map(|worktree| worktree.remove().unwrap())
+    };
+    for name in ["private", "private/objects"] {
+        let private = scratch.next_to(name);
+        fs::create_dir_all(&private).unwrap();
+        fs::write(&alternates, format!("{}\n", private.display())).unwrap();
+        let error = made().unwrap_err();
+        let named = private.canonicalize().unwrap();
+        assert!(
+            matches!(error.problem(), GitProblem::Foreign { path, .. } if *path == named),
+            "{error:?}"
+        );
+    }
+    fs::remove_file(&alternates).unwrap();
+    // A thread that waits for the writer of a pipe has no time limit.
+    let exclude = scratch.root().join(".git/info/exclude");
+    fs::remove_file(&exclude).unwrap_or_default();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &exclude, rustix::fs::Mode::RWXU).unwrap();
+    let error = made().unwrap_err();
+    assert!(
+        matches!(error.problem(), GitProblem::File { path, .. } if *path == exclude.canonicalize().unwrap()),
+        "{error:?}"
+    );
+    fs::remove_file(&exclude).unwrap();
+    made().unwrap();
+}
+
+#[test]
 fn a_changed_file_is_found_whatever_its_time_and_the_settings_of_the_repository_say() {
     let scratch = Scratch::new();
     let base = scratch
