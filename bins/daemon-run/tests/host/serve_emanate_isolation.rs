@@ -23,6 +23,12 @@ const GUARDED: &str = "cat > /dev/null\nfor path in .git/config .git/hooks/new .
     mv .git away 2> /dev/null && echo moved >> \"$HOME/written\"\ngit log -1 --format=%s >> \"$HOME/written\"\n\
     echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"tried\"}'\n";
 
+/// Makes a repository in the shared directory that names a program, or changes a file in an own place.
+const HOSTILE: &str = "task=$(tail -n 1)\nif [ \"$task\" = make ]; then\n  git init --quiet .\n  echo one > a\n  git add a\n  \
+    git -c user.name=x -c user.email=x@x commit --quiet --message x\n  mkdir -p .git/info\n  echo '* filter=f' > .git/info/attributes\n  \
+    git config filter.f.clean \"touch '$PWD/executed'; cat\"\n  echo two > a\nelse\n  echo six > a\nfi\n\
+    echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"made\"}'\n";
+
 impl World {
     /// Dispatches tasks in a directory, and returns the reply and the ids.
     fn dispatch_in(&self, directory: &Path, tasks: &Value) -> (Value, Vec<String>) {
@@ -178,6 +184,32 @@ fn own_commits_come_back_and_a_single_run_shares_the_directory() {
         );
         assert_eq!(world.run_branches().lines().count(), 1);
     }
+}
+
+#[test]
+fn a_repository_that_a_run_made_reaches_nothing_of_the_host() {
+    let world = World::pushed();
+    world.script(HOSTILE);
+    let _host = world.serve();
+    let desk = world.desk();
+    let dispatch = |task: Value| {
+        let (_, runs) = world.dispatch_in(&desk, &json!([task]));
+        world.announced(&runs[0])
+    };
+    let shared = json!({"task": "make", "isolation": "shared"});
+    shows!(dispatch(shared), {"status": "done"});
+    let own = json!({"task": "change", "isolation": "own"});
+    shows!(dispatch(own.clone()), {"status": "done", "place.changes.0.files": 1});
+    assert!(!desk.join("executed").exists());
+
+    let alternates = desk.join(".git/objects/info/alternates");
+    fs::write(alternates, "/\n").expect("a repository");
+    let call = json!({"action": "emanate", "cwd": desk, "tasks": [own]});
+    let git_dir = desk.canonicalize().expect("a directory").join(".git");
+    shows!(world.tool(&call), {"$?": 64, "error.message": format!(
+        "tasks[0].isolation: own needs a repository that refers to no other place: `{}/objects/info/alternates` names objects elsewhere",
+        git_dir.display()
+    )});
 }
 
 #[test]
