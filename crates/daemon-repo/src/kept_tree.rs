@@ -78,13 +78,14 @@ impl KeptTree {
         self.dir.join("commit")
     }
 
-    /// Returns the commit of the files; `None` if there is no tree, or if one is not trusted: its last change was not completed, or
-    /// the machine has started since, so that not all of it may have reached the disk.
+    /// Returns the commit of the files; `None` if there is no tree, or if one is not trusted: its last change was not completed, a part
+    /// of it was removed, or the machine has started since, so that not all of it may have reached the disk.
     pub fn commit(&self) -> Option<ObjectId> {
         let text = read_capped(&self.mark(), MAX_MARK).ok()??;
         let (boot, commit) = text.trim_end().split_once(' ')?;
         let same_boot = boot_id().is_ok_and(|id| id == boot);
-        commit.parse().ok().filter(|_| same_boot)
+        let is_whole = self.files().is_dir() && self.index().is_file();
+        commit.parse().ok().filter(|_| same_boot && is_whole)
     }
 
     /// Returns the space on disk that the tree takes, in bytes.

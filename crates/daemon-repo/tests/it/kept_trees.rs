@@ -456,3 +456,21 @@ fn a_directory_deeper_than_a_path_is_removed() {
     assert!(!top.exists());
     assert!(scratch.next_to("outside").exists());
 }
+
+#[test]
+fn a_tree_of_which_a_part_was_removed_is_made_again() {
+    let scratch = Scratch::new();
+    let commit = base(&scratch);
+    let repository = scratch.open();
+    let kept = scratch.next_to("kept");
+    let first = above(&repository, &scratch, (&commit, IDLE(&kept)), "first");
+    let whole = contents(&kept.join("files"));
+    first.remove().unwrap();
+    for (n, part) in ["files", "index", "commit"].into_iter().enumerate() {
+        daemon_repo::remove_tree(&kept.join(part)).unwrap();
+        let name = format!("next-{n}");
+        let next = above(&repository, &scratch, (&commit, IDLE_TRUSTED(&kept)), &name);
+        assert_eq!(contents(&kept.join("files")), whole, "{part}");
+        next.remove().unwrap();
+    }
+}
