@@ -168,17 +168,12 @@ impl Worktree {
         mark: &CommitMark,
         at: Timestamp,
     ) -> Result<ObjectId, GitError> {
-        let author = Author::daemon(&mark.daemon);
-        let trailers = mark.trailers();
-        self.commit_all(
-            changes,
-            message,
-            &Signature {
-                author,
-                trailers,
-                at,
-            },
-        )
+        let signature = Signature {
+            author: Author::daemon(&mark.daemon),
+            trailers: mark.trailers(),
+            at,
+        };
+        self.commit_all(changes, message, &signature)
     }
 
     /// Writes the changes of a one-off run as commits, as [`Worktree::commit`] does, with the run as author and its id as trailer.
@@ -192,17 +187,12 @@ impl Worktree {
         run: &str,
         at: Timestamp,
     ) -> Result<ObjectId, GitError> {
-        let author = Author::run(run);
-        let trailers = format!("Daemon-Run: {}\n", encode(run));
-        self.commit_all(
-            changes,
-            message,
-            &Signature {
-                author,
-                trailers,
-                at,
-            },
-        )
+        let signature = Signature {
+            author: Author::run(run),
+            trailers: format!("Daemon-Run: {}\n", encode(run)),
+            at,
+        };
+        self.commit_all(changes, message, &signature)
     }
 
     fn commit_all(
