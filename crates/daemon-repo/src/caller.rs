@@ -12,8 +12,9 @@ use crate::git::GitCommand;
 use crate::mark::Author;
 use crate::object::ObjectId;
 use crate::ref_files::read_capped;
+use crate::removal::remove_tree;
 use crate::repository::Repository;
-use crate::worktree::{Checkout, remove_tree};
+use crate::worktree::Checkout;
 
 /// The maximum size of a file with a path, in bytes.
 const MAX_PATH_FILE: u64 = 8 << 10;

@@ -1,14 +1,15 @@
 //! Checked-out trees that are kept between runs, so that a run costs the difference to the commit before and not the whole tree.
 //!
 //! A kept tree is a directory with the files, the index that git wrote with them, and a file with their commit. The last is removed
-//! before anything changes and written after it, so that a crash leaves a tree that is not trusted.
+//! before anything changes and written after it, so that a crash leaves a tree that is not trusted. The index is at its path in a
+//! directory that is a layer of overlays too: runs read it there, and what a run writes to it goes to the upper layer.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use daemon_process::boot_id;
@@ -16,10 +17,12 @@ use daemon_process::boot_id;
 use crate::layers::ancestors;
 use crate::object::ObjectId;
 use crate::ref_files::read_capped;
-use crate::worktree::remove_tree;
+use crate::removal::remove_tree;
 
 /// The maximum size of the file with the commit, in bytes.
 const MAX_MARK: u64 = 1 << 10;
+/// The path of an index in a layer.
+pub(crate) const INDEX: &str = ".git/index";
 /// The size of the blocks that [`std::fs::Metadata::blocks`] counts, in bytes.
 const BLOCK: u64 = 512;
 
@@ -69,9 +72,14 @@ impl KeptTree {
         self.dir.join("files")
     }
 
+    /// Returns the layer with the index.
+    pub(crate) fn index_layer(&self) -> PathBuf {
+        self.dir.join("repository")
+    }
+
     /// Returns the index that git wrote with the files.
     pub(crate) fn index(&self) -> PathBuf {
-        self.dir.join("index")
+        self.index_layer().join(INDEX)
     }
 
     fn mark(&self) -> PathBuf {
@@ -113,7 +121,7 @@ impl KeptTree {
         DirBuilder::new()
             .mode(0o700)
             .recursive(true)
-            .create(&self.dir)?;
+            .create(self.index_layer().join(".git"))?;
         remove_tree(&self.mark())
     }
 
@@ -128,33 +136,6 @@ impl KeptTree {
         remove_tree(&self.files())?;
         remove_tree(&self.index())
     }
-}
-
-/// Removes from `dir` what is not among the tracked paths, or is not a directory where they need one. The files themselves are
-/// not compared.
-pub(crate) fn remove_untracked(dir: &Path, tracked: &[u8]) -> io::Result<()> {
-    let files: HashSet<&[u8]> = names(tracked).collect();
-    let directories = directories(names(tracked));
-    let mut left = vec![PathBuf::new()];
-    while let Some(below) = left.pop() {
-        let here = dir.join(&below);
-        // Without all bits of its owner the directory cannot be changed; special bits change what is created in it.
-        if fs::symlink_metadata(&here)?.mode() & 0o7700 != 0o700 {
-            fs::set_permissions(&here, Permissions::from_mode(0o755))?;
-        }
-        for entry in fs::read_dir(&here)? {
-            let entry = entry?;
-            let path = below.join(entry.file_name());
-            let name = path.as_os_str().as_bytes();
-            let is_directory = entry.file_type()?.is_dir();
-            if is_directory && directories.contains(name) {
-                left.push(path);
-            } else if is_directory || !files.contains(name) {
-                remove_tree(&entry.path())?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Returns the names of a list that are terminated by NUL.

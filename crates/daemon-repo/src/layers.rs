@@ -142,7 +142,8 @@ fn open_to_owner(directory: &Path, metadata: &Metadata) -> io::Result<()> {
     }
 }
 
-fn is_removal(metadata: &Metadata) -> bool {
+/// Reports whether a file marks a removed path.
+pub(crate) fn is_removal(metadata: &Metadata) -> bool {
     let kind: FileType = metadata.file_type();
     kind.is_char_device() && metadata.rdev() == 0
 }

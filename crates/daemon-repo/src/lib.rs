@@ -66,6 +66,7 @@ mod path;
 mod private_git;
 mod ref_files;
 mod refs;
+mod removal;
 mod repository;
 mod support;
 mod tree;
@@ -97,6 +98,7 @@ pub use object_store::{FetchSource, RemoteToken};
 pub use own_commits::OwnCommit;
 pub use path::TreePath;
 pub use refs::{RefChange, RefMove, RefPosition, RefPositions, RefSnapshot};
+pub use removal::remove_tree;
 pub use repository::Repository;
 pub use support::{
     EntryRefusal, MAX_SUPPORT_DEPTH, MAX_SUPPORT_FILE, MAX_SUPPORT_FILES, MAX_SUPPORT_TREE,
@@ -104,4 +106,4 @@ pub use support::{
 };
 pub use tree::EntryKind;
 pub use working_tree::{UnreadableDirectory, discover_working_tree};
-pub use worktree::{Checkout, Worktree, remove_tree};
+pub use worktree::{Checkout, Worktree};

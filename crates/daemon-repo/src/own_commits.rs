@@ -12,6 +12,7 @@ use daemon_process::ExitStatus;
 
 use crate::changes::WorktreeChanges;
 use crate::git::GitCommand;
+use crate::layers::is_removal;
 use crate::object::{ObjectId, RefName};
 use crate::private_git::alternates_file;
 use crate::ref_files::{read_capped, read_ref_files};
@@ -194,7 +195,8 @@ fn text(bytes: Vec<u8>) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Reports whether all below a path are directories and files: a link can lead out of it, and reading a pipe blocks.
+/// Reports whether all below a path are directories and files: a link can lead out of it, and reading a pipe blocks. The index may be
+/// the mark of a removal, since that of the checkout is in a layer below.
 fn is_plain(root: &Path) -> bool {
     let mut left = vec![root.to_owned()];
     let mut n_files = 0;
@@ -203,7 +205,8 @@ fn is_plain(root: &Path) -> bool {
         let Ok(metadata) = fs::symlink_metadata(&path) else {
             return false;
         };
-        if n_files > MAX_FILES || !(metadata.is_dir() || metadata.is_file()) {
+        let is_removed = || is_removal(&metadata) && path == root.join("index");
+        if n_files > MAX_FILES || !(metadata.is_dir() || metadata.is_file() || is_removed()) {
             return false;
         }
         if metadata.is_dir() {

@@ -7,12 +7,15 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
+
 use crate::error::GitError;
 use crate::git::GitCommand;
-use crate::kept_tree::{KeptTree, TreeStart, TreeTrust, below, remove_untracked, to_hide};
+use crate::kept_tree::{INDEX, KeptTree, TreeStart, TreeTrust, below, to_hide};
 use crate::layers::{Layers, mark_removed};
 use crate::mark::Author;
 use crate::object::{ObjectId, RefName};
+use crate::removal::{remove_tree, remove_untracked};
 use crate::repository::Repository;
 
 /// The end of the name of the index that git made at the checkout, next to the work tree.
@@ -219,11 +222,12 @@ impl Worktree {
                 self.cover(&tree)?;
             }
         }
-        let base = self.beside(BASE_INDEX);
-        let copied = fs::set_permissions(&base, Permissions::from_mode(0o600))
+        if self.layers.is_none() {
+            let base = self.beside(BASE_INDEX);
             // A copy: the run may write its index in place, and later reads of changes trust this one.
-            .and_then(|()| fs::copy(&base, self.git_dir().join("index")));
-        copied.map_err(|source| self.repository.unwritable(&base, source))?;
+            let copied = fs::copy(&base, self.git_dir().join("index"));
+            copied.map_err(|source| self.repository.unwritable(&base, source))?;
+        }
         Ok(())
     }
 
@@ -243,7 +247,9 @@ impl Worktree {
     fn read_tree(&self, how: &'static str, root: &Path, index: &Path) -> Result<(), GitError> {
         let call = self.call("read-tree", index);
         let call = call.env("GIT_WORK_TREE", root).args(["-u", how]);
-        call.operand(self.base.as_str()).stdout().map(drop)
+        call.operand(self.base.as_str()).stdout()?;
+        let closed = fs::set_permissions(index, Permissions::from_mode(0o600));
+        closed.map_err(|source| self.repository.unwritable(index, source))
     }
 
     /// Moves the files of a kept tree into the root directory, and removes what is not tracked.
@@ -277,7 +283,7 @@ impl Worktree {
     fn put_above(&mut self, kept: &Path) -> Result<KeptTree, GitError> {
         let tree = KeptTree::at(kept);
         let layers = Layers {
-            lower: vec![tree.files()],
+            lower: vec![tree.index_layer(), tree.files()],
             upper: self.beside(UPPER),
             work: self.beside(WORK),
         };
@@ -293,9 +299,13 @@ impl Worktree {
         let unwritable = |source| self.repository.unwritable(&files, source);
         let commit = tree.commit();
         let is_usable = commit.is_some();
-        let copy = || fs::copy(&index, self.beside(BASE_INDEX)).map(drop);
+        let finish = || {
+            // Git reads every file again that is not older than its index. No file changed since the index was written.
+            touch(&index)?;
+            link_or_copy(&index, &self.beside(BASE_INDEX))
+        };
         if commit.as_ref() == Some(&self.base) && trust == TreeTrust::Index {
-            return copy().map_err(unwritable);
+            return finish().map_err(unwritable);
         }
         let begin = || {
             tree.begin()?;
@@ -315,14 +325,14 @@ impl Worktree {
             self.read_tree("--reset", &files, &index)?;
         }
         let completed = tree.complete(&self.base);
-        completed.and_then(|()| copy()).map_err(unwritable)
+        completed.and_then(|()| finish()).map_err(unwritable)
     }
 
     /// Writes the difference from the commit of a kept tree into a layer above it, if there is one.
     fn cover(&mut self, tree: &KeptTree) -> Result<(), GitError> {
         let (layer, base) = (self.beside(DIFFERENCE), self.beside(BASE_INDEX));
         let unwritable = |source| self.repository.unwritable(&layer, source);
-        fs::copy(tree.index(), &base).map_err(unwritable)?;
+        link_or_copy(&tree.index(), &base).map_err(unwritable)?;
         if tree.commit().as_ref() == Some(&self.base) {
             return Ok(());
         }
@@ -342,8 +352,14 @@ impl Worktree {
                 }
             }
         }
-        let layers = self.layers.iter_mut();
-        layers.for_each(|layers| layers.lower.insert(0, layer.clone()));
+        let link_index = || {
+            fs::create_dir(layer.join(".git"))?;
+            link_or_copy(&base, &layer.join(INDEX))
+        };
+        link_index().map_err(unwritable)?;
+        if let Some(layers) = &mut self.layers {
+            layers.lower = vec![layer, tree.files()];
+        }
         Ok(())
     }
 
@@ -399,6 +415,25 @@ impl Drop for ScratchIndex {
     }
 }
 
+/// Gives an index another name. Git replaces an index by another file and never writes into it, and runs reach neither name.
+fn link_or_copy(index: &Path, other: &Path) -> io::Result<()> {
+    // Not every file system has links, and the trees may be on another one.
+    fs::hard_link(index, other).or_else(|_| fs::copy(index, other).map(drop))
+}
+
+/// Sets the times of a file to the present.
+fn touch(path: &Path) -> io::Result<()> {
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: UTIME_NOW,
+    };
+    let times = Timestamps {
+        last_access: now,
+        last_modification: now,
+    };
+    Ok(utimensat(CWD, path, &times, AtFlags::empty())?)
+}
+
 /// Returns the lock file of an index.
 fn lock(index: &Path) -> PathBuf {
     appended(index, ".lock")
@@ -408,68 +443,4 @@ fn appended(path: &Path, end: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(end);
     path.into()
-}
-
-/// Removes a file or a directory tree if it exists; directories without write permission are made writable first.
-///
-/// No other process may be changing it. It may be deeper than a path can be long.
-///
-/// # Errors
-/// The error of the file system if a part cannot be removed.
-pub fn remove_tree(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_dir() => remove_directory(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-/// Removes a directory by moving what is in its directories to its top, so that neither the paths nor the number of open directories
-/// grow with its depth.
-fn remove_directory(root: &Path) -> io::Result<()> {
-    let mut n_moved = 0_u64;
-    make_writable(root)?;
-    loop {
-        let entries: Vec<_> = fs::read_dir(root)?.collect::<Result<_, _>>()?;
-        if entries.is_empty() {
-            return fs::remove_dir(root);
-        }
-        for entry in entries {
-            if !entry.file_type()?.is_dir() {
-                fs::remove_file(entry.path())?;
-                continue;
-            }
-            make_writable(&entry.path())?;
-            for below in fs::read_dir(entry.path())? {
-                let below = below?;
-                if !below.file_type()?.is_dir() {
-                    fs::remove_file(below.path())?;
-                    continue;
-                }
-                make_writable(&below.path())?;
-                // An empty directory of this name is replaced, and any other entry is removed later under its own.
-                while let Err(error) = fs::rename(below.path(), root.join(format!(".{n_moved}"))) {
-                    let kinds = [
-                        io::ErrorKind::DirectoryNotEmpty,
-                        io::ErrorKind::NotADirectory,
-                    ];
-                    if !kinds.contains(&error.kind()) {
-                        return Err(error);
-                    }
-                    n_moved += 1;
-                }
-                n_moved += 1;
-            }
-            fs::remove_dir(entry.path())?;
-        }
-    }
-}
-
-fn make_writable(dir: &Path) -> io::Result<()> {
-    let mode = fs::symlink_metadata(dir)?.permissions().mode();
-    match mode & 0o700 {
-        0o700 => Ok(()),
-        _ => fs::set_permissions(dir, Permissions::from_mode(0o700)),
-    }
 }

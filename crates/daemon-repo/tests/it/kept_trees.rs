@@ -20,6 +20,9 @@ const IDLE: fn(&Path) -> TreeStart<'_> = |kept| TreeStart::Idle {
     trust: TreeTrust::Comparison,
 };
 
+/// The index in a kept tree.
+const INDEX: &str = "repository/.git/index";
+
 /// What runs do in a work tree, with `git` as the command of the repository inside.
 const WORK: &[&str] = &[
     "echo more >> docs/a.md; rm gone; printf '\\0\\1' > new.bin; chmod 755 plain",
@@ -34,6 +37,7 @@ const WORK: &[&str] = &[
     "touch -d 2001-01-01 plain; chmod 600 docs/a.md",
     "cp plain saved; echo other > plain; cp saved plain; rm saved",
     "git checkout -q -b mine; echo 1 >> plain; git commit -q -a -m first; rm gone; git commit -q -a -m second",
+    "rm .git/index; echo 1 >> plain; git reset -q; git commit -q -a -m again; rm .git/index",
     "git rm -q -r --cached docs; git commit -q -m forgotten",
     "echo z > docs/skip.log; git add -f docs/skip.log; git commit -q -m ignored; rm docs/skip.log",
     "rm -r docs; ln -s /etc docs; rm -r deep; ln -s nowhere deep; rm plain; mkfifo plain",
@@ -239,6 +243,39 @@ fn git_inside_an_overlay_sees_an_unchanged_work_tree_without_reading_it() {
 }
 
 #[test]
+fn runs_that_write_the_index_in_place_change_neither_that_of_the_tree_nor_what_is_read() {
+    let scratch = Scratch::new();
+    let (first, second) = (base(&scratch), next(&scratch));
+    let repository = scratch.open();
+    let kept = scratch.next_to("kept");
+    let idle = above(&repository, &scratch, (&first, IDLE(&kept)), "one");
+    if !has_overlays(&idle) {
+        return;
+    }
+    let index = || fs::read(kept.join(INDEX)).unwrap();
+    let before = index();
+    let writing = "echo 1 >> plain; for at in 0 40 200; do \
+         printf 0000 | dd of=.git/index bs=1 seek=$at conv=notrunc status=none; done; \
+         chmod 777 .git/index; touch -d 2001-01-01 .git/index";
+    let shared = TreeStart::Shared(&kept);
+    for (commit, name) in [(&first, "two"), (&second, "three")] {
+        let worktree = above(&repository, &scratch, (commit, shared), name);
+        // No copy of the index is made before the run writes it.
+        let written = worktree.layers().unwrap().upper.join(".git/index");
+        assert!(!written.exists());
+        shell_above(&worktree, writing).unwrap();
+        assert!(written.exists());
+        let (files, _, _) = seen(&worktree);
+        let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, ["plain"]);
+        assert_eq!(index(), before);
+        let next = above(&repository, &scratch, (commit, shared), "next");
+        shell_above(&next, "test -z \"$(git status --porcelain)\"").unwrap();
+        next.remove().unwrap();
+    }
+}
+
+#[test]
 fn a_run_above_a_shared_tree_sees_exactly_its_commit() {
     let scratch = Scratch::new();
     let commits = [base(&scratch), next(&scratch)];
@@ -368,7 +405,7 @@ fn a_tree_whose_last_change_was_not_completed_is_made_again() {
         }
         assert_eq!(KeptTree::at(&kept).commit(), None);
         fs::write(kept.join("files/plain"), "half").unwrap();
-        fs::write(kept.join("index"), "half").unwrap();
+        fs::write(kept.join(INDEX), "half").unwrap();
         let start = if n % 2 == 0 {
             IDLE_TRUSTED(&kept)
         } else {
@@ -432,32 +469,6 @@ fn no_filter_that_the_watched_repository_names_runs_for_a_work_tree() {
 }
 
 #[test]
-fn a_directory_deeper_than_a_path_is_removed() {
-    let scratch = Scratch::new();
-    let top = scratch.next_to("top");
-    fs::create_dir_all(top.join("link-to")).unwrap();
-    fs::write(scratch.next_to("outside"), "outside\n").unwrap();
-    symlink(scratch.next_to("outside"), top.join("link-to/out")).unwrap();
-    fs::write(top.join(".0"), "a name that the removal would use").unwrap();
-    fs::create_dir_all(top.join(".1/.0/.1")).unwrap();
-    let mut at = fs::File::open(&top).unwrap();
-    // More than the usual limit of open files, too.
-    for n in 0..3_000 {
-        let mode = rustix::fs::Mode::from_raw_mode(0o755);
-        rustix::fs::mkdirat(&at, "directory", mode).unwrap();
-        let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::RDONLY;
-        let below = rustix::fs::openat(&at, "directory", flags, mode).unwrap();
-        if n % 100 == 0 {
-            rustix::fs::fchmod(&at, rustix::fs::Mode::from_raw_mode(0o500)).unwrap();
-        }
-        at = below.into();
-    }
-    daemon_repo::remove_tree(&top).unwrap();
-    assert!(!top.exists());
-    assert!(scratch.next_to("outside").exists());
-}
-
-#[test]
 fn a_tree_of_which_a_part_was_removed_is_made_again() {
     let scratch = Scratch::new();
     let commit = base(&scratch);
@@ -466,7 +477,7 @@ fn a_tree_of_which_a_part_was_removed_is_made_again() {
     let first = above(&repository, &scratch, (&commit, IDLE(&kept)), "first");
     let whole = contents(&kept.join("files"));
     first.remove().unwrap();
-    for (n, part) in ["files", "index", "commit"].into_iter().enumerate() {
+    for (n, part) in ["files", INDEX, "commit"].into_iter().enumerate() {
         daemon_repo::remove_tree(&kept.join(part)).unwrap();
         let name = format!("next-{n}");
         let next = above(&repository, &scratch, (&commit, IDLE_TRUSTED(&kept)), &name);

@@ -22,6 +22,8 @@ mod private_git;
 #[cfg(test)]
 mod registry;
 #[cfg(test)]
+mod removal;
+#[cfg(test)]
 mod scratch;
 #[cfg(test)]
 mod worktrees;

@@ -1,9 +1,10 @@
 //! Work trees of large repositories: the time until the provider runs, and the space of several at once.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
@@ -149,7 +150,7 @@ pub(crate) fn disk() -> Result<Row> {
     let path = checkout.to_string_lossy();
     let add = ["worktree", "add", "-q", "--detach", &*path, "main"];
     run_with(&git, &repository, &add, Vec::new())?;
-    let one = space(&checkout)?;
+    let one = space(&[checkout])?;
     let host = world.serve()?;
     send(host.address()?, 0, None)?;
     let begun = || {
@@ -160,7 +161,7 @@ pub(crate) fn disk() -> Result<Row> {
         Ok((n == N_AT_ONCE).then_some(()))
     };
     wait_for(begun)?;
-    let used = space(&world.home().join("trees"))? + space(&world.home().join("worktrees"))?;
+    let used = space(&["trees", "worktrees"].map(|name| world.home().join(name)))?;
     for run in runs(&world)? {
         fs::write(world.runs().join(run).join("session/go"), "")?;
     }
@@ -179,15 +180,20 @@ pub(crate) fn disk() -> Result<Row> {
     ))
 }
 
-/// Returns the space on disk below a path, in bytes.
-fn space(path: &Path) -> Result<u64> {
+/// Returns the space on disk below some paths, in bytes. A file with several names counts once.
+fn space(paths: &[PathBuf]) -> Result<u64> {
     let mut acc = 0;
-    let mut left = vec![path.to_owned()];
+    let mut left = paths.to_vec();
+    let mut linked = HashSet::new();
     while let Some(dir) = left.pop() {
         for entry in fs::read_dir(dir)? {
             let entry = entry?;
             let metadata = entry.metadata()?;
-            acc += metadata.blocks() * 512;
+            let is_new =
+                metadata.nlink() == 1 || metadata.is_dir() || linked.insert(metadata.ino());
+            if is_new {
+                acc += metadata.blocks() * 512;
+            }
             if metadata.is_dir() {
                 left.push(entry.path());
             }
