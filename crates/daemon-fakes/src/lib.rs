@@ -1,7 +1,8 @@
-//! Fakes for tests: a model API on loopback, and programs that print recorded transcripts.
+//! Services on loopback that behave like the real ones: a model API, and the services where outputs of daemons land.
 //!
-//! [`ModelApi`] listens on a free port and implements three protocols: Messages of Anthropic, Chat Completions and Responses of
-//! OpenAI, with and without streaming. A script decides each reply. A [`Transcript`] is an executable that prints recorded lines.
+//! [`ModelApi`] implements three protocols: Messages of Anthropic, Chat Completions and Responses of OpenAI, with and without
+//! streaming. A script decides each reply. A [`Transcript`] is an executable that prints recorded lines. [`GithubApi`] stores what
+//! it receives; a [`FaultPlan`] makes it lose replies, fail or answer late.
 //!
 //! ```
 //! use std::io::{Read as _, Write as _};
@@ -20,19 +21,29 @@
 //! ```
 //!
 //! # What this crate does not do
-//! It is for tests only and is not published. It does not validate requests: `cargo xtask agents` tests with real programs what
-//! these send.
+//! It is not published. The model API does not validate requests: `cargo xtask agents` tests with real programs what these send.
+//! The services check no signatures and sign nothing, since this crate has no cryptography: the caller passes functions.
 //!
 //! # Guarantees
-//! It opens no connection and listens on loopback only. A dropped [`ModelApi`] closes its port and ends its streams.
+//! It opens no connection and listens on loopback only. A dropped service closes its port, wakes what waits and ends its streams.
+//! The services read no clock: a [`FakeClock`] is passed to them.
 
+mod clock;
 mod connection;
 mod dialect;
+mod github;
+mod http;
 mod model_api;
 mod reply;
 mod transcript;
 
+pub use clock::FakeClock;
 pub use dialect::ApiDialect;
+pub use github::{
+    GithubAccess, GithubAccountKind, GithubApi, GithubComment, GithubIssue, GithubPull,
+    GithubWebhook,
+};
+pub use http::{Applied, FakeServer, FaultPlan, HttpRequest, ServiceFault};
 pub use model_api::{ModelApi, Received};
 pub use reply::{Call, Message, Reply, Tokens};
 pub use transcript::{Transcript, recorded};

@@ -2,15 +2,14 @@
 
 use std::fmt;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
 
 use serde_json::Value;
 
 use crate::connection;
 use crate::dialect::ApiDialect;
+use crate::http::Listener;
 use crate::reply::Reply;
 
 /// A model API on a port of loopback, which replies as its script says.
@@ -18,9 +17,8 @@ use crate::reply::Reply;
 /// Requests to paths of none of the three dialects get a 404 and are not recorded.
 #[derive(Debug)]
 pub struct ModelApi {
-    address: SocketAddr,
+    listener: Listener,
     shared: Arc<Shared>,
-    listening: Option<JoinHandle<()>>,
 }
 
 /// A request that the API received.
@@ -52,7 +50,6 @@ type Script = dyn FnMut(&Received) -> Reply + Send;
 pub(crate) struct Shared {
     script: Mutex<Box<Script>>,
     received: Mutex<Vec<Received>>,
-    is_closed: AtomicBool,
 }
 
 impl fmt::Debug for Shared {
@@ -71,10 +68,6 @@ impl Shared {
         all.push(received);
         (all.len(), reply)
     }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.is_closed.load(Ordering::Acquire)
-    }
 }
 
 impl ModelApi {
@@ -83,33 +76,15 @@ impl ModelApi {
     /// # Errors
     /// No port of loopback can be bound.
     pub fn scripted(script: impl FnMut(&Received) -> Reply + Send + 'static) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             script: Mutex::new(Box::new(script)),
             received: Mutex::new(Vec::new()),
-            is_closed: AtomicBool::new(false),
         });
-        let accepting = Arc::clone(&shared);
-        let listening = thread::spawn(move || {
-            for stream in listener.incoming() {
-                // The connection that woke this thread on drop is not served.
-                if accepting.is_closed() {
-                    return;
-                }
-                let (Ok(stream), shared) = (stream, Arc::clone(&accepting)) else {
-                    continue;
-                };
-                // One thread per connection, since a silent reply must not delay the next request. The thread ends with its
-                // connection or with the API.
-                thread::spawn(move || connection::serve(stream, &shared));
-            }
-        });
-        Ok(Self {
-            address,
-            shared,
-            listening: Some(listening),
-        })
+        let of_listener = Arc::clone(&shared);
+        let listener = Listener::start(0, move |request, stream, closing| {
+            connection::respond(stream, &request, &of_listener, closing)
+        })?;
+        Ok(Self { listener, shared })
     }
 
     /// Starts an API that returns these replies in turn, and status 500 after the last.
@@ -127,12 +102,12 @@ impl ModelApi {
 
     /// Returns the address that it listens on.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.listener.address()
     }
 
     /// Returns the base URL for the dialects of OpenAI, and for the one of Anthropic if a client expects the version in it.
     pub fn base_url(&self) -> String {
-        format!("http://{}/v1/", self.address)
+        format!("http://{}/v1/", self.address())
     }
 
     /// Returns the requests received so far, in order.
@@ -142,17 +117,5 @@ impl ModelApi {
             .lock()
             .expect("no holder panics")
             .clone()
-    }
-}
-
-impl Drop for ModelApi {
-    fn drop(&mut self) {
-        self.shared.is_closed.store(true, Ordering::Release);
-        // `accept` cannot be cancelled: a connection wakes the thread, which then reads the flag. An error means that the
-        // listener is closed already.
-        drop(TcpStream::connect(self.address));
-        if let Some(listening) = self.listening.take() {
-            listening.join().unwrap_or_default();
-        }
     }
 }

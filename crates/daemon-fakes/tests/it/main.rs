@@ -5,6 +5,9 @@
     reason = "a program that is a stand-in is run as it is"
 )]
 
+mod github;
+mod kit;
+
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};

@@ -1,0 +1,162 @@
+//! A GitHub with state: the REST API, webhooks and pages.
+
+mod call;
+mod comments;
+mod issues;
+mod listing;
+mod pulls;
+mod repos;
+mod routes;
+mod service;
+mod state;
+mod view;
+mod webhooks;
+
+use std::io;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::clock::FakeClock;
+use crate::http::{FakeServer, HttpRequest};
+use call::GithubCaller;
+use service::GithubService;
+use state::{GithubRepo, GithubState, GithubToken};
+
+pub use state::{GithubAccess, GithubAccountKind, GithubComment, GithubIssue, GithubPull};
+pub use webhooks::GithubWebhook;
+
+/// GitHub's REST API on a port of loopback.
+///
+/// Repositories are named `owner/name`. A method that names a repository panics if it was not added.
+#[derive(Debug)]
+pub struct GithubApi {
+    server: FakeServer,
+    service: Arc<GithubService>,
+}
+
+impl GithubApi {
+    /// Starts a GitHub without accounts and repositories, on a free port for port 0.
+    ///
+    /// # Errors
+    /// The port cannot be bound.
+    pub fn start(port: u16, clock: FakeClock) -> io::Result<Self> {
+        let service = Arc::new(GithubService::new(clock));
+        let server = FakeServer::start(port, Arc::clone(&service) as Arc<_>)?;
+        service.set_base(server.base_url());
+        Ok(Self { server, service })
+    }
+
+    /// Returns the HTTP side: address, received requests, faults.
+    pub fn server(&self) -> &FakeServer {
+        &self.server
+    }
+
+    /// Adds an account.
+    pub fn add_account(&self, login: &str, kind: GithubAccountKind) {
+        self.service.change(|state, _| state.add_user(login, kind));
+    }
+
+    /// Adds a token of a person, and the person.
+    pub fn add_token(&self, token: &str, login: &str, access: GithubAccess) {
+        self.service.change(|state, _| {
+            state.add_user(login, GithubAccountKind::User);
+            let entry = GithubToken {
+                login: login.to_owned(),
+                access,
+                installation: None,
+            };
+            state.tokens.insert(token.to_owned(), entry);
+        });
+    }
+
+    /// Adds an empty repository with the default branch `main`, and its owner as an organization.
+    pub fn add_repo(&self, full_name: &str) {
+        let (owner, name) = full_name
+            .split_once('/')
+            .expect("a repository is named `owner/name`");
+        self.service.change(|state, now| {
+            state.add_user(owner, GithubAccountKind::Organization);
+            let repo = GithubRepo::new(state.next_id(), owner, name, now);
+            state.repos.push(repo);
+        });
+    }
+
+    /// Allows an account to be assigned, to review and to edit comments of others.
+    pub fn add_collaborator(&self, repo: &str, login: &str) {
+        self.change_repo(repo, |repo| {
+            repo.collaborators.insert(login.to_owned());
+        });
+    }
+
+    /// Sets the commit of a branch, or removes the branch, without an event.
+    pub fn set_branch(&self, repo: &str, branch: &str, sha: Option<&str>) {
+        self.change_repo(repo, |repo| {
+            match sha {
+                Some(sha) => repo.branches.insert(branch.to_owned(), sha.to_owned()),
+                None => repo.branches.remove(branch),
+            };
+        });
+    }
+
+    /// Reads the branches of a repository with this function, such as from a bare repository that receives pushes.
+    pub fn read_branches(
+        &self,
+        repo: &str,
+        read: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) {
+        self.change_repo(repo, |repo| repo.read_branch = Some(Arc::new(read)));
+    }
+
+    /// Calls `send` with each webhook of a repository, on the thread of the request that caused it, before its response. The
+    /// function returns the status of the receiver, or 0 if there was none.
+    pub fn add_hook(
+        &self,
+        repo: &str,
+        send: impl Fn(&GithubWebhook) -> u16 + Send + Sync + 'static,
+    ) {
+        self.change_repo(repo, |repo| repo.hooks.push(Arc::new(send)));
+    }
+
+    /// Carries out a request as this account without HTTP, as a person does in the browser. Returns status and body.
+    pub fn act(&self, login: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let request = HttpRequest {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            body: body.to_string().into_bytes(),
+            ..HttpRequest::default()
+        };
+        let caller = GithubCaller {
+            login: login.to_owned(),
+            installation: None,
+        };
+        let response = self.service.carry_out(&request, caller);
+        let body = serde_json::from_slice(&response.body).unwrap_or_default();
+        (response.status, body)
+    }
+
+    /// Returns the issues and pull requests of a repository, by number.
+    pub fn issues(&self, repo: &str) -> Vec<GithubIssue> {
+        self.change_repo(repo, |repo| {
+            repo.refresh_heads();
+            repo.issues.clone()
+        })
+    }
+
+    /// Returns the comments of a repository, the oldest first.
+    pub fn comments(&self, repo: &str) -> Vec<GithubComment> {
+        self.change_repo(repo, |repo| repo.comments.clone())
+    }
+
+    fn change_repo<T>(&self, full_name: &str, change: impl FnOnce(&mut GithubRepo) -> T) -> T {
+        self.service
+            .change(|state, _| change(repo_mut(state, full_name)))
+    }
+}
+
+fn repo_mut<'s>(state: &'s mut GithubState, full_name: &str) -> &'s mut GithubRepo {
+    let (owner, name) = full_name.split_once('/').unwrap_or_default();
+    let at = state.repo_at(owner, name);
+    let repo = at.and_then(|at| state.repos.get_mut(at));
+    repo.expect("the repository was added before")
+}

@@ -1,0 +1,242 @@
+//! What the fake GitHub stores.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::webhooks::{GithubEvent, SendWebhook};
+
+/// An issue, or a pull request if `pull` is set; both are numbered together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GithubIssue {
+    /// The id, unique among all objects.
+    pub id: u64,
+    /// The number in its repository.
+    pub number: u64,
+    /// The title.
+    pub title: String,
+    /// The body.
+    pub body: Option<String>,
+    /// The login of its author.
+    pub author: String,
+    /// Whether it is open.
+    pub is_open: bool,
+    /// The names of its labels, in the order they were added.
+    pub labels: Vec<String>,
+    /// The logins of its assignees.
+    pub assignees: Vec<String>,
+    /// When it was created, since the Unix epoch.
+    pub created_at: Duration,
+    /// When it or a comment on it changed.
+    pub updated_at: Duration,
+    /// When it was closed.
+    pub closed_at: Option<Duration>,
+    /// What only a pull request has.
+    pub pull: Option<GithubPull>,
+}
+
+/// What a pull request has in addition to an issue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GithubPull {
+    /// The branch with the changes.
+    pub head: String,
+    /// The commit of that branch; of the last moment at which the branch existed and the pull request was open.
+    pub head_sha: String,
+    /// The branch to merge into.
+    pub base: String,
+    /// The commit of the base when the pull request was opened.
+    pub base_sha: String,
+    /// Whether it is a draft.
+    pub is_draft: bool,
+    /// When it was merged, and the commit of the merge.
+    pub merged: Option<(Duration, String)>,
+    /// The logins of the requested reviewers.
+    pub reviewers: Vec<String>,
+}
+
+/// A comment on an issue or a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GithubComment {
+    /// The id.
+    pub id: u64,
+    /// The number of the issue.
+    pub issue: u64,
+    /// The login of its author.
+    pub author: String,
+    /// The body.
+    pub body: String,
+    /// When it was created.
+    pub created_at: Duration,
+    /// When it was edited last.
+    pub updated_at: Duration,
+}
+
+/// Whether an account is a person or an App.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GithubAccountKind {
+    /// A person.
+    User,
+    /// The account of an App, `slug[bot]`.
+    Bot,
+    /// An owner of repositories that is not a person.
+    Organization,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct GithubUser {
+    pub(crate) id: u64,
+    pub(crate) login: String,
+    pub(crate) kind: GithubAccountKind,
+}
+
+/// What a token allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GithubAccess {
+    /// Reading only; writes get 403.
+    Read,
+    /// Reading and writing.
+    Write,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct GithubToken {
+    pub(crate) login: String,
+    pub(crate) access: GithubAccess,
+    /// The end of an installation token, and the installation.
+    pub(crate) installation: Option<(u64, Duration)>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct GithubLabel {
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    pub(crate) color: String,
+}
+
+/// Returns the commit of a branch.
+pub(crate) type ReadBranch = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+#[derive(Clone)]
+pub(crate) struct GithubRepo {
+    pub(crate) id: u64,
+    pub(crate) owner: String,
+    pub(crate) name: String,
+    pub(crate) default_branch: String,
+    pub(crate) branches: BTreeMap<String, String>,
+    pub(crate) protected: BTreeSet<String>,
+    pub(crate) read_branch: Option<ReadBranch>,
+    pub(crate) collaborators: BTreeSet<String>,
+    pub(crate) labels: Vec<GithubLabel>,
+    pub(crate) issues: Vec<GithubIssue>,
+    pub(crate) comments: Vec<GithubComment>,
+    pub(crate) hooks: Vec<SendWebhook>,
+    pub(crate) created_at: Duration,
+}
+
+impl fmt::Debug for GithubRepo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GithubRepo")
+            .field("full_name", &self.full_name())
+            .finish_non_exhaustive()
+    }
+}
+
+impl GithubRepo {
+    pub(crate) fn new(id: u64, owner: &str, name: &str, now: Duration) -> Self {
+        Self {
+            id,
+            owner: owner.to_owned(),
+            name: name.to_owned(),
+            default_branch: "main".to_owned(),
+            branches: BTreeMap::new(),
+            protected: BTreeSet::new(),
+            read_branch: None,
+            collaborators: BTreeSet::new(),
+            labels: Vec::new(),
+            issues: Vec::new(),
+            comments: Vec::new(),
+            hooks: Vec::new(),
+            created_at: now,
+        }
+    }
+
+    pub(crate) fn full_name(&self) -> String {
+        format!("{}/{}", self.owner, self.name)
+    }
+
+    /// Returns the commit of a branch: what the repository on disk has, if there is one, else what the test set.
+    pub(crate) fn branch(&self, name: &str) -> Option<String> {
+        match &self.read_branch {
+            Some(read) => read(name),
+            None => self.branches.get(name).cloned(),
+        }
+    }
+
+    pub(crate) fn issue(&self, number: u64) -> Option<&GithubIssue> {
+        self.issues.iter().find(|issue| issue.number == number)
+    }
+
+    pub(crate) fn is_collaborator(&self, login: &str) -> bool {
+        self.owner.eq_ignore_ascii_case(login)
+            || self
+                .collaborators
+                .iter()
+                .any(|it| it.eq_ignore_ascii_case(login))
+    }
+
+    /// Reads the branches of open pull requests again, so that a push is visible.
+    pub(crate) fn refresh_heads(&mut self) {
+        for at in 0..self.issues.len() {
+            let issue = &self.issues[at];
+            let Some(pull) = issue.pull.as_ref().filter(|_| issue.is_open) else {
+                continue;
+            };
+            let sha = self.branch(&pull.head);
+            if let (Some(sha), Some(pull)) = (sha, self.issues[at].pull.as_mut()) {
+                pull.head_sha = sha;
+            }
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct GithubState {
+    pub(crate) users: BTreeMap<String, GithubUser>,
+    pub(crate) tokens: BTreeMap<String, GithubToken>,
+    pub(crate) repos: Vec<GithubRepo>,
+    pub(crate) events: Vec<GithubEvent>,
+    pub(crate) last_id: u64,
+    pub(crate) n_requests: u64,
+}
+
+impl GithubState {
+    pub(crate) fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        // Ids of the real service do not fit into 32 bits; a client that cuts them must fail here.
+        self.last_id + 5_000_000_000
+    }
+
+    /// Returns the index of a repository; names are compared without case.
+    pub(crate) fn repo_at(&self, owner: &str, name: &str) -> Option<usize> {
+        self.repos.iter().position(|repo| {
+            repo.owner.eq_ignore_ascii_case(owner) && repo.name.eq_ignore_ascii_case(name)
+        })
+    }
+
+    /// Returns the account with this login, in the case in which it was added.
+    pub(crate) fn user(&self, login: &str) -> Option<&GithubUser> {
+        self.users.get(&login.to_ascii_lowercase())
+    }
+
+    pub(crate) fn add_user(&mut self, login: &str, kind: GithubAccountKind) {
+        if self.user(login).is_none() {
+            let user = GithubUser {
+                id: self.next_id(),
+                login: login.to_owned(),
+                kind,
+            };
+            self.users.insert(login.to_ascii_lowercase(), user);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Tokens, repositories and branches.
+
+use daemon_fakes::GithubAccountKind;
+use serde_json::{Value, json};
+
+use crate::kit::{Github, TOKEN, send, sha};
+
+#[test]
+fn a_token_is_the_account_it_was_made_for() {
+    let github = Github::start();
+    let user = github.get("/user").json();
+    assert_eq!(
+        json!([user["login"], user["type"]]),
+        json!(["alice", "User"])
+    );
+}
+
+#[test]
+fn a_request_without_a_known_token_or_right_is_refused() {
+    let github = Github::start();
+    let address = github.api.server().address();
+    let without = send(address, &["GET /user HTTP/1.1"], "");
+    assert_eq!(
+        (without.status, &without.json()["message"]),
+        (401, &json!("Requires authentication"))
+    );
+    let comments = "/repos/acme/site/issues/1/comments";
+    github.issue();
+    let rows = [
+        ("ghp_unknown", "GET", comments, 401, "Bad credentials"),
+        ("ghp_reader", "GET", comments, 200, ""),
+        (
+            "ghp_reader",
+            "POST",
+            comments,
+            403,
+            "Resource not accessible by personal access token",
+        ),
+        (TOKEN, "GET", "/repos/acme/other", 404, "Not Found"),
+        (TOKEN, "GET", "/repos/acme/site/nothing", 404, "Not Found"),
+    ];
+    for (token, method, path, status, message) in rows {
+        let answer = github.call_as(token, method, path, &json!({"body": "x"}));
+        let said = answer.json()["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        assert_eq!(
+            (answer.status, said.as_str()),
+            (status, message),
+            "{token} {method} {path}"
+        );
+    }
+    assert_eq!(github.api.comments("acme/site"), []);
+}
+
+#[test]
+fn every_response_counts_the_requests_of_the_hour() {
+    let github = Github::start();
+    let remaining = |path| {
+        github
+            .get(path)
+            .header("X-RateLimit-Remaining")
+            .map(str::to_owned)
+    };
+    assert_eq!(remaining("/user"), Some("4999".to_owned()));
+    assert_eq!(remaining("/nothing"), Some("4998".to_owned()));
+}
+
+#[test]
+fn repositories_are_found_in_any_case_and_show_their_default_branch() {
+    let github = Github::start();
+    let repo = github.get("/repos/ACME/Site").json();
+    assert_eq!(
+        json!([
+            repo["full_name"],
+            repo["default_branch"],
+            repo["owner"]["type"],
+            repo["permissions"]["push"]
+        ]),
+        json!(["acme/site", "main", "Organization", true])
+    );
+}
+
+#[test]
+fn a_branch_is_found_by_its_name_with_slashes_in_both_forms() {
+    let github = Github::start();
+    github
+        .api
+        .set_branch("acme/site", "daemon/docs/1", Some(&sha('c')));
+    for path in ["daemon/docs/1", "daemon%2Fdocs%2F1"] {
+        let found = github
+            .get(&format!("/repos/acme/site/git/ref/heads/{path}"))
+            .json();
+        assert_eq!(
+            found["object"],
+            json!({
+                "type": "commit", "sha": sha('c'),
+                "url": format!("{}/repos/acme/site/git/commits/{}", github.api.server().base_url(), sha('c')),
+            })
+        );
+        assert_eq!(found["ref"], "refs/heads/daemon/docs/1");
+        let branch = github
+            .get(&format!("/repos/acme/site/branches/{path}"))
+            .json();
+        assert_eq!(branch["commit"]["sha"], sha('c'));
+    }
+    let missing = github.get("/repos/acme/site/branches/gone");
+    assert_eq!(
+        (missing.status, &missing.json()["message"]),
+        (404, &json!("Branch not found"))
+    );
+    assert_eq!(
+        github.get("/repos/acme/site/git/ref/heads/gone").status,
+        404
+    );
+}
+
+#[test]
+fn branches_can_be_read_from_elsewhere() {
+    let github = Github::start();
+    let read = |branch: &str| (branch == "main").then(|| sha('d'));
+    github.api.read_branches("acme/site", read);
+    let main = github.get("/repos/acme/site/branches/main").json();
+    assert_eq!(main["commit"]["sha"], sha('d'));
+    assert_eq!(github.get("/repos/acme/site/branches/fix").status, 404);
+}
+
+#[test]
+fn an_account_acts_without_a_token() {
+    let github = Github::start();
+    github
+        .api
+        .add_account("helper[bot]", GithubAccountKind::Bot);
+    let path = "/repos/acme/site/issues";
+    let (status, issue) = github
+        .api
+        .act("helper[bot]", "POST", path, &json!({"title": "Found"}));
+    assert_eq!(status, 201);
+    assert_eq!(issue["user"]["type"], "Bot");
+    let (status, _) = github.api.act("alice", "DELETE", path, &Value::Null);
+    assert_eq!(status, 404);
+}
