@@ -80,6 +80,7 @@ impl Worktree {
     /// # Errors
     /// Returns [`GitError`] with [`GitProblem::TooManyChanges`] above 20,000 paths or 64 MiB, or if git fails.
     pub fn changes(&self) -> Result<WorktreeChanges, GitError> {
+        self.open()?;
         let commits = self.own_commits();
         // The index in the work tree is the run's to write, so it is not used.
         let index = self.scratch_index()?;

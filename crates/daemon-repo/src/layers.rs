@@ -6,12 +6,10 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, FileType, Metadata, Permissions};
+use std::fs::{self, DirBuilder, FileType, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{
-    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _,
-};
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType as NodeType, Mode, lgetxattr, mknodat};
@@ -61,14 +59,12 @@ impl Layers {
     /// in it.
     ///
     /// # Errors
-    /// The error of the file system.
+    /// The error of the file system, also if a directory is closed to its owner.
     pub(crate) fn changed(&self, is_listed: impl Fn(&[u8]) -> bool) -> io::Result<Upper> {
         let mut acc = Upper::default();
         let mut left = vec![PathBuf::new()];
         while let Some(below) = left.pop() {
             let here = self.upper.join(&below);
-            // The top directory too can be closed.
-            open_to_owner(&here, &fs::symlink_metadata(&here)?)?;
             for entry in fs::read_dir(here)? {
                 let entry = entry?;
                 let path = below.join(entry.file_name());
@@ -87,8 +83,6 @@ impl Layers {
                     names.insert(name);
                     continue;
                 }
-                // Reading the attribute takes the permission to read the directory, and git reads it later.
-                open_to_owner(&entry.path(), &metadata)?;
                 if is_opaque(&entry.path())? {
                     acc.hiding.insert(name.clone());
                 }
@@ -132,14 +126,6 @@ pub(crate) fn mark_removed(layer: &Path, path: &[u8]) -> io::Result<()> {
         Mode::empty(),
         0,
     )?)
-}
-
-/// Gives the owner of a directory all permissions, which a run can take away from its own directories.
-fn open_to_owner(directory: &Path, metadata: &Metadata) -> io::Result<()> {
-    match metadata.mode() & 0o700 {
-        0o700 => Ok(()),
-        _ => fs::set_permissions(directory, Permissions::from_mode(0o700)),
-    }
 }
 
 /// Reports whether a file marks a removed path.

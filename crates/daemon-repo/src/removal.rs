@@ -7,6 +7,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+
 use crate::kept_tree::{directories, names};
 
 /// Removes a file or a directory tree if it exists; directories without write permission are made writable first.
@@ -51,6 +53,35 @@ pub(crate) fn remove_untracked(dir: &Path, tracked: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Gives the owner all permissions of the directories of a tree, if there is one.
+///
+/// Those that are deeper than a path can be long stay as they are: git does not read them either.
+pub(crate) fn open_directories(root: &Path) -> io::Result<()> {
+    if !fs::symlink_metadata(root).is_ok_and(|metadata| metadata.is_dir()) {
+        return Ok(());
+    }
+    let mut left = vec![root.to_owned()];
+    while let Some(dir) = left.pop() {
+        let opened = make_writable(&dir).and_then(|()| fs::read_dir(&dir));
+        let entries = match opened {
+            Err(error) if is_too_long(&error) => continue,
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                left.push(entry.path());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reports whether a path was longer than the kernel accepts.
+fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::NAMETOOLONG.raw_os_error())
+}
+
 /// Removes a directory by moving what is in its directories to its top, so that neither the paths nor the number of open directories
 /// grow with its depth.
 fn remove_directory(root: &Path) -> io::Result<()> {
@@ -92,7 +123,8 @@ fn remove_directory(root: &Path) -> io::Result<()> {
     }
 }
 
-fn make_writable(dir: &Path) -> io::Result<()> {
+/// Gives the owner of a directory all permissions.
+pub(crate) fn make_writable(dir: &Path) -> io::Result<()> {
     let mode = fs::symlink_metadata(dir)?.permissions().mode();
     match mode & 0o700 {
         0o700 => Ok(()),

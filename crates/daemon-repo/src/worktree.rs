@@ -15,7 +15,7 @@ use crate::kept_tree::{INDEX, KeptTree, TreeStart, TreeTrust, below, to_hide};
 use crate::layers::{Layers, mark_removed};
 use crate::mark::Author;
 use crate::object::{ObjectId, RefName};
-use crate::removal::{remove_tree, remove_untracked};
+use crate::removal::{make_writable, open_directories, remove_tree, remove_untracked};
 use crate::repository::Repository;
 
 /// The end of the name of the index that git made at the checkout, next to the work tree.
@@ -184,20 +184,25 @@ impl Worktree {
             .map_or(&self.dir, |layers| &layers.upper)
     }
 
-    /// Removes the repository of the work tree, and keeps its files as the tree in `kept`, where nothing may be yet.
+    /// Removes the repository of the work tree and what git does not track, and keeps its files as the tree in `kept`, where nothing
+    /// may be yet.
     ///
     /// # Errors
     /// Returns [`GitError`] if a part cannot be removed or moved.
     pub fn keep(self, kept: &Path) -> Result<(), GitError> {
         let tree = KeptTree::at(kept);
+        let unwritable = |source| self.repository.unwritable(kept, source);
+        make_writable(&self.dir).map_err(unwritable)?;
+        let base = self.beside(BASE_INDEX);
+        // The next run would wait for it.
+        self.clean(&self.dir, &base)?;
         let kept_here = || {
-            remove_tree(&self.dir.join(".git"))?;
             tree.begin()?;
             fs::rename(&self.dir, tree.files())?;
-            fs::rename(self.beside(BASE_INDEX), tree.index())?;
+            fs::rename(&base, tree.index())?;
             tree.complete(&self.base)
         };
-        kept_here().map_err(|source| self.repository.unwritable(kept, source))?;
+        kept_here().map_err(unwritable)?;
         self.remove()
     }
 
@@ -252,24 +257,21 @@ impl Worktree {
         closed.map_err(|source| self.repository.unwritable(index, source))
     }
 
-    /// Moves the files of a kept tree into the root directory, and removes what is not tracked.
+    /// Moves the files of a kept tree into the root directory.
     fn take(&self, tree: &KeptTree) -> Result<(), GitError> {
         let base = self.beside(BASE_INDEX);
         let unwritable = |source| self.repository.unwritable(&self.dir, source);
-        let has_moved = || {
+        let take = || {
             let is_usable = tree.commit().is_some();
             tree.begin()?;
             if !is_usable {
-                return tree.discard().map(|()| false);
+                return tree.discard();
             }
             fs::rename(tree.index(), &base)?;
             // It is empty, and a directory can replace an empty one.
-            fs::rename(tree.files(), &self.dir).map(|()| true)
+            fs::rename(tree.files(), &self.dir)
         };
-        if has_moved().map_err(unwritable)? {
-            self.clean(&self.dir, &base)?;
-        }
-        Ok(())
+        take().map_err(unwritable)
     }
 
     /// Removes from `root` what an index does not contain.
@@ -361,6 +363,12 @@ impl Worktree {
             layers.lower = vec![layer, tree.files()];
         }
         Ok(())
+    }
+
+    /// Gives the host the permissions to read what the run wrote, which the run can take away from its directories.
+    pub(crate) fn open(&self) -> Result<(), GitError> {
+        let opened = open_directories(self.written());
+        opened.map_err(|source| self.repository.unwritable(self.written(), source))
     }
 
     fn git_dir(&self) -> PathBuf {

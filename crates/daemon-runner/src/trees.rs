@@ -3,6 +3,9 @@
 //! A run that works in an overlay shares a tree with others: it is a lower layer that no run can reach by itself. Any other run takes a
 //! tree for itself, and gives it back at its end.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
@@ -16,6 +19,9 @@ use daemon_repo::{
     Checkout, GitError, KeptTree, ObjectId, Repository, TreeStart, TreeTrust, Worktree, encode,
     remove_tree,
 };
+
+/// The end of the name of a directory that is to be removed. The names of repositories are encoded without dots.
+const GONE: &str = ".gone";
 
 /// How many trees are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +57,8 @@ struct Pool {
     trees: Vec<Tree>,
     /// The number of the next tree.
     next: u32,
+    /// Directories that are no trees any more. They are removed while nothing is locked.
+    gone: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -121,7 +129,7 @@ impl Trees {
             (Ok(_), _) => tree.begin_use(start, &checkout.commit),
             // The layers of other runs are as they were.
             (Err(_), TreeStart::Shared(_)) => {}
-            (Err(_), _) => tree.lose(),
+            (Err(_), _) => locked.gone.extend(tree.lose()),
         }
         tree.last = self.clock.fetch_add(1, Ordering::Relaxed);
         locked.put(tree);
@@ -143,13 +151,20 @@ impl Trees {
             if !known.contains(&name) && !is_in_use() {
                 let mut pools = self.pools.lock().expect("no holder panics");
                 pools.remove(&name);
-                report(&entry.path(), remove_tree(&entry.path()));
+                let gone = detach(&entry.path());
+                drop(pools);
+                clear(gone);
             }
         }
     }
 
-    /// Removes the trees that were not used for the longest time, until the limits are kept. Trees in use stay.
+    /// Removes the trees that were not used for the longest time, until the limits are kept, and what is left of lost ones. Trees in
+    /// use stay.
     pub(crate) fn trim(&self, limits: TreeLimits) {
+        clear(self.detach_above(limits));
+    }
+
+    fn detach_above(&self, limits: TreeLimits) -> Vec<PathBuf> {
         let pools = self.pools.lock().expect("no holder panics");
         // A pool that is locked is in use, and trimmed at the end of that use.
         let mut free: Vec<_> = pools
@@ -170,9 +185,13 @@ impl Trees {
                 idle.map(|tree| tree.last).min().unwrap_or(u64::MAX)
             });
             if !oldest.is_some_and(|pool| pool.drop_oldest()) {
-                return;
+                break;
             }
         }
+        let gone = free
+            .iter_mut()
+            .flat_map(|pool| std::mem::take(&mut pool.gone));
+        gone.collect()
     }
 
     fn pool(&self, repository: &RepoName) -> Arc<Mutex<Pool>> {
@@ -197,12 +216,13 @@ impl TreeUse {
         }
         let base = worktree.base().clone();
         worktree.keep(&self.dir)?;
+        let bytes = measured(&self.dir);
         let mut pool = lock(&self.pool);
         if let Some(mut tree) = pool.take(&self.dir) {
             tree.used_by = UsedBy::Overlays(0);
             tree.commit = Some(base);
             tree.trust = TreeTrust::Comparison;
-            tree.measure();
+            tree.bytes = bytes.unwrap_or(tree.bytes);
             pool.put(tree);
         }
         Ok(())
@@ -217,14 +237,14 @@ impl Drop for TreeUse {
         };
         match &mut tree.used_by {
             UsedBy::Overlays(users) => *users = users.saturating_sub(1),
-            UsedBy::Run => tree.lose(),
+            UsedBy::Run => pool.gone.extend(tree.lose()),
         }
         pool.put(tree);
     }
 }
 
 impl Pool {
-    /// Reads the trees that an earlier host kept, and removes those that cannot be trusted.
+    /// Reads the trees that an earlier host kept; those that cannot be trusted are gone.
     fn load(dir: PathBuf) -> Self {
         let mut acc = Self {
             dir,
@@ -243,7 +263,8 @@ impl Pool {
                     tree.measure();
                     acc.trees.push(tree);
                 }
-                _ => report(&path, remove_tree(&path)),
+                (Some(_), None) => acc.gone.extend(detach(&path)),
+                (None, _) => acc.gone.push(path),
             }
         }
         acc
@@ -290,7 +311,9 @@ impl Pool {
         let oldest = idle.min_by_key(|tree| tree.last);
         let oldest = oldest.map(|tree| tree.dir.clone());
         let taken = oldest.and_then(|dir| self.take(&dir));
-        taken.map(|mut tree| tree.lose()).is_some()
+        let Some(mut taken) = taken else { return false };
+        self.gone.extend(taken.lose());
+        true
     }
 }
 
@@ -326,18 +349,44 @@ impl Tree {
         }
     }
 
-    /// Removes what is left of a tree that cannot be used any more.
-    fn lose(&mut self) {
+    /// Gives up a tree that cannot be used any more. What is left of it is returned, and is still to be removed.
+    fn lose(&mut self) -> Option<PathBuf> {
         self.commit = None;
         self.used_by = UsedBy::Overlays(0);
-        report(&self.dir, remove_tree(&self.dir));
+        detach(&self.dir)
     }
 
     fn measure(&mut self) {
-        match KeptTree::at(&self.dir).size() {
-            Ok(bytes) => self.bytes = bytes,
-            Err(error) => report(&self.dir, Err(error)),
+        self.bytes = measured(&self.dir).unwrap_or(self.bytes);
+    }
+}
+
+/// Returns the space on disk of a tree.
+fn measured(dir: &Path) -> Option<u64> {
+    let size = KeptTree::at(dir).size();
+    size.map_err(|error| report(dir, Err(error))).ok()
+}
+
+/// Renames a directory so that its name is free at once, and returns the new name if there is something to remove.
+fn detach(dir: &Path) -> Option<PathBuf> {
+    let mut gone = dir.as_os_str().to_owned();
+    gone.push(GONE);
+    let gone = PathBuf::from(gone);
+    match fs::rename(dir, &gone) {
+        Ok(()) => Some(gone),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        // One of this name is still being removed.
+        Err(_) => {
+            clear([dir]);
+            None
         }
+    }
+}
+
+/// Removes directories that nothing uses.
+fn clear(gone: impl IntoIterator<Item = impl AsRef<Path>>) {
+    for dir in gone {
+        report(dir.as_ref(), remove_tree(dir.as_ref()));
     }
 }
 
@@ -353,106 +402,5 @@ fn directory(repository: &RepoName) -> String {
 fn report(dir: &Path, done: io::Result<()>) {
     if let Err(error) = done {
         tracing::warn!(dir = %dir.display(), error = chain(&error), "a kept tree");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn commit(digit: char) -> ObjectId {
-        digit.to_string().repeat(40).parse().unwrap()
-    }
-
-    /// Makes a pool whose trees were used in this order, each at a commit.
-    fn pool(trees: &[(char, UsedBy)]) -> Pool {
-        let trees = trees.iter().zip(1_u32..).map(|((digit, used_by), n)| {
-            let mut tree = Tree::new(PathBuf::from(n.to_string()));
-            tree.commit = Some(commit(*digit));
-            tree.used_by = *used_by;
-            tree.last = n.into();
-            tree
-        });
-        Pool {
-            dir: PathBuf::from("pool"),
-            trees: trees.collect(),
-            next: 9,
-        }
-    }
-
-    #[test]
-    fn a_run_gets_the_tree_that_is_nearest_to_its_commit() {
-        use Workplace::{Directory, Overlay};
-        const IDLE: UsedBy = UsedBy::Overlays(0);
-        const SHARED: UsedBy = UsedBy::Overlays(2);
-        const TAKEN: UsedBy = UsedBy::Run;
-        type Row = (
-            &'static [(char, UsedBy)],
-            Workplace,
-            u32,
-            Option<&'static str>,
-        );
-        let table: &[Row] = &[
-            (&[], Overlay, 0, None),
-            (&[], Overlay, 1, Some("pool/9")),
-            (&[('1', IDLE), ('2', IDLE)], Overlay, 4, Some("1")),
-            (&[('1', SHARED), ('2', IDLE)], Overlay, 4, Some("1")),
-            (&[('3', IDLE), ('2', IDLE)], Overlay, 4, Some("2")),
-            (&[('3', IDLE), ('2', SHARED)], Overlay, 4, Some("1")),
-            (&[('3', SHARED), ('1', TAKEN)], Overlay, 4, Some("1")),
-            (&[('1', TAKEN)], Overlay, 4, Some("pool/9")),
-            (&[('1', TAKEN)], Overlay, 1, None),
-            (&[('1', SHARED), ('2', IDLE)], Directory, 4, Some("2")),
-            (&[('1', SHARED)], Directory, 4, Some("pool/9")),
-            (&[('1', SHARED)], Directory, 1, None),
-        ];
-        for (trees, workplace, most, expected) in table {
-            let mut pool = pool(trees);
-            let found = pool.choose(&commit('1'), *workplace, *most);
-            let found = found.map(|tree| tree.dir);
-            assert_eq!(
-                found.as_deref(),
-                expected.map(Path::new),
-                "{trees:?} {workplace:?} {most}"
-            );
-        }
-    }
-
-    #[test]
-    fn trees_that_were_not_used_for_the_longest_time_go_first_and_those_in_use_stay() {
-        let scratch = tempfile::tempdir().unwrap();
-        let trees = Trees::new(scratch.path());
-        let pools = [('1', UsedBy::Overlays(1)), ('2', UsedBy::Overlays(0))];
-        let other = [('3', UsedBy::Overlays(0)), ('4', UsedBy::Overlays(0))];
-        for (name, trees_of) in [("a", pools), ("b", other)] {
-            let mut pool = pool(&trees_of);
-            pool.trees.iter_mut().for_each(|tree| tree.bytes = 10);
-            let mut all = trees.pools.lock().unwrap();
-            all.insert(name.to_owned(), Arc::new(Mutex::new(pool)));
-        }
-        let left = || {
-            let pools = trees.pools.lock().unwrap();
-            let mut left: Vec<String> = Vec::new();
-            for pool in pools.values() {
-                let pool = lock(pool);
-                let commits = pool.trees.iter().filter_map(|tree| tree.commit.as_ref());
-                left.extend(commits.map(|commit| commit.as_str()[..1].to_owned()));
-            }
-            left.sort();
-            left.concat()
-        };
-        let trim = |most, bytes| trees.trim(TreeLimits { most, bytes });
-        trim(4, 40);
-        assert_eq!(left(), "1234");
-        trim(4, 35);
-        assert_eq!(
-            left(),
-            "124",
-            "the first of `b` was used before the second of `a`"
-        );
-        trim(1, 35);
-        assert_eq!(left(), "14");
-        trim(0, 0);
-        assert_eq!(left(), "1");
     }
 }

@@ -266,29 +266,45 @@ fn a_run_that_may_only_read_cannot_change_what_it_sees() {
 }
 
 #[test]
-fn directories_that_a_run_closed_are_read_all_the_same() {
-    if !levels().contains(&3) {
-        return;
+fn directories_that_a_run_closed_are_read_and_removed_all_the_same() {
+    for level in levels() {
+        let mut world = world(&["one"]);
+        world.at_level(level);
+        program(
+            &world,
+            "one",
+            "cat > /dev/null\necho two >> many/1/1.txt\nmkdir -p own/deep && echo x > own/deep/file\n\
+             chmod 0 .git/info own/deep own many/1 many .\n\
+             echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"closed\"}'\n",
+        );
+        // Root may read every directory.
+        if rustix::process::geteuid().is_root() {
+            world.hand_over(65_534);
+        }
+        let host = world.serve();
+        for n in 1..=2 {
+            fire(&world, "one");
+            until("the work tree is gone", || {
+                let left = fs::read_dir(world.home.join("worktrees")).expect("a directory");
+                left.count() == 0
+            });
+            let trees = fs::read_dir(world.home.join("trees")).expect("trees");
+            let kept = trees.flatten().flat_map(|of| fs::read_dir(of.path()));
+            let kept: Vec<_> = kept.flatten().flatten().collect();
+            assert_eq!(kept.len(), 1, "level {level}, run {n}: {kept:?}");
+            assert!(!kept[0].path().join("files/own").exists(), "level {level}");
+        }
+        // The repository belongs to another user than that of the test.
+        let git = |args: &[&str]| world.git(&[&["-c", "safe.directory=*"], args].concat());
+        let branches = git(&["for-each-ref", "--format=%(refname)", "refs/heads/daemon"]);
+        assert_eq!(branches.lines().count(), 2, "level {level}: {branches}");
+        for branch in branches.lines() {
+            let changed = git(&["diff", "--name-status", "main", branch]);
+            let expected = "M\tmany/1/1.txt\nA\town/deep/file\n";
+            assert_eq!(changed, expected, "level {level}");
+        }
+        assert_eq!(json!(host.stop().0), json!(0));
     }
-    let mut world = world(&["one"]);
-    program(
-        &world,
-        "one",
-        "cat > /dev/null\necho two >> many/1/1.txt\nmkdir own && echo x > own/file\nchmod 0 own many/1\n\
-         echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"closed\"}'\n",
-    );
-    // Root may read every directory.
-    if rustix::process::geteuid().is_root() {
-        world.hand_over(65_534);
-    }
-    let host = world.serve();
-    fire(&world, "one");
-    // The repository belongs to another user than that of the test.
-    let git = |args: &[&str]| world.git(&[&["-c", "safe.directory=*"], args].concat());
-    let branch = git(&["for-each-ref", "--format=%(refname)", "refs/heads/daemon"]);
-    let changed = git(&["diff", "--name-status", "main", branch.trim()]);
-    assert_eq!(changed, "M\tmany/1/1.txt\nA\town/file\n");
-    assert_eq!(json!(host.stop().0), json!(0));
 }
 
 #[test]
