@@ -250,7 +250,7 @@ pub(crate) struct EventArgs {
     /// The payload itself, set by callers that have read it already
     #[arg(skip)]
     pub(crate) payload: Option<Vec<u8>>,
-    /// The source of the event: github, linear, slack, sentry or git
+    /// The source of the event: github, linear, slack, sentry, git or cloudevents
     #[arg(long, value_name = "S")]
     pub(crate) source: Option<String>,
     /// The source's name for the event, such as pull_request

@@ -31,7 +31,7 @@ pub(crate) fn services(home: &Path, config: &Config) -> Result<ServiceFacts, OpE
             Source::Github => services.github = Some(api),
             Source::Slack => services.slack = Some(api),
             // No facts are fetched from these sources.
-            Source::Linear | Source::Sentry | Source::Git => {}
+            Source::Linear | Source::Sentry | Source::Git | Source::Cloudevents => {}
         }
     }
     Ok(services)

@@ -98,7 +98,9 @@ fn happenings(event: &Event) -> Vec<Identity> {
         Source::Git => event.kind == "merge",
         Source::Github => event.kind == "pull_request" && event.action.as_deref() == Some("closed"),
         // Only git and GitHub report the same changes.
-        Source::Linear | Source::Slack | Source::Sentry => return Vec::new(),
+        Source::Linear | Source::Slack | Source::Sentry | Source::Cloudevents => {
+            return Vec::new();
+        }
     };
     let Some(repo) = event.repo.as_ref().filter(|_| is_ref || is_merge) else {
         return Vec::new();

@@ -22,16 +22,19 @@ pub enum Source {
     Sentry,
     /// Branches and tags of a watched repository.
     Git,
+    /// CloudEvents whose type is not in the vocabulary.
+    Cloudevents,
 }
 
 impl Source {
     /// Every source, in the order of the vocabulary.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Github,
         Self::Linear,
         Self::Slack,
         Self::Sentry,
         Self::Git,
+        Self::Cloudevents,
     ];
 
     /// Returns the name used on the command line, in routes and in stored rows.
@@ -42,6 +45,7 @@ impl Source {
             Self::Slack => "slack",
             Self::Sentry => "sentry",
             Self::Git => "git",
+            Self::Cloudevents => "cloudevents",
         }
     }
 }
@@ -59,7 +63,10 @@ impl FromStr for Source {
         Self::ALL
             .into_iter()
             .find(|source| source.as_str() == text)
-            .ok_or_else(|| InvalidId::new(text, "a source (github, linear, slack, sentry or git)"))
+            .ok_or_else(|| {
+                let expected = "a source (github, linear, slack, sentry, git or cloudevents)";
+                InvalidId::new(text, expected)
+            })
     }
 }
 

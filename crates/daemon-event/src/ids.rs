@@ -92,6 +92,28 @@ ulid_newtype!(
     "an activation id (26 characters of Crockford base 32)"
 );
 
+impl EventId {
+    /// Returns the id that sorts next: of several events that one request brings, each has the next id.
+    #[must_use]
+    pub fn next(&self) -> Self {
+        let mut digits = self.0.as_bytes().to_vec();
+        for digit in digits.iter_mut().rev() {
+            let value = ALPHABET.iter().position(|known| known == digit);
+            let value = value.expect("a ULID has digits of the alphabet only");
+            match ALPHABET.get(value + 1) {
+                Some(next) => {
+                    *digit = *next;
+                    break;
+                }
+                None => *digit = ALPHABET[0],
+            }
+        }
+        let text = String::from_utf8(digits).expect("the alphabet is ASCII");
+        // The successor of the greatest id would not be one; its time is thousands of years away.
+        text.parse().unwrap_or_else(|_: InvalidId| self.clone())
+    }
+}
+
 /// Declares a newtype over a non-empty string without control characters, of bounded length in bytes.
 macro_rules! text_newtype {
     ($(#[$doc:meta])* $name:ident, $max:literal, $what:literal) => {

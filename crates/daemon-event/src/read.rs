@@ -145,6 +145,8 @@ static PLANS: LazyLock<HashMap<(Source, &'static str), KindPaths>> = LazyLock::n
     // Built once per process: building a path tree for each event would cost more than reading the event.
     vocabulary::kinds()
         .iter()
+        .copied()
+        .chain([&vocabulary::UNMAPPED_KIND])
         .map(|kind| ((kind.source, kind.name), KindPaths::new(kind)))
         .collect()
 });
@@ -307,6 +309,7 @@ fn fallback(source: Source) -> (Source, &'static str) {
         Source::Slack => "channel_archive",
         Source::Sentry => "comment",
         Source::Git => "create",
+        Source::Cloudevents => vocabulary::UNMAPPED,
     };
     (source, name)
 }
@@ -333,7 +336,7 @@ fn check_kind(
     let place = match source {
         Source::Linear => "type",
         Source::Slack => "event.type",
-        Source::Github | Source::Sentry | Source::Git => return Ok(()),
+        Source::Github | Source::Sentry | Source::Git | Source::Cloudevents => return Ok(()),
     };
     match raw.text(place) {
         Some(got) if got == kind => Ok(()),

@@ -231,6 +231,19 @@ static KINDS: LazyLock<Vec<&'static EventKind>> = LazyLock::new(|| {
     .collect()
 });
 
+/// The kind of every CloudEvent whose type is not in the vocabulary.
+pub const UNMAPPED: &str = "unmapped";
+
+/// What is read from such an event. It has no rows and is not among [`kinds`], since no condition can name it.
+pub(crate) static UNMAPPED_KIND: EventKind = EventKind {
+    source: Source::Cloudevents,
+    name: UNMAPPED,
+    required: &["id", "source", "type"],
+    reads: &[paths! { "subject" }],
+    times: &["time"],
+    rows: &[],
+};
+
 /// Returns every kind of every source.
 pub fn kinds() -> &'static [&'static EventKind] {
     &KINDS
@@ -251,6 +264,33 @@ static ROWS: LazyLock<HashMap<Noun, Vec<(&'static EventKind, &'static ActionRow)
 /// Returns the rows that name a noun, in the order of [`kinds`].
 pub fn rows(noun: Noun) -> &'static [(&'static EventKind, &'static ActionRow)] {
     ROWS.get(&noun).map_or(&[], Vec::as_slice)
+}
+
+/// Returns the source and the kind that a CloudEvents type `<source>.<event>.<action>` names, or `<source>.<event>` for an
+/// event without actions; `None` if no row has them.
+///
+/// ```
+/// use daemon_event::{Source, vocabulary::of_type};
+///
+/// assert_eq!(of_type("github.pull_request.opened"), Some((Source::Github, "pull_request", Some("opened"))));
+/// assert_eq!(of_type("github.push"), Some((Source::Github, "push", None)));
+/// assert_eq!(of_type("com.example.build.done"), None);
+/// ```
+pub fn of_type(name: &str) -> Option<(Source, &'static str, Option<&'static str>)> {
+    let (source, rest) = name.split_once('.')?;
+    let source: Source = source.parse().ok()?;
+    let kinds = KINDS.iter().filter(|kind| kind.source == source);
+    let rows = kinds.flat_map(|kind| kind.rows.iter().map(move |row| (kind, row)));
+    let mut named = rows.filter(|(kind, row)| match row.action {
+        Some(action) => {
+            let event = rest.strip_suffix(action);
+            event.and_then(|event| event.strip_suffix('.')) == Some(kind.name)
+        }
+        None => rest == kind.name,
+    });
+    named
+        .next()
+        .map(|(kind, row)| (source, kind.name, row.action))
 }
 
 /// Returns the kind that a source emits under this name.

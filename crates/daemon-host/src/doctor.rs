@@ -1,12 +1,11 @@
 //! The checks of `daemon-run doctor`: the machine, the home, the store, providers, sources and daemons.
 
+mod sources;
 mod trees;
 
 use std::path::Path;
 
 use daemon_engine::{FactState, Gate, PlaceCondition};
-use daemon_event::Source;
-use daemon_records::environment;
 use daemon_records::error::chain;
 use daemon_registry::Registered;
 use daemon_runner::policy::RunPolicy;
@@ -15,13 +14,14 @@ use daemon_store::{MAX_PAGE, Query, Store, StoreError, Validity};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::config::{Config, SecretPlaces};
+use crate::config::Config;
 use crate::disk::Space;
 use crate::driver::{ClaimsPause, Host, Parts};
 use crate::policy::{policy_of_key, run_policy};
 use crate::rates::rate_checks;
 use crate::servers;
-use crate::token::{self, service_token};
+
+pub use self::sources::{token_checks, webhook_checks};
 
 /// The age up to which ticks that did not run are reported.
 const RECENT: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
@@ -319,72 +319,6 @@ async fn ticks_check(store: &dyn Store, now: Timestamp) -> Check {
             "daemon-run ticks --state missed_window",
         ),
     }
-}
-
-/// Checks whether the webhooks of GitHub, and of every other configured source, can be verified. Secrets are read and never
-/// shown.
-pub fn webhook_checks(home: &Path, config: &Config) -> Vec<Check> {
-    let configured = config.sources.secrets();
-    let mut checks = Vec::new();
-    if !configured
-        .iter()
-        .any(|(source, _)| *source == Source::Github)
-    {
-        let remedy = "set sources.github.secret_file";
-        checks.push(Check::warn("github", "no webhook secret", remedy));
-    }
-    let configured = configured.into_iter();
-    checks.extend(configured.map(|(source, places)| secret_check(home, source, places)));
-    checks
-}
-
-fn secret_check(home: &Path, source: Source, places: SecretPlaces<'_>) -> Check {
-    let name = source.as_str();
-    if let Some(file) = places.file {
-        let key = format!("sources.{name}.secret_file");
-        match token::file_text(home, &key, file) {
-            Ok(text) if text.trim().is_empty() => {
-                let detail = format!("`{}` contains no secret", home.join(file).display());
-                return Check::fail(name, detail, "write one secret per line into it");
-            }
-            Ok(_) => {}
-            Err(error) => {
-                return Check::fail(name, chain(&error), format!("see {key}"));
-            }
-        }
-    }
-    if let Some(variable) = places.env
-        && environment::variable(variable).is_none_or(|value| value.is_empty())
-    {
-        let detail = format!("`{variable}` is not set");
-        return Check::fail(name, detail, format!("see sources.{name}.secret_env"));
-    }
-    if places.file.is_none() && places.env.is_none() {
-        let remedy = format!("set sources.{name}.secret_file");
-        return Check::fail(name, "no webhook secret", remedy);
-    }
-    Check::ok(name, "a webhook secret is set")
-}
-
-/// Checks for each configured API whether its token can be read; the token is never shown.
-pub fn token_checks(home: &Path, config: &Config) -> Vec<Check> {
-    let apis = config.sources.apis().into_iter();
-    let checks = apis.filter_map(|(source, access)| {
-        let name = format!("{source} api");
-        match service_token(home, source.as_str(), access) {
-            Ok(Some(_)) => Some(Check::ok(
-                name,
-                format!("a token is set for {}", access.base),
-            )),
-            Ok(None) => None,
-            Err(error) => Some(Check::fail(
-                name,
-                chain(&error),
-                format!("see sources.{source}.token_file"),
-            )),
-        }
-    });
-    checks.collect()
 }
 
 /// Checks whether conditions wait for facts, and whether the host gave up fetching some.

@@ -58,6 +58,11 @@ pub fn read(home: &Path, config: &Config) -> Vec<String> {
     if config["host"]["token_file"].is_null() {
         acc.extend(lines(&home.join("token")));
     }
+    if let Some(file) = config["sources"]["cloudevents"]["token_file"].as_str() {
+        let senders = lines(&home.join(file));
+        let tokens = senders.iter().filter_map(|line| line.split_once(':'));
+        acc.extend(tokens.map(|(_, token)| token.to_owned()));
+    }
     for (_, preset) in presets(home) {
         collect(home, "", &preset, &mut acc);
     }
@@ -129,6 +134,7 @@ mod tests {
             "hook-secret-1\n\nhook-secret-2\n",
         )
         .unwrap();
+        fs::write(home.path().join("senders"), "ci:ci-token\n").unwrap();
         fs::write(home.path().join("pages"), "pages-token\n").unwrap();
         fs::write(home.path().join("far"), "https://h/?k=far-key\n").unwrap();
         fs::write(home.path().join("key"), "key-of-model\n").unwrap();
@@ -136,7 +142,7 @@ mod tests {
         fs::create_dir(home.path().join("presets")).unwrap();
         let preset = "kind = 'openai'\nmodel = 'm'\nkey_file = 'small'\n";
         fs::write(home.path().join("presets/p.toml"), preset).unwrap();
-        let text = "[sources.github]\nsecret_file = 'hooks'\n[provider.llm]\nkind = 'openai'\nmodel = 'm'\nkey_file = 'key'\n\
+        let text = "[sources.github]\nsecret_file = 'hooks'\n[sources.cloudevents]\ntoken_file = 'senders'\n[provider.llm]\nkind = 'openai'\nmodel = 'm'\nkey_file = 'key'\n\
                     [mcp.pages]\ncommand = 'x'\nenv_file = {TOKEN = 'pages'}\n[mcp.far]\nurl_file = 'far'\n\
                     [provider.sh]\ncommand = 'x'\nargs = ['--token', 'tok-1', '--url=http://u:pass-1@h/', '--port=8']\n";
         let mut known = read(home.path(), &crate::config::parse(text).unwrap());
@@ -144,6 +150,8 @@ mod tests {
         known.dedup();
         let expected = [
             "bearer-0123456789",
+            "ci-token",
+            "ci:ci-token",
             "far-key",
             "hook-secret-1",
             "hook-secret-2",

@@ -5,9 +5,10 @@ use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use daemon_ingest::{SenderTokens, TokenLineError};
 use daemon_records::environment;
 
-use crate::config::{ApiAccess, SecretPlaces};
+use crate::config::{ApiAccess, SecretPlaces, Sources};
 
 /// The mode bits of users who are neither the owner of a file nor in its group.
 // The group bits may be set: service managers give a secret to the host by its group.
@@ -43,6 +44,17 @@ pub enum TokenError {
         key: String,
         /// The variable.
         name: String,
+    },
+    /// A line of the file is not a sender's token.
+    #[error("{key}: `{path}`", path = path.display())]
+    Line {
+        /// The key of the configuration.
+        key: String,
+        /// The file.
+        path: PathBuf,
+        /// The defect.
+        #[source]
+        source: TokenLineError,
     },
     /// The file or the variable is blank.
     #[error("{key}: the file or variable is blank")]
@@ -82,6 +94,30 @@ pub fn configured(
         (None, Some(name)) => of_variable(format!("{key}_env"), name).map(Some),
         (None, None) => Ok(None),
     }
+}
+
+/// Reads the tokens of the configured senders of CloudEvents, and adds them to the host's own.
+///
+/// # Errors
+/// If the file cannot be read, is blank, or has a line that is not `name:token`.
+pub(crate) fn senders(
+    home: &Path,
+    sources: &Sources,
+    own: SenderTokens,
+) -> Result<SenderTokens, TokenError> {
+    let Some(config) = &sources.cloudevents else {
+        return Ok(own);
+    };
+    let key = "sources.cloudevents.token_file".to_owned();
+    let text = file_text(home, &key, &config.token_file)?;
+    if text.trim().is_empty() {
+        return Err(TokenError::Blank { key });
+    }
+    own.with_lines(&text).map_err(|source| TokenError::Line {
+        key,
+        path: home.join(&config.token_file),
+        source,
+    })
 }
 
 /// Reads a secret from a file, relative to the home; `key` names it in the configuration.

@@ -24,6 +24,17 @@ pub trait WebhookSource: Send + Sync {
     /// Returns the largest body that the service sends, in bytes.
     fn max_body(&self) -> usize;
 
+    /// Checks what the headers prove by themselves, before the body is received.
+    ///
+    /// The default implementation accepts: a signature covers the body.
+    ///
+    /// # Errors
+    /// Returns the reason for the rejection; see [`Rejected::status`].
+    fn admit(&self, headers: &Headers) -> Result<(), Rejected> {
+        let _signed_with_the_body = headers;
+        Ok(())
+    }
+
     /// Checks that the delivery was signed by the service and sent recently.
     ///
     /// # Errors
@@ -75,6 +86,18 @@ impl Headers {
             .map(|(_, value)| &**value)
     }
 
+    /// Returns all headers whose names begin with a prefix: the rest of the name, and the value.
+    pub(crate) fn with_prefix<'a>(
+        &'a self,
+        prefix: &str,
+    ) -> impl Iterator<Item = (&'a str, &'a [u8])> {
+        self.entries.iter().filter_map(move |(name, value)| {
+            let (start, rest) = name.split_at_checked(prefix.len())?;
+            let is_it = start.eq_ignore_ascii_case(prefix);
+            is_it.then_some((rest, &**value))
+        })
+    }
+
     /// Returns the value of a header that occurs once, or the number of its occurrences.
     pub(crate) fn only(&self, name: &str) -> Result<&[u8], usize> {
         let mut values = self.all(name);
@@ -120,11 +143,7 @@ pub(crate) fn media(delivery: &Delivery<'_>) -> Result<Media, Malformed> {
     let Some(value) = delivery.headers.all("Content-Type").next() else {
         return Ok(Media::Json);
     };
-    let essence = value
-        .split(|byte| *byte == b';')
-        .next()
-        .unwrap_or_default()
-        .trim_ascii();
+    let essence = essence(value);
     if essence.eq_ignore_ascii_case(b"application/json") {
         Ok(Media::Json)
     } else if essence.eq_ignore_ascii_case(b"application/x-www-form-urlencoded") {
@@ -132,6 +151,12 @@ pub(crate) fn media(delivery: &Delivery<'_>) -> Result<Media, Malformed> {
     } else {
         Err(Malformed::MediaType(shown(value)))
     }
+}
+
+/// Returns a media type without its parameters.
+pub(crate) fn essence(value: &[u8]) -> &[u8] {
+    let mut parts = value.split(|byte| *byte == b';');
+    parts.next().unwrap_or_default().trim_ascii()
 }
 
 /// Rejects a body that is not JSON.
@@ -188,11 +213,16 @@ pub(crate) fn checked_name<'a>(
 }
 
 /// Returns the start of a header's value, escaped, to be quoted in an error.
-fn shown(value: &[u8]) -> Box<str> {
+pub(crate) fn shown(value: &[u8]) -> Box<str> {
     value
         .iter()
         .take(80)
         .flat_map(|byte| byte.escape_ascii())
         .map(char::from)
         .collect()
+}
+
+/// Returns the value of a hexadecimal digit in either case.
+pub(crate) fn hex_digit(byte: u8) -> Option<u8> {
+    u8::try_from(char::from(byte).to_digit(16)?).ok()
 }

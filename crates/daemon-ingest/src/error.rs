@@ -38,6 +38,9 @@ pub enum Rejected {
     /// The signature was made with none of the secrets.
     #[error("the signature fits none of the secrets")]
     WrongSignature,
+    /// The bearer token belongs to no sender.
+    #[error("the bearer token is of no sender")]
+    UnknownToken,
     /// The signed time of sending is missing or unreadable.
     #[error("the delivery has no readable time of sending")]
     Undated,
@@ -59,6 +62,7 @@ impl Rejected {
             | Self::Repeated { .. }
             | Self::NotASignature(_)
             | Self::WrongSignature
+            | Self::UnknownToken
             | Self::Undated
             | Self::Stale { .. } => 401,
         }
@@ -88,6 +92,31 @@ pub enum Malformed {
         /// The defect of the value.
         reason: &'static str,
     },
+    /// An attribute of a CloudEvent is missing, or has a value that it cannot have.
+    #[error("`{place}`: {reason}")]
+    Attribute {
+        /// The name of the attribute.
+        place: Box<str>,
+        /// The defect.
+        reason: &'static str,
+    },
+    /// One event of a batch is not an event, so that none is accepted.
+    #[error("event {index} of the batch")]
+    Item {
+        /// The number of the event, from 0.
+        index: usize,
+        /// The defect of the event.
+        #[source]
+        source: Box<Self>,
+    },
+    /// The batch has more events than are accepted at once.
+    #[error("the batch has {count} events, at most {max} are accepted")]
+    Batch {
+        /// The number of its events.
+        count: usize,
+        /// The largest accepted number.
+        max: usize,
+    },
     /// The form has no `payload` field, or the field is not percent-encoded.
     #[error("the form has no readable `payload`")]
     Form,
@@ -107,6 +136,7 @@ impl Malformed {
     pub const fn status(&self) -> u16 {
         match self {
             Self::MediaType(_) => 415,
+            Self::Item { source, .. } => source.status(),
             _ => 400,
         }
     }

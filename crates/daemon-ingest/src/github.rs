@@ -62,13 +62,11 @@ fn form_payload(form: &[u8]) -> Option<Vec<u8>> {
     while let Some(byte) = bytes.next() {
         acc.push(match byte {
             b'+' => b' ',
-            b'%' => hex_digit(*bytes.next()?)? << 4 | hex_digit(*bytes.next()?)?,
+            b'%' => {
+                delivery::hex_digit(*bytes.next()?)? << 4 | delivery::hex_digit(*bytes.next()?)?
+            }
             byte => *byte,
         });
     }
     Some(acc)
-}
-
-fn hex_digit(byte: u8) -> Option<u8> {
-    u8::try_from(char::from(byte).to_digit(16)?).ok()
 }

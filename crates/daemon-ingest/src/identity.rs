@@ -5,12 +5,18 @@ use std::fmt::Write as _;
 use daemon_event::{Event, Source};
 use sha2::{Digest as _, Sha256};
 
+use crate::cloudevents;
+
 /// Returns the keys by which a duplicate of an event is detected: `id:<source>:<delivery>`, and
 /// `body:<source>:<sha-256>` unless two events of the kind can have equal bodies.
 ///
 /// A delivery is a duplicate if any of its keys is stored already. The body counts because delivery ids are in headers
-/// that are not signed: a known body under a new id is a replay.
+/// that are not signed: a known body under a new id is a replay. A CloudEvent has the one key `id:cloudevents:<source> <id>`,
+/// under any type and from any sender, because its sender vouches for both.
 pub fn identities(event: &Event) -> Vec<String> {
+    if let Some(identity) = cloudevents::identity(&event.delivery) {
+        return vec![format!("id:{}:{identity}", Source::Cloudevents)];
+    }
     let source = event.source;
     let mut keys = vec![format!("id:{source}:{}", event.delivery)];
     if !repeats(event) {
@@ -36,6 +42,8 @@ fn repeats(event: &Event) -> bool {
                 "repository_dispatch" | "workflow_dispatch" | "ping"
             ) || event.action.as_deref() == Some("rerequested")
         }
+        // One that was fired or replayed without the id of its delivery.
+        Source::Cloudevents => false,
         Source::Linear | Source::Sentry => false,
     }
 }

@@ -20,6 +20,17 @@ pub(crate) fn event(
     payload: &[u8],
 ) -> Result<Event, Malformed> {
     check_depth(payload)?;
+    parsed(delivery, source, kind, delivery_id, payload)
+}
+
+/// Reads a body whose depth was checked into an event.
+pub(crate) fn parsed(
+    delivery: &Delivery<'_>,
+    source: Source,
+    kind: &str,
+    delivery_id: daemon_event::DeliveryId,
+    payload: &[u8],
+) -> Result<Event, Malformed> {
     let ParsedEvent {
         action,
         subject,

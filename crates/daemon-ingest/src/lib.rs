@@ -23,10 +23,10 @@
 //! # Overview
 //!
 //! - A [`WebhookSource`] verifies the deliveries of one service and reads their events: [`Github`], [`Linear`], [`Slack`]
-//!   and [`Sentry`], each with its [`Secrets`]. Call [`verify`](WebhookSource::verify) first, then
+//!   and [`Sentry`], each with its [`Secrets`], and [`CloudEvents`] with its [`SenderTokens`]. Call [`verify`](WebhookSource::verify) first, then
 //!   [`challenge`](WebhookSource::challenge) and [`events`](WebhookSource::events).
 //! - [`Rejected`] and [`Malformed`] give the reason for a failure and the HTTP status of the response.
-//! - [`identities`] returns the keys by which a store detects duplicates.
+//! - [`identities`] returns the keys by which a store detects duplicates, [`sender`] the name of a CloudEvent's sender.
 //!
 //! # What this crate does not do
 //!
@@ -35,11 +35,12 @@
 //!
 //! # Guarantees
 //!
-//! - Signatures cover the bytes as received, and are compared with every secret in constant time.
+//! - Signatures cover the bytes as received; they and bearer tokens are compared with every secret in constant time.
 //! - [`verify`](WebhookSource::verify) parses no part of an unsigned body.
 //! - No header changes the meaning of a signed body: its kind must fit the body's shape.
 //! - Secrets are not part of any `Debug` output or error.
 
+mod cloudevents;
 mod delivery;
 mod error;
 mod github;
@@ -49,7 +50,9 @@ mod linear;
 mod secret;
 mod sentry;
 mod slack;
+mod tokens;
 
+pub use cloudevents::{CloudEvents, sender};
 pub use delivery::{Delivery, Headers, WebhookSource};
 pub use error::{Malformed, Rejected};
 pub use github::Github;
@@ -58,3 +61,4 @@ pub use linear::Linear;
 pub use secret::{EmptySecret, Secrets};
 pub use sentry::Sentry;
 pub use slack::{Challenge, Slack};
+pub use tokens::{SenderTokens, TokenLineError};

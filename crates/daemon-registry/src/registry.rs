@@ -116,7 +116,9 @@ impl Registry {
                 // facts.
                 let repo = match source {
                     Source::Github | Source::Git => key.repo.folded(),
-                    Source::Linear | Source::Slack | Source::Sentry => String::new(),
+                    Source::Linear | Source::Slack | Source::Sentry | Source::Cloudevents => {
+                        String::new()
+                    }
                 };
                 let keys = self.needs.entry((repo, source, kind)).or_default();
                 keys.insert(key.clone(), needs);

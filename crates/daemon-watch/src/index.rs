@@ -193,7 +193,7 @@ impl<K: Clone + Eq + Hash> MatchIndex<K> {
 fn is_of_a_repository(source: Source) -> bool {
     match source {
         Source::Github | Source::Git => true,
-        Source::Linear | Source::Slack | Source::Sentry => false,
+        Source::Linear | Source::Slack | Source::Sentry | Source::Cloudevents => false,
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct RecordArgs {
     /// The directory to write to, one file per event
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// Only events of this source: github, linear, slack, sentry or git
+    /// Only events of this source: github, linear, slack, sentry, git or cloudevents
     #[arg(long, value_name = "S")]
     pub(crate) source: Option<String>,
     /// How many events, the newest first

@@ -2,6 +2,7 @@
 
 use daemon_api::explain::kind_of;
 use daemon_event::Event;
+use daemon_ingest::sender;
 use serde_json::Value;
 
 use crate::out::{plain, put};
@@ -12,7 +13,9 @@ pub(crate) fn daemons_text(daemons: &[Value], event: Option<&Event>) -> String {
     let description = event.map(|event| {
         let actor = event.actor.as_ref();
         let actor = actor.map(|actor| format!(" by {}", plain(&actor.name)));
-        format!("{}{}", kind_of(event), actor.unwrap_or_default())
+        let sender = sender(&event.delivery).map(|sender| format!(", sent by {}", plain(sender)));
+        let (actor, sender) = (actor.unwrap_or_default(), sender.unwrap_or_default());
+        format!("{}{actor}{sender}", kind_of(event))
     });
     for daemon in daemons {
         let verb = match (&description, daemon["wakes"] == true) {

@@ -133,7 +133,7 @@ const PAYLOAD: Parameter = may(
 const SOURCE: Parameter = may(
     "source",
     ParameterKind::Text,
-    "The source of the event: github, linear, slack, sentry or git.",
+    "The source of the event: github, linear, slack, sentry, git or cloudevents.",
 );
 const KIND: Parameter = may(
     "kind",

@@ -36,6 +36,7 @@ mod serve_backends;
 mod serve_browser;
 mod serve_budget;
 mod serve_cancel;
+mod serve_cloudevents;
 mod serve_commit;
 mod serve_control;
 mod serve_crash;

@@ -13,7 +13,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, Response, StatusCode};
 use daemon_dispatch::{SenderReply, reply_to_sender};
 use daemon_event::Source;
-use daemon_ingest::{Challenge, Delivery, Headers, Malformed, WebhookSource};
+use daemon_ingest::{Challenge, Delivery, Headers, Malformed, Rejected, WebhookSource};
 use daemon_records::random;
 use daemon_store::{Accepted, Freshness, Matching, NewEvent, StoreError};
 use jiff::Timestamp;
@@ -162,12 +162,31 @@ pub(super) async fn receive(
     Path(name): Path<String>,
     request: Request,
 ) -> Response<Body> {
-    // Git has no webhooks: the host reads watched repositories itself.
-    let Some(name) = name.parse().ok().filter(|name| *name != Source::Git) else {
+    // Git has no webhooks: the host reads watched repositories itself. CloudEvents have a route of their own.
+    let sends = |name: &Source| !matches!(name, Source::Git | Source::Cloudevents);
+    let Some(name) = name.parse().ok().filter(sends) else {
         return answer::status(StatusCode::NOT_FOUND);
     };
+    respond(&app.hooks, name, request, &connection).await
+}
+
+/// Handles one request with CloudEvents.
+pub(super) async fn receive_cloudevents(
+    State(app): State<Arc<AppState>>,
+    Extension(connection): Extension<Arc<Connection>>,
+    request: Request,
+) -> Response<Body> {
+    respond(&app.hooks, Source::Cloudevents, request, &connection).await
+}
+
+async fn respond(
+    hooks: &Arc<Hooks>,
+    name: Source,
+    request: Request,
+    connection: &Connection,
+) -> Response<Body> {
     daemon_records::failpoint::hit("W1");
-    match accept(&app.hooks, name, request, &connection).await {
+    match accept(hooks, name, request, connection).await {
         Ok(answer) => answer,
         Err(refusal) => *refusal,
     }
@@ -189,14 +208,16 @@ async fn accept(
     hooks.check_room(0)?;
     // A source without a secret must not be distinguishable from a wrong signature.
     let source = hooks.source(name).ok_or_else(unauthorized)?;
+    let (parts, body) = request.into_parts();
+    let headers = headers(&parts.headers);
+    source.admit(&headers).map_err(|error| rejected(&error))?;
     let refused = |status| Box::new(answer::status(status));
-    let length = bodies::declared_length(request.headers()).map_err(refused)?;
+    let length = bodies::declared_length(&parts.headers).map_err(refused)?;
     let cap = source.max_body();
     if length.is_some_and(|length| length > cap) {
         return Err(refused(StatusCode::PAYLOAD_TOO_LARGE));
     }
     hooks.check_room(length.unwrap_or(0) as u64)?;
-    let (parts, body) = request.into_parts();
     let (body, held) = bodies::read(body, length, cap, connection).await?;
     daemon_records::failpoint::hit("W2");
     // A body takes a place once it is complete, so that slow senders occupy only a connection.
@@ -207,7 +228,7 @@ async fn accept(
     };
     let turn = turn.map(|turn| turn.expect("the semaphore is never closed"));
     let (reply, response) = oneshot::channel();
-    let (storing, headers, kept) = (Arc::clone(hooks), parts.headers, held.keep());
+    let (storing, kept) = (Arc::clone(hooks), held.keep());
     // A task of its own, which neither a disconnected sender nor an early response cancels: a committed event has to be
     // reported to matching, and a large body stays in memory until it is stored.
     hooks.tasks.spawn(async move {
@@ -244,6 +265,11 @@ fn unavailable(message: &str) -> Refusal {
     Box::new(answer::unavailable(message))
 }
 
+fn headers(headers: &HeaderMap) -> Headers {
+    let lines = headers.iter();
+    Headers::new(lines.map(|(name, value)| (name.as_str(), value.as_bytes())))
+}
+
 /// The content of a verified delivery.
 enum Read {
     Challenge(Challenge),
@@ -253,33 +279,18 @@ enum Read {
 /// Verifies a delivery and parses its events.
 fn read(
     source: &dyn WebhookSource,
-    headers: &HeaderMap,
+    headers: &Headers,
     body: &[u8],
     now: Timestamp,
 ) -> Result<Read, Refusal> {
-    let headers = Headers::new(
-        headers
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_bytes())),
-    );
     let delivery = Delivery {
-        headers: &headers,
+        headers,
         body,
         received_at: now,
         event_id: random::event_id(now),
     };
     // The body of an unverified sender is not parsed.
-    source.verify(&delivery).map_err(|error| {
-        metrics::counter!("daemon_webhooks_rejected_total").increment(1);
-        tracing::info!(%error, "a webhook was refused");
-        match error.status() {
-            401 => unauthorized(),
-            status => Box::new(answer::explained(
-                StatusCode::from_u16(status).expect("a rejection has a valid status"),
-                &error.to_string(),
-            )),
-        }
-    })?;
+    source.verify(&delivery).map_err(|error| rejected(&error))?;
     daemon_records::failpoint::hit("W3");
     if let Some(challenge) = source.challenge(&delivery).map_err(malformed)? {
         return Ok(Read::Challenge(challenge));
@@ -328,6 +339,19 @@ impl Hooks {
         if let Err(error) = self.admit.accept(Vec::new()).await {
             tracing::debug!(%error, "the store could not be waited for");
         }
+    }
+}
+
+/// Returns the response to a delivery that cannot be attributed to its source.
+fn rejected(error: &Rejected) -> Refusal {
+    metrics::counter!("daemon_webhooks_rejected_total").increment(1);
+    tracing::info!(%error, "a webhook was refused");
+    match error.status() {
+        401 => unauthorized(),
+        status => Box::new(answer::explained(
+            StatusCode::from_u16(status).expect("a rejection has a valid status"),
+            &error.to_string(),
+        )),
     }
 }
 

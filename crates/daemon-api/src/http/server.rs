@@ -281,9 +281,11 @@ fn router(app: Arc<AppState>) -> Router {
         .merge(api::router())
         .merge(crate::pages::router())
         .layer(from_fn_with_state(Arc::clone(&app), check_host));
-    // Webhooks are not checked for `Host`: a proxy in front passes its own name on, and the signature identifies the sender.
+    // Webhooks are not checked for `Host`: a proxy in front passes its own name on, and the signature or the token identifies
+    // the sender.
     Router::new()
         .route("/webhooks/{source}", post(hooks::receive))
+        .route("/events", post(hooks::receive_cloudevents))
         .merge(guarded)
         .fallback(crate::pages::not_found)
         .method_not_allowed_fallback(async || answer::status(StatusCode::METHOD_NOT_ALLOWED))

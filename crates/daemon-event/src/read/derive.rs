@@ -21,6 +21,7 @@ pub(super) fn derive(
         Source::Linear => linear(kind, raw, facts),
         Source::Slack => slack(kind, raw, facts),
         Source::Sentry => sentry(kind, raw, facts),
+        Source::Cloudevents => {}
     }
     // After the source's own step, which may set names; before `enrich`, whose values replace derived ones.
     name_kind(facts, Field::Author, Field::AuthorKind);

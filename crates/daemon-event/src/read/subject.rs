@@ -59,6 +59,10 @@ pub(super) fn subject(
             }
         }
         Source::Sentry => format!("sentry:{}", facts.text(Field::Key)?),
+        Source::Cloudevents => match (raw.text("source")?, raw.text("subject")) {
+            (source, Some(subject)) => format!("cloudevents:{source}#{subject}"),
+            (source, None) => format!("cloudevents:{source}"),
+        },
     };
     name.parse().ok()
 }

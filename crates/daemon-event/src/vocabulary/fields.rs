@@ -35,6 +35,7 @@ impl EventKind {
                 Source::Linear => self.linear_can_hold(field),
                 Source::Slack => self.slack_can_hold(field),
                 Source::Sentry => self.sentry_can_hold(field),
+                Source::Cloudevents => false,
             },
         }
     }
@@ -43,7 +44,7 @@ impl EventKind {
         match self.source {
             Source::Linear => matches!(self.name, "Issue" | "Comment"),
             Source::Slack => matches!(self.name, "message" | "app_mention"),
-            Source::Github | Source::Sentry | Source::Git => false,
+            Source::Github | Source::Sentry | Source::Git | Source::Cloudevents => false,
         }
     }
 

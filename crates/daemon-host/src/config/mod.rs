@@ -25,7 +25,9 @@ pub use model::{
 };
 pub use provider::{PriceConfig, ProviderConfig, Providers};
 pub use retention::Retention;
-pub use sources::{ApiAccess, HookConfig, LinearConfig, SecretPlaces, SourceConfig, Sources};
+pub use sources::{
+    ApiAccess, CloudEventsConfig, HookConfig, LinearConfig, SecretPlaces, SourceConfig, Sources,
+};
 
 #[cfg(test)]
 mod tests;

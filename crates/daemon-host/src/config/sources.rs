@@ -20,6 +20,8 @@ pub struct Sources {
     pub slack: Option<SourceConfig>,
     /// The webhooks of a Sentry integration.
     pub sentry: Option<HookConfig>,
+    /// CloudEvents of other senders.
+    pub cloudevents: Option<CloudEventsConfig>,
 }
 
 impl Sources {
@@ -144,6 +146,14 @@ pub struct HookConfig {
     /// The environment variable that holds its secret.
     #[serde(default)]
     pub secret_env: Option<String>,
+}
+
+/// The senders of CloudEvents; the host's own token is accepted without any.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CloudEventsConfig {
+    /// The file of the senders' tokens, lines `name:token`, relative to the home; a token has at least 32 bytes.
+    pub token_file: PathBuf,
 }
 
 /// Linear's webhooks.

@@ -189,9 +189,15 @@ fn places(event: &Event) -> Vec<Place> {
             }
             places
         }
-        (Source::Github | Source::Git | Source::Linear | Source::Slack | Source::Sentry, _) => {
-            Vec::new()
-        }
+        (
+            Source::Github
+            | Source::Git
+            | Source::Linear
+            | Source::Slack
+            | Source::Sentry
+            | Source::Cloudevents,
+            _,
+        ) => Vec::new(),
     }
 }
 

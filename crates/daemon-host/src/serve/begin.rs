@@ -120,7 +120,7 @@ pub(super) async fn begin(
         host: Arc::clone(&host),
     };
     let hooks = Hooks::new(http_secrets.sources, Arc::new(intake));
-    let live = HostLive::new(&host, compose, &hooks, started);
+    let live = HostLive::new(&host, compose, &hooks, http_secrets.own, started);
     let live = Arc::new(live);
     let store = Arc::clone(&host.store);
     let operations = Operations::new(store, host.registry().clone(), Arc::clone(&live) as _);

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use daemon_api::http::Hosts;
 use daemon_event::Source;
-use daemon_ingest::{Github, Linear, Secrets, Sentry, Slack, WebhookSource};
+use daemon_ingest::{
+    CloudEvents, Github, Linear, Secrets, SenderTokens, Sentry, Slack, WebhookSource,
+};
 use daemon_records::environment;
 use daemon_records::error::{OpError, OpErrorKind, chain};
 
@@ -19,6 +21,8 @@ use crate::token;
 /// The secrets that the HTTP listener checks requests against.
 pub(super) struct ListenerSecrets {
     pub(super) token: String,
+    /// The same token, as one of those by which CloudEvents are accepted.
+    pub(super) own: SenderTokens,
     pub(super) sources: BTreeMap<Source, Arc<dyn WebhookSource>>,
 }
 
@@ -31,9 +35,12 @@ impl ListenerSecrets {
         let (home, config) = (&start.home, &start.config);
         let token_file = config.host.token_file.clone();
         let token_file = token_file.unwrap_or_else(|| PathBuf::from("token"));
+        let token = home.token(&token_file).map_err(config_error)?;
+        let own = SenderTokens::of_host(&token);
         Ok(Self {
-            token: home.token(&token_file).map_err(config_error)?,
-            sources: sources(home, config)?,
+            sources: sources(home, config, &own)?,
+            token,
+            own,
         })
     }
 }
@@ -62,12 +69,17 @@ pub(super) fn hosts(bound: SocketAddr) -> Hosts {
     Hosts::These(with_port.chain(without).collect())
 }
 
-/// Creates the webhook sources that have secrets.
+/// Creates the webhook sources that have secrets, and that of CloudEvents, which the host's own token is enough for.
 pub(super) fn sources(
     home: &Home,
     config: &Config,
+    own: &SenderTokens,
 ) -> Result<BTreeMap<Source, Arc<dyn WebhookSource>>, OpError> {
     let mut sources: BTreeMap<Source, Arc<dyn WebhookSource>> = BTreeMap::new();
+    let senders = token::senders(home.root(), &config.sources, own.clone());
+    let senders = senders
+        .map_err(|error| OpError::new(OpErrorKind::Config, "source-token", chain(&error)))?;
+    sources.insert(Source::Cloudevents, Arc::new(CloudEvents::new(senders)));
     for (name, places) in config.sources.secrets() {
         let secrets = secrets(home, name, places)?;
         let source: Arc<dyn WebhookSource> = match name {
@@ -82,8 +94,8 @@ pub(super) fn sources(
                     None => Arc::new(linear),
                 }
             }
-            // Git sends no webhooks; the host reads repositories.
-            Source::Git => continue,
+            // Git sends no webhooks, and CloudEvents are signed by none.
+            Source::Git | Source::Cloudevents => continue,
         };
         sources.insert(name, source);
     }

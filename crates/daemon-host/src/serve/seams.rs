@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use daemon_api::http::{Admit, Condition, Health, Hooks};
 use daemon_api::ops::Live;
 use daemon_event::{ActivationId, RepoName};
+use daemon_ingest::SenderTokens;
 use daemon_provider::StopReason;
 use daemon_records::error::{OpError, chain};
 use daemon_store::{Accepted, NewEvent, Rates, StoreError};
@@ -147,6 +148,8 @@ pub(super) struct HostLive {
     /// The configuration of the start: its addresses and files stay in use until the host stops.
     initial: Arc<Config>,
     pub(super) hooks: Arc<Hooks>,
+    /// The token that the host started with, for CloudEvents.
+    own: SenderTokens,
     /// Held while the configuration or the parts are replaced.
     replacing: tokio::sync::Mutex<()>,
 }
@@ -170,6 +173,7 @@ impl HostLive {
         host: &Arc<Host>,
         compose: &Arc<dyn Compose>,
         hooks: &Arc<Hooks>,
+        own: SenderTokens,
         started: Instant,
     ) -> Self {
         Self {
@@ -178,6 +182,7 @@ impl HostLive {
             started,
             initial: Arc::clone(&host.runtime().config),
             hooks: Arc::clone(hooks),
+            own,
             replacing: tokio::sync::Mutex::new(()),
         }
     }
@@ -186,7 +191,7 @@ impl HostLive {
     pub(super) async fn load_again(&self) -> Result<Value, OpError> {
         let turn = self.replacing.lock().await;
         let config = self.compose.load()?;
-        let sources = sources(&self.host.home, &config)?;
+        let sources = sources(&self.host.home, &config, &self.own)?;
         let deadlines = Deadlines::begin();
         let failure = OpenFailure::Refuse;
         let parts = parts(&self.compose, &config, deadlines.opened, failure).await?;

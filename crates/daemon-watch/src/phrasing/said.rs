@@ -31,6 +31,7 @@ fn service(source: Source) -> &'static str {
         Source::Slack => "Slack",
         Source::Sentry => "Sentry",
         Source::Git => "git",
+        Source::Cloudevents => "CloudEvents",
     }
 }
 

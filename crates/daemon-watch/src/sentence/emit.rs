@@ -156,7 +156,7 @@ fn sources(event: &Event) -> Vec<Source> {
                 event.noun,
                 Noun::Commit | Noun::Branch | Noun::Tag | Noun::PullRequest | Noun::File
             ),
-            Source::Slack | Source::Sentry => false,
+            Source::Slack | Source::Sentry | Source::Cloudevents => false,
         })
         .collect()
 }

@@ -116,6 +116,8 @@ fn with_table(page: &str) -> String {
             Source::Slack => "Slack",
             Source::Sentry => "Sentry",
             Source::Git => "git, in a watched local repository",
+            // No condition can name them.
+            Source::Cloudevents => continue,
         };
         write!(acc, "\n### {title}\n\n| event | | say |\n|---|---|---|\n")
             .expect("a string takes it");

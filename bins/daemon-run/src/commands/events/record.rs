@@ -149,7 +149,7 @@ fn headers(event: &Value) -> Value {
         Some(Source::Github) => json!({"X-GitHub-Event": kind, "X-GitHub-Delivery": delivery}),
         Some(Source::Linear) => json!({"Linear-Event": kind, "Linear-Delivery": delivery}),
         Some(Source::Sentry) => json!({"Sentry-Hook-Resource": kind, "Request-ID": delivery}),
-        Some(Source::Slack | Source::Git) | None => json!({}),
+        Some(Source::Slack | Source::Git | Source::Cloudevents) | None => json!({}),
     }
 }
 

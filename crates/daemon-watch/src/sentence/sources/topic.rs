@@ -51,7 +51,7 @@ pub(in crate::sentence) fn topic(noun: Noun, source: Option<Source>) -> Option<T
     let elsewhere = match source {
         Some(Source::Linear) => Some(Topic::Ticket),
         Some(Source::Sentry) => Some(Topic::Trouble),
-        Some(Source::Github | Source::Slack | Source::Git) | None => None,
+        Some(Source::Github | Source::Slack | Source::Git | Source::Cloudevents) | None => None,
     };
     match noun {
         Noun::Issue => elsewhere,
