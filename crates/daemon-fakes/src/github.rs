@@ -1,11 +1,18 @@
 //! A GitHub with state: the REST API, webhooks and pages.
 
+mod app;
 mod call;
+mod checks;
 mod comments;
+mod diff;
+mod hooks;
 mod issues;
+mod labels;
 mod listing;
 mod pulls;
+mod refs;
 mod repos;
+mod reviews;
 mod routes;
 mod service;
 mod state;
@@ -20,10 +27,17 @@ use serde_json::Value;
 use crate::clock::FakeClock;
 use crate::http::{FakeServer, HttpRequest};
 use call::GithubCaller;
+use hooks::GithubHook;
 use service::GithubService;
-use state::{GithubRepo, GithubState, GithubToken};
+use state::{GithubApp, GithubInstallation, GithubRepo, GithubState, GithubToken};
 
-pub use state::{GithubAccess, GithubAccountKind, GithubComment, GithubIssue, GithubPull};
+pub use diff::{DiffPlace, GithubFile};
+pub use hooks::GithubDelivery;
+pub use refs::GithubPush;
+pub use state::{
+    GithubAccess, GithubAccountKind, GithubCheckRun, GithubComment, GithubIssue, GithubPull,
+    GithubReview, GithubReviewComment, GithubWorkflowRun,
+};
 pub use webhooks::GithubWebhook;
 
 /// GitHub's REST API on a port of loopback.
@@ -65,6 +79,7 @@ impl GithubApi {
                 login: login.to_owned(),
                 access,
                 installation: None,
+                expires_at: None,
             };
             state.tokens.insert(token.to_owned(), entry);
         });
@@ -108,14 +123,81 @@ impl GithubApi {
         self.change_repo(repo, |repo| repo.read_branch = Some(Arc::new(read)));
     }
 
-    /// Calls `send` with each webhook of a repository, on the thread of the request that caused it, before its response. The
-    /// function returns the status of the receiver, or 0 if there was none.
+    /// Reads the changed files of pull requests with this function of base commit and head commit. Without it a pull request has
+    /// no changed files, and no line can be commented on.
+    pub fn read_files(
+        &self,
+        repo: &str,
+        read: impl Fn(&str, &str) -> Vec<GithubFile> + Send + Sync + 'static,
+    ) {
+        self.change_repo(repo, |repo| repo.read_files = Some(Arc::new(read)));
+    }
+
+    /// Adds a webhook with this URL and calls `send` with each event of the repository, on the thread of the request that caused
+    /// it, before its response. The function returns the status of the receiver, or 0 if there was none.
     pub fn add_hook(
         &self,
         repo: &str,
+        url: &str,
         send: impl Fn(&GithubWebhook) -> u16 + Send + Sync + 'static,
     ) {
-        self.change_repo(repo, |repo| repo.hooks.push(Arc::new(send)));
+        let id = self.service.change(|state, _| state.next_id());
+        let hook = GithubHook {
+            id,
+            url: url.to_owned(),
+            send: Arc::new(send),
+            deliveries: Vec::new(),
+        };
+        self.change_repo(repo, |repo| repo.hooks.push(hook));
+    }
+
+    /// Makes the App known whose JSON web tokens are accepted. `verify` checks a signature from what was signed and the signature.
+    pub fn set_app(
+        &self,
+        id: u64,
+        slug: &str,
+        verify: impl Fn(&[u8], &[u8]) -> bool + Send + Sync + 'static,
+    ) {
+        let app = GithubApp {
+            id,
+            slug: slug.to_owned(),
+            verify: Arc::new(verify),
+        };
+        self.service.change(|state, _| {
+            state.add_user(&app.login(), GithubAccountKind::Bot);
+            state.app = Some(app);
+        });
+    }
+
+    /// Adds an installation of the App for these repositories and returns its id.
+    pub fn add_installation(&self, repos: &[&str]) -> u64 {
+        self.service.change(|state, _| {
+            let id = state.next_id();
+            let repos = repos.iter().map(|&repo| repo.to_owned()).collect();
+            state.installations.push(GithubInstallation { id, repos });
+            id
+        })
+    }
+
+    /// Adds a run of a workflow.
+    pub fn add_workflow_run(&self, repo: &str, run: GithubWorkflowRun) {
+        self.change_repo(repo, |repo| repo.workflow_runs.push(run));
+    }
+
+    /// Sends the events of a push that happened outside, such as to a bare repository.
+    pub fn pushed(&self, repo: &str, login: &str, push: GithubPush) {
+        let (owner, name) = repo.split_once('/').unwrap_or_default();
+        let params = vec![("o", owner.to_owned()), ("r", name.to_owned())];
+        let caller = GithubCaller {
+            login: login.to_owned(),
+            installation: None,
+        };
+        let announced = self
+            .service
+            .call(&HttpRequest::default(), caller, params, |call| {
+                refs::announce(call, push)
+            });
+        announced.expect("the repository was added before");
     }
 
     /// Carries out a request as this account without HTTP, as a person does in the browser. Returns status and body.
@@ -146,6 +228,34 @@ impl GithubApi {
     /// Returns the comments of a repository, the oldest first.
     pub fn comments(&self, repo: &str) -> Vec<GithubComment> {
         self.change_repo(repo, |repo| repo.comments.clone())
+    }
+
+    /// Returns the reviews of a repository, the oldest first.
+    pub fn reviews(&self, repo: &str) -> Vec<GithubReview> {
+        self.change_repo(repo, |repo| repo.reviews.clone())
+    }
+
+    /// Returns the review comments of a repository, the oldest first.
+    pub fn review_comments(&self, repo: &str) -> Vec<GithubReviewComment> {
+        self.change_repo(repo, |repo| repo.review_comments.clone())
+    }
+
+    /// Returns the check runs of a repository, the oldest first.
+    pub fn check_runs(&self, repo: &str) -> Vec<GithubCheckRun> {
+        self.change_repo(repo, |repo| repo.check_runs.clone())
+    }
+
+    /// Returns the runs of workflows of a repository.
+    pub fn workflow_runs(&self, repo: &str) -> Vec<GithubWorkflowRun> {
+        self.change_repo(repo, |repo| repo.workflow_runs.clone())
+    }
+
+    /// Returns what was delivered to the webhooks of a repository.
+    pub fn deliveries(&self, repo: &str) -> Vec<GithubDelivery> {
+        self.change_repo(repo, |repo| {
+            let hooks = repo.hooks.iter();
+            hooks.flat_map(|hook| hook.deliveries.clone()).collect()
+        })
     }
 
     fn change_repo<T>(&self, full_name: &str, change: impl FnOnce(&mut GithubRepo) -> T) -> T {

@@ -40,8 +40,9 @@ mod transcript;
 pub use clock::FakeClock;
 pub use dialect::ApiDialect;
 pub use github::{
-    GithubAccess, GithubAccountKind, GithubApi, GithubComment, GithubIssue, GithubPull,
-    GithubWebhook,
+    DiffPlace, GithubAccess, GithubAccountKind, GithubApi, GithubCheckRun, GithubComment,
+    GithubDelivery, GithubFile, GithubIssue, GithubPull, GithubPush, GithubReview,
+    GithubReviewComment, GithubWebhook, GithubWorkflowRun,
 };
 pub use http::{Applied, FakeServer, FaultPlan, HttpRequest, ServiceFault};
 pub use model_api::{ModelApi, Received};

@@ -53,6 +53,16 @@ impl GithubError {
         Self::new(404, "Not Found")
     }
 
+    /// Returns 422 for a body that is not what the route accepts.
+    pub(crate) fn request(message: &str) -> Self {
+        Self::new(422, format!("Invalid request.\n\n{message}"))
+    }
+
+    /// Returns 422 for a field that is required.
+    pub(crate) fn missing(name: &str) -> Self {
+        Self::request(&format!("\"{name}\" wasn't supplied."))
+    }
+
     /// Returns 422 with one entry of `errors`.
     pub(crate) fn invalid(error: Value) -> Self {
         Self {
@@ -71,6 +81,15 @@ impl GithubError {
     pub(crate) fn custom(resource: &str, message: impl Into<String>) -> Self {
         let message: String = message.into();
         Self::invalid(json!({"resource": resource, "code": "custom", "message": message}))
+    }
+
+    /// Returns 422 in the form that has only strings in `errors`, as reviews do.
+    pub(crate) fn unprocessable(message: &str) -> Self {
+        Self {
+            status: 422,
+            message: "Unprocessable Entity".to_owned(),
+            errors: Some(json!([message])),
+        }
     }
 
     pub(crate) fn to_response(&self) -> HttpResponse {

@@ -192,6 +192,10 @@ pub(crate) fn add_labels(
                 name: name.clone(),
                 color,
             });
+            let label = call
+                .view()
+                .labels(call.repo()?, std::slice::from_ref(&name));
+            call.emit("label", json!({"action": "created", "label": label[0]}));
         }
         let issue = call.issue_mut(number)?;
         if !issue.labels.contains(&name) {

@@ -51,12 +51,7 @@ pub(crate) fn create(call: &mut GithubCall<'_>) -> Answer {
 fn ends(call: &GithubCall<'_>, is_draft: bool) -> Result<GithubPull, GithubError> {
     let repo = call.repo()?;
     let required = |name: &str| {
-        let missing = || {
-            GithubError::new(
-                422,
-                format!("Invalid request.\n\n\"{name}\" wasn't supplied."),
-            )
-        };
+        let missing = || GithubError::missing(name);
         call.text(name)?.ok_or_else(missing)
     };
     let invalid = |field: &str| GithubError::field("PullRequest", field, "invalid");
@@ -95,6 +90,23 @@ fn ends(call: &GithubCall<'_>, is_draft: bool) -> Result<GithubPull, GithubError
 pub(crate) fn get(call: &mut GithubCall<'_>) -> Answer {
     let number = call.number("number")?;
     Ok(HttpResponse::json(200, &rendered(call, number)?))
+}
+
+/// Lists the pull requests whose head or merge is a commit.
+pub(crate) fn of_commit(call: &mut GithubCall<'_>) -> Answer {
+    let (repo, view, sha) = (call.repo()?, call.view(), call.param("sha"));
+    let has_commit = |pull: &GithubPull| {
+        pull.head_sha == sha || pull.merged.as_ref().is_some_and(|(_, merge)| merge == sha)
+    };
+    let pulls = repo
+        .issues
+        .iter()
+        .filter_map(|issue| Some((issue, issue.pull.as_ref()?)));
+    let pulls = pulls.filter(|(_, pull)| has_commit(pull));
+    let items: Vec<Value> = pulls
+        .map(|(issue, pull)| view.pull(repo, issue, pull))
+        .collect();
+    Ok(call.page(&items))
 }
 
 pub(crate) fn edit(call: &mut GithubCall<'_>) -> Answer {

@@ -1,12 +1,14 @@
 //! The routes of the API, and which kind of token each needs.
 
 use super::call::{GithubCall, GithubError};
-use super::{comments, issues, pulls, repos};
+use super::{app, checks, comments, hooks, issues, labels, pulls, refs, repos, reviews};
 use crate::http::{HttpResponse, decode};
 
 /// What a request needs before its handler is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needs {
+    /// A JSON web token of an App.
+    App,
     /// A token of a person; an installation gets 403.
     User,
     /// Any token.
@@ -40,90 +42,62 @@ const fn row(
     }
 }
 
+#[rustfmt::skip]
 const ROUTES: &[GithubRoute] = &[
+    row("GET", "/app", Needs::App, app::get),
+    row("POST", "/app/installations/{id}/access_tokens", Needs::App, app::access_token),
     row("GET", "/user", Needs::User, repos::user),
     row("GET", "/repos/{o}/{r}", Needs::Read, repos::get),
-    row(
-        "GET",
-        "/repos/{o}/{r}/branches/{branch*}",
-        Needs::Read,
-        repos::branch,
-    ),
-    row(
-        "GET",
-        "/repos/{o}/{r}/git/ref/heads/{branch*}",
-        Needs::Read,
-        repos::git_ref,
-    ),
+    row("GET", "/repos/{o}/{r}/installation", Needs::App, app::installation),
+    row("GET", "/repos/{o}/{r}/branches/{branch*}", Needs::Read, repos::branch),
+    row("GET", "/repos/{o}/{r}/git/ref/heads/{branch*}", Needs::Read, repos::git_ref),
+    row("POST", "/repos/{o}/{r}/git/refs", Needs::Write, refs::create),
+    row("PATCH", "/repos/{o}/{r}/git/refs/heads/{branch*}", Needs::Write, refs::update),
+    row("DELETE", "/repos/{o}/{r}/git/refs/heads/{branch*}", Needs::Write, refs::delete),
+    row("GET", "/repos/{o}/{r}/labels", Needs::Read, labels::list_of_repo),
     row("GET", "/repos/{o}/{r}/issues", Needs::Read, issues::list),
-    row(
-        "POST",
-        "/repos/{o}/{r}/issues",
-        Needs::Write,
-        issues::create,
-    ),
-    row(
-        "GET",
-        "/repos/{o}/{r}/issues/comments",
-        Needs::Read,
-        comments::list_of_repo,
-    ),
-    row(
-        "GET",
-        "/repos/{o}/{r}/issues/comments/{id}",
-        Needs::Read,
-        comments::get,
-    ),
-    row(
-        "PATCH",
-        "/repos/{o}/{r}/issues/comments/{id}",
-        Needs::Write,
-        comments::edit,
-    ),
-    row(
-        "GET",
-        "/repos/{o}/{r}/issues/{number}",
-        Needs::Read,
-        issues::get,
-    ),
-    row(
-        "PATCH",
-        "/repos/{o}/{r}/issues/{number}",
-        Needs::Write,
-        issues::edit,
-    ),
-    row(
-        "GET",
-        "/repos/{o}/{r}/issues/{number}/comments",
-        Needs::Read,
-        comments::list,
-    ),
-    row(
-        "POST",
-        "/repos/{o}/{r}/issues/{number}/comments",
-        Needs::Write,
-        comments::create,
-    ),
+    row("POST", "/repos/{o}/{r}/issues", Needs::Write, issues::create),
+    row("GET", "/repos/{o}/{r}/issues/comments", Needs::Read, comments::list_of_repo),
+    row("GET", "/repos/{o}/{r}/issues/comments/{id}", Needs::Read, comments::get),
+    row("PATCH", "/repos/{o}/{r}/issues/comments/{id}", Needs::Write, comments::edit),
+    row("GET", "/repos/{o}/{r}/issues/{number}", Needs::Read, issues::get),
+    row("PATCH", "/repos/{o}/{r}/issues/{number}", Needs::Write, issues::edit),
+    row("GET", "/repos/{o}/{r}/issues/{number}/comments", Needs::Read, comments::list),
+    row("POST", "/repos/{o}/{r}/issues/{number}/comments", Needs::Write, comments::create),
+    row("GET", "/repos/{o}/{r}/issues/{number}/labels", Needs::Read, labels::list),
+    row("POST", "/repos/{o}/{r}/issues/{number}/labels", Needs::Write, labels::add),
+    row("DELETE", "/repos/{o}/{r}/issues/{number}/labels/{name}", Needs::Write, labels::remove),
+    row("POST", "/repos/{o}/{r}/issues/{number}/assignees", Needs::Write, labels::assign),
+    row("DELETE", "/repos/{o}/{r}/issues/{number}/assignees", Needs::Write, labels::unassign),
     row("GET", "/repos/{o}/{r}/pulls", Needs::Read, pulls::list),
     row("POST", "/repos/{o}/{r}/pulls", Needs::Write, pulls::create),
-    row(
-        "GET",
-        "/repos/{o}/{r}/pulls/{number}",
-        Needs::Read,
-        pulls::get,
-    ),
-    row(
-        "PATCH",
-        "/repos/{o}/{r}/pulls/{number}",
-        Needs::Write,
-        pulls::edit,
-    ),
-    row(
-        "PUT",
-        "/repos/{o}/{r}/pulls/{number}/merge",
-        Needs::Write,
-        pulls::merge,
-    ),
+    row("GET", "/repos/{o}/{r}/pulls/comments", Needs::Read, reviews::list_comments_of_repo),
+    row("GET", "/repos/{o}/{r}/pulls/{number}", Needs::Read, pulls::get),
+    row("PATCH", "/repos/{o}/{r}/pulls/{number}", Needs::Write, pulls::edit),
+    row("PUT", "/repos/{o}/{r}/pulls/{number}/merge", Needs::Write, pulls::merge),
+    row("GET", "/repos/{o}/{r}/pulls/{number}/files", Needs::Read, reviews::files),
+    row("POST", "/repos/{o}/{r}/pulls/{number}/requested_reviewers", Needs::Write, labels::request_review),
+    row("DELETE", "/repos/{o}/{r}/pulls/{number}/requested_reviewers", Needs::Write, labels::cancel_review),
+    row("GET", "/repos/{o}/{r}/pulls/{number}/reviews", Needs::Read, reviews::list),
+    row("POST", "/repos/{o}/{r}/pulls/{number}/reviews", Needs::Write, reviews::create),
+    row("GET", "/repos/{o}/{r}/pulls/{number}/reviews/{id}/comments", Needs::Read, reviews::list_comments_of_review),
+    row("GET", "/repos/{o}/{r}/pulls/{number}/comments", Needs::Read, reviews::list_comments),
+    row("POST", "/repos/{o}/{r}/pulls/{number}/comments", Needs::Write, reviews::create_comment),
+    row("GET", "/repos/{o}/{r}/commits/{sha}/pulls", Needs::Read, pulls::of_commit),
+    row("GET", "/repos/{o}/{r}/commits/{ref}/check-runs", Needs::Read, checks::list),
+    row("POST", "/repos/{o}/{r}/check-runs", Needs::Write, checks::create),
+    row("GET", "/repos/{o}/{r}/check-runs/{id}", Needs::Read, checks::get),
+    row("PATCH", "/repos/{o}/{r}/check-runs/{id}", Needs::Write, checks::edit),
+    row("GET", "/repos/{o}/{r}/check-runs/{id}/annotations", Needs::Read, checks::annotations),
+    row("POST", "/repos/{o}/{r}/check-runs/{id}/rerequest", Needs::Write, checks::rerequest),
+    row("GET", "/repos/{o}/{r}/actions/runs", Needs::Read, checks::workflow_runs),
+    row("GET", "/repos/{o}/{r}/actions/runs/{id}", Needs::Read, checks::workflow_run),
+    row("POST", "/repos/{o}/{r}/actions/runs/{id}/rerun-failed-jobs", Needs::Write, checks::rerun_failed),
+    row("POST", "/repos/{o}/{r}/actions/jobs/{id}/rerun", Needs::Write, checks::rerun_job),
+    row("GET", "/repos/{o}/{r}/hooks", Needs::Read, hooks::list),
+    row("GET", "/repos/{o}/{r}/hooks/{hook}/deliveries", Needs::Read, hooks::deliveries),
+    row("GET", "/repos/{o}/{r}/hooks/{hook}/deliveries/{id}", Needs::Read, hooks::delivery),
+    row("POST", "/repos/{o}/{r}/hooks/{hook}/deliveries/{id}/attempts", Needs::Write, hooks::attempt),
 ];
 
 /// The values of the parameters in a path, decoded.

@@ -1,13 +1,15 @@
 //! The service behind the port: authentication, routing, limits, webhooks.
 
 use std::fmt;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use super::app;
 use super::call::{GithubCall, GithubCaller, GithubError};
-use super::routes::{self, Needs};
-use super::state::{GithubAccess, GithubState};
-use super::webhooks::{GithubEvent, GithubWebhook, SendWebhook};
+use super::hooks::GithubDelivery;
+use super::routes::{self, Needs, PathParams};
+use super::state::{GithubAccess, GithubState, GithubToken};
+use super::webhooks::{GithubWebhook, SendWebhook};
 use crate::clock::FakeClock;
 use crate::http::{HttpRequest, HttpResponse, Service, ServiceError};
 
@@ -53,10 +55,23 @@ impl GithubService {
 
     /// Carries out a request of an account and sends the webhooks it causes.
     pub(crate) fn carry_out(&self, request: &HttpRequest, caller: GithubCaller) -> HttpResponse {
+        let route = routes::find(&request.method, &request.path);
+        let answer = match route {
+            Some((route, params)) => self.call(request, caller, params, route.handle),
+            None => Err(GithubError::not_found()),
+        };
+        answer.unwrap_or_else(|error| error.to_response())
+    }
+
+    /// Calls a handler with the state and the repository that the parameters name, and sends the webhooks it causes.
+    pub(crate) fn call<T>(
+        &self,
+        request: &HttpRequest,
+        caller: GithubCaller,
+        params: PathParams,
+        handle: impl FnOnce(&mut GithubCall<'_>) -> Result<T, GithubError>,
+    ) -> Result<T, GithubError> {
         let answer = self.change(|state, now| {
-            let Some((route, params)) = routes::find(&request.method, &request.path) else {
-                return Err(GithubError::not_found());
-            };
             let param = |name| params.iter().find(|(param, _)| *param == name);
             let repo_at = match (param("o"), param("r")) {
                 (Some((_, owner)), Some((_, name))) => {
@@ -68,7 +83,10 @@ impl GithubService {
             if let Some(at) = repo_at {
                 state.repos[at].refresh_heads();
             }
-            let mut call = GithubCall {
+            if !request.body.is_empty() && !request.is_json() {
+                return Err(GithubError::new(400, "Problems parsing JSON"));
+            }
+            handle(&mut GithubCall {
                 body: request.json(),
                 state,
                 request,
@@ -77,36 +95,30 @@ impl GithubService {
                 base: self.base(),
                 repo_at,
                 params,
-            };
-            if !request.body.is_empty() && !request.is_json() {
-                return Err(GithubError::new(400, "Problems parsing JSON"));
-            }
-            (route.handle)(&mut call)
+            })
         });
         self.send_events();
-        answer.unwrap_or_else(|error| error.to_response())
+        answer
     }
 
-    /// Sends what happened since the last call. The state is not locked while a hook runs, which may ask this service.
-    fn send_events(&self) {
-        let waiting = self.change(|state, _| {
-            let events = std::mem::take(&mut state.events);
-            let with_hooks = |event: GithubEvent| {
-                let hooks: Vec<SendWebhook> = state.repos[event.repo_at].hooks.clone();
-                let number = state.next_id();
-                (event, hooks, number)
-            };
-            events.into_iter().map(with_hooks).collect::<Vec<_>>()
-        });
-        for (event, hooks, number) in waiting {
-            let webhook = GithubWebhook {
-                event: event.event,
-                guid: guid(number),
-                body: event.payload.to_string(),
-            };
-            for send in hooks {
-                send(&webhook);
-            }
+    /// Sends what happened since the last call. The state is not locked while a hook runs, which may send requests to this
+    /// service.
+    pub(crate) fn send_events(&self) {
+        for waiting in self.change(|state, _| waiting(state)) {
+            let status = (waiting.send)(&waiting.webhook);
+            self.change(|state, now| {
+                let delivery = GithubDelivery {
+                    id: state.next_id(),
+                    webhook: waiting.webhook,
+                    is_redelivery: waiting.is_redelivery,
+                    status,
+                    delivered_at: now,
+                };
+                let mut hooks = state.repos.iter_mut().flat_map(|repo| &mut repo.hooks);
+                if let Some(hook) = hooks.find(|hook| hook.id == waiting.hook) {
+                    hook.deliveries.push(delivery);
+                }
+            });
         }
     }
 
@@ -114,29 +126,25 @@ impl GithubService {
     fn authenticate(&self, request: &HttpRequest) -> Result<GithubCaller, GithubError> {
         let token = request.token();
         let token = token.ok_or_else(|| GithubError::new(401, "Requires authentication"))?;
-        let needs = routes::find(&request.method, &request.path).map(|(route, _)| route.needs);
+        let route = routes::find(&request.method, &request.path);
         self.change(|state, now| {
-            let entry = state.tokens.get(token).filter(|entry| {
-                entry
-                    .installation
-                    .is_none_or(|(_, expires_at)| now < expires_at)
-            });
-            let entry = entry.ok_or_else(|| GithubError::new(401, "Bad credentials"))?;
-            let installation = entry.installation.map(|(id, _)| id);
-            let is_refused = match needs {
-                Some(Needs::User) => installation.is_some(),
-                Some(Needs::Write) => entry.access == GithubAccess::Read,
-                Some(Needs::Read) | None => false,
-            };
-            if is_refused {
-                let kind = if installation.is_some() {
-                    "integration"
-                } else {
-                    "personal access token"
-                };
-                let message = format!("Resource not accessible by {kind}");
-                return Err(GithubError::new(403, message));
+            if route
+                .as_ref()
+                .is_some_and(|(route, _)| route.needs == Needs::App)
+            {
+                let login = app::authenticate(state, token, now)?;
+                return Ok(GithubCaller {
+                    login,
+                    installation: None,
+                });
             }
+            let is_valid = |it: &&GithubToken| it.expires_at.is_none_or(|end| now < end);
+            let entry = state.tokens.get(token).filter(is_valid);
+            let entry = entry.ok_or_else(|| GithubError::new(401, "Bad credentials"))?;
+            if let Some((route, params)) = &route {
+                check_rights(entry, route.needs, params)?;
+            }
+            let installation = entry.installation.as_ref().map(|it| it.id);
             Ok(GithubCaller {
                 login: entry.login.clone(),
                 installation,
@@ -188,6 +196,69 @@ impl Service for GithubService {
         };
         GithubError::new(status, message).to_response()
     }
+}
+
+/// A webhook that is to be sent.
+struct WaitingWebhook {
+    hook: u64,
+    send: SendWebhook,
+    webhook: GithubWebhook,
+    is_redelivery: bool,
+}
+
+/// Takes the events and the requested redeliveries of the state, for each hook.
+fn waiting(state: &mut GithubState) -> Vec<WaitingWebhook> {
+    let mut acc = Vec::new();
+    for event in std::mem::take(&mut state.events) {
+        let webhook = GithubWebhook {
+            event: event.event,
+            guid: guid(state.next_id()),
+            body: event.payload.to_string(),
+        };
+        acc.extend(
+            state.repos[event.repo_at]
+                .hooks
+                .iter()
+                .map(|hook| WaitingWebhook {
+                    hook: hook.id,
+                    send: Arc::clone(&hook.send),
+                    webhook: webhook.clone(),
+                    is_redelivery: false,
+                }),
+        );
+    }
+    for (id, webhook) in std::mem::take(&mut state.redeliveries) {
+        let mut hooks = state.repos.iter().flat_map(|repo| &repo.hooks);
+        acc.extend(hooks.find(|hook| hook.id == id).map(|hook| WaitingWebhook {
+            hook: id,
+            send: Arc::clone(&hook.send),
+            webhook,
+            is_redelivery: true,
+        }));
+    }
+    acc
+}
+
+/// Checks what a token may do, and which repositories a token of an installation reaches.
+fn check_rights(token: &GithubToken, needs: Needs, params: &PathParams) -> Result<(), GithubError> {
+    let refused = |kind: &str| GithubError::new(403, format!("Resource not accessible by {kind}"));
+    if let Some(installation) = &token.installation {
+        if needs == Needs::User {
+            return Err(refused("integration"));
+        }
+        let param = |name| params.iter().find(|(param, _)| *param == name);
+        if let (Some((_, owner)), Some((_, name))) = (param("o"), param("r")) {
+            let full_name = format!("{owner}/{name}");
+            let mut repos = installation.repos.iter();
+            if !repos.any(|repo| repo.eq_ignore_ascii_case(&full_name)) {
+                return Err(GithubError::not_found());
+            }
+        }
+    }
+    if needs == Needs::Write && token.access == GithubAccess::Read {
+        return Err(refused("personal access token"));
+    }
+    Ok(())
 }
 
 /// Returns the form of a UUID for a number.

@@ -5,7 +5,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::webhooks::{GithubEvent, SendWebhook};
+use serde_json::Value;
+
+use super::diff::{DiffPlace, GithubFile};
+use super::hooks::GithubHook;
+use super::webhooks::{GithubEvent, GithubWebhook};
 
 /// An issue, or a pull request if `pull` is set; both are numbered together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +76,98 @@ pub struct GithubComment {
     pub updated_at: Duration,
 }
 
+/// A review of a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GithubReview {
+    /// The id.
+    pub id: u64,
+    /// The number of the pull request.
+    pub pull: u64,
+    /// The login of its author.
+    pub author: String,
+    /// The body; may be empty.
+    pub body: String,
+    /// `COMMENTED`, `CHANGES_REQUESTED`, `APPROVED` or `PENDING`.
+    pub state: String,
+    /// The commit that was reviewed.
+    pub commit: String,
+    /// When it was submitted.
+    pub submitted_at: Duration,
+}
+
+/// A comment on lines of a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GithubReviewComment {
+    /// The id.
+    pub id: u64,
+    /// The number of the pull request.
+    pub pull: u64,
+    /// The review it is part of.
+    pub review: Option<u64>,
+    /// The comment it replies to.
+    pub reply_to: Option<u64>,
+    /// The login of its author.
+    pub author: String,
+    /// The body.
+    pub body: String,
+    /// The commit.
+    pub commit: String,
+    /// The lines.
+    pub place: DiffPlace,
+    /// When it was created.
+    pub created_at: Duration,
+    /// When it was edited last.
+    pub updated_at: Duration,
+}
+
+/// A check run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GithubCheckRun {
+    /// The id.
+    pub id: u64,
+    /// The name.
+    pub name: String,
+    /// The commit.
+    pub head_sha: String,
+    /// The slug of the App that created it.
+    pub app: String,
+    /// `queued`, `in_progress` or `completed`.
+    pub status: String,
+    /// How it ended.
+    pub conclusion: Option<String>,
+    /// The id that the App gave it.
+    pub external_id: Option<String>,
+    /// The title of its output.
+    pub title: Option<String>,
+    /// The summary of its output.
+    pub summary: Option<String>,
+    /// The annotations, as they were sent.
+    pub annotations: Vec<Value>,
+    /// When it was created.
+    pub started_at: Duration,
+    /// When it ended.
+    pub completed_at: Option<Duration>,
+}
+
+/// A run of a workflow, which can be started again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GithubWorkflowRun {
+    /// The id.
+    pub id: u64,
+    /// The name of the workflow.
+    pub name: String,
+    /// The branch.
+    pub head_branch: String,
+    /// The commit.
+    pub head_sha: String,
+    /// How it ended; `None` while it runs.
+    pub conclusion: Option<String>,
+    /// The number of the attempt.
+    pub attempt: u32,
+    /// The ids of its jobs.
+    pub jobs: Vec<u64>,
+}
+
 /// Whether an account is a person or an App.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GithubAccountKind {
@@ -103,8 +199,35 @@ pub enum GithubAccess {
 pub(crate) struct GithubToken {
     pub(crate) login: String,
     pub(crate) access: GithubAccess,
-    /// The end of an installation token, and the installation.
-    pub(crate) installation: Option<(u64, Duration)>,
+    /// The installation of an App that it was made for, and the repositories it may reach.
+    pub(crate) installation: Option<GithubInstallation>,
+    pub(crate) expires_at: Option<Duration>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct GithubInstallation {
+    pub(crate) id: u64,
+    pub(crate) repos: Vec<String>,
+}
+
+/// Checks a signature: what was signed, and the signature.
+pub(crate) type VerifySignature = Arc<dyn Fn(&[u8], &[u8]) -> bool + Send + Sync>;
+
+/// A GitHub App.
+#[derive(Clone)]
+pub(crate) struct GithubApp {
+    pub(crate) id: u64,
+    pub(crate) slug: String,
+    pub(crate) verify: VerifySignature,
+}
+
+impl fmt::Debug for GithubApp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GithubApp")
+            .field("id", &self.id)
+            .field("slug", &self.slug)
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -117,6 +240,9 @@ pub(crate) struct GithubLabel {
 /// Returns the commit of a branch.
 pub(crate) type ReadBranch = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
+/// Returns the changed files between two commits.
+pub(crate) type ReadFiles = Arc<dyn Fn(&str, &str) -> Vec<GithubFile> + Send + Sync>;
+
 #[derive(Clone)]
 pub(crate) struct GithubRepo {
     pub(crate) id: u64,
@@ -126,11 +252,16 @@ pub(crate) struct GithubRepo {
     pub(crate) branches: BTreeMap<String, String>,
     pub(crate) protected: BTreeSet<String>,
     pub(crate) read_branch: Option<ReadBranch>,
+    pub(crate) read_files: Option<ReadFiles>,
     pub(crate) collaborators: BTreeSet<String>,
     pub(crate) labels: Vec<GithubLabel>,
     pub(crate) issues: Vec<GithubIssue>,
     pub(crate) comments: Vec<GithubComment>,
-    pub(crate) hooks: Vec<SendWebhook>,
+    pub(crate) reviews: Vec<GithubReview>,
+    pub(crate) review_comments: Vec<GithubReviewComment>,
+    pub(crate) check_runs: Vec<GithubCheckRun>,
+    pub(crate) workflow_runs: Vec<GithubWorkflowRun>,
+    pub(crate) hooks: Vec<GithubHook>,
     pub(crate) created_at: Duration,
 }
 
@@ -152,10 +283,15 @@ impl GithubRepo {
             branches: BTreeMap::new(),
             protected: BTreeSet::new(),
             read_branch: None,
+            read_files: None,
             collaborators: BTreeSet::new(),
             labels: Vec::new(),
             issues: Vec::new(),
             comments: Vec::new(),
+            reviews: Vec::new(),
+            review_comments: Vec::new(),
+            check_runs: Vec::new(),
+            workflow_runs: Vec::new(),
             hooks: Vec::new(),
             created_at: now,
         }
@@ -205,7 +341,11 @@ pub(crate) struct GithubState {
     pub(crate) users: BTreeMap<String, GithubUser>,
     pub(crate) tokens: BTreeMap<String, GithubToken>,
     pub(crate) repos: Vec<GithubRepo>,
+    pub(crate) app: Option<GithubApp>,
+    pub(crate) installations: Vec<GithubInstallation>,
     pub(crate) events: Vec<GithubEvent>,
+    /// Deliveries that are to be sent again: the hook and what it gets.
+    pub(crate) redeliveries: Vec<(u64, GithubWebhook)>,
     pub(crate) last_id: u64,
     pub(crate) n_requests: u64,
 }

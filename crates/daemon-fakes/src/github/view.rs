@@ -1,5 +1,8 @@
 //! The JSON of the objects, as the API and the webhooks send it.
 
+mod checks;
+mod reviews;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -10,6 +13,8 @@ use super::state::{
 use crate::clock::to_seconds_text;
 use crate::http::encode;
 
+pub(crate) use checks::permissions;
+
 /// Writes objects of a state.
 #[derive(Clone, Copy)]
 pub(crate) struct GithubView<'v> {
@@ -19,6 +24,10 @@ pub(crate) struct GithubView<'v> {
 
 pub(crate) fn time(time: Duration) -> Value {
     json!(to_seconds_text(time))
+}
+
+fn head_of(issue: &GithubIssue) -> Option<&str> {
+    issue.pull.as_ref().map(|pull| pull.head_sha.as_str())
 }
 
 impl GithubView<'_> {

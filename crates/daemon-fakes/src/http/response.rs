@@ -39,6 +39,13 @@ impl HttpResponse {
         response.with_header("Content-Type", HTML)
     }
 
+    pub(crate) fn empty(status: u16) -> Self {
+        Self {
+            status,
+            ..Self::default()
+        }
+    }
+
     #[must_use]
     pub(crate) fn with_header(mut self, name: &str, value: impl Into<String>) -> Self {
         self.headers.push((name.to_owned(), value.into()));
