@@ -49,7 +49,7 @@ pub struct Checkout {
 pub struct Worktree {
     repository: Repository,
     dir: PathBuf,
-    base: ObjectId,
+    checkout: Checkout,
     objects: Vec<PathBuf>,
     layers: Option<Layers>,
 }
@@ -83,11 +83,11 @@ impl Repository {
         let mut worktree = Worktree {
             repository: self.clone(),
             dir,
-            base: checkout.commit.clone(),
+            checkout: checkout.clone(),
             objects,
             layers: None,
         };
-        match worktree.fill(checkout, start) {
+        match worktree.fill(start) {
             Ok(()) => Ok(worktree),
             // The first error is the one to report. If the removal fails too, the next sweep repeats it.
             Err(error) => match worktree.remove() {
@@ -151,7 +151,7 @@ impl Worktree {
 
     /// Returns the commit that was checked out.
     pub fn base(&self) -> &ObjectId {
-        &self.base
+        &self.checkout.commit
     }
 
     /// Returns the watched repository.
@@ -200,30 +200,28 @@ impl Worktree {
             tree.begin()?;
             fs::rename(&self.dir, tree.files())?;
             fs::rename(&base, tree.index())?;
-            tree.complete(&self.base)
+            tree.complete(self.base())
         };
         kept_here().map_err(unwritable)?;
         self.remove()
     }
 
     /// Writes the git directory, the files and the index. No process of the run exists yet.
-    fn fill(&mut self, checkout: &Checkout, start: TreeStart<'_>) -> Result<(), GitError> {
-        // A git directory of our own: attributes in that of the watched repository could name filters, which are programs.
-        self.write_git_dir(&self.beside(TRUSTED), checkout)?;
+    fn fill(&mut self, start: TreeStart<'_>) -> Result<(), GitError> {
         match start {
-            TreeStart::Empty => self.check_out(checkout)?,
+            TreeStart::Empty => self.check_out()?,
             TreeStart::Taken(kept) => {
                 self.take(&KeptTree::at(kept))?;
-                self.check_out(checkout)?;
+                self.check_out()?;
             }
             TreeStart::Idle { kept, trust } => {
                 let tree = self.put_above(kept)?;
-                self.write_git_dir(&self.git_dir(), checkout)?;
+                self.write_git_dir(&self.git_dir())?;
                 self.bring(&tree, trust)?;
             }
             TreeStart::Shared(kept) => {
                 let tree = self.put_above(kept)?;
-                self.write_git_dir(&self.git_dir(), checkout)?;
+                self.write_git_dir(&self.git_dir())?;
                 self.cover(&tree)?;
             }
         }
@@ -236,23 +234,35 @@ impl Worktree {
         Ok(())
     }
 
-    fn write_git_dir(&self, git_dir: &Path, checkout: &Checkout) -> Result<(), GitError> {
+    fn write_git_dir(&self, git_dir: &Path) -> Result<(), GitError> {
         self.repository
-            .write_git_dir(git_dir, checkout, &self.objects)
+            .write_git_dir(git_dir, &self.checkout, &self.objects)
+    }
+
+    /// Writes the git directory of our own, unless it exists: a run above a tree at its commit starts without it.
+    ///
+    /// Attributes in that of the watched repository could name filters, which are programs.
+    fn write_trusted(&self) -> Result<(), GitError> {
+        let trusted = self.beside(TRUSTED);
+        match trusted.exists() {
+            true => Ok(()),
+            false => self.write_git_dir(&trusted),
+        }
     }
 
     /// Writes the files of the commit into the root directory.
-    fn check_out(&self, checkout: &Checkout) -> Result<(), GitError> {
-        self.write_git_dir(&self.git_dir(), checkout)?;
+    fn check_out(&self) -> Result<(), GitError> {
+        self.write_git_dir(&self.git_dir())?;
         self.read_tree("--reset", &self.dir, &self.beside(BASE_INDEX))
     }
 
     /// Brings the files in `root` to the commit. `-m` compares the commit with the index alone; `--reset` also replaces the files that
     /// changed since the index was written.
     fn read_tree(&self, how: &'static str, root: &Path, index: &Path) -> Result<(), GitError> {
+        self.write_trusted()?;
         let call = self.call("read-tree", index);
         let call = call.env("GIT_WORK_TREE", root).args(["-u", how]);
-        call.operand(self.base.as_str()).stdout()?;
+        call.operand(self.base().as_str()).stdout()?;
         let closed = fs::set_permissions(index, Permissions::from_mode(0o600));
         closed.map_err(|source| self.repository.unwritable(index, source))
     }
@@ -276,6 +286,7 @@ impl Worktree {
 
     /// Removes from `root` what an index does not contain.
     fn clean(&self, root: &Path, index: &Path) -> Result<(), GitError> {
+        self.write_trusted()?;
         let listing = self.call("ls-files", index);
         let tracked = listing.args(["-z"]).stdout()?;
         remove_untracked(root, &tracked).map_err(|source| self.repository.unwritable(root, source))
@@ -306,7 +317,7 @@ impl Worktree {
             touch(&index)?;
             link_or_copy(&index, &self.beside(BASE_INDEX))
         };
-        if commit.as_ref() == Some(&self.base) && trust == TreeTrust::Index {
+        if commit.as_ref() == Some(self.base()) && trust == TreeTrust::Index {
             return finish().map_err(unwritable);
         }
         let begin = || {
@@ -326,7 +337,7 @@ impl Worktree {
             }
             self.read_tree("--reset", &files, &index)?;
         }
-        let completed = tree.complete(&self.base);
+        let completed = tree.complete(self.base());
         completed.and_then(|()| finish()).map_err(unwritable)
     }
 
@@ -335,14 +346,15 @@ impl Worktree {
         let (layer, base) = (self.beside(DIFFERENCE), self.beside(BASE_INDEX));
         let unwritable = |source| self.repository.unwritable(&layer, source);
         link_or_copy(&tree.index(), &base).map_err(unwritable)?;
-        if tree.commit().as_ref() == Some(&self.base) {
+        if tree.commit().as_ref() == Some(self.base()) {
             return Ok(());
         }
         fs::create_dir(&layer).map_err(unwritable)?;
+        self.write_trusted()?;
         let removed = self.call("diff-index", &base);
         // Seen from the commit, the index adds what the commit does not have.
         let removed = removed.args(["--cached", "--name-only", "-z", "--diff-filter=A"]);
-        let removed = removed.args(["--no-renames"]).operand(self.base.as_str());
+        let removed = removed.args(["--no-renames"]).operand(self.base().as_str());
         let removed = removed.stdout()?;
         self.read_tree("-m", &layer, &base)?;
         if !removed.is_empty() {
@@ -377,6 +389,7 @@ impl Worktree {
 
     /// Returns a new index with the state of the files at the checkout.
     pub(crate) fn scratch_index(&self) -> Result<ScratchIndex, GitError> {
+        self.write_trusted()?;
         let index = ScratchIndex(self.beside(SCRATCH_INDEX));
         let base = self.beside(BASE_INDEX);
         // A link keeps the time of the index, with which git decides whether a file may have changed in the second of its

@@ -61,9 +61,6 @@ pub(crate) fn failed(action: Action, path: &Path) -> impl FnOnce(io::Error) -> F
 pub(crate) enum Durability {
     /// Before it replaces the old file.
     Synced,
-    /// After it is in place, for a file that replaces none. A crash in between leaves it empty or missing, and the start waits
-    /// for the journal once instead of twice.
-    SyncedFirst,
     /// When the kernel writes it. A crash of this process loses nothing; a crash of the machine may.
     Unsynced,
 }
@@ -99,7 +96,7 @@ pub(crate) fn write_whole(
         let mut file = options().write(true).create_new(true).open(&temporary)?;
         let written = file.write_all(content).and_then(|()| match durability {
             Durability::Synced => file.sync_all(),
-            Durability::SyncedFirst | Durability::Unsynced => Ok(()),
+            Durability::Unsynced => Ok(()),
         });
         if let Err(error) = written.and_then(|()| fs::rename(&temporary, path)) {
             // The first error is the useful one. A file that stays has a name that `remove_temporaries` recognises.
@@ -108,17 +105,23 @@ pub(crate) fn write_whole(
         }
         match durability {
             Durability::Synced => File::open(directory)?.sync_all(),
-            Durability::SyncedFirst => {
-                file.sync_all()?;
-                if syncs_names_with_files(&file) {
-                    return Ok(());
-                }
-                File::open(directory)?.sync_all()
-            }
             Durability::Unsynced => Ok(()),
         }
     };
     write().map_err(failed(Action::Write, path))
+}
+
+/// Syncs a new file that is in place, with its name. A crash before that leaves it empty or missing.
+pub(crate) fn sync_new(path: &Path) -> Result<(), FolderError> {
+    let sync = || {
+        let file = options().read(true).open(path)?;
+        file.sync_all()?;
+        if syncs_names_with_files(&file) {
+            return Ok(());
+        }
+        File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+    };
+    sync().map_err(failed(Action::Write, path))
 }
 
 /// Reports whether syncing a file that was just made and renamed also syncs its directory entries.

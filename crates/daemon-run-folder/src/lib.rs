@@ -83,4 +83,4 @@ pub use notice::{Marked, RunNotice};
 pub use reader::{Broken, DocumentReading, EventLog, NewerDocument};
 pub use remove::Removal;
 pub use tail::{LogPart, LogPlace, OutputLogPlace, UnknownPlace};
-pub use writer::{FinishError, Owner, PresetRecord, RunStart, Writer};
+pub use writer::{FinishError, Owner, PresetRecord, RunStart, UnsyncedStart, Writer};

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::disk::{
     Action, Durability, FolderError, Lines, create_directory, create_file, failed, open_lock,
-    remove_temporaries, write_whole,
+    remove_temporaries, sync_new, write_whole,
 };
 use crate::document::{ActivationLink, BudgetRecord, CliTokens, Document, SandboxRecord};
 use crate::folder::{Folder, Reserved};
@@ -175,12 +175,50 @@ pub struct Writer {
     _lock: File,
 }
 
+/// The start of a run that a crash of the machine may lose.
+#[derive(Debug)]
+#[must_use = "the start of the run is not on disk"]
+pub struct UnsyncedStart {
+    document: PathBuf,
+}
+
+impl UnsyncedStart {
+    /// Waits until the start files of the run are on disk.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn sync(self) -> Result<(), FolderError> {
+        sync_new(&self.document)
+    }
+}
+
 impl Writer {
-    /// Writes the start files of a run into its reserved folder.
+    /// Writes the start files of a run into its reserved folder, and waits until they are on disk.
     ///
     /// # Errors
     /// A file could not be written. The folder is removed.
     pub fn start(reserved: Reserved, start: RunStart, now: Timestamp) -> Result<Self, FolderError> {
+        let folder = reserved.folder().path().to_owned();
+        let (writer, unsynced) = Self::begin(reserved, start, now)?;
+        if let Err(error) = unsynced.sync() {
+            drop(writer);
+            // The first error is the useful one, and a folder that stays is an orphan.
+            std::fs::remove_dir_all(folder).unwrap_or(());
+            return Err(error);
+        }
+        Ok(writer)
+    }
+
+    /// Writes the start files of a run into its reserved folder, which a crash of this process does not lose. Nothing may refer to the
+    /// run before [`UnsyncedStart::sync`].
+    ///
+    /// # Errors
+    /// A file could not be written. The folder is removed.
+    pub fn begin(
+        reserved: Reserved,
+        start: RunStart,
+        now: Timestamp,
+    ) -> Result<(Self, UnsyncedStart), FolderError> {
         let folder = reserved.folder();
         for name in ["history", "logs", "session", "session/tmp"] {
             create_directory(&folder.path().join(name))?;
@@ -198,8 +236,11 @@ impl Writer {
         write_whole(
             &folder.document(),
             document.to_json().as_bytes(),
-            Durability::SyncedFirst,
+            Durability::Unsynced,
         )?;
+        let unsynced = UnsyncedStart {
+            document: folder.document(),
+        };
         let writer = Self {
             folder: reserved.keep(),
             document,
@@ -215,7 +256,7 @@ impl Writer {
             _lock: lock,
         };
         writer.beat(now)?;
-        Ok(writer)
+        Ok((writer, unsynced))
     }
 
     /// Takes over a folder without a writer: its owner is dead, or the run has ended.

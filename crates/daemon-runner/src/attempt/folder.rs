@@ -7,19 +7,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use daemon_engine::Activation;
-use daemon_run_folder::{ActivationLink, Folder, Handle, RunStart, sha256};
+use daemon_run_folder::{ActivationLink, Folder, Handle, RunStart, UnsyncedStart, sha256};
 
 use super::place::Prepared;
 use crate::run_context::RunContext;
 use crate::runs::{Attempt, Record, RecordError, bound, environment_secrets, owner};
 
-/// Creates the folder with its context and start files.
+/// Creates the folder with its context and start files, which are not on disk yet.
 pub(super) fn begin(
     run_context: &Arc<RunContext>,
     activation: &Activation,
     prepared: &Prepared,
     secrets: Vec<String>,
-) -> Result<Record, RecordError> {
+) -> Result<(Record, UnsyncedStart), RecordError> {
     let now = run_context.now();
     let parent = format!("daemon:{}", activation.daemon.id);
     let handle = Handle(run_context.handles.next(&parent));
@@ -52,13 +52,7 @@ pub(super) fn begin(
     let secrets = environment_secrets(&prepared.environment).chain(secrets);
     let redactor = run_context.secrets.and(secrets);
     let clock = Arc::clone(&run_context.clock);
-    Ok(Record::open(
-        reserved,
-        start,
-        redactor,
-        Some(attempt),
-        clock,
-    )?)
+    Ok(Record::begin(reserved, start, redactor, attempt, clock)?)
 }
 
 /// Writes the files that a run may read about its activation.

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use daemon_engine::Activation;
 use daemon_provider::tool_access::{RunTools, ServedTools};
 use daemon_provider::{McpUse, Outcome, ProviderError, Run, RunEvent, RunRequest, StopReason};
+use daemon_run_folder::{FolderError, UnsyncedStart};
 use daemon_store::StoreError;
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinError;
 
 use super::AttemptRefusal;
 use super::grants::RunGrants;
@@ -40,15 +42,8 @@ pub(super) async fn run(
     grants: Arc<RunGrants>,
     stopped: &mut watch::Receiver<Option<StopReason>>,
 ) -> Result<Supervised, AttemptRefusal> {
-    let mut run = begin(run_context, activation, prepared, &grants)?;
-    // A crash between the folder and the start leaves a folder without a process, which the next start ends as an orphan.
-    daemon_records::failpoint::hit("R3");
-    let started = prepared.provider.start(run.request).await;
-    daemon_records::failpoint::hit("R4");
-    if let Err(refusal) = store_start(run_context, activation, &run.record).await {
-        abandon(run_context, started, &grants, run.record).await;
-        return Err(refusal);
-    }
+    let unstarted = begin(run_context, activation, prepared, &grants)?;
+    let (started, mut run) = start(run_context, activation, prepared, &grants, unstarted).await?;
     let mut following = Following::default();
     // An attempt takes no messages: the sender is dropped at once.
     let (_, mut messages) = mpsc::channel(1);
@@ -93,11 +88,68 @@ pub(super) async fn run(
     })
 }
 
+/// Starts the provider, and stores the row of the run.
+///
+/// # Errors
+/// A refusal if the folder cannot be written, or the attempt's lease is gone.
+async fn start(
+    run_context: &RunContext,
+    activation: &Activation,
+    prepared: &Prepared,
+    grants: &RunGrants,
+    unstarted: UnstartedRun,
+) -> Result<(StartedProvider, BegunRun), AttemptRefusal> {
+    let UnstartedRun {
+        run,
+        unsynced,
+        request,
+    } = unstarted;
+    // A crash between the folder and the start leaves a folder without a process, which the next start ends as an orphan.
+    daemon_records::failpoint::hit("R3");
+    // The disk and the start of a process take milliseconds each. The row of the run is stored when both are done; if the machine
+    // crashes before that, neither the process nor a row is left.
+    let synced = tokio::task::spawn_blocking(move || unsynced.sync());
+    let started = prepared.provider.start(request).await;
+    daemon_records::failpoint::hit("R4");
+    if let Err(reason) = written(synced.await) {
+        drop(started);
+        grants.close_servers().await;
+        run.record.discard();
+        return Err(AttemptRefusal::retryable(reason));
+    }
+    if let Err(refusal) = store_start(run_context, activation, &run.record).await {
+        abandon(run_context, started, grants, run.record).await;
+        return Err(refusal);
+    }
+    Ok((started, run))
+}
+
+/// Returns why the start of a run may not be on disk.
+fn written(synced: Result<Result<(), FolderError>, JoinError>) -> Result<(), String> {
+    match synced {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(unwritten(&error)),
+        Err(error) => Err(format!("writing the run folder panicked: {error}")),
+    }
+}
+
+fn unwritten(error: &dyn std::error::Error) -> String {
+    format!("the run folder: {}", daemon_records::error::chain(error))
+}
+
+type StartedProvider = Result<Box<dyn Run>, ProviderError>;
+
 /// A run with its folder, and everything that it starts with.
 struct UnstartedRun {
+    run: BegunRun,
+    unsynced: UnsyncedStart,
+    request: RunRequest,
+}
+
+/// A run that has a folder.
+struct BegunRun {
     record: Record,
     spool: std::io::Result<Spool>,
-    request: RunRequest,
     /// The access of the run's program to the host's tools; dropped with the run, so that its token is worthless then.
     host_tools: Option<Box<dyn RunTools>>,
     host_events: mpsc::Receiver<RunEvent>,
@@ -119,12 +171,8 @@ fn begin(
     // The redactor must know every secret before the first file of the run is written.
     let secrets = secrets.chain(token).collect();
     let begun = super::folder::begin(run_context, activation, prepared, secrets);
-    let mut record = begun.map_err(|error| {
-        AttemptRefusal::retryable(format!(
-            "the run folder: {}",
-            daemon_records::error::chain(&error)
-        ))
-    })?;
+    let (mut record, unsynced) =
+        begun.map_err(|error| AttemptRefusal::retryable(unwritten(&error)))?;
     // Opened before any process of the run exists that could replace the file.
     let spool = Spool::open(&record.spool());
     let request = match request(prepared, grants, host_tools.as_mut(), &mut record) {
@@ -139,12 +187,16 @@ fn begin(
     let terms = terms(run_context, prepared, known, record.id());
     let (events, host_events) = mpsc::channel(WAITING);
     grants.serve(RunServers::new(terms, chosen, events));
-    Ok(UnstartedRun {
+    let run = BegunRun {
         host_events,
         record,
         spool,
-        request,
         host_tools,
+    };
+    Ok(UnstartedRun {
+        run,
+        unsynced,
+        request,
     })
 }
 
@@ -189,7 +241,7 @@ async fn store_start(
 /// Ends a run whose attempt lost its lease while it started.
 async fn abandon(
     run_context: &RunContext,
-    started: Result<Box<dyn Run>, ProviderError>,
+    started: StartedProvider,
     grants: &RunGrants,
     mut record: Record,
 ) {
@@ -215,7 +267,7 @@ async fn store_end(run_context: &RunContext, record: &Record) {
 
 /// Follows a started run to its end, and serves the host's tools to its program meanwhile.
 async fn follow(
-    started: Result<Box<dyn Run>, ProviderError>,
+    started: StartedProvider,
     following: &mut Following,
     record: &mut Record,
     inputs: RunInputs<'_>,

@@ -210,8 +210,8 @@ fn begin_one(
         &common.sandbox,
     );
     let clock = Arc::clone(&run_context.clock);
-    let mut record = Record::open(reserved, start, plan.redactor([]), None, clock)
-        .map_err(|error| chain(&error))?;
+    let mut record =
+        Record::open(reserved, start, plan.redactor([]), clock).map_err(|error| chain(&error))?;
     if let Some(place) = &plan.place {
         // A run whose changes did not come back is not done.
         record.defer_terminal();

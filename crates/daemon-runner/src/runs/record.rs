@@ -14,7 +14,7 @@ use daemon_provider::{
 };
 use daemon_run_folder::{
     BudgetRecord, Document, Dropped, Folder, FolderError, Owner, Reserved, RunStart, SandboxRecord,
-    Writer,
+    UnsyncedStart, Writer,
 };
 use daemon_store::{RunEnd, RunRow};
 use jiff::Timestamp;
@@ -125,23 +125,49 @@ impl Record {
         reserved: Reserved,
         start: RunStart,
         redactor: Redactor,
-        attempt: Option<Attempt>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, FolderError> {
         let start = without_secrets(start, &redactor);
-        let now = clock.now();
-        Ok(Self {
-            provider: start.backend.clone(),
+        let (provider, now) = (start.backend.clone(), clock.now());
+        let writer = Writer::start(reserved, start, now)?;
+        Ok(Self::of(writer, provider, redactor, clock, now))
+    }
+
+    /// Starts the record of an attempt as [`Record::open`] does, but does not wait until it is on disk.
+    pub(crate) fn begin(
+        reserved: Reserved,
+        start: RunStart,
+        redactor: Redactor,
+        attempt: Attempt,
+        clock: Arc<dyn Clock>,
+    ) -> Result<(Self, UnsyncedStart), FolderError> {
+        let start = without_secrets(start, &redactor);
+        let (provider, now) = (start.backend.clone(), clock.now());
+        let (writer, unsynced) = Writer::begin(reserved, start, now)?;
+        let mut record = Self::of(writer, provider, redactor, clock, now);
+        record.attempt = Some(attempt);
+        Ok((record, unsynced))
+    }
+
+    fn of(
+        writer: Writer,
+        provider: String,
+        redactor: Redactor,
+        clock: Arc<dyn Clock>,
+        started: Timestamp,
+    ) -> Self {
+        Self {
+            provider,
             outputs: [redactor.sequence(), redactor.sequence()],
             redactor,
-            writer: Writer::start(reserved, start, now)?,
-            attempt,
+            writer,
+            attempt: None,
             clock,
-            started: now,
+            started,
             finished: None,
             spent: None,
             terminal: Terminal::AtOnce,
-        })
+        }
     }
 
     /// Takes over the folder of a run that no process is writing.

@@ -48,14 +48,7 @@ fn record(home: &tempfile::TempDir) -> Record {
         start: 42,
     };
     let start = RunStart::new("cli:7", owner, "llm", "a task", b"Task: a task".to_vec());
-    Record::open(
-        reserved,
-        start,
-        Redactor::default(),
-        None,
-        TestClock::at(now),
-    )
-    .unwrap()
+    Record::open(reserved, start, Redactor::default(), TestClock::at(now)).unwrap()
 }
 
 fn message(text: &str) -> (RunMessage, oneshot::Receiver<Receipt>) {
