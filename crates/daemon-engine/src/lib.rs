@@ -100,7 +100,7 @@ mod facts;
 #[cfg(test)]
 mod fixture;
 mod output;
-mod proposal;
+pub mod proposal;
 mod readiness;
 mod state;
 mod surface;

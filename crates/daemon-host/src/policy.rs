@@ -39,6 +39,13 @@ pub fn run_policy(
         mcp: daemon
             .and_then(|daemon| config.own(daemon, |own| own.mcp.clone()))
             .unwrap_or_default(),
+        targets: daemon
+            .and_then(|daemon| config.own(daemon, |own| own.targets.as_deref()))
+            .into_iter()
+            .flatten()
+            // What is not a target was refused when the configuration was read.
+            .filter_map(|target| target.parse().ok())
+            .collect(),
     }
 }
 

@@ -5,6 +5,7 @@ mod collect;
 mod folder;
 mod grants;
 mod place;
+mod rules;
 mod spool;
 mod supervise;
 
@@ -210,7 +211,8 @@ async fn work(
         Arc::clone(&run_context.budget),
         run_context.host.settings().bounds.day,
     );
-    let grants = RunGrants::new(prepared.state.clone(), prepared.permissions, budget);
+    let rules = rules::of(run_context, activation, &prepared);
+    let grants = RunGrants::new(prepared.state.clone(), rules, budget);
     let grants = Arc::new(grants);
     let supervised = supervise::run(
         run_context,

@@ -18,6 +18,7 @@
 //!     limits: Limits::default(),
 //!     is_instructed: true,
 //!     mcp: Vec::new(),
+//!     targets: Vec::new(),
 //! };
 //! let sandbox = ReachedSandbox { level: 1, detail: "no Landlock".to_owned() };
 //! let refusal = policy.sandbox_refusal(&sandbox).expect("level 1 is below level 2");

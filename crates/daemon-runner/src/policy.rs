@@ -1,5 +1,6 @@
 //! What the runs of one daemon may do, take and cost, and who executes them.
 
+use daemon_engine::proposal::TargetPattern;
 use daemon_provider::{Limits, MicroUsd, Permissions};
 
 /// The sandbox level that a machine reaches.
@@ -35,6 +36,8 @@ pub struct RunPolicy {
     pub is_instructed: bool,
     /// The names of the MCP servers whose tools the run gets.
     pub mcp: Vec<String>,
+    /// What its outputs may be about, in addition to what woke the daemon and to its own outputs.
+    pub targets: Vec<TargetPattern>,
 }
 
 impl RunPolicy {

@@ -1,6 +1,6 @@
 //! The settings of a host that runs use, replaced as a whole by a reload.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
 use std::sync::{Arc, Mutex};
@@ -149,6 +149,8 @@ pub struct RunSettings {
     pub has_unopened: bool,
     /// The MCP servers that a policy can grant.
     pub servers: Servers,
+    /// The names of the surfaces that outputs can go to.
+    pub surfaces: BTreeSet<String>,
     /// What plans the branch of a run.
     pub planner: Arc<dyn BranchPlanner>,
     /// What serves the tools of a run to its program; `None` where no host listens.

@@ -37,7 +37,8 @@ fn an_output_reaches_the_outbox_once_and_a_forbidden_one_is_refused_and_recorded
     let host = world.serve();
     let fired = shown!(world.json(&["fire", "pusher"]), {"$?": 0, "activation.state": "succeeded"});
     assert_eq!(fired["activation"]["attempts"], 2);
-    let refusal = "no surface here serves the verb `merge`";
+    let refusal = daemon_engine::Proposal::parse(r#"{"v":1,"verb":"merge"}"#);
+    let refusal = refusal.expect_err("it is no verb").to_string();
     assert_eq!(
         outputs(&host),
         [
@@ -143,7 +144,8 @@ printf '{"daemon":"result","ok":true,"text":"<!-- daemon:other act:01 out:x -->\
     );
     let host = world.serve();
     shows!(world.json(&["fire", "forger"]), {"$?": 0, "activation.state": "succeeded"});
-    // What a line claims of its own delivery counts for nothing.
+    // What a line claims of its own delivery counts for nothing; the changes are pushed without it.
+    let forged = "`push_branch`: `activation` is unknown; the fields are `message`";
     let malformed = "not a proposal: expected ident at line 1 column 2";
     let unread = "the file of outputs: it has more than 200 lines; the rest was not read";
     assert_eq!(
@@ -151,6 +153,7 @@ printf '{"daemon":"result","ok":true,"text":"<!-- daemon:other act:01 out:x -->\
         [
             json!(["git", "confirmed", null]),
             json!(["none", "refused", malformed]),
+            json!(["none", "refused", forged]),
             json!(["none", "refused", unread])
         ]
     );
@@ -176,11 +179,9 @@ printf '{"daemon":"result","ok":true,"text":"<!-- daemon:other act:01 out:x -->\
         "--format=%(trailers:only,unfold)",
         &branches[0],
     ]);
-    let ids: Vec<&str> = trailers
-        .lines()
-        .filter_map(|line| line.strip_prefix("Daemon-Id: "))
-        .collect();
-    assert_eq!(ids, ["forger"]);
+    let ids = trailers.lines();
+    let ids = ids.filter_map(|line| line.strip_prefix("Daemon-Id: "));
+    assert!(ids.eq(["forger"]), "{trailers}");
     let (_, fired) = world.json(&["fire", "other"]);
     assert_eq!(fired["activation"]["state"], "succeeded", "{fired}");
 }

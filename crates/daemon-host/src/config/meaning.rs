@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use daemon_api::Period;
 use daemon_egress::EgressList;
+use daemon_engine::proposal::TargetPattern;
 use daemon_event::{DaemonId, RepoName};
 use daemon_repo::RemoteName;
 use jiff::tz::TimeZone;
@@ -123,6 +124,13 @@ fn daemon(key: &str, policy: &DaemonPolicy, faults: &mut Vec<ConfigFault>) {
     if let Some(settle) = policy.settle.filter(|settle| *settle > LONGEST_SETTLE) {
         let message = format!("`settle` is {settle}, at most {LONGEST_SETTLE} is served");
         faults.push(ConfigFault::of_key(&path("settle"), message));
+    }
+    for (index, target) in policy.targets.iter().flatten().enumerate() {
+        if let Err(error) = target.parse::<TargetPattern>() {
+            let (list, index) = (path("targets"), index.to_string());
+            let path = [list.as_slice(), &[&index]].concat();
+            faults.push(ConfigFault::of_value(&path, error.to_string()));
+        }
     }
 }
 

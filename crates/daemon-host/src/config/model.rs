@@ -308,6 +308,9 @@ pub struct DaemonPolicy {
     pub settle: Option<Period>,
     /// The MCP servers whose tools its runs get.
     pub mcp: Option<Vec<String>>,
+    /// What its outputs may be about, in addition to what woke it and to its own outputs: `github:owner/name`,
+    /// `linear:ENG-*`, `slack:C024BE91L`; and names that they may mention, such as `@octocat`.
+    pub targets: Option<Vec<String>>,
     /// Whether the daemon does not exist yet, so that no repository needs to have it.
     pub planned: bool,
 }

@@ -68,6 +68,10 @@ const FAULTS: &[(&str, &str)] = &[
         "2:1: unknown key `policy.daemon.\"o/r/x\".nonsense`",
     ),
     (
+        "[policy.daemon.x]\ntargets = ['@octocat', 'github:o/r', 'slack:general']\n",
+        "2:38: `slack:general` is not a target, such as `github:owner/name#42`",
+    ),
+    (
         "[[repo]]\npath = '/r'\nbranch = 'x'\n",
         "3:1: unknown key `repo.0.branch`",
     ),

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use daemon_engine::{
-    Activation, AttemptEnd, AttemptOutcome, NewOutput, OutputKey, OutputState, Proposal,
-};
+use daemon_engine::proposal::OutputVerb;
+use daemon_engine::{Activation, AttemptEnd, AttemptOutcome, NewOutput, OutputKey, OutputState};
 use daemon_provider::Permissions;
 use daemon_provider::{ErrorClass, Outcome};
 use daemon_records::random;
@@ -101,12 +100,10 @@ async fn outputs(
 ) -> Result<Vec<NewOutput>, String> {
     let mut outputs = Vec::new();
     let proposed = granted
-        .proposals
+        .acts
         .iter()
-        .find_map(|proposal| match proposal {
-            Proposal::PushBranch { message } => Some(message.clone()),
-            Proposal::State(_) | Proposal::NoOp { .. } => None,
-        });
+        .find(|act| act.verb == OutputVerb::PushBranch);
+    let proposed = proposed.map(|act| act.fields.text("message").map(str::to_owned));
     let request = BranchRequest {
         repo: prepared.repo.clone(),
         worktree: prepared.worktree.clone(),
@@ -119,7 +116,7 @@ async fn outputs(
             .unwrap_or_else(|| message(prepared, &supervised.text)),
         at,
         secrets: supervised.record.redactor().clone(),
-        permission: if prepared.permissions >= Permissions::Propose {
+        permission: if prepared.policy.permissions >= Permissions::Propose {
             PushPermission::Allowed
         } else {
             PushPermission::ReadOnly

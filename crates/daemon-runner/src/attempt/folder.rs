@@ -40,7 +40,7 @@ pub(super) fn begin(
     bound(
         &mut start,
         provider,
-        prepared.permissions,
+        prepared.policy.permissions,
         &prepared.limits,
         &prepared.sandbox,
     );

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock};
 
 use async_trait::async_trait;
+use daemon_engine::proposal::{Act, ProposalRules};
 use daemon_engine::{Proposal, StateChange, apply};
-use daemon_provider::Permissions;
 use daemon_provider::redact::Redactor;
 use daemon_provider::{GrantError, GrantedTool, Grants, MicroUsd, Reservation, ToolReply, Verdict};
 use serde_json::{Map, Value};
@@ -23,7 +23,7 @@ const SHOWN_CHARS: usize = 200;
 /// The grants of one run.
 #[derive(Debug)]
 pub(super) struct RunGrants {
-    permissions: Permissions,
+    rules: ProposalRules,
     budget: RunBudget,
     state: Mutex<Pending>,
     /// Empty until the run has its id, which marks the processes of the servers.
@@ -34,7 +34,7 @@ pub(super) struct RunGrants {
 struct Pending {
     values: BTreeMap<String, String>,
     changes: Vec<StateChange>,
-    proposals: Vec<Proposal>,
+    acts: Vec<Act>,
     refused: Vec<(String, String)>,
     n_proposed: usize,
 }
@@ -59,7 +59,8 @@ fn key(change: &StateChange) -> &str {
 #[derive(Debug, Default)]
 pub(super) struct Granted {
     pub(super) changes: Vec<StateChange>,
-    pub(super) proposals: Vec<Proposal>,
+    /// The admitted proposals that have an effect on a surface.
+    pub(super) acts: Vec<Act>,
     /// The refused proposals, each with the reason.
     pub(super) refused: Vec<(String, String)>,
 }
@@ -85,11 +86,11 @@ impl Granted {
 impl RunGrants {
     pub(super) fn new(
         values: BTreeMap<String, String>,
-        permissions: Permissions,
+        rules: ProposalRules,
         budget: RunBudget,
     ) -> Self {
         Self {
-            permissions,
+            rules,
             budget,
             state: Mutex::new(Pending {
                 values,
@@ -144,31 +145,19 @@ impl RunGrants {
 
     fn admit(&self, proposal: Proposal) -> Verdict {
         let mut pending = self.pending();
-        match &proposal {
-            Proposal::PushBranch { .. } if self.permissions < Permissions::Propose => {
-                return Verdict::Refused(format!(
-                    "the capability is `{}`",
-                    self.permissions.as_str()
-                ));
-            }
-            Proposal::PushBranch { .. } => {
-                let is_second = pending
-                    .proposals
-                    .iter()
-                    .any(|known| matches!(known, Proposal::PushBranch { .. }));
-                if is_second {
-                    return Verdict::Refused("one branch is pushed per activation".to_owned());
-                }
-            }
+        match proposal {
+            Proposal::Act(act) => match self.rules.admit(act, &pending.acts) {
+                Ok(act) => pending.acts.push(act),
+                Err(refusal) => return Verdict::Refused(refusal.to_string()),
+            },
             Proposal::State(changes) => {
-                if let Err(error) = apply(&mut pending.values, changes) {
+                if let Err(error) = apply(&mut pending.values, &changes) {
                     return Verdict::Refused(error.to_string());
                 }
-                pending.change(changes);
+                pending.change(&changes);
             }
             Proposal::NoOp { .. } => {}
         }
-        pending.proposals.push(proposal);
         Verdict::Accepted
     }
 
@@ -177,7 +166,7 @@ impl RunGrants {
         let mut pending = self.pending();
         Granted {
             changes: std::mem::take(&mut pending.changes),
-            proposals: std::mem::take(&mut pending.proposals),
+            acts: std::mem::take(&mut pending.acts),
             refused: std::mem::take(&mut pending.refused),
         }
     }
@@ -250,33 +239,33 @@ mod tests {
     use super::RunGrants;
     use crate::budget::{DailyBudget, RunBudget};
     use crate::test_clock::TestClock;
-    use daemon_provider::Permissions;
+    use daemon_engine::proposal::{OutputCapability, ProposalRules};
     use daemon_provider::{Grants as _, Verdict};
     use jiff::Timestamp;
     use serde_json::json;
 
-    fn budget() -> RunBudget {
-        RunBudget::new(
-            None,
-            Arc::new(DailyBudget::new(TestClock::at(Timestamp::UNIX_EPOCH))),
-            None,
-        )
+    fn grants(capability: OutputCapability) -> RunGrants {
+        let rules = ProposalRules {
+            capability,
+            repo: "o/r".parse().unwrap(),
+            subjects: Vec::new(),
+            commit: None,
+            own: Vec::new(),
+            configured: Vec::new(),
+            surfaces: ["git".to_owned()].into(),
+        };
+        let daily = Arc::new(DailyBudget::new(TestClock::at(Timestamp::UNIX_EPOCH)));
+        let budget = RunBudget::new(None, daily, None);
+        RunGrants::new([("seen".to_owned(), "1".to_owned())].into(), rules, budget)
     }
 
-    fn refusal(permissions: Permissions, lines: &[&str]) -> Vec<String> {
-        let grants = RunGrants::new(
-            [("seen".to_owned(), "1".to_owned())].into(),
-            permissions,
-            budget(),
-        );
+    fn refusal(capability: OutputCapability, lines: &[&str]) -> Vec<String> {
+        let grants = grants(capability);
         let verdicts = lines.iter().map(|line| grants.take(line));
         verdicts
-            .map(|verdict| {
-                if let Verdict::Refused(reason) = verdict {
-                    reason
-                } else {
-                    String::new()
-                }
+            .map(|verdict| match verdict {
+                Verdict::Refused(reason) => reason,
+                Verdict::Accepted => String::new(),
             })
             .collect()
     }
@@ -289,21 +278,28 @@ mod tests {
             r#"{"v":1,"verb":"no_op","reason":"clean"}"#,
         ];
         assert_eq!(
-            refusal(Permissions::Read, &lines),
-            ["the capability is `read`", "", ""]
+            refusal(OutputCapability::Read, &lines),
+            [
+                "`push_branch` needs the capability `propose`, this run has `read`",
+                "",
+                ""
+            ]
         );
-        assert_eq!(refusal(Permissions::Propose, &lines), ["", "", ""]);
+        assert_eq!(refusal(OutputCapability::Propose, &lines), ["", "", ""]);
     }
 
     #[test]
     fn what_is_not_served_is_refused_with_its_reason() {
         let lines = [
-            r#"{"v":1,"verb":"merge","target":"github:o/r#1"}"#,
+            r#"{"v":1,"verb":"label","target":"github:o/r#1","add":["x"]}"#,
             "{",
             r#"{"v":2,"verb":"state"}"#,
         ];
-        let reasons = refusal(Permissions::Write, &lines);
-        assert_eq!(reasons[0], "no surface here serves the verb `merge`");
+        let reasons = refusal(OutputCapability::Write, &lines);
+        assert_eq!(
+            reasons[0],
+            "the surface `github` is not configured on this host"
+        );
         assert!(reasons[1].starts_with("not a proposal: "), "{reasons:?}");
         assert_eq!(
             reasons[2],
@@ -315,18 +311,14 @@ mod tests {
     fn one_branch_is_pushed_per_activation() {
         let push = r#"{"v":1,"verb":"push_branch"}"#;
         assert_eq!(
-            refusal(Permissions::Propose, &[push, push]),
-            ["", "one branch is pushed per activation"]
+            refusal(OutputCapability::Propose, &[push, push]),
+            ["", "`push_branch` is accepted once per activation"]
         );
     }
 
     #[tokio::test]
     async fn a_run_reads_its_own_changes() {
-        let grants = RunGrants::new(
-            [("seen".to_owned(), "1".to_owned())].into(),
-            Permissions::Propose,
-            budget(),
-        );
+        let grants = grants(OutputCapability::Propose);
         assert_eq!(grants.state_get("seen").await, Ok(Some(json!(1))));
         assert_eq!(grants.state_set("seen", json!(2)).await, Ok(()));
         assert_eq!(grants.state_get("seen").await, Ok(Some(json!(2))));

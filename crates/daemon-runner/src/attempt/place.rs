@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use daemon_engine::Activation;
+use daemon_engine::{Activation, DaemonState};
 use daemon_event::{Field, RepoName, TriggerKey};
-use daemon_provider::Permissions;
 use daemon_provider::{FollowUps, Limits, MicroUsd, Overlay, Provider, RunEvent, RunRequest};
 use daemon_records::error::chain;
 use daemon_registry::Registered;
-use daemon_repo::{UnusedInstructions, Worktree};
+use daemon_repo::{ObjectId, UnusedInstructions, Worktree};
 use daemon_store::{EventRow, StoreError};
 
 use super::AttemptRefusal;
@@ -31,7 +30,6 @@ pub(crate) struct Prepared {
     pub(crate) daemon: Arc<Registered>,
     pub(crate) repo: RunRepository,
     pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) permissions: Permissions,
     pub(crate) limits: Limits,
     /// The activation's budget less the cost of earlier attempts; `None` is unlimited.
     pub(crate) money: Option<MicroUsd>,
@@ -45,8 +43,9 @@ pub(crate) struct Prepared {
     pub(crate) left_out: Vec<UnusedInstructions>,
     pub(crate) context: Built,
     pub(crate) sandbox: ReachedSandbox,
-    /// The names of the granted MCP servers.
-    pub(crate) servers: Vec<String>,
+    pub(crate) policy: RunPolicy,
+    /// The commit that is checked out.
+    pub(crate) commit: ObjectId,
     pub(crate) daemon_file: Arc<[u8]>,
     pub(crate) support: daemon_repo::SupportTree,
 }
@@ -68,7 +67,7 @@ impl Prepared {
             files: self.files(),
             renames: Vec::new(),
             limits: self.limits,
-            permissions: self.permissions,
+            permissions: self.policy.permissions,
             resume: None,
             readable: self.worktree.objects().to_vec(),
             overlay: self.worktree.layers().map(|layers| Overlay {
@@ -125,12 +124,8 @@ pub(super) async fn prepare(
     let daemon = registered(run_context, activation).await?;
     let repo = watched(&settings, &activation.daemon.repo)?;
     let (policy, provider, sandbox) = permitted(&settings, activation, provider)?;
-    let unreachable = |error: StoreError| AttemptRefusal::retryable(chain(&error));
-    let events = trigger_events(run_context, activation).await;
-    let events = events.map_err(unreachable)?;
-    let (store, now) = (&run_context.store, run_context.now());
-    let state = store.state(&activation.daemon, now).await;
-    let state = state.map_err(unreachable)?;
+    let stored = stored(run_context, activation).await;
+    let (events, state) = stored.map_err(|error| AttemptRefusal::retryable(chain(&error)))?;
     let (daemon_file, support) = registered_file(&daemon)?;
     let limits = limits_of(&policy, &*provider);
     let money = money_left(limits, activation);
@@ -150,8 +145,8 @@ pub(super) async fn prepare(
         servers: &policy.mcp,
         cap: policy.context_bytes,
         now: run_context.now(),
-    });
-    let context = context.map_err(|error| AttemptRefusal::final_(error.to_string()))?;
+    })
+    .map_err(|error| AttemptRefusal::final_(error.to_string()))?;
     let place = (&*settings, &*provider);
     let (worktree, tree) = checkout::worktree(run_context, activation, &source, place).await?;
     daemon_records::failpoint::hit("R2");
@@ -163,7 +158,6 @@ pub(super) async fn prepare(
         daemon,
         repo,
         provider,
-        permissions: policy.permissions,
         money,
         limits,
         events,
@@ -172,7 +166,8 @@ pub(super) async fn prepare(
         left_out: source.instructions.left_out,
         context,
         sandbox,
-        servers: policy.mcp,
+        policy,
+        commit: source.checkout.commit,
     })
 }
 
@@ -263,6 +258,16 @@ fn registered_file(
         daemon_repo::DaemonContent::Text(bytes) => Ok((Arc::clone(bytes), source.support.clone())),
         _ => Err(AttemptRefusal::final_("its file could not be read")),
     }
+}
+
+/// Returns the events of the activation and the state of its daemon.
+async fn stored(
+    run_context: &RunContext,
+    activation: &Activation,
+) -> Result<(Vec<EventRow>, DaemonState), StoreError> {
+    let events = trigger_events(run_context, activation).await?;
+    let (store, now) = (&run_context.store, run_context.now());
+    Ok((events, store.state(&activation.daemon, now).await?))
 }
 
 /// Returns the events of an activation's triggers, oldest first. Of several reports of one change, each event is the report

@@ -166,7 +166,7 @@ fn begin(
     let mut host_tools = host_tools(&settings, prepared, grants);
     let token = host_tools.as_ref().map(|tools| tools.secret().to_owned());
     let known = settings.servers.clone();
-    let granted = known.of(&prepared.servers);
+    let granted = known.of(&prepared.policy.mcp);
     let secrets = granted.into_iter().flat_map(|server| server.secrets);
     // The redactor must know every secret before the first file of the run is written.
     let secrets = secrets.chain(token).collect();
@@ -183,7 +183,7 @@ fn begin(
             return Err(AttemptRefusal::retryable(reason));
         }
     };
-    let chosen = known.of(&prepared.servers);
+    let chosen = known.of(&prepared.policy.mcp);
     let terms = terms(run_context, prepared, known, record.id());
     let (events, host_events) = mpsc::channel(WAITING);
     grants.serve(RunServers::new(terms, chosen, events));
@@ -293,7 +293,7 @@ fn host_tools(
     match prepared.provider.mcp() {
         McpUse::ByProgram => {}
         // Such a program reads state and writes outputs by files; only granted servers need the access.
-        McpUse::ByFile if !prepared.servers.is_empty() => {}
+        McpUse::ByFile if !prepared.policy.mcp.is_empty() => {}
         McpUse::ByFile | McpUse::ByProvider | McpUse::Nobody => return None,
     }
     let grants = Arc::clone(grants);
@@ -309,7 +309,7 @@ fn record_unreachable(prepared: &Prepared, record: &mut Record) {
         McpUse::ByFile | McpUse::ByProgram => true,
         McpUse::ByProvider | McpUse::Nobody => false,
     };
-    if is_program && !prepared.servers.is_empty() {
+    if is_program && !prepared.policy.mcp.is_empty() {
         let event = RunEvent::Limit {
             name: "mcp".to_owned(),
             detail: "no host listens, so that the program cannot reach its granted servers"
@@ -324,7 +324,7 @@ fn terms(run_context: &RunContext, prepared: &Prepared, servers: Servers, run: S
     Terms {
         origin: Origin::Granted {
             servers,
-            permissions: prepared.permissions,
+            permissions: prepared.policy.permissions,
             environment: usual_environment().into(),
             directory: run_context.paths.servers.clone(),
         },

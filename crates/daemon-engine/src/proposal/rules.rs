@@ -1,0 +1,364 @@
+//! The rules that admit or refuse a proposal, before anything is planned.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use daemon_event::{InvalidId, RepoName};
+
+use super::mentions::{mentions, n_links};
+use super::target::{OutputTarget, TargetKind};
+use super::verb::{OutputCapability, OutputVerb};
+use super::{Act, known_targets};
+use crate::output::OutputKey;
+
+/// The most mentions of people in one proposal.
+pub const MAX_MENTIONS: usize = 10;
+/// The most links in one proposal.
+pub const MAX_LINKS: usize = 50;
+
+/// What limits the proposals of one run.
+#[derive(Clone, Debug)]
+pub struct ProposalRules {
+    /// How far its effects may reach.
+    pub capability: OutputCapability,
+    /// The watched repository.
+    pub repo: RepoName,
+    /// The objects that the trigger is about.
+    pub subjects: Vec<OutputTarget>,
+    /// The commit that the run works at.
+    pub commit: Option<String>,
+    /// The daemon's outputs that are on surfaces.
+    pub own: Vec<OwnOutput>,
+    /// Further targets, which the operator names.
+    pub configured: Vec<TargetPattern>,
+    /// The names of the surfaces that the host serves.
+    pub surfaces: BTreeSet<String>,
+}
+
+/// An output of the daemon that is on a surface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnOutput {
+    /// Its key.
+    pub key: OutputKey,
+    /// What made it.
+    pub verb: OutputVerb,
+    /// The object that it was done to.
+    pub on: OutputTarget,
+    /// The object that it made, if that is a target itself: a pull request or an issue.
+    pub made: Option<OutputTarget>,
+    /// Its slot.
+    pub slot: Option<String>,
+    /// The surface's id for it.
+    pub remote_id: String,
+}
+
+/// Targets that the operator allows: one target with everything in it, or those with a prefix; or a name that may be mentioned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TargetPattern {
+    /// A target and what it contains: a repository with its issues, a channel with its threads.
+    Within(OutputTarget),
+    /// Every target whose text begins so.
+    Prefix(String),
+    /// A name that may be mentioned, without `@`.
+    Mention(String),
+}
+
+impl FromStr for TargetPattern {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        if let Some(name) = text.strip_prefix('@') {
+            let is_name = mentions(text)
+                .first()
+                .is_some_and(|range| *range == (0..text.len()));
+            return match is_name {
+                true => Ok(Self::Mention(name.to_lowercase())),
+                false => Err(InvalidId::new(
+                    text,
+                    "a name to mention, such as `@octocat`",
+                )),
+            };
+        }
+        match text.strip_suffix('*') {
+            Some(prefix)
+                if prefix.split_once(':').is_some_and(|(service, rest)| {
+                    matches!(service, "github" | "linear" | "slack") && !rest.is_empty()
+                }) =>
+            {
+                Ok(Self::Prefix(prefix.to_owned()))
+            }
+            _ => text.parse().map(Self::Within),
+        }
+    }
+}
+
+impl TargetPattern {
+    fn allows(&self, target: &OutputTarget) -> bool {
+        match self {
+            Self::Within(allowed) => {
+                allowed.is(target)
+                    || match (allowed, target) {
+                        (OutputTarget::GithubRepo(repo), _) => {
+                            target.github_repo().is_some_and(|other| {
+                                other.to_string().eq_ignore_ascii_case(&repo.to_string())
+                            })
+                        }
+                        (
+                            OutputTarget::SlackChannel(allowed),
+                            OutputTarget::SlackThread { channel, .. },
+                        ) => allowed == channel,
+                        _ => false,
+                    }
+            }
+            Self::Prefix(prefix) => target.to_string().starts_with(prefix.as_str()),
+            Self::Mention(_) => false,
+        }
+    }
+}
+
+/// Why a proposal is refused, in words that a run can act on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProposalRefusal {
+    /// The host has no access to the surface.
+    #[error("the surface `{surface}` is not configured on this host")]
+    Surface {
+        /// The surface.
+        surface: &'static str,
+    },
+    /// The run's capability is too low.
+    #[error("`{verb}` needs the capability `{}`, this run has `{}`", needed.as_str(), has.as_str())]
+    Capability {
+        /// The verb.
+        verb: OutputVerb,
+        /// The capability that it needs on this target.
+        needed: OutputCapability,
+        /// The capability of the run.
+        has: OutputCapability,
+    },
+    /// It names no target, and the trigger gives none.
+    #[error("`{verb}` needs a `target` of the form {form}")]
+    NoTarget {
+        /// The verb.
+        verb: OutputVerb,
+        /// The forms of its targets.
+        form: String,
+    },
+    /// The run may not act on the target.
+    #[error(
+        "`{target}` is not what woke the daemon, nor its own, nor in `policy.daemon.<id>.targets`"
+    )]
+    Target {
+        /// The target.
+        target: OutputTarget,
+    },
+    /// The daemon wrote no such comment on the target.
+    #[error("`{key}` is no comment of this daemon on `{target}`")]
+    NotOwn {
+        /// The key.
+        key: String,
+        /// The target.
+        target: OutputTarget,
+    },
+    /// There are too many proposals with the verb.
+    #[error("`{verb}` is accepted {} per activation", times(*most))]
+    TooMany {
+        /// The verb.
+        verb: OutputVerb,
+        /// The limit.
+        most: usize,
+    },
+    /// The changes of a work tree go to one branch.
+    #[error(
+        "the changes of the work tree go to one branch: `{verb}` and `{other}` exclude each other"
+    )]
+    TwoBranches {
+        /// The verb.
+        verb: OutputVerb,
+        /// The verb of the earlier proposal.
+        other: OutputVerb,
+    },
+    /// It mentions too many people.
+    #[error("it mentions {found} people, at most {MAX_MENTIONS} are accepted")]
+    Mentions {
+        /// The number of mentions.
+        found: usize,
+    },
+    /// It has too many links.
+    #[error("it has {found} links, at most {MAX_LINKS} are accepted")]
+    Links {
+        /// The number of links.
+        found: usize,
+    },
+}
+
+fn times(most: usize) -> String {
+    match most {
+        1 => "once".to_owned(),
+        most => format!("{most} times"),
+    }
+}
+
+impl ProposalRules {
+    /// Decides whether a run may make a proposal after its `earlier` ones, and returns it with its target.
+    ///
+    /// # Errors
+    /// The first rule that refuses it.
+    pub fn admit(&self, mut act: Act, earlier: &[Act]) -> Result<Act, ProposalRefusal> {
+        let row = act.verb.row();
+        let target = act.target.take().or_else(|| self.implied(act.verb));
+        let surface = target
+            .as_ref()
+            .map(OutputTarget::kind)
+            .or(row.targets.first().copied());
+        let surface = surface.map_or("git", TargetKind::surface);
+        // Before the target, because a run cannot correct it.
+        if !self.surfaces.contains(surface) {
+            return Err(ProposalRefusal::Surface { surface });
+        }
+        let target = target.ok_or_else(|| ProposalRefusal::NoTarget {
+            verb: act.verb,
+            form: known_targets(act.verb),
+        })?;
+        let is_own = self
+            .own
+            .iter()
+            .any(|own| own.made.as_ref().is_some_and(|made| made.is(&target)));
+        let needed = if is_own { row.own } else { row.capability };
+        if self.capability < needed {
+            let (verb, has) = (act.verb, self.capability);
+            return Err(ProposalRefusal::Capability { verb, needed, has });
+        }
+        self.check_target(&act, &target, is_own)?;
+        check_number(act.verb, earlier)?;
+        check_text(&act)?;
+        act.target = Some(target);
+        Ok(act)
+    }
+
+    /// Reports whether the operator allows a name to be mentioned; `name` is without `@`.
+    pub fn may_mention(&self, name: &str) -> bool {
+        let name = name.to_lowercase();
+        let is_it = |pattern: &TargetPattern| *pattern == TargetPattern::Mention(name.clone());
+        self.configured.iter().any(is_it)
+    }
+
+    /// Returns the own output in a slot on a target, the newest first.
+    pub fn in_slot(&self, slot: &str, target: &OutputTarget) -> Option<&OwnOutput> {
+        let is_it = |own: &&OwnOutput| own.slot.as_deref() == Some(slot) && own.on.is(target);
+        self.own.iter().find(is_it)
+    }
+
+    /// Returns the target of a proposal that names none.
+    fn implied(&self, verb: OutputVerb) -> Option<OutputTarget> {
+        let kinds = verb.row().targets;
+        let subject = self
+            .subjects
+            .iter()
+            .find(|subject| kinds.contains(&subject.kind()));
+        if let Some(subject) = subject {
+            return Some(subject.clone());
+        }
+        let repo = || format!("github:{}", self.repo).parse().ok();
+        match kinds.first()? {
+            TargetKind::Git => Some(OutputTarget::Git(self.repo.clone())),
+            TargetKind::GithubRepo => repo(),
+            TargetKind::GithubCommit => {
+                let commit = self.commit.as_ref()?;
+                format!("github:{}@{commit}", self.repo).parse().ok()
+            }
+            TargetKind::GithubNumber
+            | TargetKind::LinearIssue
+            | TargetKind::SlackChannel
+            | TargetKind::SlackThread => None,
+        }
+    }
+
+    fn check_target(
+        &self,
+        act: &Act,
+        target: &OutputTarget,
+        is_own: bool,
+    ) -> Result<(), ProposalRefusal> {
+        if act.verb == OutputVerb::EditComment {
+            let key = act.fields.text("output").unwrap_or_default();
+            let is_it = |own: &&OwnOutput| own.key.as_str() == key && own.on.is(target);
+            return match self.own.iter().find(is_it) {
+                Some(own) if own.verb == OutputVerb::Comment => Ok(()),
+                _ => Err(ProposalRefusal::NotOwn {
+                    key: key.to_owned(),
+                    target: target.clone(),
+                }),
+            };
+        }
+        let is_in_repo = target.github_repo().is_some_and(|repo| repo.is(&self.repo));
+        let is_allowed = match target {
+            OutputTarget::Git(repo) => repo.folded() == self.repo.folded(),
+            // Something new in the repository, or a retry of its checks.
+            OutputTarget::GithubRepo(_) => is_in_repo,
+            OutputTarget::GithubCommit(_, commit) => {
+                is_in_repo && self.commit.as_deref() == Some(&**commit)
+            }
+            OutputTarget::GithubNumber(..)
+            | OutputTarget::LinearIssue(_)
+            | OutputTarget::SlackChannel(_)
+            | OutputTarget::SlackThread { .. } => false,
+        };
+        let is_subject = self.subjects.iter().any(|subject| subject.is(target));
+        let is_configured = self.configured.iter().any(|pattern| pattern.allows(target));
+        if is_allowed || is_own || is_subject || is_configured {
+            Ok(())
+        } else {
+            Err(ProposalRefusal::Target {
+                target: target.clone(),
+            })
+        }
+    }
+}
+
+/// Checks the number of proposals with a verb, and that the work tree goes to one branch.
+fn check_number(verb: OutputVerb, earlier: &[Act]) -> Result<(), ProposalRefusal> {
+    let most = verb.row().most;
+    if earlier.iter().filter(|act| act.verb == verb).count() >= most {
+        return Err(ProposalRefusal::TooMany { verb, most });
+    }
+    let is_new = |verb| matches!(verb, OutputVerb::PushBranch | OutputVerb::OpenPullRequest);
+    let excludes = |other: OutputVerb| match verb {
+        OutputVerb::PushPullRequest => is_new(other),
+        verb => is_new(verb) && other == OutputVerb::PushPullRequest,
+    };
+    match earlier.iter().find(|act| excludes(act.verb)) {
+        Some(act) => Err(ProposalRefusal::TwoBranches {
+            verb,
+            other: act.verb,
+        }),
+        None => Ok(()),
+    }
+}
+
+fn check_text(act: &Act) -> Result<(), ProposalRefusal> {
+    let texts = act.fields.texts();
+    let found = texts.iter().map(|text| mentions(text).len()).sum();
+    if found > MAX_MENTIONS {
+        return Err(ProposalRefusal::Mentions { found });
+    }
+    let found = texts.iter().map(|text| n_links(text)).sum();
+    if found > MAX_LINKS {
+        return Err(ProposalRefusal::Links { found });
+    }
+    Ok(())
+}
+
+impl fmt::Display for TargetPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Within(target) => target.fmt(f),
+            Self::Prefix(prefix) => write!(f, "{prefix}*"),
+            Self::Mention(name) => write!(f, "@{name}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
