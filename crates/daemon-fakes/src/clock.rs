@@ -50,6 +50,13 @@ pub(crate) fn to_seconds_text(time: Duration) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
+/// Returns a time as Linear writes it: `2026-01-01T00:00:00.000Z`.
+pub(crate) fn to_milliseconds_text(time: Duration) -> String {
+    let seconds = to_seconds_text(time);
+    let seconds = seconds.trim_end_matches('Z');
+    format!("{seconds}.{:03}Z", time.subsec_millis())
+}
+
 /// Reads `2026-01-01T00:00:00Z`, with or without a fraction, in UTC or with an offset.
 pub(crate) fn parse(text: &str) -> Option<Duration> {
     let (date, rest) = (

@@ -1,8 +1,8 @@
 //! Services on loopback that behave like the real ones: a model API, and the services where outputs of daemons land.
 //!
 //! [`ModelApi`] implements three protocols: Messages of Anthropic, Chat Completions and Responses of OpenAI, with and without
-//! streaming. A script decides each reply. A [`Transcript`] is an executable that prints recorded lines. [`GithubApi`] stores what
-//! it receives; a [`FaultPlan`] makes it lose replies, fail or answer late.
+//! streaming. A script decides each reply. A [`Transcript`] is an executable that prints recorded lines. [`GithubApi`] and
+//! [`LinearApi`] store what they receive; a [`FaultPlan`] makes them lose replies, fail or answer late.
 //!
 //! ```
 //! use std::io::{Read as _, Write as _};
@@ -33,6 +33,7 @@ mod connection;
 mod dialect;
 mod github;
 mod http;
+mod linear;
 mod model_api;
 mod reply;
 mod transcript;
@@ -45,6 +46,7 @@ pub use github::{
     GithubReviewComment, GithubWebhook, GithubWorkflowRun,
 };
 pub use http::{Applied, FakeServer, FaultPlan, HttpRequest, ServiceFault};
+pub use linear::{LinearApi, LinearComment, LinearIssue, LinearName, LinearUser};
 pub use model_api::{ModelApi, Received};
 pub use reply::{Call, Message, Reply, Tokens};
 pub use transcript::{Transcript, recorded};

@@ -7,6 +7,7 @@
 
 mod github;
 mod kit;
+mod linear;
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
