@@ -12,6 +12,6 @@ pub use request::HttpRequest;
 pub use server::FakeServer;
 
 pub(crate) use listener::{Closing, Listener};
-pub(crate) use query::{decode, encode};
+pub(crate) use query::{decode, encode, pairs};
 pub(crate) use response::{HttpResponse, write};
 pub(crate) use server::{Service, ServiceError};

@@ -1,8 +1,8 @@
 //! Services on loopback that behave like the real ones: a model API, and the services where outputs of daemons land.
 //!
 //! [`ModelApi`] implements three protocols: Messages of Anthropic, Chat Completions and Responses of OpenAI, with and without
-//! streaming. A script decides each reply. A [`Transcript`] is an executable that prints recorded lines. [`GithubApi`] and
-//! [`LinearApi`] store what they receive; a [`FaultPlan`] makes them lose replies, fail or answer late.
+//! streaming. A script decides each reply. A [`Transcript`] is an executable that prints recorded lines. [`GithubApi`],
+//! [`LinearApi`] and [`SlackApi`] store what they receive; a [`FaultPlan`] makes them lose replies, fail or answer late.
 //!
 //! ```
 //! use std::io::{Read as _, Write as _};
@@ -36,6 +36,7 @@ mod http;
 mod linear;
 mod model_api;
 mod reply;
+mod slack;
 mod transcript;
 
 pub use clock::FakeClock;
@@ -49,4 +50,5 @@ pub use http::{Applied, FakeServer, FaultPlan, HttpRequest, ServiceFault};
 pub use linear::{LinearApi, LinearComment, LinearIssue, LinearName, LinearUser};
 pub use model_api::{ModelApi, Received};
 pub use reply::{Call, Message, Reply, Tokens};
+pub use slack::{SlackApi, SlackChannel, SlackMessage, SlackUser};
 pub use transcript::{Transcript, recorded};
