@@ -224,6 +224,7 @@ pub async fn examine(host: &Host) -> Value {
     checks.push(Check::ok("providers", names));
     checks.extend(webhook_checks(host.home.root(), &runtime.config));
     checks.extend(token_checks(host.home.root(), &runtime.config));
+    checks.extend(sources::unwatched_check(host).await);
     let search = runtime.parts.servers.search();
     checks.extend(servers::checks(host.home.root(), &runtime.config, search));
     checks.push(facts_check(host).await);

@@ -313,3 +313,46 @@ fn tokens_are_checked_at_the_start_shown_by_doctor_and_replaced_by_a_reload() {
         "{log}"
     );
 }
+
+#[test]
+fn a_slow_sender_gets_408_and_an_unwatched_repository_is_named_by_doctor() {
+    let world = world();
+    let host = world.serve();
+    let address = host.address();
+    let token = host.token();
+    let head = format!(
+        "POST /events HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nContent-Length: 1000\r\n\r\n{{"
+    );
+    let slow = std::thread::scope(|scope| {
+        let slow = scope.spawn(|| http::raw(address, head.as_bytes()).status);
+        let zero = "0".repeat(40);
+        for (n, name) in ["Some/Body", "some/body", "x\u{202e}/y", "O/R"]
+            .iter()
+            .enumerate()
+        {
+            let after = (n + 1).to_string().repeat(40);
+            let answer = host.hook("push", &format!("d-{n}"), &http::push(name, &zero, &after));
+            assert_eq!(answer.status, 200, "{answer:?}");
+        }
+        slow.join().expect("it is answered")
+    });
+    assert_eq!(slow, 408);
+    assert_eq!(host.settled(0), Vec::<Value>::new());
+    let (_, check) = world.examined("unwatched");
+    let events = sent(&host);
+    let last = |subject: &str| {
+        let named = events.iter().find(|event| event["subject"] == subject);
+        named.expect("it is stored").text("received_at")
+    };
+    let (body, other) = (
+        "git:some/body:refs/heads/main",
+        "git:x\u{202e}/y:refs/heads/main",
+    );
+    let detail = format!(
+        "webhooks of repositories that are not watched, among the newest 4 events: `some/body` 2, the last at {}; \
+         `x\\u{{202e}}/y` 1, the last at {}",
+        last(body),
+        last(other)
+    );
+    shows!(check, {"status": "warn", "detail": detail});
+}

@@ -1,14 +1,18 @@
-//! Checks of the sources of events: secrets of webhooks, tokens of senders and of APIs.
+//! Checks of the sources of events: secrets of webhooks, tokens of senders and of APIs, repositories that are not watched.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use daemon_event::Source;
+use daemon_event::{Event, RepoName, Source};
 use daemon_ingest::SenderTokens;
 use daemon_records::environment;
 use daemon_records::error::chain;
+use daemon_store::{MAX_PAGE, Query, Store, StoreError};
+use jiff::Timestamp;
 
 use super::Check;
 use crate::config::{Config, SecretPlaces};
+use crate::driver::Host;
 use crate::token::{self, service_token};
 
 /// Checks whether the webhooks of GitHub, and of every other configured source, can be verified. Secrets are read and never
@@ -91,4 +95,69 @@ pub fn token_checks(home: &Path, config: &Config) -> Vec<Check> {
         }
     });
     checks.collect()
+}
+
+/// The maximum number of events that [`unwatched_check`] reads.
+const READ: usize = 2 * MAX_PAGE as usize;
+/// The maximum number of repositories that it names.
+const NAMED: usize = 5;
+/// The maximum length of a name in its text, in characters.
+const NAME_LENGTH: usize = 100;
+
+/// Warns of webhooks of repositories that are not watched, which are stored and wake nothing. `None` if the newest events
+/// contain no such webhook, or if the store cannot be read, which another check reports.
+pub(super) async fn unwatched_check(host: &Host) -> Option<Check> {
+    let runtime = host.runtime();
+    let repos = runtime.parts.repos.iter();
+    let watched: BTreeSet<String> = repos.map(|repo| repo.name.folded()).collect();
+    let events = newest(&*host.store).await.ok()?;
+    let mut found: BTreeMap<String, (usize, Timestamp)> = BTreeMap::new();
+    for event in &events {
+        let name = event.repo.as_ref().map(RepoName::folded);
+        let Some(name) =
+            name.filter(|name| event.source == Source::Github && !watched.contains(name))
+        else {
+            continue;
+        };
+        let (n, last) = found.entry(name).or_insert((0, event.received_at));
+        *n += 1;
+        *last = (*last).max(event.received_at);
+    }
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by_key(|(_, (n, last))| std::cmp::Reverse((*n, *last)));
+    let n_more = found.len().saturating_sub(NAMED);
+    let described = found.iter().take(NAMED).map(|(name, (n, last))| {
+        // The sender chose the name.
+        let name: String = name.escape_debug().take(NAME_LENGTH).collect();
+        format!("`{name}` {n}, the last at {last}")
+    });
+    let mut described: Vec<String> = described.collect();
+    if described.is_empty() {
+        return None;
+    }
+    described.extend((n_more > 0).then(|| format!("{n_more} more repositories")));
+    let detail = format!(
+        "webhooks of repositories that are not watched, among the newest {} events: {}",
+        events.len(),
+        described.join("; ")
+    );
+    let remedy = "watch the repository with `[[repo]]` and this `name`, or remove its webhook";
+    Some(Check::warn("unwatched", detail, remedy))
+}
+
+/// Returns the newest events, at most [`READ`] and a page more.
+async fn newest(store: &dyn Store) -> Result<Vec<Event>, StoreError> {
+    let mut events = Vec::new();
+    let mut query = Query {
+        limit: MAX_PAGE,
+        ..Query::default()
+    };
+    loop {
+        let page = store.events(&query).await?;
+        events.extend(page.rows.into_iter().map(|row| row.event));
+        query.after = page.next;
+        if query.after.is_none() || events.len() >= READ {
+            return Ok(events);
+        }
+    }
 }

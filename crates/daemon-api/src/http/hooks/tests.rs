@@ -22,6 +22,8 @@ use crate::fire::FiredEvent;
 struct SlowStore {
     commit_time: Duration,
     committed: Mutex<Vec<usize>>,
+    backlog: u64,
+    refusal: Option<&'static str>,
 }
 
 #[async_trait]
@@ -45,11 +47,11 @@ impl Admit for SlowStore {
     }
 
     fn backlog(&self) -> u64 {
-        0
+        self.backlog
     }
 
     fn refusal(&self, _: u64) -> Option<String> {
-        None
+        self.refusal.map(str::to_owned)
     }
 }
 
@@ -79,12 +81,17 @@ impl WebhookSource for Trusted {
 }
 
 fn hooks(commit_time: Duration) -> (Arc<Hooks>, Arc<SlowStore>) {
-    let store = Arc::new(SlowStore {
+    hooks_over(SlowStore {
         commit_time,
         ..SlowStore::default()
-    });
+    })
+}
+
+fn hooks_over(store: SlowStore) -> (Arc<Hooks>, Arc<SlowStore>) {
+    let store = Arc::new(store);
     let trusted: Arc<dyn WebhookSource> = Arc::new(Trusted);
-    let sources = BTreeMap::from([(Source::Github, trusted)]);
+    let served = [Source::Github, Source::Cloudevents];
+    let sources = BTreeMap::from(served.map(|name| (name, Arc::clone(&trusted))));
     let admit: Arc<dyn Admit> = Arc::<SlowStore>::clone(&store);
     (Hooks::new(sources, admit), store)
 }
@@ -143,4 +150,42 @@ async fn a_refused_webhook_names_the_limit() {
     let refused = hooks.take_places(SMALL).expect_err("no place at all");
     assert_eq!(message(*refused).await, "128 webhooks are in flight");
     drop((large, small));
+}
+
+/// Sends a head whose body never comes, and returns the status, `Retry-After` and the message of the refusal.
+async fn refused_at_head(store: SlowStore, name: Source) -> (u16, bool, String) {
+    let (hooks, _) = hooks_over(store);
+    let connections = Connections::new(1);
+    let connection = connections.open().await;
+    let silent = futures_util::stream::pending::<Result<Vec<u8>, std::io::Error>>();
+    let request = Request::new(Body::from_stream(silent));
+    let refused = accept(&hooks, name, request, &connection).await;
+    let refused = refused.expect_err("it is refused");
+    let has_time = refused.headers().contains_key("retry-after");
+    (refused.status().as_u16(), has_time, message(*refused).await)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_overloaded_host_refuses_every_sender_before_the_body_is_read() {
+    for name in [Source::Github, Source::Cloudevents] {
+        let full = SlowStore {
+            backlog: 100_000,
+            ..SlowStore::default()
+        };
+        let waits = "100,000 events wait to be matched".to_owned();
+        assert_eq!(refused_at_head(full, name).await, (503, true, waits));
+        let nearly = SlowStore {
+            backlog: 99_999,
+            ..SlowStore::default()
+        };
+        // The silent sender is waited for.
+        let slow = "request timeout".to_owned();
+        assert_eq!(refused_at_head(nearly, name).await, (408, false, slow));
+        let full = SlowStore {
+            refusal: Some("63 MiB are free"),
+            ..SlowStore::default()
+        };
+        let disk = "the disk of the host: 63 MiB are free".to_owned();
+        assert_eq!(refused_at_head(full, name).await, (503, true, disk));
+    }
 }
