@@ -7,7 +7,7 @@ use daemon_event::Event;
 use crate::delivery::{self, Delivery, Media, WebhookSource};
 use crate::error::{Malformed, Rejected};
 use crate::json;
-use crate::secret::{Secrets, signature};
+use crate::secret::Secrets;
 
 /// GitHub's documented limit of a payload, 25 MiB.
 const MAX_BODY: usize = 25 << 20;
@@ -34,7 +34,9 @@ impl WebhookSource for Github {
 
     fn verify(&self, delivery: &Delivery<'_>) -> Result<(), Rejected> {
         delivery::check_limits(delivery, "github", MAX_BODY)?;
-        let signature = signature(delivery, "X-Hub-Signature-256", "sha256=")?;
+        let signature = self
+            .secrets
+            .signature(delivery, "X-Hub-Signature-256", "sha256=")?;
         self.secrets.check(&[delivery.body], &signature)
     }
 

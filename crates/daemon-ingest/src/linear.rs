@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::delivery::{self, Delivery, WebhookSource};
 use crate::error::{Malformed, Rejected};
 use crate::json;
-use crate::secret::{Secrets, signature};
+use crate::secret::Secrets;
 
 /// The largest accepted body, in bytes.
 const MAX_BODY: usize = 1 << 20;
@@ -59,7 +59,7 @@ impl WebhookSource for Linear {
 
     fn verify(&self, delivery: &Delivery<'_>) -> Result<(), Rejected> {
         delivery::check_limits(delivery, "linear", MAX_BODY)?;
-        let signature = signature(delivery, "Linear-Signature", "")?;
+        let signature = self.secrets.signature(delivery, "Linear-Signature", "")?;
         self.secrets.check(&[delivery.body], &signature)?;
         let sent = serde_json::from_slice::<SendTime>(delivery.body).ok();
         let sent = sent.and_then(|sent| Timestamp::from_millisecond(sent.millisecond).ok());

@@ -5,7 +5,7 @@ use daemon_event::Event;
 use crate::delivery::{self, Delivery, WebhookSource};
 use crate::error::{Malformed, Rejected};
 use crate::json;
-use crate::secret::{Secrets, signature};
+use crate::secret::Secrets;
 
 /// The largest accepted body, in bytes.
 const MAX_BODY: usize = 1 << 20;
@@ -30,7 +30,9 @@ impl WebhookSource for Sentry {
 
     fn verify(&self, delivery: &Delivery<'_>) -> Result<(), Rejected> {
         delivery::check_limits(delivery, "sentry", MAX_BODY)?;
-        let signature = signature(delivery, "Sentry-Hook-Signature", "")?;
+        let signature = self
+            .secrets
+            .signature(delivery, "Sentry-Hook-Signature", "")?;
         self.secrets.check(&[delivery.body], &signature)
     }
 

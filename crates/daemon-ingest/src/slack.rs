@@ -11,7 +11,7 @@ use crate::delivery::{self, Delivery, WebhookSource};
 use crate::error::{Malformed, Rejected};
 use crate::json;
 use crate::linear::fresh;
-use crate::secret::{Secrets, signature, signing_header};
+use crate::secret::{Secrets, signing_header};
 
 /// The largest accepted body, in bytes.
 const MAX_BODY: usize = 1 << 20;
@@ -68,7 +68,9 @@ impl WebhookSource for Slack {
 
     fn verify(&self, delivery: &Delivery<'_>) -> Result<(), Rejected> {
         delivery::check_limits(delivery, "slack", MAX_BODY)?;
-        let signature = signature(delivery, "X-Slack-Signature", "v0=")?;
+        let signature = self
+            .secrets
+            .signature(delivery, "X-Slack-Signature", "v0=")?;
         let sent = signing_header(delivery, "X-Slack-Request-Timestamp")?;
         self.secrets
             .check(&[b"v0:", sent, b":", delivery.body], &signature)?;

@@ -86,6 +86,7 @@ mod serve_run_states;
 mod serve_runs;
 mod serve_sandbox;
 mod serve_schedule;
+mod serve_signatures;
 mod serve_slow_git;
 mod serve_sources;
 mod serve_start;
