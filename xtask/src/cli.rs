@@ -42,8 +42,9 @@ usage: cargo xtask TASK
                        compare N next occurrences with a slow calendar in every zone
   inspector            list and call the tools of `daemon-run mcp` with MCP clients from
                        npm; skipped without npm
-  kills                kill a real host 20 times during long runs and 200 times under
-                       load, and report what was left behind; about ten minutes
+  kills                kill a real host 20 times during long runs, 200 times under load
+                       and 200 times while it takes in 50,000 webhooks, and report what
+                       was left behind; about fifteen minutes
   ci                   formatting, tidy, lints and tests, the cheap ones first
   help                 this text";
 

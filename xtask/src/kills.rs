@@ -7,12 +7,18 @@ use anyhow::Result;
 
 use crate::shell;
 
-/// The settings of the scenarios: 20 kills, 15 s apart, during runs of 10 s, and 200 under load.
-pub(crate) const FULL: [(&str, &str); 4] = [
+/// The settings of the scenarios: 20 kills, 15 s apart, during runs of 10 s, 200 under load, 200 while 50,000 webhooks come,
+/// and 3 while 10,000 webhooks come up to five times each.
+pub(crate) const FULL: [(&str, &str); 9] = [
     ("DAEMON_TEST_PACED_KILLS", "20"),
     ("DAEMON_TEST_PACE_MS", "15000"),
     ("DAEMON_TEST_RUN_MS", "10000"),
     ("DAEMON_TEST_STORM_KILLS", "200"),
+    ("DAEMON_TEST_INTAKE_HOOKS", "50000"),
+    ("DAEMON_TEST_INTAKE_KILLS", "200"),
+    ("DAEMON_TEST_REPEATED_HOOKS", "9700"),
+    ("DAEMON_TEST_REPEATED_PUSHES", "300"),
+    ("DAEMON_TEST_REPEATED_KILLS", "3"),
 ];
 
 /// Runs the scenarios one after the other, and prints what each left behind. Fails if anything is left.

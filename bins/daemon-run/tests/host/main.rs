@@ -66,6 +66,7 @@ mod serve_hooks;
 mod serve_instructions;
 mod serve_intake;
 mod serve_kills;
+mod serve_kills_intake;
 mod serve_links;
 mod serve_mcp;
 mod serve_memory;
