@@ -9,6 +9,7 @@ mod hooks;
 mod issues;
 mod labels;
 mod listing;
+mod pages;
 mod pulls;
 mod refs;
 mod repos;

@@ -3,6 +3,7 @@
 //! [`ModelApi`] implements three protocols: Messages of Anthropic, Chat Completions and Responses of OpenAI, with and without
 //! streaming. A script decides each reply. A [`Transcript`] is an executable that prints recorded lines. [`GithubApi`],
 //! [`LinearApi`] and [`SlackApi`] store what they receive; a [`FaultPlan`] makes them lose replies, fail or answer late.
+//! Each also serves pages of its state for a person, at the URLs that its API returns.
 //!
 //! ```
 //! use std::io::{Read as _, Write as _};
@@ -32,6 +33,7 @@ mod clock;
 mod connection;
 mod dialect;
 mod github;
+mod html;
 mod http;
 mod linear;
 mod model_api;

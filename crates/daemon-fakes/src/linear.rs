@@ -4,6 +4,7 @@ mod error;
 mod execute;
 mod filter;
 mod graphql;
+mod pages;
 mod schema;
 mod state;
 
@@ -198,7 +199,7 @@ impl LinearService {
 impl Service for LinearService {
     fn respond(&self, request: &HttpRequest) -> HttpResponse {
         if (request.method.as_str(), request.path.as_str()) != ("POST", "/graphql") {
-            return HttpResponse::html(404, "<!doctype html><title>Not found</title>".to_owned());
+            return HttpResponse::page(self.change(|state, _| pages::page(state, &request.path)));
         }
         let response = match self.execute(request) {
             Ok(data) => HttpResponse::json(200, &json!({"data": data})),

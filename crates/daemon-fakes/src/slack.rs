@@ -1,6 +1,7 @@
 //! A Slack with state: methods of the Web API, and pages.
 
 mod methods;
+mod pages;
 mod state;
 
 use std::fmt;
@@ -162,7 +163,7 @@ impl Service for SlackService {
                 Ok(body) => HttpResponse::json(200, &body),
                 Err(error) => refused(200, error),
             },
-            None => HttpResponse::html(404, "<!doctype html><title>Not found</title>".to_owned()),
+            None => HttpResponse::page(self.change(|state, _| pages::page(state, &request.path))),
         }
     }
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 use super::app;
 use super::call::{GithubCall, GithubCaller, GithubError};
 use super::hooks::GithubDelivery;
+use super::pages;
 use super::routes::{self, Needs, PathParams};
-use super::state::{GithubAccess, GithubState, GithubToken};
+use super::state::{GithubAccess, GithubRepo, GithubState, GithubToken};
 use super::webhooks::{GithubWebhook, SendWebhook};
 use crate::clock::FakeClock;
 use crate::http::{HttpRequest, HttpResponse, Service, ServiceError};
@@ -171,6 +172,16 @@ impl GithubService {
 
 impl Service for GithubService {
     fn respond(&self, request: &HttpRequest) -> HttpResponse {
+        // A browser sends no token; every client of the API does.
+        if request.method == "GET" && request.header("authorization").is_none() {
+            let page = self.change(|state, _| {
+                state.repos.iter_mut().for_each(GithubRepo::refresh_heads);
+                pages::page(state, &request.path)
+            });
+            if page.is_some() {
+                return HttpResponse::page(page);
+            }
+        }
         let response = match self.authenticate(request) {
             Ok(caller) => self.carry_out(request, caller),
             Err(error) => error.to_response(),

@@ -11,6 +11,8 @@ use super::listener::Closing;
 
 const JSON: &str = "application/json; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
+// Pages have one inline style and nothing else: what an author wrote cannot run or load anything.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// A status, headers and a body.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,7 +38,16 @@ impl HttpResponse {
             body: body.into_bytes(),
             ..Self::default()
         };
-        response.with_header("Content-Type", HTML)
+        response
+            .with_header("Content-Type", HTML)
+            .with_header("Content-Security-Policy", PAGE_POLICY)
+    }
+
+    /// Returns a page for a person, or 404 without one.
+    pub(crate) fn page(page: Option<String>) -> Self {
+        let missing = || "<!doctype html><title>Not found</title><h1>Not found</h1>".to_owned();
+        let status = if page.is_some() { 200 } else { 404 };
+        Self::html(status, page.unwrap_or_else(missing))
     }
 
     pub(crate) fn empty(status: u16) -> Self {

@@ -8,6 +8,7 @@
 mod github;
 mod kit;
 mod linear;
+mod pages;
 mod slack;
 
 use std::io::{Read as _, Write as _};
