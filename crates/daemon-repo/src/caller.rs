@@ -166,7 +166,7 @@ impl Repository {
             branches: BTreeMap::new(),
             author: Author::run("status"),
         };
-        self.write_git_dir(scratch, &checkout, &self.object_directories()?)?;
+        self.write_git_dir(scratch, &checkout, (&self.object_directories()?, None))?;
         // Git looks for the parts of a split index next to HEAD.
         for entry in fs::read_dir(self.git_dir()).map_err(failed)? {
             let entry = entry.map_err(failed)?;

@@ -20,16 +20,20 @@ const MAX_CHANGED_BYTES: u64 = 64 << 20;
 struct Tracked<'a> {
     path: &'a [u8],
     is_submodule: bool,
+    /// Whether sparse patterns leave it out of the work tree.
+    is_left_out: bool,
 }
 
 impl<'a> Tracked<'a> {
-    /// Parses `<mode> SP <object> SP <stage> TAB <path>`.
+    /// Parses `<tag> SP <mode> SP <object> SP <stage> TAB <path>`.
     fn parse(line: &'a [u8]) -> Option<Self> {
+        let (tag, line) = line.split_at_checked(2)?;
         let tab = line.iter().position(|byte| *byte == b'\t')?;
         let mode = line.split(|byte| *byte == b' ').next()?;
         Some(Self {
             path: line.get(tab + 1..)?,
             is_submodule: EntryKind::from_mode(mode) == EntryKind::Submodule,
+            is_left_out: tag == b"S ",
         })
     }
 }
@@ -84,7 +88,7 @@ impl Worktree {
     /// Lists the changed paths that an upper layer has, and removes from the index what it hides.
     fn list_upper(&self, layers: &Layers, index: &ScratchIndex) -> Result<Vec<u8>, GitError> {
         let listing = self.trusted_call("ls-files", index);
-        let listing = listing.args(["-z", "--stage"]).stdout()?;
+        let listing = listing.args(["-t", "-z", "--stage"]).stdout()?;
         let tracked: Vec<Tracked<'_>> = names(&listing).filter_map(Tracked::parse).collect();
         let with_files = directories(tracked.iter().map(|entry| entry.path));
         let upper = layers.changed(|directory| with_files.contains(directory));
@@ -96,7 +100,9 @@ impl Worktree {
             true => layers.has_changed(&[entry.path, b"/.git"].concat()),
             false => upper.files.contains(entry.path),
         };
-        let is_removed = |entry: &&Tracked<'_>| !is_kept(entry) && upper.removes(entry.path);
+        let is_removed = |entry: &&Tracked<'_>| {
+            !is_kept(entry) && !entry.is_left_out && upper.removes(entry.path)
+        };
         let (removed, left): (Vec<&Tracked<'_>>, Vec<&Tracked<'_>>) =
             tracked.iter().partition(is_removed);
         let removed: Vec<&[u8]> = removed.into_iter().map(|entry| entry.path).collect();

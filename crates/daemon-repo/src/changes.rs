@@ -87,7 +87,7 @@ impl Worktree {
         let committed = commits.iter().flat_map(|commit| &commit.changes.files);
         let committed = committed.map(|file| file.path.as_str().as_bytes());
         let unusable = self.index_changes(&index, committed)?;
-        let tree = self.trusted_call("write-tree", &index).stdout()?;
+        let tree = self.write_tree(&index)?;
         let tree = self.object_name("write-tree", "the name of a tree", &tree)?;
         Ok(WorktreeChanges {
             unusable,

@@ -118,12 +118,22 @@ pub(crate) struct GitCommand {
 impl GitCommand {
     /// Creates a command that runs in `place`, which need not be a repository.
     pub(crate) fn new(git: &Git, place: &Path, command: &'static str) -> Self {
+        Self::with_settings(git, place, command, &[])
+    }
+
+    /// Creates a command with settings that have precedence over the usual ones.
+    pub(crate) fn with_settings(
+        git: &Git,
+        place: &Path,
+        command: &'static str,
+        settings: &[&str],
+    ) -> Self {
         let mut tool = Tool::new(&git.program)
             .envs(ENVIRONMENT)
             .env("PATH", &git.search)
             .cwd(place)
             .arg("--no-pager");
-        for setting in OVERRIDES {
+        for setting in OVERRIDES.iter().chain(settings) {
             tool = tool.args(["-c", setting]);
         }
         Self {

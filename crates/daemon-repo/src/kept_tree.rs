@@ -18,6 +18,7 @@ use crate::layers::ancestors;
 use crate::object::ObjectId;
 use crate::ref_files::read_capped;
 use crate::removal::remove_tree;
+use crate::sparse::SparsePatterns;
 
 /// The maximum size of the file with the commit, in bytes.
 const MAX_MARK: u64 = 1 << 10;
@@ -53,6 +54,15 @@ pub enum TreeTrust {
     Comparison,
 }
 
+/// What a kept tree has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeContent {
+    /// The commit of the files.
+    pub commit: ObjectId,
+    /// The hash of the patterns that select them; `None` if all files of the commit are there.
+    pub sparse: Option<String>,
+}
+
 /// The paths of a kept tree.
 #[derive(Clone, Debug)]
 pub struct KeptTree {
@@ -86,14 +96,26 @@ impl KeptTree {
         self.dir.join("commit")
     }
 
-    /// Returns the commit of the files; `None` if there is no tree, or if one is not trusted: its last change was not completed, a part
+    /// Returns the content of the tree; `None` if there is no tree, or if one is not trusted: its last change was not completed, a part
     /// of it was removed, or the machine has started since, so that not all of it may have reached the disk.
-    pub fn commit(&self) -> Option<ObjectId> {
+    pub fn content(&self) -> Option<TreeContent> {
         let text = read_capped(&self.mark(), MAX_MARK).ok()??;
-        let (boot, commit) = text.trim_end().split_once(' ')?;
+        let mut words = text.trim_end().split(' ');
+        let (boot, commit, sparse) = (words.next()?, words.next()?, words.next());
         let same_boot = boot_id().is_ok_and(|id| id == boot);
         let is_whole = self.files().is_dir() && self.index().is_file();
-        commit.parse().ok().filter(|_| same_boot && is_whole)
+        let commit = commit.parse().ok().filter(|_| same_boot && is_whole)?;
+        Some(TreeContent {
+            commit,
+            sparse: sparse.map(str::to_owned),
+        })
+    }
+
+    /// Returns the commit of the files if they are those that these patterns select, and the tree is trusted.
+    pub(crate) fn commit(&self, sparse: Option<&SparsePatterns>) -> Option<ObjectId> {
+        let content = self.content()?;
+        let sparse = sparse.map(SparsePatterns::digest);
+        (content.sparse == sparse).then_some(content.commit)
     }
 
     /// Returns the space on disk that the tree takes, in bytes.
@@ -125,10 +147,18 @@ impl KeptTree {
         remove_tree(&self.mark())
     }
 
-    /// Declares that the files are at a commit.
-    pub(crate) fn complete(&self, commit: &ObjectId) -> io::Result<()> {
+    /// Declares that the files are at a commit, as far as the patterns select them.
+    pub(crate) fn complete(
+        &self,
+        commit: &ObjectId,
+        sparse: Option<&SparsePatterns>,
+    ) -> io::Result<()> {
         let boot = boot_id()?;
-        writeln!(File::create(self.mark())?, "{boot} {commit}")
+        let mut file = File::create(self.mark())?;
+        match sparse {
+            None => writeln!(file, "{boot} {commit}"),
+            Some(sparse) => writeln!(file, "{boot} {commit} {}", sparse.digest()),
+        }
     }
 
     /// Removes files that an unfinished change left.
@@ -139,7 +169,7 @@ impl KeptTree {
 }
 
 /// Returns the names of a list that are terminated by NUL.
-pub(crate) fn names(list: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn names(list: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
     list.split(|byte| *byte == 0)
         .filter(|name| !name.is_empty())
 }

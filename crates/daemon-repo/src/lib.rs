@@ -68,6 +68,7 @@ mod ref_files;
 mod refs;
 mod removal;
 mod repository;
+mod sparse;
 mod support;
 mod tree;
 mod working_tree;
@@ -87,7 +88,7 @@ pub use history::{ChangedFiles, GitCommit, MAX_CHANGED_FILES, MAX_COMMITS, Perso
 pub use instructions::{
     InstructionFile, Instructions, MAX_INSTRUCTION_FILE, UnusedInstructions, WhyUnused,
 };
-pub use kept_tree::{KeptTree, TreeStart, TreeTrust};
+pub use kept_tree::{KeptTree, TreeContent, TreeStart, TreeTrust};
 pub use layers::Layers;
 pub use lifecycle::{
     DirectoryState, DirectoryStates, FileValidity, LifecycleChange, LifecycleKind, lifecycle,
@@ -100,6 +101,7 @@ pub use path::TreePath;
 pub use refs::{RefChange, RefMove, RefPosition, RefPositions, RefSnapshot};
 pub use removal::remove_tree;
 pub use repository::Repository;
+pub use sparse::SparsePatterns;
 pub use support::{
     EntryRefusal, MAX_SUPPORT_DEPTH, MAX_SUPPORT_FILE, MAX_SUPPORT_FILES, MAX_SUPPORT_TREE,
     RefusedEntry, Rev, SupportFile, SupportTree,

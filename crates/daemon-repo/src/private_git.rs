@@ -12,6 +12,7 @@ use crate::error::{GitError, GitProblem};
 use crate::materialise::write_new;
 use crate::object::{ObjectFormat, RefKind};
 use crate::repository::Repository;
+use crate::sparse::SparsePatterns;
 use crate::worktree::Checkout;
 
 /// How many alternates git follows from one to the next.
@@ -66,7 +67,7 @@ impl Repository {
         &self,
         git_dir: &Path,
         checkout: &Checkout,
-        objects: &[PathBuf],
+        (objects, sparse): (&[PathBuf], Option<&SparsePatterns>),
     ) -> Result<(), GitError> {
         let refs = git_dir.join("refs");
         let made = DirBuilder::new().mode(0o700).recursive(true).create(&refs);
@@ -77,11 +78,18 @@ impl Repository {
         let exclude = self.read_optional(&self.common_dir().join("info/exclude"))?;
         let files = [
             ("HEAD", Some(format!("{}\n", checkout.commit).into_bytes())),
-            ("config", Some(config(self.format(), checkout).into_bytes())),
+            (
+                "config",
+                Some(config(self.format(), checkout, sparse).into_bytes()),
+            ),
             ("packed-refs", Some(packed_refs(checkout).into_bytes())),
             ("objects/info/alternates", Some(alternates_file(objects))),
             ("shallow", shallow),
             ("info/exclude", exclude),
+            (
+                "info/sparse-checkout",
+                sparse.map(|sparse| sparse.as_bytes().to_owned()),
+            ),
         ];
         for (name, content) in files {
             let path = git_dir.join(name);
@@ -91,7 +99,7 @@ impl Repository {
         Ok(())
     }
 
-    fn read_optional(&self, path: &Path) -> Result<Option<Vec<u8>>, GitError> {
+    pub(crate) fn read_optional(&self, path: &Path) -> Result<Option<Vec<u8>>, GitError> {
         // Opening a pipe would wait for its writer.
         let read = fs::metadata(path).and_then(|found| match found.is_file() {
             true => fs::read(path),
@@ -130,14 +138,18 @@ pub(crate) fn alternates_file(objects: &[PathBuf]) -> Vec<u8> {
 /// Returns the configuration. Attributes are off, as they are when the changes are read.
 ///
 /// An overlay shows other numbers and other times of change for files of its lower layers than the index has.
-fn config(format: ObjectFormat, checkout: &Checkout) -> String {
+fn config(format: ObjectFormat, checkout: &Checkout, sparse: Option<&SparsePatterns>) -> String {
+    let sparse = match sparse {
+        None => "",
+        Some(_) => "\tsparseCheckout = true\n",
+    };
     let (version, extension) = match format {
         ObjectFormat::Sha1 => (0, ""),
         ObjectFormat::Sha256 => (1, "[extensions]\n\tobjectFormat = sha256\n"),
     };
     format!(
         "[core]\n\trepositoryformatversion = {version}\n\tbare = false\n\tautocrlf = false\n\thooksPath = /dev/null\n\
-         \tcheckStat = minimal\n\ttrustCtime = false\n[attr]\n\ttree = {empty}\n[user]\n\tname = {name}\n\temail = {email}\n[commit]\n\tgpgSign = false\n\
+         \tcheckStat = minimal\n\ttrustCtime = false\n{sparse}[attr]\n\ttree = {empty}\n[user]\n\tname = {name}\n\temail = {email}\n[commit]\n\tgpgSign = false\n\
          [gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n[advice]\n\tdetachedHead = false\n{extension}",
         empty = format.empty_tree(),
         name = checkout.author.name,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use crate::kept_tree::{directories, names};
+use crate::kept_tree::directories;
 
 /// Removes a file or a directory tree if it exists; directories without write permission are made writable first.
 ///
@@ -28,9 +28,12 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
 
 /// Removes from `dir` what is not among the tracked paths, or is not a directory where they need one. The files themselves are
 /// not compared.
-pub(crate) fn remove_untracked(dir: &Path, tracked: &[u8]) -> io::Result<()> {
-    let files: HashSet<&[u8]> = names(tracked).collect();
-    let directories = directories(names(tracked));
+pub(crate) fn remove_untracked<'a>(
+    dir: &Path,
+    tracked: impl Iterator<Item = &'a [u8]> + Clone,
+) -> io::Result<()> {
+    let directories = directories(tracked.clone());
+    let files: HashSet<&[u8]> = tracked.collect();
     let mut left = vec![PathBuf::new()];
     while let Some(below) = left.pop() {
         let here = dir.join(&below);

@@ -1,22 +1,22 @@
 //! Work trees, each for one attempt or one-off run.
 
+mod filling;
+
 use std::collections::BTreeMap;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 
 use crate::error::GitError;
 use crate::git::GitCommand;
-use crate::kept_tree::{INDEX, KeptTree, TreeStart, TreeTrust, below, to_hide};
-use crate::layers::{Layers, mark_removed};
+use crate::kept_tree::{KeptTree, TreeStart};
+use crate::layers::Layers;
 use crate::mark::Author;
 use crate::object::{ObjectId, RefName};
-use crate::removal::{make_writable, open_directories, remove_tree, remove_untracked};
+use crate::removal::{make_writable, open_directories, remove_tree};
 use crate::repository::Repository;
+use crate::sparse::{self, SparsePatterns};
 
 /// The end of the name of the index that git made at the checkout, next to the work tree.
 const BASE_INDEX: &str = ".base";
@@ -51,11 +51,13 @@ pub struct Worktree {
     dir: PathBuf,
     checkout: Checkout,
     objects: Vec<PathBuf>,
+    sparse: Option<SparsePatterns>,
     layers: Option<Layers>,
 }
 
 impl Repository {
-    /// Checks out a commit into the new directory `dir`, byte for byte: no hook, filter or line-end conversion runs.
+    /// Checks out a commit into the new directory `dir`, byte for byte: no hook, filter or line-end conversion runs. If the work tree
+    /// of the repository is sparse, the new one has the same patterns.
     ///
     /// # Errors
     /// Returns [`GitError`] if the commit does not exist or the directory exists, and with
@@ -79,12 +81,14 @@ impl Repository {
     ) -> Result<Worktree, GitError> {
         let dir = std::path::absolute(dir).map_err(|source| self.unwritable(dir, source))?;
         let objects = self.object_directories()?;
+        let sparse = self.sparse_patterns()?;
         fs::create_dir(&dir).map_err(|source| self.unwritable(&dir, source))?;
         let mut worktree = Worktree {
             repository: self.clone(),
             dir,
             checkout: checkout.clone(),
             objects,
+            sparse,
             layers: None,
         };
         match worktree.fill(start) {
@@ -200,181 +204,10 @@ impl Worktree {
             tree.begin()?;
             fs::rename(&self.dir, tree.files())?;
             fs::rename(&base, tree.index())?;
-            tree.complete(self.base())
+            tree.complete(self.base(), self.sparse.as_ref())
         };
         kept_here().map_err(unwritable)?;
         self.remove()
-    }
-
-    /// Writes the git directory, the files and the index. No process of the run exists yet.
-    fn fill(&mut self, start: TreeStart<'_>) -> Result<(), GitError> {
-        match start {
-            TreeStart::Empty => self.check_out()?,
-            TreeStart::Taken(kept) => {
-                self.take(&KeptTree::at(kept))?;
-                self.check_out()?;
-            }
-            TreeStart::Idle { kept, trust } => {
-                let tree = self.put_above(kept)?;
-                self.write_git_dir(&self.git_dir())?;
-                self.bring(&tree, trust)?;
-            }
-            TreeStart::Shared(kept) => {
-                let tree = self.put_above(kept)?;
-                self.write_git_dir(&self.git_dir())?;
-                self.cover(&tree)?;
-            }
-        }
-        if self.layers.is_none() {
-            let base = self.beside(BASE_INDEX);
-            // A copy: the run may write its index in place, and later reads of changes trust this one.
-            let copied = fs::copy(&base, self.git_dir().join("index"));
-            copied.map_err(|source| self.repository.unwritable(&base, source))?;
-        }
-        Ok(())
-    }
-
-    fn write_git_dir(&self, git_dir: &Path) -> Result<(), GitError> {
-        self.repository
-            .write_git_dir(git_dir, &self.checkout, &self.objects)
-    }
-
-    /// Writes the git directory of our own, unless it exists: a run above a tree at its commit starts without it.
-    ///
-    /// Attributes in that of the watched repository could name filters, which are programs.
-    fn write_trusted(&self) -> Result<(), GitError> {
-        let trusted = self.beside(TRUSTED);
-        match trusted.exists() {
-            true => Ok(()),
-            false => self.write_git_dir(&trusted),
-        }
-    }
-
-    /// Writes the files of the commit into the root directory.
-    fn check_out(&self) -> Result<(), GitError> {
-        self.write_git_dir(&self.git_dir())?;
-        self.read_tree("--reset", &self.dir, &self.beside(BASE_INDEX))
-    }
-
-    /// Brings the files in `root` to the commit. `-m` compares the commit with the index alone; `--reset` also replaces the files that
-    /// changed since the index was written.
-    fn read_tree(&self, how: &'static str, root: &Path, index: &Path) -> Result<(), GitError> {
-        self.write_trusted()?;
-        let call = self.call("read-tree", index);
-        let call = call.env("GIT_WORK_TREE", root).args(["-u", how]);
-        call.operand(self.base().as_str()).stdout()?;
-        let closed = fs::set_permissions(index, Permissions::from_mode(0o600));
-        closed.map_err(|source| self.repository.unwritable(index, source))
-    }
-
-    /// Moves the files of a kept tree into the root directory.
-    fn take(&self, tree: &KeptTree) -> Result<(), GitError> {
-        let base = self.beside(BASE_INDEX);
-        let unwritable = |source| self.repository.unwritable(&self.dir, source);
-        let take = || {
-            let is_usable = tree.commit().is_some();
-            tree.begin()?;
-            if !is_usable {
-                return tree.discard();
-            }
-            fs::rename(tree.index(), &base)?;
-            // It is empty, and a directory can replace an empty one.
-            fs::rename(tree.files(), &self.dir)
-        };
-        take().map_err(unwritable)
-    }
-
-    /// Removes from `root` what an index does not contain.
-    fn clean(&self, root: &Path, index: &Path) -> Result<(), GitError> {
-        self.write_trusted()?;
-        let listing = self.call("ls-files", index);
-        let tracked = listing.args(["-z"]).stdout()?;
-        remove_untracked(root, &tracked).map_err(|source| self.repository.unwritable(root, source))
-    }
-
-    /// Makes a kept tree the lower layer of what the run writes.
-    fn put_above(&mut self, kept: &Path) -> Result<KeptTree, GitError> {
-        let tree = KeptTree::at(kept);
-        let layers = Layers {
-            lower: vec![tree.index_layer(), tree.files()],
-            upper: self.beside(UPPER),
-            work: self.beside(WORK),
-        };
-        let created = layers.create();
-        created.map_err(|source| self.repository.unwritable(&layers.upper, source))?;
-        self.layers = Some(layers);
-        Ok(tree)
-    }
-
-    /// Brings a kept tree to the commit.
-    fn bring(&self, tree: &KeptTree, trust: TreeTrust) -> Result<(), GitError> {
-        let (files, index) = (tree.files(), tree.index());
-        let unwritable = |source| self.repository.unwritable(&files, source);
-        let commit = tree.commit();
-        let is_usable = commit.is_some();
-        let finish = || {
-            // Git reads every file again that is not older than its index. No file changed since the index was written.
-            touch(&index)?;
-            link_or_copy(&index, &self.beside(BASE_INDEX))
-        };
-        if commit.as_ref() == Some(self.base()) && trust == TreeTrust::Index {
-            return finish().map_err(unwritable);
-        }
-        let begin = || {
-            tree.begin()?;
-            if !is_usable {
-                tree.discard()?;
-                fs::create_dir(&files)?;
-            }
-            Ok(())
-        };
-        begin().map_err(unwritable)?;
-        // It fails if a file to be changed is not as the index has it.
-        let is_trusted = is_usable && trust == TreeTrust::Index;
-        if !(is_trusted && self.read_tree("-m", &files, &index).is_ok()) {
-            if is_usable {
-                self.clean(&files, &index)?;
-            }
-            self.read_tree("--reset", &files, &index)?;
-        }
-        let completed = tree.complete(self.base());
-        completed.and_then(|()| finish()).map_err(unwritable)
-    }
-
-    /// Writes the difference from the commit of a kept tree into a layer above it, if there is one.
-    fn cover(&mut self, tree: &KeptTree) -> Result<(), GitError> {
-        let (layer, base) = (self.beside(DIFFERENCE), self.beside(BASE_INDEX));
-        let unwritable = |source| self.repository.unwritable(&layer, source);
-        link_or_copy(&tree.index(), &base).map_err(unwritable)?;
-        if tree.commit().as_ref() == Some(self.base()) {
-            return Ok(());
-        }
-        fs::create_dir(&layer).map_err(unwritable)?;
-        self.write_trusted()?;
-        let removed = self.call("diff-index", &base);
-        // Seen from the commit, the index adds what the commit does not have.
-        let removed = removed.args(["--cached", "--name-only", "-z", "--diff-filter=A"]);
-        let removed = removed.args(["--no-renames"]).operand(self.base().as_str());
-        let removed = removed.stdout()?;
-        self.read_tree("-m", &layer, &base)?;
-        if !removed.is_empty() {
-            let remaining = self.call("ls-files", &base).args(["-z"]);
-            for name in to_hide(&removed, &remaining.stdout()?) {
-                // A file can be where a directory was removed.
-                if fs::symlink_metadata(below(&layer, &name)).is_err() {
-                    mark_removed(&layer, &name).map_err(unwritable)?;
-                }
-            }
-        }
-        let link_index = || {
-            fs::create_dir(layer.join(".git"))?;
-            link_or_copy(&base, &layer.join(INDEX))
-        };
-        link_index().map_err(unwritable)?;
-        if let Some(layers) = &mut self.layers {
-            layers.lower = vec![layer, tree.files()];
-        }
-        Ok(())
     }
 
     /// Gives the host the permissions to read what the run wrote, which the run can take away from its directories.
@@ -409,8 +242,25 @@ impl Worktree {
         }
     }
 
+    /// Writes the tree of an index, and returns its name as git prints it.
+    pub(crate) fn write_tree(&self, index: &ScratchIndex) -> Result<Vec<u8>, GitError> {
+        let call = self.trusted_call("write-tree", index);
+        match &self.sparse {
+            None => call.stdout(),
+            // A partial repository has no files that its patterns leave out.
+            Some(_) => call.args(["--missing-ok"]).stdout(),
+        }
+    }
+
     fn call(&self, command: &'static str, index: &Path) -> GitCommand {
-        GitCommand::new(self.repository.git(), self.written(), command)
+        match &self.sparse {
+            None => self.call_with(command, index, &[]),
+            Some(_) => self.call_with(command, index, &sparse::SETTINGS),
+        }
+    }
+
+    fn call_with(&self, command: &'static str, index: &Path, settings: &[&str]) -> GitCommand {
+        GitCommand::with_settings(self.repository.git(), self.written(), command, settings)
             .env("GIT_DIR", self.beside(TRUSTED))
             .env("GIT_WORK_TREE", self.written())
             .env("GIT_INDEX_FILE", index)
@@ -434,25 +284,6 @@ impl Drop for ScratchIndex {
             drop(fs::remove_file(path));
         }
     }
-}
-
-/// Gives an index another name. Git replaces an index by another file and never writes into it, and runs reach neither name.
-fn link_or_copy(index: &Path, other: &Path) -> io::Result<()> {
-    // Not every file system has links, and the trees may be on another one.
-    fs::hard_link(index, other).or_else(|_| fs::copy(index, other).map(drop))
-}
-
-/// Sets the times of a file to the present.
-fn touch(path: &Path) -> io::Result<()> {
-    let now = Timespec {
-        tv_sec: 0,
-        tv_nsec: UTIME_NOW,
-    };
-    let times = Timestamps {
-        last_access: now,
-        last_modification: now,
-    };
-    Ok(utimensat(CWD, path, &times, AtFlags::empty())?)
 }
 
 /// Returns the lock file of an index.

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use daemon_event::RepoName;
 use daemon_records::error::chain;
 use daemon_repo::{
-    Checkout, GitError, KeptTree, ObjectId, Repository, TreeStart, TreeTrust, Worktree, encode,
+    Checkout, GitError, KeptTree, Repository, TreeContent, TreeStart, TreeTrust, Worktree, encode,
     remove_tree,
 };
 
@@ -64,7 +64,8 @@ struct Pool {
 #[derive(Debug)]
 struct Tree {
     dir: PathBuf,
-    commit: Option<ObjectId>,
+    /// `None` until it is made.
+    content: Option<TreeContent>,
     used_by: UsedBy,
     /// The number of its last use.
     last: u64,
@@ -108,10 +109,16 @@ impl Trees {
         limits: TreeLimits,
         dir: &Path,
     ) -> Result<(Worktree, Option<TreeUse>), GitError> {
+        let sparse = repository.sparse_patterns()?;
+        let sparse = sparse.map(|patterns| patterns.digest());
+        let wanted = TreeContent {
+            commit: checkout.commit.clone(),
+            sparse,
+        };
         let create = |start| repository.create_worktree_from(checkout, start, dir);
         let pool = self.pool(repository.name());
         let mut locked = lock(&pool);
-        let Some(mut tree) = locked.choose(&checkout.commit, workplace, limits.most) else {
+        let Some(mut tree) = locked.choose(&wanted, workplace, limits.most) else {
             drop(locked);
             return Ok((create(TreeStart::Empty)?, None));
         };
@@ -126,7 +133,7 @@ impl Trees {
         };
         let created = create(start);
         match (&created, start) {
-            (Ok(_), _) => tree.begin_use(start, &checkout.commit),
+            (Ok(_), _) => tree.begin_use(start, wanted),
             // The layers of other runs are as they were.
             (Err(_), TreeStart::Shared(_)) => {}
             (Err(_), _) => locked.gone.extend(tree.lose()),
@@ -214,13 +221,13 @@ impl TreeUse {
         if worktree.layers().is_some() {
             return worktree.remove();
         }
-        let base = worktree.base().clone();
         worktree.keep(&self.dir)?;
+        let content = KeptTree::at(&self.dir).content();
         let bytes = measured(&self.dir);
         let mut pool = lock(&self.pool);
         if let Some(mut tree) = pool.take(&self.dir) {
             tree.used_by = UsedBy::Overlays(0);
-            tree.commit = Some(base);
+            tree.content = content;
             tree.trust = TreeTrust::Comparison;
             tree.bytes = bytes.unwrap_or(tree.bytes);
             pool.put(tree);
@@ -254,12 +261,12 @@ impl Pool {
             let path = entry.path();
             let name = entry.file_name();
             let number: Option<u32> = name.to_str().and_then(|name| name.parse().ok());
-            let commit = KeptTree::at(&path).commit();
-            match (number, commit) {
-                (Some(number), Some(commit)) => {
+            let content = KeptTree::at(&path).content();
+            match (number, content) {
+                (Some(number), Some(content)) => {
                     acc.next = acc.next.max(number.saturating_add(1));
                     let mut tree = Tree::new(path);
-                    tree.commit = Some(commit);
+                    tree.content = Some(content);
                     tree.measure();
                     acc.trees.push(tree);
                 }
@@ -271,15 +278,21 @@ impl Pool {
     }
 
     /// Takes the tree out of the pool that is nearest to a commit, or a new one.
-    fn choose(&mut self, commit: &ObjectId, workplace: Workplace, most: u32) -> Option<Tree> {
-        let fits = |tree: &Tree| match workplace {
-            Workplace::Overlay => tree.used_by != UsedBy::Run,
-            Workplace::Directory => tree.is_idle(),
+    fn choose(&mut self, wanted: &TreeContent, workplace: Workplace, most: u32) -> Option<Tree> {
+        let has_patterns = |tree: &Tree| {
+            let content = tree.content.as_ref();
+            content.is_some_and(|content| content.sparse == wanted.sparse)
+        };
+        let fits = |tree: &Tree| match (workplace, tree.used_by) {
+            // An idle tree with the files of other patterns is made again.
+            (_, UsedBy::Overlays(0)) => true,
+            (Workplace::Overlay, UsedBy::Overlays(_)) => has_patterns(tree),
+            (Workplace::Overlay, UsedBy::Run) | (Workplace::Directory, _) => false,
         };
         let found = self.trees.iter().filter(|tree| fits(tree));
         let found = found.max_by_key(|tree| {
-            let is_there = tree.commit.as_ref() == Some(commit);
-            (is_there, tree.is_idle(), tree.last)
+            let is_there = tree.content.as_ref() == Some(wanted);
+            (is_there, has_patterns(tree), tree.is_idle(), tree.last)
         });
         let found = found.map(|tree| tree.dir.clone());
         match found {
@@ -300,7 +313,7 @@ impl Pool {
 
     /// Puts a tree back, unless it was lost.
     fn put(&mut self, tree: Tree) {
-        if tree.commit.is_some() || tree.used_by == UsedBy::Run {
+        if tree.content.is_some() || tree.used_by == UsedBy::Run {
             self.trees.push(tree);
         }
     }
@@ -321,7 +334,7 @@ impl Tree {
     fn new(dir: PathBuf) -> Self {
         Self {
             dir,
-            commit: None,
+            content: None,
             used_by: UsedBy::Overlays(0),
             last: 0,
             bytes: 0,
@@ -334,7 +347,7 @@ impl Tree {
     }
 
     /// Records that a work tree was made from it.
-    fn begin_use(&mut self, start: TreeStart<'_>, commit: &ObjectId) {
+    fn begin_use(&mut self, start: TreeStart<'_>, content: TreeContent) {
         match (start, &mut self.used_by) {
             (TreeStart::Taken(_), used_by) => *used_by = UsedBy::Run,
             (_, UsedBy::Overlays(users)) => *users += 1,
@@ -343,7 +356,7 @@ impl Tree {
         if matches!(start, TreeStart::Idle { .. }) {
             // No run can change it while it is a lower layer.
             self.trust = TreeTrust::Index;
-            if self.commit.replace(commit.clone()).is_none() {
+            if self.content.replace(content).is_none() {
                 self.measure();
             }
         }
@@ -351,7 +364,7 @@ impl Tree {
 
     /// Gives up a tree that cannot be used any more. What is left of it is returned, and is still to be removed.
     fn lose(&mut self) -> Option<PathBuf> {
-        self.commit = None;
+        self.content = None;
         self.used_by = UsedBy::Overlays(0);
         detach(&self.dir)
     }

@@ -71,6 +71,11 @@ fn base(scratch: &Scratch) -> ObjectId {
         .commit("first")
 }
 
+/// Returns the commit of a kept tree that is trusted.
+fn kept_commit(kept: &Path) -> Option<ObjectId> {
+    KeptTree::at(kept).content().map(|content| content.commit)
+}
+
 /// Makes a later commit that differs in every way in which two trees can.
 fn next(scratch: &Scratch) -> ObjectId {
     fs::remove_dir_all(scratch.root().join("deep/one/two")).unwrap();
@@ -87,7 +92,7 @@ fn next(scratch: &Scratch) -> ObjectId {
 }
 
 /// Returns every path of a directory but those of its repository, with its kind and content.
-fn contents(root: &Path) -> BTreeMap<String, String> {
+pub(crate) fn contents(root: &Path) -> BTreeMap<String, String> {
     let mut acc = BTreeMap::new();
     let mut left = vec![root.to_owned()];
     while let Some(dir) = left.pop() {
@@ -113,7 +118,7 @@ fn contents(root: &Path) -> BTreeMap<String, String> {
 }
 
 /// Runs a shell script in a directory.
-fn shell(dir: &Path, script: &str) {
+pub(crate) fn shell(dir: &Path, script: &str) {
     run(dir, "/bin/sh", &["-euc", script]).unwrap();
 }
 
@@ -138,7 +143,7 @@ fn run(dir: &Path, program: &str, args: &[&str]) -> Result<(), String> {
 }
 
 /// Runs a shell script in the overlay of a work tree, as a run does; an error if this machine mounts none.
-fn shell_above(worktree: &Worktree, script: &str) -> Result<(), String> {
+pub(crate) fn shell_above(worktree: &Worktree, script: &str) -> Result<(), String> {
     let layers = worktree.layers().unwrap();
     let lower = layers.lower.iter();
     let lower: Vec<_> = lower.map(|dir| dir.display().to_string()).collect();
@@ -155,7 +160,7 @@ fn shell_above(worktree: &Worktree, script: &str) -> Result<(), String> {
 }
 
 /// Returns whether overlays can be mounted here, and reports if not.
-fn has_overlays(worktree: &Worktree) -> bool {
+pub(crate) fn has_overlays(worktree: &Worktree) -> bool {
     let mounted = shell_above(worktree, ":");
     if let Err(error) = &mounted {
         println!("skipped: no overlay can be mounted here: {error}");
@@ -297,7 +302,7 @@ fn a_run_above_a_shared_tree_sees_exactly_its_commit() {
         let copy = scratch.next_to(&format!("copy-{n}"));
         shell_above(&layered, &format!("cp -a . {}", copy.display())).unwrap();
         assert_eq!(contents(&copy), contents(plain.dir()));
-        assert_eq!(KeptTree::at(&kept).commit().as_ref(), Some(&commits[from]));
+        assert_eq!(kept_commit(&kept).as_ref(), Some(&commits[from]));
     }
 }
 
@@ -321,7 +326,7 @@ fn an_idle_tree_is_moved_to_the_commit_and_only_what_differs_is_written() {
     let two = above(&repository, &scratch, (&second, IDLE_TRUSTED(&kept)), "two");
     assert_eq!(contents(&files), plain(&second, "plain-2"));
     assert_eq!(inode(), written);
-    assert_eq!(KeptTree::at(&kept).commit(), Some(second.clone()));
+    assert_eq!(kept_commit(&kept), Some(second.clone()));
     two.remove().unwrap();
 
     // Without trust in the index, a changed file is replaced, though its times were set back.
@@ -403,7 +408,7 @@ fn a_tree_whose_last_change_was_not_completed_is_made_again() {
             None => fs::remove_file(&mark).unwrap(),
             Some(text) => fs::write(&mark, text).unwrap(),
         }
-        assert_eq!(KeptTree::at(&kept).commit(), None);
+        assert_eq!(kept_commit(&kept), None);
         fs::write(kept.join("files/plain"), "half").unwrap();
         fs::write(kept.join(INDEX), "half").unwrap();
         let start = if n % 2 == 0 {
@@ -426,7 +431,7 @@ fn a_tree_whose_last_change_was_not_completed_is_made_again() {
         if n % 2 == 1 {
             worktree.keep(&kept).unwrap();
         }
-        assert_eq!(KeptTree::at(&kept).commit(), Some(second.clone()));
+        assert_eq!(kept_commit(&kept), Some(second.clone()));
     }
 }
 

@@ -26,4 +26,6 @@ mod removal;
 #[cfg(test)]
 mod scratch;
 #[cfg(test)]
+mod sparse;
+#[cfg(test)]
 mod worktrees;

@@ -2,15 +2,19 @@
 
 use super::*;
 
-fn commit(digit: char) -> ObjectId {
-    digit.to_string().repeat(40).parse().unwrap()
+/// Returns a content: its commit is a digit; a letter is a commit with sparse patterns.
+fn content(commit: char) -> TreeContent {
+    TreeContent {
+        commit: commit.to_string().repeat(40).parse().unwrap(),
+        sparse: commit.is_alphabetic().then(|| "patterns".to_owned()),
+    }
 }
 
 /// Makes a pool whose trees were used in this order, each at a commit.
 fn pool(trees: &[(char, UsedBy)]) -> Pool {
     let trees = trees.iter().zip(1_u32..).map(|((digit, used_by), n)| {
         let mut tree = Tree::new(PathBuf::from(n.to_string()));
-        tree.commit = Some(commit(*digit));
+        tree.content = Some(content(*digit));
         tree.used_by = *used_by;
         tree.last = n.into();
         tree
@@ -48,10 +52,14 @@ fn a_run_gets_the_tree_that_is_nearest_to_its_commit() {
         (&[('1', SHARED), ('2', IDLE)], Directory, 4, Some("2")),
         (&[('1', SHARED)], Directory, 4, Some("pool/9")),
         (&[('1', SHARED)], Directory, 1, None),
+        (&[('2', IDLE), ('a', IDLE)], Overlay, 4, Some("1")),
+        (&[('a', IDLE)], Overlay, 4, Some("1")),
+        (&[('a', SHARED)], Overlay, 4, Some("pool/9")),
+        (&[('a', SHARED)], Overlay, 1, None),
     ];
     for (trees, workplace, most, expected) in table {
         let mut pool = pool(trees);
-        let found = pool.choose(&commit('1'), *workplace, *most);
+        let found = pool.choose(&content('1'), *workplace, *most);
         let found = found.map(|tree| tree.dir);
         assert_eq!(
             found.as_deref(),
@@ -78,8 +86,8 @@ fn trees_that_were_not_used_for_the_longest_time_go_first_and_those_in_use_stay(
         let mut left: Vec<String> = Vec::new();
         for pool in pools.values() {
             let pool = lock(pool);
-            let commits = pool.trees.iter().filter_map(|tree| tree.commit.as_ref());
-            left.extend(commits.map(|commit| commit.as_str()[..1].to_owned()));
+            let commits = pool.trees.iter().filter_map(|tree| tree.content.as_ref());
+            left.extend(commits.map(|content| content.commit.as_str()[..1].to_owned()));
         }
         left.sort();
         left.concat()
@@ -121,7 +129,7 @@ fn trees_that_are_given_up_are_removed_without_a_lock_and_also_after_a_restart()
         ["1.gone", "2.gone", "other"].map(str::to_owned).into()
     );
     let mut tree = Tree::new(dir.join("3"));
-    tree.commit = Some(commit('1'));
+    tree.content = Some(content('1'));
     fs::create_dir_all(dir.join("3/files")).unwrap();
     locked.put(tree);
     assert!(locked.drop_oldest());
