@@ -8,6 +8,7 @@ mod diff;
 mod hooks;
 mod issues;
 mod labels;
+mod limits;
 mod listing;
 mod pages;
 mod pulls;
@@ -115,7 +116,8 @@ impl GithubApi {
         });
     }
 
-    /// Reads the branches of a repository with this function, such as from a bare repository that receives pushes.
+    /// Reads the branches of a repository with this function, such as from a bare repository that receives pushes. The function is
+    /// called while a request is carried out and must not call this service.
     pub fn read_branches(
         &self,
         repo: &str,
@@ -178,6 +180,11 @@ impl GithubApi {
             state.installations.push(GithubInstallation { id, repos });
             id
         })
+    }
+
+    /// Sets how many requests an hour are served; further ones get 403 with the time at which the hour ends.
+    pub fn set_hourly_limit(&self, limit: u64) {
+        self.service.change(|state, _| state.limit.limit = limit);
     }
 
     /// Adds a run of a workflow.

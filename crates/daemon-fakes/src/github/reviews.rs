@@ -73,10 +73,11 @@ pub(crate) fn create(call: &mut GithubCall<'_>) -> Answer {
     call.repo_mut()?.reviews.push(review.clone());
     let review = call.view().review(call.repo()?, &review);
     let pull = super::pulls::rendered(call, number)?;
-    call.emit(
-        "pull_request_review",
-        json!({"action": "submitted", "review": review, "pull_request": pull}),
-    );
+    let payload = json!({"action": "submitted", "review": review, "pull_request": pull});
+    // Only its author sees a review that is not submitted yet.
+    if review["state"] != "PENDING" {
+        call.emit("pull_request_review", payload);
+    }
     for (place, body) in places {
         add(
             call,

@@ -7,15 +7,13 @@ use std::time::Duration;
 use super::app;
 use super::call::{GithubCall, GithubCaller, GithubError};
 use super::hooks::GithubDelivery;
+use super::limits;
 use super::pages;
 use super::routes::{self, Needs, PathParams};
 use super::state::{GithubAccess, GithubRepo, GithubState, GithubToken};
 use super::webhooks::{GithubWebhook, SendWebhook};
 use crate::clock::FakeClock;
 use crate::http::{HttpRequest, HttpResponse, Service, ServiceError};
-
-/// Requests an hour, as of a token of a person.
-const HOURLY_LIMIT: u64 = 5000;
 
 /// The state of the fake and what it needs to answer.
 pub(crate) struct GithubService {
@@ -152,22 +150,6 @@ impl GithubService {
             })
         })
     }
-
-    fn with_limit(&self, response: HttpResponse) -> HttpResponse {
-        let (n_requests, now) = self.change(|state, now| {
-            state.n_requests += 1;
-            (state.n_requests, now)
-        });
-        let used = n_requests.min(HOURLY_LIMIT);
-        let reset = now.as_secs() + 3600;
-        response
-            .with_header("X-RateLimit-Limit", HOURLY_LIMIT.to_string())
-            .with_header("X-RateLimit-Remaining", (HOURLY_LIMIT - used).to_string())
-            .with_header("X-RateLimit-Used", used.to_string())
-            .with_header("X-RateLimit-Reset", reset.to_string())
-            .with_header("X-RateLimit-Resource", "core")
-            .with_header("X-GitHub-Request-Id", format!("FAKE:{n_requests:X}"))
-    }
 }
 
 impl Service for GithubService {
@@ -182,11 +164,16 @@ impl Service for GithubService {
                 return HttpResponse::page(page);
             }
         }
-        let response = match self.authenticate(request) {
-            Ok(caller) => self.carry_out(request, caller),
+        if let Some(refused) = limits::unnamed(request) {
+            return refused;
+        }
+        let (counted, limit) = self.change(|state, now| (state.limit.count(now), state.limit));
+        let caller = counted.and_then(|()| self.authenticate(request));
+        let response = match caller {
+            Ok(caller) => limits::tagged(request, self.carry_out(request, caller)),
             Err(error) => error.to_response(),
         };
-        self.with_limit(response)
+        limit.add_headers(response)
     }
 
     fn failure(&self, failure: ServiceError) -> HttpResponse {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::diff::{DiffPlace, GithubFile};
 use super::hooks::GithubHook;
+use super::limits::HourlyLimit;
 use super::webhooks::{GithubEvent, GithubWebhook};
 
 /// An issue, or a pull request if `pull` is set; both are numbered together.
@@ -347,7 +348,7 @@ pub(crate) struct GithubState {
     /// Deliveries that are to be sent again: the hook and what it gets.
     pub(crate) redeliveries: Vec<(u64, GithubWebhook)>,
     pub(crate) last_id: u64,
-    pub(crate) n_requests: u64,
+    pub(crate) limit: HourlyLimit,
 }
 
 impl GithubState {

@@ -7,6 +7,7 @@ use daemon_fakes::{FakeClock, GithubAccess, GithubAccountKind, GithubApi};
 use serde_json::{Value, json};
 
 pub(crate) const REPO: &str = "acme/site";
+pub(crate) const AGENT: &str = "User-Agent: tests";
 pub(crate) const TOKEN: &str = "ghp_alice";
 
 /// What the client received; empty if the connection was closed without a response.
@@ -80,7 +81,7 @@ impl Github {
         };
         send(
             self.api.server().address(),
-            &[&line, "Host: x", &authorization],
+            &[&line, "Host: x", AGENT, &authorization],
             &body,
         )
     }

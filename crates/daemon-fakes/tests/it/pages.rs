@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use daemon_fakes::{FakeClock, GithubFile, LinearApi, SlackApi, SlackChannel, SlackUser};
 use serde_json::json;
 
-use crate::kit::{Answer, Github, REPO, send};
+use crate::kit::{AGENT, Answer, Github, REPO, send};
 
 const HOSTILE: &str = "<img src=x onerror=alert(1)>";
 
 fn page(address: SocketAddr, path: &str) -> Answer {
-    send(address, &[&format!("GET {path} HTTP/1.1")], "")
+    send(address, &[&format!("GET {path} HTTP/1.1"), AGENT], "")
 }
 
 /// Checks that a page has these parts and nothing that an author wrote as an element.

@@ -1,9 +1,13 @@
 //! Tokens, repositories and branches.
 
-use daemon_fakes::GithubAccountKind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use daemon_fakes::{FakeClock, GithubAccountKind};
 use serde_json::{Value, json};
 
-use crate::kit::{Github, TOKEN, send, sha};
+use crate::kit::{AGENT, Github, TOKEN, send, sha};
 
 #[test]
 fn a_token_is_the_account_it_was_made_for() {
@@ -19,7 +23,7 @@ fn a_token_is_the_account_it_was_made_for() {
 fn a_request_without_a_known_token_or_right_is_refused() {
     let github = Github::start();
     let address = github.api.server().address();
-    let without = send(address, &["GET /user HTTP/1.1"], "");
+    let without = send(address, &["GET /user HTTP/1.1", AGENT], "");
     assert_eq!(
         (without.status, &without.json()["message"]),
         (401, &json!("Requires authentication"))
@@ -140,4 +144,60 @@ fn an_account_acts_without_a_token() {
     assert_eq!(issue["user"]["type"], "Bot");
     let (status, _) = github.api.act("alice", "DELETE", path, &Value::Null);
     assert_eq!(status, 404);
+}
+
+#[test]
+fn a_request_without_the_name_of_its_program_is_refused() {
+    let github = Github::start();
+    let head = ["GET /user HTTP/1.1", "Authorization: Bearer ghp_alice"];
+    let refused = send(github.api.server().address(), &head, "");
+    assert_eq!(refused.status, 403);
+    assert!(refused.body.contains("User-Agent"), "{}", refused.body);
+}
+
+#[test]
+fn requests_over_the_hourly_limit_are_refused_until_the_hour_ends() {
+    let now = Arc::new(AtomicU64::new(1_767_225_600));
+    let read = Arc::clone(&now);
+    let clock = FakeClock::new(move || Duration::from_secs(read.load(Ordering::Relaxed)));
+    let github = Github::start_at(clock);
+    github.api.set_hourly_limit(2);
+    let statuses: Vec<u16> = (0..3).map(|_| github.get("/user").status).collect();
+    assert_eq!(statuses, [200, 200, 403]);
+    let refused = github.get("/user");
+    assert_eq!(
+        refused.json()["message"],
+        "API rate limit exceeded for user ID 1."
+    );
+    assert_eq!(
+        [
+            refused.header("X-RateLimit-Remaining"),
+            refused.header("X-RateLimit-Reset")
+        ],
+        [Some("0"), Some("1767229200")]
+    );
+    now.fetch_add(3600, Ordering::Relaxed);
+    assert_eq!(github.get("/user").status, 200);
+}
+
+#[test]
+fn what_the_client_has_is_not_sent_again() {
+    let github = Github::start();
+    let first = github.get("/user");
+    let tag = format!("If-None-Match: {}", first.header("ETag").unwrap());
+    let head = [
+        "GET /user HTTP/1.1",
+        AGENT,
+        "Authorization: Bearer ghp_alice",
+        &tag,
+    ];
+    let again = send(github.api.server().address(), &head, "");
+    assert_eq!((again.status, again.body.as_str()), (304, ""));
+    let head = [
+        "GET /repos/acme/site HTTP/1.1",
+        AGENT,
+        "Authorization: Bearer ghp_alice",
+        &tag,
+    ];
+    assert_eq!(send(github.api.server().address(), &head, "").status, 200);
 }

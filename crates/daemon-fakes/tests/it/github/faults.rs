@@ -5,7 +5,7 @@ use std::time::Duration;
 use daemon_fakes::{Applied, FaultPlan, ServiceFault};
 use serde_json::{Value, json};
 
-use crate::kit::{Answer, Github, REPO};
+use crate::kit::{AGENT, Answer, Github, REPO};
 
 const COMMENTS: &str = "/repos/acme/site/issues/1/comments";
 
@@ -102,7 +102,7 @@ fn a_late_effect_is_not_there_while_the_client_waits_and_ends_with_the_service()
         let line = format!("POST {COMMENTS} HTTP/1.1");
         crate::kit::send(
             address,
-            &[&line, "Authorization: Bearer ghp_alice"],
+            &[&line, AGENT, "Authorization: Bearer ghp_alice"],
             r#"{"body": "Late."}"#,
         )
     });
