@@ -21,6 +21,22 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
+//! A person acts on a service without HTTP; a program sends requests to [`FakeServer::base_url`]:
+//!
+//! ```
+//! use daemon_fakes::{FakeClock, GithubAccountKind, GithubApi};
+//! use serde_json::json;
+//!
+//! let github = GithubApi::start(0, FakeClock::default())?;
+//! github.add_repo("acme/site");
+//! github.add_account("alice", GithubAccountKind::User);
+//! let issue = json!({"title": "Broken link"});
+//! let (status, issue) = github.act("alice", "POST", "/repos/acme/site/issues", &issue);
+//! assert_eq!((status, &issue["number"]), (201, &json!(1)));
+//! assert_eq!(issue["html_url"], format!("{}/acme/site/issues/1", github.server().base_url()));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
 //! # What this crate does not do
 //! It is not published. The model API does not validate requests: `cargo xtask agents` tests with real programs what these send.
 //! The services check no signatures and sign nothing, since this crate has no cryptography: the caller passes functions.

@@ -63,16 +63,8 @@ pub(crate) fn get(call: &mut GithubCall<'_>) -> Answer {
 
 pub(crate) fn edit(call: &mut GithubCall<'_>) -> Answer {
     let id = call.number("id")?;
-    let (author, body) = (
-        call.comment(id)?.author.clone(),
-        call.comment_text("IssueComment")?,
-    );
-    if author != call.caller.login && !call.repo()?.is_collaborator(&call.caller.login) {
-        return Err(GithubError::new(
-            403,
-            "Must have admin rights to Repository.",
-        ));
-    }
+    check_owner(call, id)?;
+    let body = call.comment_text("IssueComment")?;
     let now = call.now;
     let comments = call.repo_mut()?.comments.iter_mut();
     for comment in comments.filter(|comment| comment.id == id) {
@@ -81,6 +73,26 @@ pub(crate) fn edit(call: &mut GithubCall<'_>) -> Answer {
     }
     let rendered = announce(call, "edited", id)?;
     Ok(HttpResponse::json(200, &rendered))
+}
+
+pub(crate) fn delete(call: &mut GithubCall<'_>) -> Answer {
+    let id = call.number("id")?;
+    check_owner(call, id)?;
+    announce(call, "deleted", id)?;
+    call.repo_mut()?.comments.retain(|comment| comment.id != id);
+    Ok(HttpResponse::empty(204))
+}
+
+/// Refuses to change the comment of another account, except for collaborators.
+fn check_owner(call: &GithubCall<'_>, id: u64) -> Result<(), GithubError> {
+    let login = &call.caller.login;
+    if call.comment(id)?.author != *login && !call.repo()?.is_collaborator(login) {
+        return Err(GithubError::new(
+            403,
+            "Must have admin rights to Repository.",
+        ));
+    }
+    Ok(())
 }
 
 /// Sends the event of a comment and returns the comment.

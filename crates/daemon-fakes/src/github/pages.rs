@@ -3,8 +3,12 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::diff::GithubFile;
-use super::state::{GithubIssue, GithubPull, GithubRepo, GithubState};
+use super::state::{
+    GithubCheckRun, GithubIssue, GithubPull, GithubRepo, GithubState, GithubWorkflowRun,
+};
 use crate::clock::to_seconds_text;
 use crate::html::{badges, document, entry, escape, markdown};
 use crate::http::decode;
@@ -21,6 +25,16 @@ pub(crate) fn page(state: &GithubState, path: &str) -> Option<String> {
             let repo = repo(owner, name)?;
             let issue = repo.issue(number.parse().ok()?)?;
             Some(issue_page(repo, issue))
+        }
+        [owner, name, "runs", id] => {
+            let (repo, id): (_, u64) = (repo(owner, name)?, id.parse().ok()?);
+            let run = repo.check_runs.iter().find(|run| run.id == id)?;
+            Some(check_page(repo, run))
+        }
+        [owner, name, "actions", "runs", id] => {
+            let (repo, id): (_, u64) = (repo(owner, name)?, id.parse().ok()?);
+            let run = repo.workflow_runs.iter().find(|run| run.id == id)?;
+            Some(workflow_page(repo, run))
         }
         _ => None,
     }
@@ -96,8 +110,8 @@ fn state_badge(issue: &GithubIssue) -> String {
 fn issue_page(repo: &GithubRepo, issue: &GithubIssue) -> String {
     let title = format!("{} #{}", issue.title, issue.number);
     let mut acc = format!(
-        "<p class=quiet><a href=\"/{0}\">{0}</a></p><h1>{1} <small>#{2}</small></h1><p>{3}",
-        escape(&repo.full_name()),
+        "{}<h1>{} <small>#{}</small></h1><p>{}",
+        repo_link(repo),
         escape(&issue.title),
         issue.number,
         state_badge(issue)
@@ -199,14 +213,14 @@ fn checks(repo: &GithubRepo, pull: &GithubPull) -> String {
         .check_runs
         .iter()
         .filter(|run| run.head_sha == pull.head_sha);
-    let row = |run: &super::state::GithubCheckRun| {
-        let state = run.conclusion.clone().unwrap_or_else(|| run.status.clone());
-        let title = run.title.as_deref().unwrap_or_default();
-        let badge = badges(&escape(&state), [&state]);
+    let row = |run: &GithubCheckRun| {
+        let badge = outcome(run.conclusion.as_ref().unwrap_or(&run.status));
         format!(
-            "<li>{badge}<b>{}</b> <span class=quiet>{}</span></li>",
+            "<li>{badge}<a href=\"/{}/runs/{}\">{}</a> <span class=quiet>{}</span></li>",
+            escape(&repo.full_name()),
+            run.id,
             escape(&run.name),
-            escape(title)
+            escape(run.title.as_deref().unwrap_or_default())
         )
     };
     let rows: String = runs.map(row).collect();
@@ -214,6 +228,54 @@ fn checks(repo: &GithubRepo, pull: &GithubPull) -> String {
         return rows;
     }
     format!("<h2>Checks</h2><ul>{rows}</ul>")
+}
+
+fn repo_link(repo: &GithubRepo) -> String {
+    let name = escape(&repo.full_name());
+    format!("<p class=quiet><a href=\"/{name}\">{name}</a></p>")
+}
+
+fn check_page(repo: &GithubRepo, run: &GithubCheckRun) -> String {
+    let summary = run.summary.as_deref().unwrap_or_default();
+    let annotation = |annotation: &Value| {
+        let text = |name: &str| annotation[name].as_str().unwrap_or_default();
+        let place = format!("{}:{}", text("path"), annotation["start_line"]);
+        entry(
+            &place,
+            text("annotation_level"),
+            "",
+            &markdown(text("message")),
+        )
+    };
+    let annotations: String = run.annotations.iter().map(annotation).collect();
+    let body = format!(
+        "{}<h1>{} <small>on {}</small></h1><p>{}{}</p>{}{annotations}",
+        repo_link(repo),
+        escape(&run.name),
+        escape(&run.head_sha),
+        outcome(run.conclusion.as_ref().unwrap_or(&run.status)),
+        escape(run.title.as_deref().unwrap_or_default()),
+        markdown(summary)
+    );
+    document("github", &run.name, &body)
+}
+
+fn workflow_page(repo: &GithubRepo, run: &GithubWorkflowRun) -> String {
+    let queued = "queued".to_owned();
+    let body = format!(
+        "{}<h1>{} <small>attempt {}</small></h1><p>{}<code>{}</code></p>",
+        repo_link(repo),
+        escape(&run.name),
+        run.attempt,
+        outcome(run.conclusion.as_ref().unwrap_or(&queued)),
+        escape(&run.head_branch)
+    );
+    document("github", &run.name, &body)
+}
+
+/// Returns a state of a run as a badge whose class is the state.
+fn outcome(state: &String) -> String {
+    badges(&escape(state), [state])
 }
 
 fn files(repo: &GithubRepo, pull: &GithubPull) -> String {

@@ -60,6 +60,7 @@ const ROUTES: &[GithubRoute] = &[
     row("GET", "/repos/{o}/{r}/issues/comments", Needs::Read, comments::list_of_repo),
     row("GET", "/repos/{o}/{r}/issues/comments/{id}", Needs::Read, comments::get),
     row("PATCH", "/repos/{o}/{r}/issues/comments/{id}", Needs::Write, comments::edit),
+    row("DELETE", "/repos/{o}/{r}/issues/comments/{id}", Needs::Write, comments::delete),
     row("GET", "/repos/{o}/{r}/issues/{number}", Needs::Read, issues::get),
     row("PATCH", "/repos/{o}/{r}/issues/{number}", Needs::Write, issues::edit),
     row("GET", "/repos/{o}/{r}/issues/{number}/comments", Needs::Read, comments::list),

@@ -2,8 +2,10 @@
 
 use std::net::SocketAddr;
 
-use daemon_fakes::{FakeClock, GithubFile, LinearApi, SlackApi, SlackChannel, SlackUser};
-use serde_json::json;
+use daemon_fakes::{
+    FakeClock, GithubFile, GithubWorkflowRun, LinearApi, SlackApi, SlackChannel, SlackUser,
+};
+use serde_json::{Value, json};
 
 use crate::kit::{AGENT, Answer, Github, REPO, send};
 
@@ -107,6 +109,53 @@ fn pages_of_github_show_issues_and_pull_requests() {
         .api
         .act("alice", "PUT", "/repos/acme/site/pulls/1/merge", &json!({}));
     check(address, path, &[">Merged<"]);
+}
+
+#[test]
+fn pages_of_github_show_runs() {
+    let github = Github::start();
+    github.api.set_app(7, "my-app", |_, _| true);
+    github.api.add_workflow_run(
+        REPO,
+        GithubWorkflowRun {
+            id: 3,
+            name: HOSTILE.to_owned(),
+            attempt: 2,
+            ..GithubWorkflowRun::default()
+        },
+    );
+    let address = github.api.server().address();
+    check(
+        address,
+        "/acme/site/actions/runs/3",
+        &["&lt;img", "attempt 2", ">queued<"],
+    );
+    let annotation = json!({"path": HOSTILE, "start_line": 4, "end_line": 4, "annotation_level": "notice", "message": HOSTILE});
+    let run = json!({"name": HOSTILE, "head_sha": "b".repeat(40), "conclusion": "neutral",
+        "output": {"title": "Two links", "summary": HOSTILE, "annotations": [annotation]}});
+    let created = as_app(&github, "POST", "/repos/acme/site/check-runs", &run);
+    assert_eq!(created.status, 201, "{}", created.body);
+    let url = created.json()["html_url"].as_str().unwrap().to_owned();
+    let path = url.strip_prefix(&github.api.server().base_url()).unwrap();
+    check(
+        address,
+        path,
+        &["Two links", ">neutral<", "&gt;:4</b> notice"],
+    );
+    github.pull();
+    check(address, "/acme/site/pull/1", &["Checks", path]);
+}
+
+/// Sends a request with a token of an installation of the App.
+fn as_app(github: &Github, method: &str, path: &str, body: &Value) -> Answer {
+    let installation = github.api.add_installation(&[REPO]);
+    // `{"alg":"RS256"}` and `{"iss":7,"iat":1767225600,"exp":1767226100}`; the first clock begins at that time.
+    let token =
+        "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOjcsImlhdCI6MTc2NzIyNTYwMCwiZXhwIjoxNzY3MjI2MTAwfQ.c2lnbmVk";
+    let path_of_token = format!("/app/installations/{installation}/access_tokens");
+    let answer = github.call_as(token, "POST", &path_of_token, &json!({}));
+    let token = answer.json()["token"].as_str().unwrap().to_owned();
+    github.call_as(&token, method, path, body)
 }
 
 #[test]

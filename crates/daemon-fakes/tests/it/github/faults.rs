@@ -1,5 +1,6 @@
 //! Faults: whether the effect exists, and what the client sees.
 
+use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
 use daemon_fakes::{Applied, FaultPlan, ServiceFault};
@@ -112,6 +113,31 @@ fn a_late_effect_is_not_there_while_the_client_waits_and_ends_with_the_service()
     assert_eq!(github.api.comments(REPO), []);
     drop(github);
     assert_eq!(waiting.join().unwrap(), Answer::default());
+}
+
+#[test]
+fn a_dripping_reply_ends_with_the_service() {
+    let github = Github::start();
+    let hour = ServiceFault::Drip(Duration::from_secs(3600));
+    github
+        .api
+        .server()
+        .set_faults(FaultPlan::each_once([("GET", "/user", hour)]));
+    let mut stream = std::net::TcpStream::connect(github.api.server().address()).unwrap();
+    let request =
+        format!("GET /user HTTP/1.1\r\n{AGENT}\r\nAuthorization: Bearer ghp_alice\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut received = Vec::new();
+    // The first byte of the body arrives at once.
+    while !received.ends_with(b"\r\n\r\n{") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        received.extend(byte);
+    }
+    drop(github);
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).unwrap();
+    assert_eq!(String::from_utf8(rest).unwrap(), "");
 }
 
 #[test]

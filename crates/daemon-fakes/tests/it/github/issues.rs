@@ -193,6 +193,77 @@ fn a_comment_is_created_listed_and_edited() {
 }
 
 #[test]
+fn a_comment_is_changed_and_deleted_by_its_author_or_a_collaborator() {
+    let github = Github::start();
+    github.issue();
+    let comments = format!("{ISSUES}/1/comments");
+    let (_, comment) = github
+        .api
+        .act("carol", "POST", &comments, &json!({"body": "Mine."}));
+    let path = format!("{ISSUES}/comments/{}", comment["id"]);
+    for (method, body) in [("PATCH", json!({"body": "x"})), ("DELETE", Value::Null)] {
+        let (status, refused) = github.api.act("bob", method, &path, &body);
+        assert_eq!(
+            (status, &refused["message"]),
+            (403, &json!("Must have admin rights to Repository."))
+        );
+    }
+    assert_eq!(github.patch(&path, &json!({"body": "Edited."})).status, 200);
+    assert_eq!(
+        github.api.act("carol", "DELETE", &path, &Value::Null),
+        (204, Value::Null)
+    );
+    assert_eq!(
+        (github.get(&path).status, github.api.comments(REPO)),
+        (404, vec![])
+    );
+}
+
+#[test]
+fn a_page_has_at_most_a_hundred_items() {
+    let github = Github::start();
+    for _ in 0..101 {
+        github
+            .api
+            .act("alice", "POST", ISSUES, &json!({"title": "x"}));
+    }
+    let page = |query: &str| {
+        github
+            .get(&format!("{ISSUES}?{query}"))
+            .json()
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    assert_eq!(
+        (page("per_page=200"), page("per_page=200&page=2"), page("")),
+        (100, 1, 30)
+    );
+}
+
+#[test]
+fn comments_of_several_clients_at_a_time_are_all_stored() {
+    let github = Github::start();
+    github.issue();
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let post = || {
+            github
+                .post(&format!("{ISSUES}/1/comments"), &json!({"body": "x"}))
+                .status
+        };
+        let clients: Vec<_> = (0..16).map(|_| scope.spawn(post)).collect();
+        clients
+            .into_iter()
+            .map(|client| client.join().unwrap())
+            .collect()
+    });
+    assert_eq!(statuses, [201; 16]);
+    let ids: std::collections::BTreeSet<u64> =
+        github.api.comments(REPO).iter().map(|it| it.id).collect();
+    assert_eq!(ids.len(), 16);
+}
+
+#[test]
 fn a_comment_that_is_blank_too_long_or_on_nothing_is_refused() {
     let github = Github::start();
     github.issue();
