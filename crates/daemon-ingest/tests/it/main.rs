@@ -3,6 +3,7 @@
 
 mod bodies;
 mod cloudevents;
+mod github_api;
 mod signatures;
 mod signing;
 
