@@ -8,10 +8,16 @@ use anyhow::Result;
 use crate::shell;
 
 /// Tests that compare a document with the code, and write it if `UPDATE_EXPECT` is set: package, name.
-const WRITERS: [(&str, &str); 1] = [(
-    "daemon-watch",
-    "page::the_page_of_conditions_holds_the_readings_and_the_vocabulary",
-)];
+const WRITERS: [(&str, &str); 2] = [
+    (
+        "daemon-watch",
+        "page::the_page_of_conditions_holds_the_readings_and_the_vocabulary",
+    ),
+    (
+        "daemon-surface",
+        "page::the_page_of_outputs_holds_the_table_of_verbs",
+    ),
+];
 
 /// Writes every document; `git diff` shows the changes.
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {

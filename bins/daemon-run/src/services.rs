@@ -7,7 +7,7 @@ use daemon_host::config::{ApiAccess, Config};
 use daemon_host::token::service_token;
 use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_repo::RemoteToken;
-use daemon_surface::{ApiBase, ApiToken, ServiceApi, ServiceFacts};
+use daemon_surface::{ApiBase, ApiToken, Credentials, ServiceApi, ServiceFacts, WallClock};
 
 /// Returns the clients of the services whose tokens are configured.
 pub(crate) fn services(home: &Path, config: &Config) -> Result<ServiceFacts, OpError> {
@@ -24,7 +24,8 @@ pub(crate) fn services(home: &Path, config: &Config) -> Result<ServiceFacts, OpE
         let token: ApiToken = token
             .parse()
             .map_err(|error| wrong(format!("the token of sources.{source}: {error}")))?;
-        let api = ServiceApi::new(base, token).map_err(|error| {
+        let clock = WallClock::new(daemon_records::clock::now);
+        let api = ServiceApi::new(base, Credentials::Token(token), clock).map_err(|error| {
             OpError::new(OpErrorKind::Unavailable, "no-certificates", chain(&error))
         })?;
         match source {

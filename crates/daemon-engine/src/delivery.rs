@@ -149,12 +149,15 @@ fn retried(
     jitter: u32,
 ) -> Settlement {
     // A look-up may fail before the first send, when no attempt is counted yet.
-    let wait = backoff(output.attempts.max(1), jitter);
+    let own = now + backoff(output.attempts.max(1), jitter);
+    // Not beyond the expiry, so that the last try is not left out.
+    let expiry = output.created_at + OUTPUT_EXPIRY;
+    let asked = error.retry_after.map(|limit| limit.end(now).min(expiry));
     Settlement {
         state,
         remote: None,
         error: Some(error.message.clone()),
-        not_before: Some(now + wait),
+        not_before: Some(asked.map_or(own, |asked| asked.max(own))),
         at: now,
     }
 }

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 
+use crate::facts::RetryAfter;
 use crate::output::Output;
 
 /// The result of looking an output up.
@@ -33,6 +34,8 @@ pub struct SurfaceError {
     pub kind: SurfaceErrorKind,
     /// The failure, as shown to people.
     pub message: String,
+    /// When the surface accepts requests again, if it named a time.
+    pub retry_after: Option<RetryAfter>,
 }
 
 impl SurfaceError {
@@ -41,6 +44,25 @@ impl SurfaceError {
         Self {
             kind,
             message: message.into(),
+            retry_after: None,
+        }
+    }
+
+    /// Sets when the surface accepts requests again.
+    #[must_use]
+    pub fn with_retry_after(self, retry_after: RetryAfter) -> Self {
+        Self {
+            retry_after: Some(retry_after),
+            ..self
+        }
+    }
+
+    /// Adds the name of the service that failed.
+    #[must_use]
+    pub fn of(self, service: &str) -> Self {
+        Self {
+            message: format!("{service}: {}", self.message),
+            ..self
         }
     }
 }

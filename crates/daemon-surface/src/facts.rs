@@ -1,6 +1,5 @@
 //! Facts that are missing in payloads, fetched from the APIs of services.
 
-mod api;
 mod github;
 mod slack;
 
@@ -8,7 +7,7 @@ use async_trait::async_trait;
 use daemon_engine::{Fact, FactError, FactErrorKind, Facts};
 use daemon_event::{Event, Need, Source};
 
-pub use api::{ApiBase, ApiSetupError, ApiToken, InvalidBase, InvalidToken, ServiceApi};
+use crate::api::ServiceApi;
 
 /// The APIs that facts are fetched from; a service that is `None` gets no request.
 #[derive(Clone, Debug, Default)]

@@ -1,4 +1,5 @@
 use super::{DeliveryStep, Settlement, after_look_up, after_send, step};
+use crate::facts::RetryAfter;
 use crate::fixture::{at, output};
 use crate::output::{Output, OutputState};
 use crate::surface::{Found, RemoteId, SurfaceError, SurfaceErrorKind};
@@ -114,6 +115,31 @@ fn what_was_looked_up_is_confirmed_sent_or_never_sent_again() {
         Err(error(SurfaceErrorKind::Refused)),
         &settled(OutputState::GaveUp, Some("502"), None),
     );
+}
+
+#[test]
+fn a_surface_that_names_a_time_is_not_asked_before_it() {
+    let limited = |kind, second| {
+        let asked = error(kind).with_retry_after(RetryAfter::Until(at(second)));
+        let sent = after_send(&sending(1), Err(asked), at(NOW), 0);
+        (sent.state, sent.not_before)
+    };
+    let (retryable, ambiguous) = (SurfaceErrorKind::Retryable, SurfaceErrorKind::Ambiguous);
+    for (kind, second, expected) in [
+        (retryable, NOW + 90, (OutputState::Planned, NOW + 90)),
+        (ambiguous, NOW + 90, (OutputState::Ambiguous, NOW + 90)),
+        // A time in the past, and one that a wrong clock names.
+        (retryable, NOW - 90, (OutputState::Planned, NOW)),
+        (retryable, NOW * 1_000, (OutputState::Planned, NOW + 3_600)),
+    ] {
+        let expected = (expected.0, Some(at(expected.1)));
+        assert_eq!(limited(kind, second), expected, "{kind:?} {second}");
+    }
+    // The last try is at the expiry, not an hour later.
+    let late = 24 * 3_600 - 60;
+    let asked = error(retryable).with_retry_after(RetryAfter::Until(at(late + 3_000)));
+    let sent = after_send(&sending(1), Err(asked), at(late), 0);
+    assert_eq!(sent.not_before, Some(at(late + 60)));
 }
 
 #[test]

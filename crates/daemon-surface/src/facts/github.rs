@@ -6,14 +6,12 @@ use daemon_engine::{Fact, FactError, FactErrorKind, FactOrigin};
 use daemon_event::{Enrichment, Event, Field, Need, PullRequestFact};
 use serde::Deserialize;
 
-use super::api::ServiceApi;
 use super::no_such_fact;
+use crate::api::{ServiceApi, Taken};
 
 /// How many paths are kept of a pull request.
 // GitHub lists at most 3,000 files of one.
 const MAX_PATHS: usize = 3_000;
-/// How many rows are requested per page; GitHub's maximum.
-const PAGE: usize = 100;
 /// How many pages of one list are read.
 const MAX_PAGES: usize = 30;
 
@@ -161,29 +159,16 @@ impl<'e> Repo<'e> {
         }
     }
 
-    /// Gets the pages of a list until `take` returns `Enough` or no page is left.
+    /// Gets the pages of a list below the repository until `take` returns `Enough` or no page is left.
     async fn list<T: serde::de::DeserializeOwned>(
         &self,
         api: &ServiceApi,
         below: &[&str],
-        mut take: impl FnMut(T) -> Taken,
+        take: impl FnMut(T) -> Taken,
     ) -> Result<(), FactError> {
         let path = [&["repos", self.owner, self.name], below].concat();
-        for page in 1..=MAX_PAGES {
-            let (page, size) = (page.to_string(), PAGE.to_string());
-            let query = [("per_page", size.as_str()), ("page", page.as_str())];
-            let answer = api.get(&path, &query).await?;
-            let rows: Vec<T> = answer.json()?;
-            let has_next = answer.has_next.unwrap_or(rows.len() >= PAGE);
-            for row in rows {
-                if take(row) == Taken::Enough {
-                    return Ok(());
-                }
-            }
-            if !has_next {
-                return Ok(());
-            }
-        }
+        // A list over the maximum is cut: the first pages are enough for a condition.
+        api.pages(&path, &[], MAX_PAGES, take).await?;
         Ok(())
     }
 
@@ -252,10 +237,4 @@ impl<'e> Repo<'e> {
                 FactError::new(FactErrorKind::Final, why)
             })
     }
-}
-
-#[derive(PartialEq, Eq)]
-enum Taken {
-    More,
-    Enough,
 }

@@ -1,12 +1,12 @@
 //! Slack: the name of a channel.
 
-use daemon_engine::{Fact, FactError, FactErrorKind, FactOrigin, RetryAfter};
+use daemon_engine::{Fact, FactError, FactErrorKind, FactOrigin};
 use daemon_event::{Enrichment, Event, Field, Need};
-use jiff::SignedDuration;
 use serde::Deserialize;
 
-use super::api::ServiceApi;
 use super::no_such_fact;
+use crate::api::{RequestEffect, ServiceApi};
+use crate::slack::failed;
 
 #[derive(Deserialize)]
 struct InfoRow {
@@ -41,7 +41,8 @@ pub(super) async fn fetch(api: &ServiceApi, need: Need, event: &Event) -> Result
         .await?;
     let info: InfoRow = answer.json()?;
     if !info.ok {
-        return Err(failed(info.error.as_deref().unwrap_or_default()));
+        let word = info.error.as_deref().unwrap_or_default();
+        return Err(failed(word, RequestEffect::None).into());
     }
     let name = info.channel.and_then(|channel| channel.name);
     match name.filter(|name| !name.is_empty()) {
@@ -58,21 +59,4 @@ pub(super) async fn fetch(api: &ServiceApi, need: Need, event: &Event) -> Result
             Err(FactError::new(FactErrorKind::Final, why))
         }
     }
-}
-
-/// Converts an error code of Slack, which is sent with status 200.
-fn failed(word: &str) -> FactError {
-    let kind = match word {
-        "ratelimited" | "rate_limited" => {
-            FactErrorKind::Limited(RetryAfter::For(SignedDuration::from_secs(60)))
-        }
-        "internal_error" | "fatal_error" | "service_unavailable" | "request_timeout" => {
-            FactErrorKind::Retryable
-        }
-        _ => FactErrorKind::Final,
-    };
-    // The word is shown to people; only what Slack's own codes consist of is kept.
-    let is_word = |c: char| c.is_ascii_lowercase() || c == '_';
-    let word: String = word.chars().filter(|c| is_word(*c)).take(40).collect();
-    FactError::new(kind, format!("it answers `{word}`"))
 }

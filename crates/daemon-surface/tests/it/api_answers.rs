@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use daemon_engine::{FactErrorKind, Facts as _, RetryAfter};
 use daemon_event::Need;
-use daemon_surface::{ApiBase, ServiceApi, ServiceFacts};
+use daemon_surface::ServiceFacts;
 use jiff::{SignedDuration, Timestamp};
 
 use super::fact_kit::{files, found, github, page, pull_request};
-use super::fake_api::{FakeApi, Reply, TOKEN, ok, status};
+use super::fake_api::{FakeApi, Reply, api_of, ok, status};
 
 #[tokio::test]
 async fn what_a_status_says_decides_whether_it_is_asked_again() {
@@ -22,7 +22,7 @@ async fn what_a_status_says_decides_whether_it_is_asked_again() {
         (408, "", Retryable, "408 (it failed)"),
         (400, "", Final, "400 (it was refused)"),
         (401, "", Final, "401 (the token is not accepted)"),
-        (403, "", Final, "403 (the token may not read it)"),
+        (403, "", Final, "403 (the token has no permission)"),
         (
             404,
             "",
@@ -86,9 +86,8 @@ async fn a_broken_or_endless_answer_is_asked_for_again() {
         );
         fake.asked();
     }
-    let unreachable: ApiBase = "http://127.0.0.1:1".parse().unwrap();
     let facts = ServiceFacts {
-        github: Some(ServiceApi::new(unreachable, TOKEN.parse().unwrap()).unwrap()),
+        github: Some(api_of("http://127.0.0.1:1")),
         slack: None,
     };
     let error = facts.fetch(&Need::ChangedFiles, &pull_request()).await;

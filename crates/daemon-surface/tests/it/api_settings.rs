@@ -2,10 +2,10 @@
 
 use daemon_engine::{FactErrorKind, Facts as _};
 use daemon_event::Need;
-use daemon_surface::{ApiBase, ApiToken, ServiceApi, ServiceFacts};
+use daemon_surface::{ApiBase, ApiToken, ServiceFacts};
 
 use super::fact_kit::pull_request;
-use super::fake_api::TOKEN;
+use super::fake_api::{TOKEN, api_of};
 
 #[tokio::test]
 async fn a_service_that_is_not_configured_is_not_asked_and_may_be_later() {
@@ -25,9 +25,8 @@ async fn a_service_that_is_not_configured_is_not_asked_and_may_be_later() {
 fn a_token_is_one_line_and_shown_nowhere() {
     let token: ApiToken = format!(" {TOKEN}\n").parse().unwrap();
     assert_eq!(token, TOKEN.parse().unwrap());
-    let base: ApiBase = "https://api.github.com".parse().unwrap();
-    let api = ServiceApi::new(base, token).unwrap();
-    let shown = format!("{api:?} {:?}", "a b".parse::<ApiToken>());
+    let api = api_of("https://api.github.com");
+    let shown = format!("{api:?} {token:?} {:?}", "a b".parse::<ApiToken>());
     assert!(!shown.contains(TOKEN), "{shown}");
     for text in ["", " \n", "a b", "a\nb", "é"] {
         assert!(text.parse::<ApiToken>().is_err(), "{text:?}");

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use daemon_surface::{ApiBase, ServiceApi};
+use daemon_surface::{ApiBase, Credentials, ServiceApi, WallClock};
+use jiff::Timestamp;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -26,10 +27,18 @@ pub(super) fn status(status: u16, headers: &'static str) -> Reply {
     Reply::Says(status, headers, "{\"message\":\"no\"}".to_owned())
 }
 
+/// Returns a client with the token, whose clock does not move.
+pub(super) fn api_of(base: &str) -> ServiceApi {
+    let base: ApiBase = base.parse().unwrap();
+    let credentials = Credentials::Token(TOKEN.parse().unwrap());
+    ServiceApi::new(base, credentials, WallClock::new(|| Timestamp::UNIX_EPOCH)).unwrap()
+}
+
 /// An API on loopback, and what it was asked.
 pub(super) struct FakeApi {
     pub(super) base: String,
-    asked: Arc<Mutex<Vec<String>>>,
+    /// The heads and bodies of the requests.
+    asked: Arc<Mutex<Vec<(String, String)>>>,
     server: tokio::task::JoinSet<()>,
 }
 
@@ -45,7 +54,8 @@ impl FakeApi {
             for reply in replies {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 let head = read_head(&mut stream).await;
-                log.lock().unwrap().push(head);
+                let body = read_body(&mut stream, &head).await;
+                log.lock().unwrap().push((head, body));
                 answer(&mut stream, reply).await;
                 open.push(stream);
             }
@@ -59,14 +69,31 @@ impl FakeApi {
     }
 
     pub(super) fn api(&self) -> ServiceApi {
-        let base: ApiBase = self.base.parse().unwrap();
-        ServiceApi::new(base, TOKEN.parse().unwrap()).unwrap()
+        api_of(&self.base)
+    }
+
+    /// Ends the API and returns the heads of the requests.
+    pub(super) fn heads(mut self) -> Vec<String> {
+        self.server.abort_all();
+        let asked = self.asked.lock().unwrap();
+        asked.iter().map(|(head, _)| head.clone()).collect()
+    }
+
+    /// Ends the API and returns method, path and body of the requests that write.
+    pub(super) fn writes(mut self) -> Vec<String> {
+        self.server.abort_all();
+        let asked = self.asked.lock().unwrap();
+        let writes = asked.iter().filter(|(head, _)| !head.starts_with("GET "));
+        let line = |(head, body): &(String, String)| {
+            let target = head.split(' ').take(2).collect::<Vec<_>>().join(" ");
+            format!("{} {body}", target.replacen("/v3", "", 1))
+        };
+        writes.map(line).collect()
     }
 
     /// Ends the API and returns the targets of the requests; each carried the token.
-    pub(super) fn asked(mut self) -> Vec<String> {
-        self.server.abort_all();
-        let asked = self.asked.lock().unwrap();
+    pub(super) fn asked(self) -> Vec<String> {
+        let asked = self.heads();
         let target = |head: &String| {
             assert!(
                 head.contains(&format!("authorization: Bearer {TOKEN}\r\n")),
@@ -84,6 +111,15 @@ async fn read_head(stream: &mut TcpStream) -> String {
         head.push(stream.read_u8().await.unwrap());
     }
     String::from_utf8(head).unwrap()
+}
+
+async fn read_body(stream: &mut TcpStream, head: &str) -> String {
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length.map_or(0, |length| length.trim().parse().unwrap())];
+    stream.read_exact(&mut body).await.unwrap();
+    String::from_utf8(body).unwrap()
 }
 
 async fn answer(stream: &mut TcpStream, reply: Reply) {

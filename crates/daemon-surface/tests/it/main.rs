@@ -5,6 +5,8 @@ mod api_answers;
 #[cfg(test)]
 mod api_settings;
 #[cfg(test)]
+mod app;
+#[cfg(test)]
 mod branch;
 #[cfg(test)]
 mod changed_files;
@@ -15,4 +17,26 @@ mod fact_kit;
 #[cfg(test)]
 mod fake_api;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod github_faults;
+#[cfg(test)]
+mod github_kit;
+#[cfg(test)]
+mod github_refusals;
+#[cfg(test)]
+mod github_verbs;
+#[cfg(test)]
+mod linear_faults;
+#[cfg(test)]
+mod linear_verbs;
+#[cfg(test)]
+mod outbox;
+#[cfg(test)]
+mod page;
+#[cfg(test)]
 mod pull_requests;
+#[cfg(test)]
+mod slack_faults;
+#[cfg(test)]
+mod slack_verbs;

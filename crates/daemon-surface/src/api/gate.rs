@@ -1,0 +1,42 @@
+//! The rate limit that a service announced: until it ends, no request is sent.
+
+use std::sync::{Arc, Mutex};
+
+use daemon_engine::RetryAfter;
+use jiff::Timestamp;
+use reqwest::header::HeaderMap;
+
+use super::failure::{ApiError, limit_end, number};
+
+/// The time until which a service accepts no requests; clones of a client share it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RateGate(Arc<Mutex<Option<Timestamp>>>);
+
+impl RateGate {
+    /// Lets a request pass.
+    ///
+    /// # Errors
+    /// `Limited` while the service accepts none; nothing is sent then.
+    pub(super) fn pass(&self, now: Timestamp) -> Result<(), ApiError> {
+        let closed = *self.0.lock().expect("no holder panics");
+        match closed.filter(|until| *until > now) {
+            Some(until) => Err(ApiError::limited(RetryAfter::Until(until))),
+            None => Ok(()),
+        }
+    }
+
+    /// Closes until the end of a limit, at most for an hour.
+    pub(super) fn close(&self, limit: RetryAfter, now: Timestamp) {
+        let until = limit.end(now);
+        let mut closed = self.0.lock().expect("no holder panics");
+        // A second response may announce a shorter limit of another kind; the longer one still applies.
+        *closed = Some(closed.map_or(until, |known| known.max(until)));
+    }
+
+    /// Closes if a response used the last request that the service allows.
+    pub(super) fn note(&self, headers: &HeaderMap, now: Timestamp) {
+        if number(headers, "x-ratelimit-remaining") == Some(0) {
+            self.close(limit_end(headers), now);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Pull requests: opened from the branch of an activation, and edited.
+
+use daemon_engine::{Found, RemoteId};
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::rows::{UserRow, is_ours};
+use super::{Job, refused};
+use crate::api::{ApiError, ApiErrorKind, RequestEffect, Taken};
+use crate::text::MAX_TEXT;
+
+/// How many pages of the pull requests of one branch are read.
+const MAX_PAGES: usize = 3;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PullRow {
+    pub(super) number: u64,
+    html_url: Option<String>,
+    title: Option<String>,
+    body: Option<String>,
+    user: Option<UserRow>,
+    pub(super) head: EndRow,
+    #[serde(default)]
+    labels: Vec<LabelRow>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct EndRow {
+    pub(super) sha: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct LabelRow {
+    name: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct RepoRow {
+    default_branch: String,
+}
+
+impl PullRow {
+    fn remote(&self) -> RemoteId {
+        RemoteId {
+            id: format!("pull_request:{}", self.number),
+            url: self.html_url.clone(),
+        }
+    }
+
+    fn has(&self, label: &str) -> bool {
+        self.labels
+            .iter()
+            .any(|row| row.name.eq_ignore_ascii_case(label))
+    }
+}
+
+pub(super) async fn find(job: &Job<'_>) -> Result<Found, ApiError> {
+    let pull = own_pull(job).await?;
+    Ok(match pull {
+        Some(pull) if job.act.fields.lines("labels").all(|label| pull.has(label)) => {
+            Found::At(pull.remote())
+        }
+        // Also the pull request without all of its labels: a send adds those and opens nothing.
+        Some(_) | None => Found::Absent,
+    })
+}
+
+/// Returns the pull request that this output opened.
+async fn own_pull(job: &Job<'_>) -> Result<Option<PullRow>, ApiError> {
+    let (actor, marker) = (job.surface.actor().await?, job.mark.marker());
+    let head = format!("{}:{}", job.repo.owner(), branch(job)?);
+    let query = [("head", head.as_str()), ("state", "all")];
+    let mut found = None;
+    let take = |row: PullRow| match is_ours(row.body.as_deref(), row.user.as_ref(), &marker, &actor)
+    {
+        true => {
+            found = Some(row);
+            Taken::Enough
+        }
+        false => Taken::More,
+    };
+    job.api
+        .pages(&job.path(&["pulls"]), &query, MAX_PAGES, take)
+        .await?;
+    Ok(found)
+}
+
+/// Returns the name of the branch with the changes.
+fn branch<'j>(job: &'j Job<'_>) -> Result<&'j str, ApiError> {
+    let head = job.content.head.as_deref();
+    let branch = head.and_then(|head| head.strip_prefix("refs/heads/"));
+    branch.ok_or_else(|| refused("the stored output names no branch"))
+}
+
+pub(super) async fn deliver(job: &Job<'_>) -> Result<RemoteId, ApiError> {
+    let pull = match own_pull(job).await? {
+        Some(pull) => pull,
+        None => open(job).await?,
+    };
+    let missing: Vec<&str> = job
+        .act
+        .fields
+        .lines("labels")
+        .filter(|label| !pull.has(label))
+        .collect();
+    if !missing.is_empty() {
+        let number = pull.number.to_string();
+        let path = job.path(&["issues", &number, "labels"]);
+        let labelled = job
+            .api
+            .write(Method::POST, &path, &json!({"labels": missing}))
+            .await;
+        match labelled {
+            // The pull request is what was proposed; without the right to label, it has no labels.
+            Err(error) if !matches!(error.kind, ApiErrorKind::Refused(_)) => return Err(error),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(pull.remote())
+}
+
+async fn open(job: &Job<'_>) -> Result<PullRow, ApiError> {
+    let branch = branch(job)?;
+    let parts: Vec<&str> = ["git", "ref", "heads"]
+        .into_iter()
+        .chain(branch.split('/'))
+        .collect();
+    match job.api.get(&job.path(&parts), &[]).await {
+        Ok(_) => {}
+        // The push is another output of the same activation, and takes its own time.
+        Err(error) if error.is_absent() => {
+            let why = format!("the branch `{branch}` is not there yet");
+            return Err(ApiError::failed(RequestEffect::None, why));
+        }
+        Err(error) => return Err(error),
+    }
+    let base = match job.act.fields.text("base") {
+        Some(base) => base.to_owned(),
+        None => {
+            let repo: RepoRow = job.api.get(&job.path(&[]), &[]).await?.json()?;
+            repo.default_branch
+        }
+    };
+    let body = json!({
+        "title": job.text("title"),
+        "body": job.body("body"),
+        "head": branch,
+        "base": base,
+        "draft": job.act.fields.flag("draft").unwrap_or_default(),
+    });
+    job.api
+        .write(Method::POST, &job.path(&["pulls"]), &body)
+        .await?
+        .json()
+}
+
+pub(super) async fn find_edit(job: &Job<'_>) -> Result<Found, ApiError> {
+    let pull = current(job).await?;
+    Ok(match changes(job, &pull).await? {
+        changes if changes.is_empty() => Found::At(pull.remote()),
+        _ => Found::Absent,
+    })
+}
+
+pub(super) async fn edit(job: &Job<'_>) -> Result<RemoteId, ApiError> {
+    if job.act.fields.flag("draft").is_some() {
+        return Err(refused(
+            "GitHub's REST API does not change whether a pull request is a draft",
+        ));
+    }
+    let pull = current(job).await?;
+    let changes = changes(job, &pull).await?;
+    if !changes.is_empty() {
+        let path = job.path(&["pulls", &job.object]);
+        job.api.write(Method::PATCH, &path, &changes.into()).await?;
+    }
+    Ok(pull.remote())
+}
+
+async fn current(job: &Job<'_>) -> Result<PullRow, ApiError> {
+    job.api
+        .get(&job.path(&["pulls", &job.object]), &[])
+        .await?
+        .json()
+}
+
+/// Returns what the pull request does not have yet.
+async fn changes(job: &Job<'_>, pull: &PullRow) -> Result<Map<String, Value>, ApiError> {
+    let mut acc = Map::new();
+    if let Some(title) = job.act.fields.text("title")
+        && pull.title.as_deref() != Some(title)
+    {
+        acc.insert("title".to_owned(), title.into());
+    }
+    if let Some(text) = job.act.fields.text("body") {
+        // GitHub stores line ends as they were sent, but a browser sends both characters.
+        let known = pull
+            .body
+            .as_deref()
+            .unwrap_or_default()
+            .replace("\r\n", "\n");
+        let actor = job.surface.actor().await?;
+        let author = pull.user.as_ref().map(|user| user.login.as_str());
+        let body = match author.is_some_and(|author| author.eq_ignore_ascii_case(&actor)) {
+            true => job.mark.replaced(&known, text, MAX_TEXT),
+            // The marker of another author is a copy.
+            false => job.mark.around(text, MAX_TEXT),
+        };
+        if body != known {
+            acc.insert("body".to_owned(), body.into());
+        }
+    }
+    Ok(acc)
+}
