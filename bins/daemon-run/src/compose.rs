@@ -16,14 +16,18 @@ use daemon_process::Supervisor;
 use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_repo::{Discovery, Git, GitProblem, Remote, Repository, daemon_branch};
 use daemon_runner::planner::{BranchProposal, BranchRequest, PushPermission};
+use daemon_runner::secrets::HostSecrets;
 use daemon_store::{Store, StoreError};
 use daemon_store_sqlite::SqliteStore;
-use daemon_surface::{BranchPlan, BranchRules, GIT, GitBranch, plan_branch};
+use daemon_surface::{
+    BranchPlan, BranchRules, GIT, GitBranch, GithubSurface, LinearSurface, SlackSurface,
+    plan_branch,
+};
 
 use crate::names;
 use crate::place::Place;
 use crate::sandboxes::sandboxes;
-use crate::services::services;
+use crate::services::{SurfaceApis, services, surface_apis};
 use crate::watched::LateRepositories;
 
 /// Flags that override the configuration.
@@ -54,6 +58,8 @@ pub(crate) struct Composer {
     store: Option<String>,
     overrides: Overrides,
     pub(crate) supervisor: Mutex<Option<Supervisor>>,
+    /// The secrets of the host, to which tokens of surfaces are added when they are issued.
+    secrets: HostSecrets,
 }
 
 impl Composer {
@@ -69,7 +75,18 @@ impl Composer {
             store: place.store.clone(),
             overrides,
             supervisor: Mutex::new(None),
+            secrets: HostSecrets::default(),
         }
+    }
+
+    /// Sets the secrets of the host, which its logs and records are kept free of.
+    pub(crate) fn with_secrets(self, secrets: HostSecrets) -> Self {
+        Self { secrets, ..self }
+    }
+
+    /// Returns the secrets of the host.
+    pub(crate) fn secrets(&self) -> HostSecrets {
+        self.secrets.clone()
     }
 
     /// Returns the directory that paths of the configuration are relative to.
@@ -171,9 +188,9 @@ impl Compose for Composer {
         let git = self.git()?;
         let (repos, unopened) = self.watched(&git, config, until, failure)?;
         self.check_system(config)?;
-        let mut surfaces: BTreeMap<String, Arc<dyn Surface>> = BTreeMap::new();
-        let branches = GitBranch::new(self.places(config, &repos)?);
-        surfaces.insert(branches.name().to_owned(), Arc::new(branches));
+        let apis = surface_apis(self.home(), config, &self.secrets)?;
+        let facts = services(self.home(), config, &apis)?;
+        let surfaces = self.surfaces(config, &repos, apis)?;
         Ok(Parts {
             // `current_exe` fails if this program was replaced while it runs; runs then have no tools of the host.
             program: std::env::current_exe().ok(),
@@ -182,7 +199,7 @@ impl Compose for Composer {
             providers: self.providers(config)?,
             presets: self.presets(config)?,
             surfaces,
-            facts: Arc::new(services(self.home(), config)?),
+            facts: Arc::new(facts),
             servers: self.servers(config)?,
             repos,
             unopened,
@@ -244,6 +261,33 @@ fn invalid(path: &Path, error: &ConfigError) -> OpError {
 }
 
 impl Composer {
+    /// Returns the surfaces by name: git, and the services that are configured.
+    fn surfaces(
+        &self,
+        config: &Config,
+        repos: &[Arc<Watched>],
+        apis: SurfaceApis,
+    ) -> Result<BTreeMap<String, Arc<dyn Surface>>, OpError> {
+        let branches = GitBranch::new(self.places(config, repos)?);
+        // A repository whose name has no owner is not on GitHub.
+        let on_github = repos
+            .iter()
+            .filter_map(|repo| repo.name.as_str().parse().ok());
+        let github = apis
+            .github
+            .map(|api| GithubSurface::new(api, on_github.collect()));
+        let mut acc: Vec<Arc<dyn Surface>> = vec![Arc::new(branches)];
+        acc.extend(github.map(|surface| Arc::new(surface) as Arc<dyn Surface>));
+        let linear = apis.linear.map(LinearSurface::new);
+        acc.extend(linear.map(|surface| Arc::new(surface) as Arc<dyn Surface>));
+        let slack = apis.slack.map(SlackSurface::new);
+        acc.extend(slack.map(|surface| Arc::new(surface) as Arc<dyn Surface>));
+        let named = acc
+            .into_iter()
+            .map(|surface| (surface.name().to_owned(), surface));
+        Ok(named.collect())
+    }
+
     fn places(
         &self,
         config: &Config,

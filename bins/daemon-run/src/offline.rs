@@ -92,7 +92,13 @@ async fn default_branch(
     let parts = composer.parts(&config, Instant::now() + GIT, OpenFailure::Refuse)?;
     let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().map_err(OpError::from)?);
     // Nothing is claimed, so no epoch has to be drawn.
-    let host = host((home, &store), HostEpoch(0), config, parts);
+    let host = host(
+        (home, &store),
+        HostEpoch(0),
+        config,
+        parts,
+        composer.secrets(),
+    );
     read_repos(&host).await?;
     Ok((host, store))
 }
@@ -120,6 +126,7 @@ fn host(
     epoch: HostEpoch,
     config: Config,
     parts: Parts,
+    secrets: HostSecrets,
 ) -> Arc<Host> {
     Host::new(HostParts {
         home,
@@ -130,7 +137,7 @@ fn host(
             parts,
             generation: 1,
         },
-        secrets: HostSecrets::default(),
+        secrets,
         clock: Arc::new(SystemClock),
         tokens: RunTokens::default(),
         claims: ClaimsPause::none(),
@@ -169,7 +176,7 @@ impl OfflineHost {
         let store = open_store(&home, &config.host.store)?;
         let epoch = begin_epoch(&*store, &mut owner, clock::now()).await?;
         let live = Arc::new(Offline::new(home.clone(), &store));
-        let host = host((home, &store), epoch, config, parts);
+        let host = host((home, &store), epoch, config, parts, composer.secrets());
         let operations = Operations::new(Arc::clone(&store), host.registry().clone(), live);
         Ok(Self {
             host,

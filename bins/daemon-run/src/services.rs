@@ -1,33 +1,129 @@
-//! Clients of the services that are asked for facts, composed from the configuration.
+//! Clients of the services that facts come from and outputs go to, composed from the configuration.
 
 use std::path::Path;
 
 use daemon_event::Source;
-use daemon_host::config::{ApiAccess, Config};
-use daemon_host::token::service_token;
+use daemon_host::config::{ApiAccess, Config, GithubSurfaceConfig, SecretPlaces};
+use daemon_host::token::{TokenError, configured, service_token};
+use daemon_records::clock;
 use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_repo::RemoteToken;
-use daemon_surface::{ApiBase, ApiToken, Credentials, ServiceApi, ServiceFacts, WallClock};
+use daemon_runner::secrets::HostSecrets;
+use daemon_surface::{
+    ApiBase, ApiToken, AppCredentials, AppKey, Credentials, ServiceApi, ServiceFacts, WallClock,
+};
 
-/// Returns the clients of the services whose tokens are configured.
-pub(crate) fn services(home: &Path, config: &Config) -> Result<ServiceFacts, OpError> {
-    let wrong = |message: String| OpError::new(OpErrorKind::Config, "config-invalid", message);
-    let mut services = ServiceFacts::default();
+/// The clients of the services that outputs go to; `None` for a surface that is not configured.
+#[derive(Debug, Default)]
+pub(crate) struct SurfaceApis {
+    /// GitHub, with a token or as an App.
+    pub(crate) github: Option<ServiceApi>,
+    /// Linear.
+    pub(crate) linear: Option<ServiceApi>,
+    /// Slack.
+    pub(crate) slack: Option<ServiceApi>,
+}
+
+/// Returns the clients of the configured surfaces. Tokens that are issued later are added to the secrets.
+pub(crate) fn surface_apis(
+    home: &Path,
+    config: &Config,
+    secrets: &HostSecrets,
+) -> Result<SurfaceApis, OpError> {
+    let surfaces = &config.surfaces;
+    let github = surfaces
+        .github
+        .as_ref()
+        .map(|github| github_api(home, github, secrets));
+    Ok(SurfaceApis {
+        github: github.transpose()?,
+        linear: token_api(home, "surfaces.linear", surfaces.linear_access())?,
+        slack: token_api(home, "surfaces.slack", surfaces.slack_access())?,
+    })
+}
+
+fn github_api(
+    home: &Path,
+    github: &GithubSurfaceConfig,
+    secrets: &HostSecrets,
+) -> Result<ServiceApi, OpError> {
+    let access = github.access();
+    let Some(app) = github.app_id else {
+        let api = token_api(home, "surfaces.github", Some(access))?;
+        let missing = || wrong("surfaces.github: no token is set".to_owned());
+        return api.ok_or_else(missing);
+    };
+    let places = SecretPlaces {
+        file: github.key_file.as_deref(),
+        env: None,
+    };
+    let key = configured(home, "surfaces.github.key", places).map_err(|error| no_token(&error))?;
+    let key: AppKey = key
+        .unwrap_or_default()
+        .parse()
+        .map_err(|error| wrong(format!("surfaces.github.key_file: {error}")))?;
+    let secrets = secrets.clone();
+    let on_token = move |token: &str| secrets.add(vec![token.to_owned()]);
+    let app = AppCredentials::new(app, key, github.installation_id, on_token);
+    client("surfaces.github", access.base, Credentials::App(app))
+}
+
+/// Returns the client of a service whose token is configured.
+fn token_api(
+    home: &Path,
+    key: &str,
+    access: Option<ApiAccess<'_>>,
+) -> Result<Option<ServiceApi>, OpError> {
+    let Some(access) = access else {
+        return Ok(None);
+    };
+    let token = configured(home, &format!("{key}.token"), access.places());
+    let token = token.map_err(|error| no_token(&error))?;
+    token
+        .map(|token| client(key, access.base, credentials(key, &token)?))
+        .transpose()
+}
+
+fn credentials(key: &str, token: &str) -> Result<Credentials, OpError> {
+    let token: Result<ApiToken, _> = token.parse();
+    let token = token.map_err(|error| wrong(format!("the token of {key}: {error}")))?;
+    Ok(Credentials::Token(token))
+}
+
+fn client(key: &str, base: &str, credentials: Credentials) -> Result<ServiceApi, OpError> {
+    let base: ApiBase = base
+        .parse()
+        .map_err(|error| wrong(format!("{key}.api_base: {error}")))?;
+    ServiceApi::new(base, credentials, WallClock::new(clock::now))
+        .map_err(|error| OpError::new(OpErrorKind::Unavailable, "no-certificates", chain(&error)))
+}
+
+fn wrong(message: String) -> OpError {
+    OpError::new(OpErrorKind::Config, "config-invalid", message)
+}
+
+fn no_token(error: &TokenError) -> OpError {
+    OpError::new(OpErrorKind::Config, "source-token", chain(error))
+}
+
+/// Returns the clients that facts are fetched with: those of the sources with a token, else those of the surfaces.
+pub(crate) fn services(
+    home: &Path,
+    config: &Config,
+    surfaces: &SurfaceApis,
+) -> Result<ServiceFacts, OpError> {
+    let mut services = ServiceFacts {
+        github: surfaces.github.clone(),
+        slack: surfaces.slack.clone(),
+    };
     for (source, access) in config.sources.apis() {
-        let base: ApiBase = access
-            .base
-            .parse()
-            .map_err(|error| wrong(format!("sources.{source}.api_base: {error}")))?;
-        let Some(token) = token_of(home, source, access)? else {
+        let key = format!("sources.{source}");
+        // Also without a token, so that a wrong address is reported when it is written.
+        let base: Result<ApiBase, _> = access.base.parse();
+        base.map_err(|error| wrong(format!("{key}.api_base: {error}")))?;
+        let Some(api) = token_api(home, &key, Some(access))? else {
             continue;
         };
-        let token: ApiToken = token
-            .parse()
-            .map_err(|error| wrong(format!("the token of sources.{source}: {error}")))?;
-        let clock = WallClock::new(daemon_records::clock::now);
-        let api = ServiceApi::new(base, Credentials::Token(token), clock).map_err(|error| {
-            OpError::new(OpErrorKind::Unavailable, "no-certificates", chain(&error))
-        })?;
         match source {
             Source::Github => services.github = Some(api),
             Source::Slack => services.slack = Some(api),
@@ -42,16 +138,12 @@ pub(crate) fn services(home: &Path, config: &Config) -> Result<ServiceFacts, OpE
 pub(crate) fn remote_token(home: &Path, config: &Config) -> Result<Option<RemoteToken>, OpError> {
     for (source, access) in config.sources.apis() {
         if source == Source::Github {
-            let token = token_of(home, source, access)?;
+            let token = service_token(home, source.as_str(), access);
+            let token = token.map_err(|error| no_token(&error))?;
             return Ok(token.map(|token| RemoteToken::new(&repositories(access.base), &token)));
         }
     }
     Ok(None)
-}
-
-fn token_of(home: &Path, source: Source, access: ApiAccess<'_>) -> Result<Option<String>, OpError> {
-    service_token(home, source.as_str(), access)
-        .map_err(|error| OpError::new(OpErrorKind::Config, "source-token", chain(&error)))
 }
 
 /// Returns the URL of the server whose API has this one: `https://api.github.com` is that of `https://github.com`.

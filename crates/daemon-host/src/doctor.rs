@@ -346,7 +346,8 @@ async fn facts_check(host: &Host) -> Check {
     let apis = config.sources.apis();
     // Without a token the API is not called, so that conditions on its facts wait until the facts are given up.
     let blind = apis.iter().find(|(source, access)| {
-        access.token_file.is_none() && access.token_env.is_none() && registry.needs_of(*source)
+        let has_access = access.has_token() || config.surfaces.serve(*source);
+        !has_access && registry.needs_of(*source)
     });
     match blind {
         Some((source, _)) => Check::warn(

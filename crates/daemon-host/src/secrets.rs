@@ -112,7 +112,8 @@ fn lines(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let lines = text.lines().map(str::trim);
     lines
-        .filter(|line| !line.is_empty())
+        // The lines around a PEM key are no secret, and other files have the same ones.
+        .filter(|line| !line.is_empty() && !line.starts_with("-----"))
         .map(str::to_owned)
         .collect()
 }
@@ -138,17 +139,23 @@ mod tests {
         fs::write(home.path().join("pages"), "pages-token\n").unwrap();
         fs::write(home.path().join("far"), "https://h/?k=far-key\n").unwrap();
         fs::write(home.path().join("key"), "key-of-model\n").unwrap();
+        let pem =
+            "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIB\nAAKCAQEA\n-----END RSA PRIVATE KEY-----\n";
+        fs::write(home.path().join("app.pem"), pem).unwrap();
         fs::write(home.path().join("small"), "key-of-preset\n").unwrap();
         fs::create_dir(home.path().join("presets")).unwrap();
         let preset = "kind = 'openai'\nmodel = 'm'\nkey_file = 'small'\n";
         fs::write(home.path().join("presets/p.toml"), preset).unwrap();
         let text = "[sources.github]\nsecret_file = 'hooks'\n[sources.cloudevents]\ntoken_file = 'senders'\n[provider.llm]\nkind = 'openai'\nmodel = 'm'\nkey_file = 'key'\n\
                     [mcp.pages]\ncommand = 'x'\nenv_file = {TOKEN = 'pages'}\n[mcp.far]\nurl_file = 'far'\n\
+                    [surfaces.github]\napp_id = 7\nkey_file = 'app.pem'\n\
                     [provider.sh]\ncommand = 'x'\nargs = ['--token', 'tok-1', '--url=http://u:pass-1@h/', '--port=8']\n";
         let mut known = read(home.path(), &crate::config::parse(text).unwrap());
         known.sort();
         known.dedup();
         let expected = [
+            "AAKCAQEA",
+            "MIIEowIB",
             "bearer-0123456789",
             "ci-token",
             "ci:ci-token",

@@ -73,11 +73,7 @@ pub fn service_token(
     source: &str,
     access: ApiAccess<'_>,
 ) -> Result<Option<String>, TokenError> {
-    let places = SecretPlaces {
-        file: access.token_file,
-        env: access.token_env,
-    };
-    configured(home, &format!("sources.{source}.token"), places)
+    configured(home, &format!("sources.{source}.token"), access.places())
 }
 
 /// Reads the secret that the keys `<key>_file` and `<key>_env` of the configuration name; `None` if neither is set.

@@ -40,9 +40,9 @@ pub(crate) async fn run(
         store: args.store.clone(),
         hold: args.hold,
     };
-    let composer = Arc::new(Composer::new(place, overrides));
-    let config = composer.load()?;
     let secrets = HostSecrets::default();
+    let composer = Arc::new(Composer::new(place, overrides).with_secrets(secrets.clone()));
+    let config = composer.load()?;
     logs::begin(&config.log, global, place, secrets.clone())?;
     if let Err(error) = raised {
         tracing::warn!(%error, "the limit on open files cannot be raised");

@@ -41,6 +41,7 @@ pub(super) fn faults(config: &Config) -> Vec<ConfigFault> {
     amounts(config, &mut faults);
     providers(config, &mut faults);
     faults.extend(super::mcp::faults(config));
+    faults.extend(super::surfaces::faults(&config.surfaces));
     faults.extend(log(&config.log.level));
     faults
 }

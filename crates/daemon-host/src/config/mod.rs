@@ -12,6 +12,7 @@ mod model;
 mod provider;
 mod retention;
 mod sources;
+mod surfaces;
 
 pub use daemon_api::{InvalidPeriod, Period};
 pub use fault::{ConfigError, ConfigFault, Problem, dotted, locate};
@@ -20,14 +21,15 @@ pub use keys::nearest;
 pub use load::{parse, parse_with, schema};
 pub use mcp::{Mcp, McpTransport};
 pub use model::{
-    BudgetConfig, Capability, Config, DaemonPolicy, GitSurface, Host, LimitsConfig, Log, LogFormat,
-    Misfire, Overlap, Policy, Repo, RepoInstructions, Retain, ScheduleConfig, Surfaces, Uds,
+    BudgetConfig, Capability, Config, DaemonPolicy, Host, LimitsConfig, Log, LogFormat, Misfire,
+    Overlap, Policy, Repo, RepoInstructions, Retain, ScheduleConfig, Uds,
 };
 pub use provider::{PriceConfig, ProviderConfig, Providers};
 pub use retention::Retention;
 pub use sources::{
     ApiAccess, CloudEventsConfig, HookConfig, LinearConfig, SecretPlaces, SourceConfig, Sources,
 };
+pub use surfaces::{GitSurface, GithubSurfaceConfig, ServiceSurfaceConfig, Surfaces};
 
 #[cfg(test)]
 mod tests;

@@ -13,6 +13,7 @@ use super::mcp::Mcp;
 use super::provider::Providers;
 use super::retention::Retention;
 use super::sources::Sources;
+use super::surfaces::Surfaces;
 
 /// The whole configuration.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -389,30 +390,6 @@ impl Default for BudgetConfig {
         Self {
             activation_usd: 1.0,
             day_usd: Some(10.0),
-        }
-    }
-}
-
-/// The destinations of outputs.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Surfaces {
-    /// The destination of branches.
-    pub git: GitSurface,
-}
-
-/// The destination of branches.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct GitSurface {
-    /// `.` for the watched repository itself, the name of one of its remotes, or a URL.
-    pub remote: String,
-}
-
-impl Default for GitSurface {
-    fn default() -> Self {
-        Self {
-            remote: ".".to_owned(),
         }
     }
 }

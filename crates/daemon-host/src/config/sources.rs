@@ -90,9 +90,11 @@ pub struct SecretPlaces<'a> {
 }
 
 /// The default URL of GitHub's API.
-const GITHUB_API: &str = "https://api.github.com";
+pub(super) const GITHUB_API: &str = "https://api.github.com";
+/// The default URL of Linear's API.
+pub(super) const LINEAR_API: &str = "https://api.linear.app";
 /// The default URL of Slack's API.
-const SLACK_API: &str = "https://slack.com/api";
+pub(super) const SLACK_API: &str = "https://slack.com/api";
 
 /// The access to the API of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

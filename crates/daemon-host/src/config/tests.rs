@@ -373,6 +373,50 @@ fn a_sandbox_level_above_the_highest_is_refused_with_its_place() {
     );
 }
 
+#[test]
+fn a_surface_has_one_kind_of_credentials() {
+    for good in [
+        "[surfaces.github]\ntoken_file = 't'\n",
+        "[surfaces.github]\ntoken_env = 'T'\napi_base = 'https://ghe.example/api/v3'\n",
+        "[surfaces.github]\napp_id = 7\nkey_file = 'k'\ninstallation_id = 31\n",
+        "[surfaces.linear]\ntoken_env = 'T'\n[surfaces.slack]\ntoken_file = 't'\n",
+    ] {
+        assert_eq!(problems_of(good), [""; 0], "{good}");
+    }
+    for (bad, said) in [
+        (
+            "[surfaces.github]\n",
+            "1:11: `surfaces.github` needs `token_file`, `token_env`, or `app_id` with `key_file`",
+        ),
+        (
+            "[surfaces.github]\napp_id = 7\n",
+            "2:1: `surfaces.github.app_id` needs `surfaces.github.key_file`",
+        ),
+        (
+            "[surfaces.github]\nkey_file = 'k'\n",
+            "2:1: `surfaces.github.key_file` needs `surfaces.github.app_id`",
+        ),
+        (
+            "[surfaces.github]\ntoken_file = 't'\ninstallation_id = 7\n",
+            "3:1: `surfaces.github.installation_id` needs `surfaces.github.app_id`",
+        ),
+        (
+            "[surfaces.github]\ntoken_file = 't'\napp_id = 7\nkey_file = 'k'\n",
+            "3:1: `surfaces.github` has a token and an App: keep one",
+        ),
+        (
+            "[surfaces.linear]\n",
+            "1:11: `surfaces.linear` needs `token_file` or `token_env`",
+        ),
+        (
+            "[surfaces.slack]\napi_base = 'https://slack.example'\n",
+            "1:11: `surfaces.slack` needs `token_file` or `token_env`",
+        ),
+    ] {
+        assert_eq!(problems_of(bad), [said]);
+    }
+}
+
 /// Parses a configuration that may be invalid and returns its errors.
 fn problems_of(text: &str) -> Vec<String> {
     parse(text).map_or_else(|_| problems(text), |_| Vec::new())
