@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use daemon_process::{ExitStatus, ToolRunError};
 
+use crate::object::ObjectId;
+
 /// The error of a git command, with the repository and the command.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use repository `{place}` (`git {command}`)")]
@@ -83,6 +85,18 @@ pub enum GitProblem {
     UnusableObjects {
         /// The path.
         path: PathBuf,
+    },
+    /// Files that a work tree needs are missing in a partial repository, and cannot be fetched.
+    #[error("{n_files} files of commit `{commit}` are missing, the first is `{path}`: {why}")]
+    MissingFiles {
+        /// The commit.
+        commit: ObjectId,
+        /// The number of files, or of trees.
+        n_files: usize,
+        /// The path of the first one; empty for the tree of the commit.
+        path: Box<str>,
+        /// Why they cannot be fetched.
+        why: Box<str>,
     },
     /// Another fetch of the repository did not end in time.
     #[error("another fetch of this repository is in progress")]

@@ -62,6 +62,7 @@ mod object;
 mod object_store;
 mod objects;
 mod own_commits;
+mod partial;
 mod path;
 mod private_git;
 mod ref_files;

@@ -3,6 +3,7 @@
 //! That store borrows the objects of the watched repository. Git sees both with the refs and the configuration of the watched
 //! repository, and writes new objects into the store only.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -85,6 +86,14 @@ impl FetchSource {
             token,
         }
     }
+
+    /// Returns another remote, with the same token.
+    pub(crate) fn at(&self, remote: RemoteName) -> Self {
+        Self {
+            remote,
+            token: self.token.clone(),
+        }
+    }
 }
 
 impl std::fmt::Display for FetchSource {
@@ -110,17 +119,51 @@ impl Repository {
         if self.has_commit(commit)? {
             return Ok(Some(self.clone()));
         }
-        match &self.store {
-            Some(store) if !self.is_extended && alternates(store).exists() => {
-                let extended = self.extended(true);
-                // The watched repository may have moved since the store was made.
-                if fs::read(alternates(store)).ok() != Some(self.borrowed()?) {
-                    self.write_store(store)?;
-                }
-                Ok(extended.has_commit(commit)?.then_some(extended))
-            }
-            Some(_) | None => Ok(None),
+        let extended = match self.is_extended {
+            true => None,
+            false => self.with_existing_store()?,
+        };
+        match extended {
+            Some(extended) => Ok(extended.has_commit(commit)?.then_some(extended)),
+            None => Ok(None),
         }
+    }
+
+    /// Returns this repository with its store, if that was made.
+    pub(crate) fn with_existing_store(&self) -> Result<Option<Self>, GitError> {
+        let Some(store) = self
+            .store
+            .as_ref()
+            .filter(|store| alternates(store).exists())
+        else {
+            return Ok(None);
+        };
+        // The watched repository may have moved since the store was made.
+        if fs::read(alternates(store)).ok() != Some(self.borrowed()?) {
+            self.write_store(store)?;
+        }
+        Ok(Some(self.extended(true)))
+    }
+
+    /// Fetches objects by their ids into the store, alone. Returns the repository with the store; `None` if there is no store.
+    pub(crate) fn fetch_all_into_store(
+        &self,
+        source: &FetchSource,
+        objects: &BTreeSet<&str>,
+    ) -> Result<Option<Self>, GitError> {
+        let Some(store) = &self.store else {
+            return Ok(None);
+        };
+        let lock = self.write_store(store)?;
+        let extended = self.extended(true);
+        // A server leaves out what belongs to commits that the client has, which is what is missing here.
+        let alone = ("fetch.negotiationAlgorithm".to_owned(), "noop");
+        let fetch = extended.fetch_command(source, [alone]).args(["--stdin"]);
+        let ids: Vec<&str> = objects.iter().copied().collect();
+        let fetch = fetch.operand(source.remote.as_str()).stdin(ids.join("\n"));
+        fetch.stdout()?;
+        drop(lock);
+        Ok(Some(extended))
     }
 
     /// Fetches a commit into the store: from the head of a pull request, else by its id. Returns the repository with the store;
@@ -197,17 +240,25 @@ impl Repository {
 
     /// Creates a command that fetches one object by its id or its ref.
     fn fetch_object(&self, source: &FetchSource, wanted: &str) -> GitCommand {
-        let mut settings = SETTINGS
-            .map(|(key, value)| (key.to_owned(), value))
-            .to_vec();
+        self.fetch_command(source, [])
+            .operand(source.remote.as_str())
+            .operand(wanted)
+    }
+
+    /// Creates a command that fetches with more settings than the usual ones.
+    fn fetch_command<const N: usize>(
+        &self,
+        source: &FetchSource,
+        more: [(String, &'static str); N],
+    ) -> GitCommand {
+        let settings = SETTINGS.map(|(key, value)| (key.to_owned(), value));
+        let mut settings: Vec<(String, &str)> = settings.into_iter().chain(more).collect();
         let mut call = self.call("fetch");
         if let Some(RemoteToken { base, token }) = &source.token {
             settings.push((format!("credential.{base}.helper"), HELPER));
             call = call.env(TOKEN, token);
         }
         fetch_options(call, &settings)
-            .operand(source.remote.as_str())
-            .operand(wanted)
     }
 
     /// Whether a remote is configured, or is a URL or a path.

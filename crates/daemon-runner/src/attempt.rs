@@ -79,6 +79,14 @@ impl AttemptRefusal {
         }
     }
 
+    /// Refuses an attempt because its partial repository has not all files of the commit; `why` names one.
+    pub(crate) fn files(repo: &RepoName, why: &str) -> Self {
+        Self::new(AttemptOutcome::Missing {
+            what: Missing::Commit,
+            detail: format!("`{repo}`: {why}"),
+        })
+    }
+
     /// Refuses an attempt whose event does not contain the full name of a commit.
     pub(crate) fn unclear_commit(repo: &RepoName, name: &str) -> Self {
         // The name comes from the payload. Only one that looks like a part of a commit name is repeated to readers.

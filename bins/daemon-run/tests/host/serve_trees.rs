@@ -308,6 +308,43 @@ fn directories_that_a_run_closed_are_read_and_removed_all_the_same() {
 }
 
 #[test]
+fn a_sparse_partial_clone_gives_runs_its_files_and_missing_ones_are_fetched_into_the_home() {
+    let world = world(&["one"]);
+    world.git(&["config", "uploadpack.allowFilter", "true"]);
+    let served = world.beside("served");
+    fs::rename(&world.repo, &served).expect("the served repository");
+    fs::create_dir(&world.repo).expect("the clone");
+    let url = format!("file://{}", served.display());
+    world.git(&["clone", "-q", "--filter=blob:none", "--sparse", &url, "."]);
+    world.git(&["sparse-checkout", "set", ".agents", "small"]);
+    program(
+        &world,
+        "one",
+        "cat > /dev/null\ngit status --porcelain > \"$HOME/status\" 2>&1\nls > \"$HOME/files\"\n\
+         echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"listed\"}'\n",
+    );
+    let packs = |dir: &Path| fs::read_dir(dir.join("objects/pack")).map_or(0, Iterator::count);
+    let watched = packs(&world.repo.join(".git"));
+    let fetched = || {
+        let stores = fs::read_dir(world.home.join("objects")).into_iter();
+        let stores = stores.flatten().flatten();
+        stores.map(|store| packs(&store.path())).sum::<usize>()
+    };
+    let host = world.serve();
+    let folder = fire(&world, "one");
+    assert_eq!(noted(&folder, "status"), "");
+    assert_eq!(noted(&folder, "files"), "small\nversion\n");
+    assert_eq!(fetched(), 0);
+    world.git(&["config", "--worktree", "core.sparseCheckout", "false"]);
+    let folder = fire(&world, "one");
+    assert_eq!(noted(&folder, "status"), "");
+    assert_eq!(noted(&folder, "files"), "docs\nmany\nsmall\nversion\n");
+    assert!(fetched() > 0);
+    assert_eq!(packs(&world.repo.join(".git")), watched);
+    assert_eq!(json!(host.stop().0), json!(0));
+}
+
+#[test]
 fn trees_are_kept_within_the_limits_and_the_doctor_describes_them() {
     for (limits, expected) in [
         ("trees = 0", 0),

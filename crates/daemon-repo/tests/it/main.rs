@@ -18,6 +18,8 @@ mod opening;
 #[cfg(test)]
 mod own_commits;
 #[cfg(test)]
+mod partial;
+#[cfg(test)]
 mod private_git;
 #[cfg(test)]
 mod registry;

@@ -99,6 +99,7 @@ pub(super) async fn source(
         }
         None => (repo.repository.clone(), tip.clone()),
     };
+    let holder = with_files(run_context, repo, (holder, &commit)).await?;
     let repo = repo.clone();
     let (daemon, is_instructed) = (daemon.row.key.id.clone(), policy.is_instructed);
     blocking("reading the branches", move || {
@@ -250,6 +251,41 @@ async fn locate(
         Ok(Err(error)) => Err(unmade(&error)),
         Err(error) => Err(AttemptRefusal::retryable(format!(
             "finding the commit panicked: {error}"
+        ))),
+    }
+}
+
+/// Returns the repository in which git finds the files of a commit, and fetches those that are missing in a partial one.
+///
+/// # Errors
+/// The refusal names a file that could not be had.
+async fn with_files(
+    run_context: &RunContext,
+    repo: &RunRepository,
+    (holder, commit): (Repository, &ObjectId),
+) -> Result<Repository, AttemptRefusal> {
+    let (source, commit) = (repo.source.clone(), commit.clone());
+    let found = tokio::task::spawn_blocking(move || holder.with_files(&source, &commit));
+    let found = tokio::select! {
+        found = found => found,
+        () = run_context.lifetime.stop.cancelled() => return Err(AttemptRefusal::given_back()),
+    };
+    match found {
+        Ok(Ok(repository)) => Ok(repository),
+        Ok(Err(error)) => match error.problem() {
+            GitProblem::MissingFiles { .. } => {
+                // Git may print what a remote or a credential helper printed.
+                let why = run_context
+                    .secrets
+                    .redactor()
+                    .text(&error.brief())
+                    .into_owned();
+                Err(AttemptRefusal::files(&repo.name, &why))
+            }
+            _ => Err(unmade(&error)),
+        },
+        Err(error) => Err(AttemptRefusal::retryable(format!(
+            "finding the files panicked: {error}"
         ))),
     }
 }

@@ -7,8 +7,8 @@ use daemon_provider::redact::Redactor;
 use daemon_records::error::chain;
 use daemon_records::files::write_atomic;
 use daemon_repo::{
-    Author, Checkout, GitError, GitProblem, ObjectId, RefName, Remote, Repository, Worktree,
-    WorktreeChanges,
+    Author, Checkout, FetchSource, GitError, GitProblem, ObjectId, RefName, Remote, Repository,
+    Worktree, WorktreeChanges,
 };
 use daemon_run_folder::{Folder, RunId};
 use jiff::Timestamp;
@@ -186,6 +186,9 @@ impl PlaceRecord {
                 author: Author::run(&run.to_string()),
                 commit,
             };
+            // A partial repository of a caller has no store; the error names a missing file.
+            let repository =
+                repository.with_files(&FetchSource::new(None, None), &checkout.commit)?;
             // An earlier host may have died while a run worked in it.
             repository.clear_worktree(root)?;
             repository.create_worktree(&checkout, root)
