@@ -106,7 +106,15 @@ impl GithubApi {
         });
     }
 
-    /// Sets the commit of a branch, or removes the branch, without an event.
+    /// Shows a branch as protected. Only the host decides what that means: this service receives no pushes.
+    pub fn protect_branch(&self, repo: &str, branch: &str) {
+        self.change_repo(repo, |repo| {
+            repo.protected.insert(branch.to_owned());
+        });
+    }
+
+    /// Sets the commit of a branch, or removes the branch, without an event. It has no effect on branches that are read with
+    /// [`read_branches`](Self::read_branches).
     pub fn set_branch(&self, repo: &str, branch: &str, sha: Option<&str>) {
         self.change_repo(repo, |repo| {
             match sha {

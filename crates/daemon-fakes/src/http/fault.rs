@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::request::HttpRequest;
+
 /// Whether the service applied a request that it answers with a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applied {
@@ -40,8 +42,8 @@ pub enum ServiceFault {
     Drip(Duration),
 }
 
-/// Returns the fault of a request, from its number (from 1), method and path.
-type Decide = dyn FnMut(usize, &str, &str) -> ServiceFault + Send;
+/// Returns the fault of a request, from its number (from 1) and the request.
+type Decide = dyn FnMut(usize, &HttpRequest) -> ServiceFault + Send;
 
 /// Decides what happens to each request.
 #[derive(Default)]
@@ -57,30 +59,43 @@ impl fmt::Debug for FaultPlan {
 
 impl FaultPlan {
     /// Creates a plan from a function of a request's number (from 1 since the start of the service), method and path.
-    pub fn new(decide: impl FnMut(usize, &str, &str) -> ServiceFault + Send + 'static) -> Self {
+    pub fn new(mut decide: impl FnMut(usize, &str, &str) -> ServiceFault + Send + 'static) -> Self {
+        Self::of_requests(move |number, request| decide(number, &request.method, &request.path))
+    }
+
+    /// Creates a plan from a function of a request's number and the whole request. Operations of GraphQL differ only in the body.
+    pub fn of_requests(
+        decide: impl FnMut(usize, &HttpRequest) -> ServiceFault + Send + 'static,
+    ) -> Self {
         let decide: Box<Decide> = Box::new(decide);
         Self {
             decide: Some(decide),
         }
     }
 
-    /// Creates a plan of faults that each happen once, in this order, to requests with this method whose path contains this part.
+    /// Creates a plan of faults that each happen once, in this order, to requests with this method whose path, or for `/graphql`
+    /// whose path or body, contains this part.
     pub fn each_once(
         faults: impl IntoIterator<Item = (&'static str, &'static str, ServiceFault)>,
     ) -> Self {
         let mut waiting: Vec<_> = faults.into_iter().collect();
-        Self::new(move |_, method, path| {
-            let is_for = |(of_method, part, _): &(&str, &str, ServiceFault)| {
-                *of_method == method && path.contains(part)
+        Self::of_requests(move |_, request| {
+            let is_for = |(method, part, _): &(&str, &str, ServiceFault)| {
+                *method == request.method
+                    && (request.path.contains(part) || is_operation(request, part))
             };
             let found = waiting.iter().position(is_for);
             found.map_or(ServiceFault::None, |at| waiting.remove(at).2)
         })
     }
 
-    pub(crate) fn decide(&mut self, number: usize, method: &str, path: &str) -> ServiceFault {
+    pub(crate) fn decide(&mut self, number: usize, request: &HttpRequest) -> ServiceFault {
         self.decide
             .as_mut()
-            .map_or(ServiceFault::None, |decide| decide(number, method, path))
+            .map_or(ServiceFault::None, |decide| decide(number, request))
     }
+}
+
+fn is_operation(request: &HttpRequest, part: &str) -> bool {
+    request.path == "/graphql" && String::from_utf8_lossy(&request.body).contains(part)
 }

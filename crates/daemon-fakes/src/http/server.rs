@@ -95,7 +95,7 @@ impl Log {
             received.len()
         };
         let mut plan = self.plan.lock().expect("a plan does not panic");
-        plan.decide(number, &request.method, &request.path)
+        plan.decide(number, request)
     }
 }
 

@@ -414,3 +414,17 @@ fn faults_have_the_form_of_linear() {
     assert_eq!(linear.comment(None, "x").status, 502);
     assert_eq!(linear.api.server().received().len(), 3);
 }
+
+#[test]
+fn a_fault_is_for_one_operation() {
+    let linear = Linear::start();
+    let faults = [("POST", "commentCreate", ServiceFault::LostReply)];
+    linear.api.server().set_faults(FaultPlan::each_once(faults));
+    let viewer = || linear.data("{ viewer { name } }", Value::Null)["viewer"]["name"].clone();
+    assert_eq!(viewer(), "Helper");
+    assert_eq!(linear.comment(None, "x"), Answer::default());
+    assert_eq!(
+        (viewer(), linear.api.comments().len()),
+        (json!("Helper"), 1)
+    );
+}

@@ -109,6 +109,17 @@ fn a_branch_is_found_by_its_name_with_slashes_in_both_forms() {
             .json();
         assert_eq!(branch["commit"]["sha"], sha('c'));
     }
+    github.api.protect_branch("acme/site", "main");
+    let protected = |branch| {
+        github
+            .get(&format!("/repos/acme/site/branches/{branch}"))
+            .json()["protected"]
+            .clone()
+    };
+    assert_eq!(
+        (protected("main"), protected("fix")),
+        (json!(true), json!(false))
+    );
     let missing = github.get("/repos/acme/site/branches/gone");
     assert_eq!(
         (missing.status, &missing.json()["message"]),
