@@ -278,6 +278,7 @@ fn read_with_known(
         check_shape(plan.kind, &raw)?;
     }
     check_kind(source, kind, &raw)?;
+    check_repo(source, kind, &raw)?;
     let mut facts = collect(&raw);
     derive::derive(source, kind, &raw, enrichment, &mut facts);
     facts.complete(known);
@@ -323,6 +324,24 @@ fn check_shape(kind: &EventKind, raw: &PathValues<'_, '_>) -> Result<(), Malform
                 place: (*place).into(),
             });
         }
+    }
+    Ok(())
+}
+
+/// Fails if an event names a repository in a way that no repository has: an event without a repository concerns the daemons of
+/// all repositories, so that a name which cannot be read must not be left out.
+fn check_repo(
+    source: Source,
+    kind: &str,
+    raw: &PathValues<'_, '_>,
+) -> Result<(), MalformedPayload> {
+    const PLACE: &str = "repository.full_name";
+    let is_name = |name: &str| name.parse::<RepoName>().is_ok();
+    if source == Source::Github && raw.has(PLACE) && !raw.text(PLACE).is_some_and(is_name) {
+        return Err(MalformedPayload::Missing {
+            kind: kind.into(),
+            place: PLACE.into(),
+        });
     }
     Ok(())
 }

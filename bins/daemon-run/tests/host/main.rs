@@ -10,10 +10,13 @@ mod mcp_client;
 mod paths;
 
 mod agents;
+mod bad_content;
+mod bad_delivery_kit;
 mod bad_outputs;
 mod bad_provider_kit;
 mod bad_providers;
 mod bad_results;
+mod bad_transport;
 mod bridge;
 mod browser;
 mod canaries;

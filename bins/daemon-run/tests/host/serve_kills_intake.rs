@@ -245,7 +245,7 @@ fn check(storm: &Storm) {
         update(&world, n_told..n_more, &moves.after);
         n_told = n_more;
         // Every kill comes at another moment.
-        let fatal = 1 + mean / 2 + kill * 7_919 % mean.max(1);
+        let fatal = 1 + mean / 4 + kill * 7_919 % mean.max(1);
         match senders.storm(host, fatal) {
             Some(_) => panic!("everything was sent before kill {kill}"),
             None => host = world.serve_with(&["--hold"], &[]),
