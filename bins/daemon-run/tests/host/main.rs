@@ -95,6 +95,7 @@ mod serve_slow_git;
 mod serve_sources;
 mod serve_start;
 mod serve_strays;
+mod serve_surfaces;
 mod serve_trees;
 mod serve_unseen;
 mod serve_wake;
