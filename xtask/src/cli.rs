@@ -44,7 +44,7 @@ usage: cargo xtask TASK
                        npm; skipped without npm
   kills                kill a real host 20 times during long runs, 200 times under load
                        and 200 times while it takes in 50,000 webhooks, and report what
-                       was left behind; about fifteen minutes
+                       was left behind; about half an hour
   ci                   formatting, tidy, lints and tests, the cheap ones first
   help                 this text";
 
