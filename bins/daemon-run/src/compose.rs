@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use daemon_engine::{NewOutput, OutputKey, OutputState, Surface};
+use daemon_engine::Surface;
 use daemon_host::config::{self, Config, ConfigError, ConfigFault, Period, Problem};
 use daemon_host::driver::repos::Watched;
 use daemon_host::driver::{Checked, Checker, Parts};
@@ -14,18 +14,15 @@ use daemon_host::home::Home;
 use daemon_host::serve::{Compose, OpenFailure};
 use daemon_process::Supervisor;
 use daemon_records::error::{OpError, OpErrorKind, chain};
-use daemon_repo::{Discovery, Git, GitProblem, Remote, Repository, daemon_branch};
-use daemon_runner::planner::{BranchProposal, BranchRequest, PushPermission};
+use daemon_repo::{Discovery, Git, Remote, Repository};
 use daemon_runner::secrets::HostSecrets;
 use daemon_store::{Store, StoreError};
 use daemon_store_sqlite::SqliteStore;
-use daemon_surface::{
-    BranchPlan, BranchRules, GIT, GitBranch, GithubSurface, LinearSurface, SlackSurface,
-    plan_branch,
-};
+use daemon_surface::{GitBranch, GithubSurface, LinearSurface, SlackSurface};
 
 use crate::names;
 use crate::place::Place;
+use crate::planner::SurfacePlanner;
 use crate::sandboxes::sandboxes;
 use crate::services::{SurfaceApis, services, surface_apis};
 use crate::watched::LateRepositories;
@@ -195,7 +192,7 @@ impl Compose for Composer {
             // `current_exe` fails if this program was replaced while it runs; runs then have no tools of the host.
             program: std::env::current_exe().ok(),
             checker: Arc::new(LintChecker),
-            planner: Arc::new(GitPlanner),
+            planner: Arc::new(SurfacePlanner),
             providers: self.providers(config)?,
             presets: self.presets(config)?,
             surfaces,
@@ -313,66 +310,6 @@ pub(crate) struct LintChecker;
 impl Checker for LintChecker {
     fn check(&self, discovery: &Discovery, zone_of: &dyn Fn(&str) -> String) -> Vec<Checked> {
         crate::check::check(discovery, zone_of)
-    }
-}
-
-/// Plans the branches that runs push, by the rules of the git surface.
-struct GitPlanner;
-
-impl daemon_runner::planner::BranchPlanner for GitPlanner {
-    fn plan(&self, push: &BranchRequest) -> Result<Option<NewOutput>, String> {
-        let changes = match push.worktree.changes() {
-            Ok(changes) => changes,
-            Err(error) if matches!(error.problem(), GitProblem::TooManyChanges { .. }) => {
-                // Too many changes are a result of the run and not an error of the host.
-                return Ok(Some(refused(push, chain(&error))));
-            }
-            Err(error) => return Err(chain(&error)),
-        };
-        if changes.is_empty() && push.proposal == BranchProposal::None {
-            return Ok(None);
-        }
-        let refs = push.repo.repository.refs().map_err(|error| chain(&error))?;
-        let default_branch = push
-            .repo
-            .repository
-            .default_branch(&refs)
-            .map_err(|error| chain(&error))?;
-        let rules = BranchRules {
-            default_branch,
-            protected: Vec::new(),
-        };
-        let plan = BranchPlan {
-            daemon: &push.daemon,
-            activation: &push.activation,
-            ordinal: push.ordinal,
-            message: Some(&push.message),
-            at: push.at,
-            is_secret: &|text| push.secrets.finds_in(text),
-        };
-        let mut output =
-            plan_branch(&push.worktree, &changes, &plan, &rules).map_err(|error| chain(&error))?;
-        // Planned before it is refused, so that the record shows what the run wanted to push.
-        if push.permission == PushPermission::ReadOnly {
-            output.state = OutputState::Refused;
-            output.error = Some("the capability is `read`".to_owned());
-        }
-        Ok(Some(output))
-    }
-}
-
-/// Returns a refused output for changes that cannot become a branch, so that the refusal is recorded.
-fn refused(push: &BranchRequest, reason: String) -> NewOutput {
-    let target = daemon_branch(&push.daemon.id, &push.activation);
-    NewOutput {
-        key: OutputKey::derive(&push.activation, push.ordinal, GIT, target.as_str()),
-        ordinal: push.ordinal,
-        surface: GIT.to_owned(),
-        target: target.as_str().to_owned(),
-        content: "{}".to_owned(),
-        revision: None,
-        state: OutputState::Refused,
-        error: Some(reason),
     }
 }
 

@@ -29,6 +29,7 @@ mod names;
 mod offline;
 mod out;
 mod place;
+mod planner;
 mod probe;
 mod providers;
 #[cfg(doctest)]

@@ -18,7 +18,7 @@
 //!     payloads: &[],
 //!     state: StateView::default(),
 //!     support: SupportListing::default(),
-//!     capability: RunPermissions { name: "propose", verbs: &["push_branch"], budget: None, deadline: None, servers: &[] },
+//!     capability: RunPermissions { name: "propose", verbs: &[], targets: "", budget: None, deadline: None, servers: &[] },
 //! };
 //! let context = ActivationContext::build(&parts, ContextLimits::default(), || 0x5f0c)?;
 //! assert_eq!(&context.bytes()[context.daemon_file()], file);
@@ -54,5 +54,5 @@ pub use context::{ActivationContext, ContextError, ContextLimits, Section, Trust
 pub use parts::{
     BaseView, CheckoutView, ContextParts, Counter, CoveredTicks, HistoryEntry, OpenOutput, Payload,
     Reason, Remainder, RemainingBudget, RepositoryInstructions, RunPermissions, StateView,
-    SupportListing, SupportRow,
+    SupportListing, SupportRow, VerbView,
 };

@@ -202,14 +202,25 @@ pub struct SupportRow<'a> {
 pub struct RunPermissions<'a> {
     /// The capability: `read`, `propose` or `write`.
     pub name: &'a str,
-    /// The verbs of outputs that the run may propose.
-    pub verbs: &'a [&'a str],
+    /// The outputs that the run may propose.
+    pub verbs: &'a [VerbView<'a>],
+    /// What outputs may be about, in addition to what woke the daemon and to its own outputs; may be empty.
+    pub targets: &'a str,
     /// The remaining budget; `None` if there is no limit.
     pub budget: Option<RemainingBudget>,
     /// The time at which the run is stopped; `None` if there is no deadline.
     pub deadline: Option<Timestamp>,
     /// The MCP servers whose tools the run is granted.
     pub servers: &'a [&'a str],
+}
+
+/// A kind of output that the run may propose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VerbView<'a> {
+    /// What it does: `comments on an issue`.
+    pub summary: &'a str,
+    /// A proposal, as one line of JSON.
+    pub example: &'a str,
 }
 
 /// The remaining budget, in hundredths of a US dollar.

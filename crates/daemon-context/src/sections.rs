@@ -250,11 +250,23 @@ pub(crate) fn support(
 pub(crate) fn capability(capability: &RunPermissions<'_>, boundary: &str) -> RenderedSection {
     let mut page = SectionWriter::new("What you may do", CAPABILITY, boundary);
     page.line(&format!("Capability: {}.", capability.name));
-    let verbs = match capability.verbs {
-        [] => "none".to_owned(),
-        verbs => verbs.join(", "),
+    if capability.verbs.is_empty() {
+        page.line("You may propose no output.");
+    } else {
+        page.line("Outputs that you may propose, each with an example:");
+    }
+    for verb in capability.verbs {
+        page.line(&format!("- {}: {}", verb.summary, verb.example));
+    }
+    let more = match capability.targets {
+        "" => String::new(),
+        targets => format!(", and {targets}"),
     };
-    page.line(&format!("Verbs of outputs: {verbs}."));
+    if !capability.verbs.is_empty() {
+        page.line(&format!(
+            "A target is what woke you (by default), an output of your own, something new in this repository{more}."
+        ));
+    }
     if let Some(budget) = capability.budget {
         let today = budget.day_cents.map(dollars);
         let today = today.map_or_else(String::new, |left| format!(", {left} today"));

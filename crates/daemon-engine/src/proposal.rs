@@ -14,7 +14,7 @@ use crate::output::StateChange;
 pub use field::{FieldError, FieldKind, FieldRow, ProposalFields};
 pub use mentions::mentions;
 pub use rules::{
-    MAX_LINKS, MAX_MENTIONS, OwnOutput, ProposalRefusal, ProposalRules, TargetPattern,
+    MAX_LINKS, MAX_MENTIONS, OwnOutput, ProposalRefusal, ProposalRules, TargetPattern, may_mention,
 };
 pub use schema::output_schema;
 pub use target::{GithubName, OutputTarget, TargetKind};

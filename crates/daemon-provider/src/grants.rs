@@ -3,7 +3,7 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{MicroUsd, ToolStatus};
 
@@ -24,6 +24,11 @@ pub trait Grants: fmt::Debug + Send + Sync {
     /// Sets one value of the daemon's state. It is kept only if the run ends as `done`.
     async fn state_set(&self, _key: &str, _value: Value) -> Result<(), GrantError> {
         Err(GrantError::none())
+    }
+
+    /// Returns the JSON Schema of the outputs that the run may propose.
+    fn output_schema(&self) -> Value {
+        json!({"type": "object"})
     }
 
     /// Proposes one output and returns the verdict of the validators.

@@ -23,6 +23,8 @@ use crate::run_context::RunContext;
 use daemon_records::random;
 use grants::RunGrants;
 
+pub use rules::proposal_rules;
+
 /// Why an attempt ended before its provider started.
 pub(crate) struct AttemptRefusal {
     outcome: AttemptOutcome,
@@ -219,8 +221,7 @@ async fn work(
         Arc::clone(&run_context.budget),
         run_context.host.settings().bounds.day,
     );
-    let rules = rules::of(run_context, activation, &prepared);
-    let grants = RunGrants::new(prepared.state.clone(), rules, budget);
+    let grants = RunGrants::new(prepared.state.clone(), prepared.rules.clone(), budget);
     let grants = Arc::new(grants);
     let supervised = supervise::run(
         run_context,

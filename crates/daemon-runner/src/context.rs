@@ -1,16 +1,18 @@
 //! The context of an activation, which its provider receives.
 
+mod offered;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use daemon_context::{
     ActivationContext, BaseView, CheckoutView, ContextError, ContextLimits, ContextParts, Counter,
-    CoveredTicks, HistoryEntry, Payload, Reason, Remainder, RemainingBudget,
-    RepositoryInstructions, RunPermissions, StateView, SupportListing, SupportRow,
+    CoveredTicks, HistoryEntry, OpenOutput, Payload, Reason, Remainder, RemainingBudget,
+    RepositoryInstructions, StateView, SupportListing, SupportRow,
 };
+use daemon_engine::proposal::ProposalRules;
 use daemon_engine::{Activation, DaemonState, Occasion, Trigger};
 use daemon_event::TriggerKey;
-use daemon_provider::MicroUsd;
 use daemon_store::EventRow;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -21,6 +23,9 @@ use daemon_registry::Registered;
 use daemon_repo::{ObjectId, RefName};
 
 use crate::attempt::checkout::RunSource;
+use offered::Offered;
+
+pub use offered::remaining_budget;
 
 /// The data that a context is made from.
 pub struct Ingredients<'a> {
@@ -38,6 +43,8 @@ pub struct Ingredients<'a> {
     pub state: &'a DaemonState,
     /// The permissions of the run.
     pub permissions: Permissions,
+    /// What it may propose.
+    pub rules: &'a ProposalRules,
     /// The longest duration of the run.
     pub wall: Duration,
     /// What is left to spend; see [`remaining_budget`].
@@ -67,10 +74,6 @@ pub struct Built {
     pub state: Value,
 }
 
-/// The verbs that each capability may propose.
-const READ_VERBS: [&str; 2] = ["state", "no_op"];
-const PROPOSE_VERBS: [&str; 3] = ["push_branch", "state", "no_op"];
-
 /// Builds the context of an activation.
 ///
 /// # Errors
@@ -90,6 +93,8 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
     let left_out = source.iter().flat_map(|source| &source.support.left_out);
     let left_out: Vec<&str> = left_out.map(daemon_repo::TreePath::as_str).collect();
     let servers: Vec<&str> = from.servers.iter().map(String::as_str).collect();
+    let offered = Offered::by(from.rules);
+    let open_outputs: Vec<OpenOutput<'_>> = offered.open_outputs().collect();
     let row = &from.daemon.row;
     let parts = ContextParts {
         daemon: row.key.id.as_str(),
@@ -105,14 +110,14 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
             values: &values,
             counters: &counters,
             history: &history,
-            open_outputs: &[],
+            open_outputs: &open_outputs,
         },
         support: SupportListing {
             files: &support,
             left_out: &left_out,
             n_left_out: source.map_or(0, |source| source.support.n_left_out),
         },
-        capability: capability(from, &servers),
+        capability: offered.permissions(from, &servers),
     };
     let limits = ContextLimits {
         context_bytes: from
@@ -197,34 +202,6 @@ fn support(daemon: &Registered) -> Vec<SupportRow<'_>> {
             mode: if file.executable { "755" } else { "644" },
         })
         .collect()
-}
-
-/// Returns the budget that a run is shown: the rest of its activation and, if the day is limited, of the day. `None` if the
-/// activation is not limited.
-pub fn remaining_budget(
-    activation: Option<MicroUsd>,
-    day: Option<MicroUsd>,
-) -> Option<RemainingBudget> {
-    let cents = |amount: MicroUsd| amount.0 / 10_000;
-    activation.map(|activation| RemainingBudget {
-        activation_cents: cents(activation),
-        day_cents: day.map(cents),
-    })
-}
-
-/// Returns the permissions, the budget and the deadline of the run.
-fn capability<'a>(from: &Ingredients<'a>, servers: &'a [&'a str]) -> RunPermissions<'a> {
-    RunPermissions {
-        name: from.permissions.as_str(),
-        verbs: if from.permissions == Permissions::Read {
-            &READ_VERBS
-        } else {
-            &PROPOSE_VERBS
-        },
-        budget: from.budget,
-        deadline: from.now.checked_add(from.wall).ok(),
-        servers,
-    }
 }
 
 /// Returns why the daemon woke, in a few words.

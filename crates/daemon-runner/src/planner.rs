@@ -1,6 +1,7 @@
-//! The seam to what turns the changes of a run into a branch.
+//! The seam to what turns the changes and the proposals of a run into outputs.
 
-use daemon_engine::NewOutput;
+use daemon_engine::proposal::{Act, OwnOutput, TargetPattern};
+use daemon_engine::{NewOutput, Output};
 use daemon_event::{ActivationId, DaemonKey};
 use daemon_provider::redact::Redactor;
 use daemon_repo::Worktree;
@@ -50,11 +51,38 @@ pub enum BranchProposal {
     None,
 }
 
-/// Plans the branch of a run; the binary passes the surface's planner. It blocks.
-pub trait BranchPlanner: Send + Sync {
-    /// Plans an output; `None` if nothing changed and no branch was proposed.
+/// An admitted proposal, to become an output.
+#[derive(Clone, Debug)]
+pub struct ActRequest {
+    /// The proposal, with its target.
+    pub act: Act,
+    /// The daemon.
+    pub daemon: DaemonKey,
+    /// The activation.
+    pub activation: ActivationId,
+    /// The place of the output among those of the activation, from 0.
+    pub ordinal: u32,
+    /// The full name of the activation's branch; `None` if nothing is pushed.
+    pub head: Option<String>,
+    /// The surface's id of the own output that this one replaces.
+    pub edits: Option<String>,
+    /// The names that may be mentioned, among other patterns.
+    pub configured: Vec<TargetPattern>,
+    /// Finds the secrets of the run in what would be sent.
+    pub secrets: Redactor,
+}
+
+/// Plans the outputs of a run; the binary passes the planner of the surfaces.
+pub trait OutputPlanner: Send + Sync {
+    /// Plans the output of a proposal, a refused one if it may not be sent.
+    fn plan_act(&self, request: &ActRequest) -> NewOutput;
+
+    /// Reads what an output that is on its surface did; `None` for branches.
+    fn own_output(&self, output: &Output) -> Option<OwnOutput>;
+
+    /// Plans the branch of a run; it blocks. `None` if nothing changed and no branch was proposed.
     ///
     /// # Errors
     /// Returns why the changes could not be read or written.
-    fn plan(&self, request: &BranchRequest) -> Result<Option<NewOutput>, String>;
+    fn plan_branch(&self, request: &BranchRequest) -> Result<Option<NewOutput>, String>;
 }

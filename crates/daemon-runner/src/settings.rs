@@ -13,7 +13,7 @@ use daemon_provider::{MicroUsd, Provider};
 use daemon_records::environment;
 use daemon_repo::{FetchSource, Git, GitError, Instructions, ObjectId, Repository};
 
-use crate::planner::BranchPlanner;
+use crate::planner::OutputPlanner;
 use crate::policy::{ReachedSandbox, RunPolicy};
 use crate::servers::Servers;
 use crate::trees::TreeLimits;
@@ -151,8 +151,8 @@ pub struct RunSettings {
     pub servers: Servers,
     /// The names of the surfaces that outputs can go to.
     pub surfaces: BTreeSet<String>,
-    /// What plans the branch of a run.
-    pub planner: Arc<dyn BranchPlanner>,
+    /// What plans the outputs of a run.
+    pub planner: Arc<dyn OutputPlanner>,
     /// What serves the tools of a run to its program; `None` where no host listens.
     pub tools: Option<Arc<dyn ToolAccess>>,
     /// The sandboxes of runs.

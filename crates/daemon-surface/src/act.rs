@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use daemon_engine::proposal::{Act, FieldKind, FieldRow, OutputTarget, OutputVerb};
+use daemon_engine::proposal::{Act, FieldKind, FieldRow, OutputTarget, OutputVerb, OwnOutput};
 use daemon_engine::{NewOutput, Output, OutputKey, OutputState, SurfaceError, SurfaceErrorKind};
 use daemon_event::{ActivationId, DaemonKey};
 use serde::{Deserialize, Serialize};
@@ -94,6 +94,29 @@ pub fn plan_act(act: &Act, plan: &ActPlan<'_>) -> NewOutput {
         },
         error: refusal,
     }
+}
+
+/// Reads what an output did that is on its surface; `None` for branches, and for rows that cannot be read.
+pub fn own_output(output: &Output) -> Option<OwnOutput> {
+    let remote_id = output.remote_id.clone()?;
+    let (_, act) = ActContent::read(output).ok()?;
+    let on = act.target.clone()?;
+    // An edit has the id of what it edited, which is not the daemon's own.
+    let is_new = matches!(
+        act.verb,
+        OutputVerb::OpenPullRequest | OutputVerb::OpenIssue
+    );
+    let number = remote_id.split_once(':').filter(|_| is_new);
+    let made = number.zip(on.github_repo());
+    let made = made.and_then(|((_, number), repo)| format!("github:{repo}#{number}").parse().ok());
+    Some(OwnOutput {
+        key: output.key.clone(),
+        verb: act.verb,
+        on,
+        made,
+        slot: act.fields.text("slot").map(str::to_owned),
+        remote_id,
+    })
 }
 
 fn refusal(act: &Act, plan: &ActPlan<'_>) -> Option<String> {

@@ -69,7 +69,7 @@ mod plan;
 mod slack;
 mod text;
 
-pub use act::{ActPlan, plan_act};
+pub use act::{ActPlan, own_output, plan_act};
 pub use api::{
     ApiBase, ApiSetupError, ApiToken, AppCredentials, AppKey, Credentials, InvalidBase, InvalidKey,
     InvalidToken, ServiceApi, WallClock,

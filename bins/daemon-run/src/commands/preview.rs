@@ -14,6 +14,7 @@ use daemon_records::random;
 use daemon_registry::Registered;
 use daemon_repo::{DaemonContent, Git, GitError, GitProblem, Instructions, ObjectId, Repository};
 use daemon_runner::attempt::checkout::{NamedCommits, RunSource, present};
+use daemon_runner::attempt::proposal_rules;
 use daemon_runner::context::{Built, Ingredients, build, remaining_budget};
 use daemon_runner::policy::{RunPolicy, micros};
 use daemon_store::{EventRow, Matching};
@@ -209,6 +210,9 @@ impl<'a> PreviewDaemon<'a> {
         };
         let day = self.config.budget.day_usd.map(micros);
         let run_source = self.source(events, policy)?;
+        let commit = run_source.as_ref().map(|source| &source.checkout.commit);
+        let known = (Vec::new(), self.config.surfaces.names());
+        let rules = proposal_rules(activation, events, commit, policy, known);
         build(&Ingredients {
             daemon: &self.daemon,
             file,
@@ -217,6 +221,7 @@ impl<'a> PreviewDaemon<'a> {
             source: run_source.as_ref(),
             state: &DaemonState::default(),
             permissions: policy.permissions,
+            rules: &rules,
             wall: policy.limits.wall,
             budget: remaining_budget(policy.limits.budget, day),
             servers: &policy.mcp,

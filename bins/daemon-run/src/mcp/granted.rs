@@ -25,6 +25,15 @@ pub(super) enum ServedTools {
     OfServer,
 }
 
+/// What a host offers a run.
+#[derive(Default)]
+struct Offered {
+    /// The JSON Schema of outputs.
+    outputs: Option<Value>,
+    /// The tools of servers.
+    of_servers: Vec<ToolDescription>,
+}
+
 /// The tools of one run. The host executes them as long as the run has not ended.
 pub(super) struct RunTools {
     served: ServedTools,
@@ -33,8 +42,8 @@ pub(super) struct RunTools {
     token: String,
     /// Connected at the first call: an agent that starts its servers early must not wait for the host.
     host: Mutex<Option<Client>>,
-    /// The tools of servers, fetched when the client lists its tools.
-    of_servers: OnceCell<Vec<ToolDescription>>,
+    /// What the host offers, fetched when the client lists its tools.
+    offered: OnceCell<Offered>,
 }
 
 impl RunTools {
@@ -53,7 +62,7 @@ impl RunTools {
             way: way.to_owned(),
             token,
             host: Mutex::new(None),
-            of_servers: OnceCell::new(),
+            offered: OnceCell::new(),
         })
     }
 
@@ -98,20 +107,20 @@ impl RunTools {
         reply.map_err(session::call_failure)
     }
 
-    /// Returns the tools of servers. A failure is not cached: the next listing asks the host again.
-    async fn of_servers(&self) -> &[ToolDescription] {
+    /// Returns what the host offers. A failure is not cached: the next listing asks the host again.
+    async fn offered(&self) -> Option<&Offered> {
         let fetch = async {
             let mut answer = self.call_apart("grant/tools", Map::new()).await?;
             let tools = match answer.remove("tools") {
                 Some(Value::Array(tools)) => tools,
                 _ => Vec::new(),
             };
-            Ok::<_, CommandFailure>(tools.iter().map(described).collect())
+            Ok::<_, CommandFailure>(Offered {
+                outputs: answer.remove("output_schema"),
+                of_servers: tools.iter().map(described).collect(),
+            })
         };
-        match self.of_servers.get_or_try_init(|| fetch).await {
-            Ok(tools) => tools,
-            Err(_) => &[],
-        }
+        self.offered.get_or_try_init(|| fetch).await.ok()
     }
 
     async fn call_server(&self, call: ToolCall) -> ToolResult {
@@ -131,8 +140,8 @@ impl RunTools {
         }
     }
 
-    /// Returns the tools of every run.
-    fn own() -> Vec<ToolDescription> {
+    /// Returns the tools of every run; `outputs` is the JSON Schema of outputs.
+    fn own(outputs: Option<&Value>) -> Vec<ToolDescription> {
         let tool = |name: &str, description: &str, properties: Value, effect| {
             let needed: Vec<&String> = properties
                 .as_object()
@@ -159,7 +168,7 @@ impl RunTools {
             tool(
                 "propose_output",
                 "Proposes one output, in the format of a line of the outputs file. Returns whether it is accepted.",
-                json!({"output": {"type": "object"}}),
+                json!({"output": outputs.unwrap_or(&json!({"type": "object"}))}),
                 Effect::Changes,
             ),
         ]
@@ -169,11 +178,16 @@ impl RunTools {
 #[async_trait]
 impl ToolTable for RunTools {
     async fn tools(&self) -> Vec<ToolDescription> {
+        let offered = self.offered().await;
         let mut acc = match self.served {
-            ServedTools::OfHost => Self::own(),
+            ServedTools::OfHost => Self::own(offered.and_then(|offered| offered.outputs.as_ref())),
             ServedTools::OfServer => Vec::new(),
         };
-        acc.extend(self.of_servers().await.iter().cloned());
+        acc.extend(
+            offered
+                .into_iter()
+                .flat_map(|offered| offered.of_servers.iter().cloned()),
+        );
         acc
     }
 

@@ -64,6 +64,7 @@ mod serve_facts;
 #[cfg(feature = "internal-testing")]
 mod serve_failpoints;
 mod serve_follow;
+mod serve_github;
 mod serve_happenings;
 mod serve_hooks;
 mod serve_instructions;

@@ -134,6 +134,7 @@ pub(super) async fn call(
             let tools = grants.tools().await;
             let tools: Vec<Value> = tools.into_iter().map(described).collect();
             answer.insert("tools".to_owned(), Value::Array(tools));
+            answer.insert("output_schema".to_owned(), grants.output_schema());
         }
         "grant/call" => {
             answer = call_tool(&*grants, params).await?;

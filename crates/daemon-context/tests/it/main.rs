@@ -30,6 +30,7 @@ fn parts(file: &[u8]) -> ContextParts<'_> {
         capability: RunPermissions {
             name: "read",
             verbs: &[],
+            targets: "",
             budget: None,
             deadline: None,
             servers: &[],

@@ -5,7 +5,7 @@ use std::iter;
 use daemon_context::{
     ActivationContext, BaseView, CheckoutView, ContextError, ContextLimits, ContextParts, Counter,
     CoveredTicks, HistoryEntry, OpenOutput, Payload, Reason, Remainder, RemainingBudget,
-    RepositoryInstructions, RunPermissions, StateView, SupportListing, SupportRow,
+    RepositoryInstructions, RunPermissions, StateView, SupportListing, SupportRow, VerbView,
 };
 use expect_test::{expect, expect_file};
 use jiff::{SignedDuration, Timestamp};
@@ -61,7 +61,17 @@ const CHECKOUT: CheckoutView<'static> = CheckoutView {
 
 const PERMISSIONS: RunPermissions<'static> = RunPermissions {
     name: "propose",
-    verbs: &["push_branch", "state", "no_op"],
+    verbs: &[
+        VerbView {
+            summary: "puts the changes on a branch",
+            example: r#"{"v":1,"verb":"push_branch"}"#,
+        },
+        VerbView {
+            summary: "reports that there was nothing to do",
+            example: r#"{"v":1,"verb":"no_op"}"#,
+        },
+    ],
+    targets: "slack:C024BE91L",
     budget: Some(RemainingBudget {
         activation_cents: 100,
         day_cents: Some(905),
@@ -121,7 +131,7 @@ fn the_sections_are_written_in_their_order() {
         sizes.iter().map(|(_, bytes)| bytes).sum::<usize>(),
         context.bytes().len()
     );
-    expect![[r#"[("contract", 1520), ("daemon-file", 215), ("instructions", 518), ("why", 516), ("checkout", 211), ("remainder", 187), ("payload", 559), ("state", 349), ("support-tree", 195), ("capability", 522)]"#]].assert_eq(&format!("{sizes:?}"));
+    expect![[r#"[("contract", 1520), ("daemon-file", 215), ("instructions", 518), ("why", 516), ("checkout", 211), ("remainder", 187), ("payload", 559), ("state", 349), ("support-tree", 195), ("capability", 771)]"#]].assert_eq(&format!("{sizes:?}"));
     assert_eq!(untrusted(&context), ["payload", "state"]);
     // In the body, in the title among the facts, in the instructions and in the base.
     assert_eq!(context.removed_characters(), 4);

@@ -8,7 +8,7 @@ use daemon_event::{InvalidId, RepoName};
 
 use super::mentions::{mentions, n_links};
 use super::target::{OutputTarget, TargetKind};
-use super::verb::{OutputCapability, OutputVerb};
+use super::verb::{OutputCapability, OutputVerb, VerbRow};
 use super::{Act, known_targets};
 use crate::output::OutputKey;
 
@@ -237,11 +237,11 @@ impl ProposalRules {
         Ok(act)
     }
 
-    /// Reports whether the operator allows a name to be mentioned; `name` is without `@`.
-    pub fn may_mention(&self, name: &str) -> bool {
-        let name = name.to_lowercase();
-        let is_it = |pattern: &TargetPattern| *pattern == TargetPattern::Mention(name.clone());
-        self.configured.iter().any(is_it)
+    /// Reports whether a run may use a verb, on some target.
+    pub fn serves(&self, row: &VerbRow) -> bool {
+        let is_served = |kind: &TargetKind| self.surfaces.contains(kind.surface());
+        self.capability >= row.capability.min(row.own)
+            && (row.targets.is_empty() || row.targets.iter().any(is_served))
     }
 
     /// Returns the own output in a slot on a target, the newest first.
@@ -315,6 +315,12 @@ impl ProposalRules {
             })
         }
     }
+}
+
+/// Reports whether the operator allows a name to be mentioned; `name` is without `@`.
+pub fn may_mention(configured: &[TargetPattern], name: &str) -> bool {
+    let name = TargetPattern::Mention(name.to_lowercase());
+    configured.contains(&name)
 }
 
 /// Checks the number of proposals with a verb, and that the work tree goes to one branch.

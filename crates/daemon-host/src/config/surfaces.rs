@@ -1,5 +1,6 @@
 //! The configuration of the destinations of outputs.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use daemon_event::Source;
@@ -108,6 +109,18 @@ impl Surfaces {
     /// Returns the access to Slack's API, if it is configured.
     pub fn slack_access(&self) -> Option<ApiAccess<'_>> {
         self.slack.as_ref().map(|slack| slack.access(SLACK_API))
+    }
+
+    /// Returns the names of the surfaces that outputs can go to.
+    pub fn names(&self) -> BTreeSet<String> {
+        let services = [
+            ("git", true),
+            ("github", self.github.is_some()),
+            ("linear", self.linear.is_some()),
+            ("slack", self.slack.is_some()),
+        ];
+        let served = services.into_iter().filter(|(_, is_served)| *is_served);
+        served.map(|(name, _)| name.to_owned()).collect()
     }
 
     /// Reports whether outputs go to the service of a source, so that its API can be used for facts, too.

@@ -7,7 +7,7 @@ use daemon_engine::Surface;
 use daemon_event::RepoName;
 use daemon_provider::Provider;
 use daemon_repo::Discovery;
-use daemon_runner::planner::BranchPlanner;
+use daemon_runner::planner::OutputPlanner;
 use daemon_runner::policy::{ReachedSandbox, RunPolicy};
 use daemon_runner::settings::Sandboxes;
 use serde_json::Value;
@@ -71,8 +71,8 @@ pub enum Naming {
 pub struct Parts {
     /// Checks daemon files.
     pub checker: Arc<dyn Checker>,
-    /// The planner of branches.
-    pub planner: Arc<dyn BranchPlanner>,
+    /// The planner of outputs.
+    pub planner: Arc<dyn OutputPlanner>,
     /// Providers by name.
     pub providers: BTreeMap<String, Arc<dyn Provider>>,
     /// Providers by the names of the home's presets.

@@ -145,7 +145,7 @@ fn settings(home: &Home, runtime: &Runtime, tokens: &RunTokens) -> RunSettings {
         repositories: repositories.collect(),
         has_unopened: !parts.unopened.is_empty(),
         servers: parts.servers.clone(),
-        surfaces: parts.surfaces.keys().cloned().collect(),
+        surfaces: config.surfaces.names(),
         planner: Arc::clone(&parts.planner),
         tools,
         sandboxes: parts.sandboxes.clone(),

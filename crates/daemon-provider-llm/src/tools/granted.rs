@@ -105,7 +105,7 @@ impl ToolSource for OutputTools {
             "propose_output",
             "Proposes one output, in the form of a line of the outputs file; answers whether it is accepted.",
             &["output"],
-            json!({"output": {"type": "object"}}),
+            json!({"output": usable(self.0.output_schema())}),
         )]
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use daemon_engine::proposal::OutputVerb;
+use daemon_engine::proposal::{Act, OutputVerb, ProposalRules};
 use daemon_engine::{Activation, AttemptEnd, AttemptOutcome, NewOutput, OutputKey, OutputState};
 use daemon_provider::Permissions;
 use daemon_provider::{ErrorClass, Outcome};
@@ -12,7 +12,7 @@ use daemon_run_folder::RunState;
 use super::grants::{Granted, RunGrants};
 use super::place::Prepared;
 use super::supervise::Supervised;
-use crate::planner::{BranchProposal, BranchRequest, PushPermission};
+use crate::planner::{ActRequest, BranchProposal, BranchRequest, PushPermission};
 use crate::run_context::RunContext;
 
 /// The characters of a result that become the activation's summary.
@@ -89,7 +89,7 @@ fn outcome(outcome: &Outcome) -> AttemptOutcome {
     }
 }
 
-/// Makes the outputs: the branch with the changes, then the refused proposals.
+/// Makes the outputs: the branch with the changes, the proposals, then the refused proposals.
 async fn outputs(
     run_context: &Arc<RunContext>,
     activation: &Activation,
@@ -98,22 +98,73 @@ async fn outputs(
     supervised: &Supervised,
     at: jiff::Timestamp,
 ) -> Result<Vec<NewOutput>, String> {
-    let mut outputs = Vec::new();
-    let proposed = granted
+    let planner = Arc::clone(&run_context.host.settings().planner);
+    let request = branch(activation, prepared, granted, supervised, at);
+    let branches = Arc::clone(&planner);
+    // The planner runs git, which blocks.
+    let planned = tokio::task::spawn_blocking(move || branches.plan_branch(&request)).await;
+    let mut outputs: Vec<NewOutput> = match planned {
+        Ok(planned) => planned?.into_iter().collect(),
+        Err(error) => return Err(format!("planning the branch panicked: {error}")),
+    };
+    let pushed = outputs
+        .first()
+        .filter(|output| output.state == OutputState::Planned);
+    let head = pushed.map(|output| output.target.clone());
+    let unpushed = outputs.first().and_then(|output| output.error.clone());
+    for act in granted
         .acts
         .iter()
-        .find(|act| act.verb == OutputVerb::PushBranch);
-    let proposed = proposed.map(|act| act.fields.text("message").map(str::to_owned));
-    let request = BranchRequest {
+        .filter(|act| act.verb != OutputVerb::PushBranch)
+    {
+        let ordinal = ordinal(&outputs);
+        let request = ActRequest {
+            edits: edits(&prepared.rules, act),
+            act: act.clone(),
+            daemon: activation.daemon.clone(),
+            activation: activation.id.clone(),
+            ordinal,
+            head: head.clone(),
+            configured: prepared.rules.configured.clone(),
+            secrets: supervised.record.redactor().clone(),
+        };
+        let mut output = planner.plan_act(&request);
+        if let (OutputVerb::OpenPullRequest, Some(why)) = (act.verb, &unpushed) {
+            output.state = OutputState::Refused;
+            output.error = Some(format!("its branch was refused: {why}"));
+        }
+        outputs.push(output);
+    }
+    for (shown, reason) in &granted.refused {
+        outputs.push(refused(activation, ordinal(&outputs), shown, reason));
+    }
+    Ok(outputs)
+}
+
+fn ordinal(outputs: &[NewOutput]) -> u32 {
+    u32::try_from(outputs.len()).expect("a run makes few proposals")
+}
+
+/// Returns the request for the branch with the changes.
+fn branch(
+    activation: &Activation,
+    prepared: &Prepared,
+    granted: &Granted,
+    supervised: &Supervised,
+    at: jiff::Timestamp,
+) -> BranchRequest {
+    let with = |verb| granted.acts.iter().find(move |act| act.verb == verb);
+    let push = with(OutputVerb::PushBranch);
+    let open = with(OutputVerb::OpenPullRequest);
+    let proposed = push.and_then(|act| act.fields.text("message"));
+    let proposed = proposed.or_else(|| open.and_then(|act| act.fields.text("title")));
+    BranchRequest {
         repo: prepared.repo.clone(),
         worktree: prepared.worktree.clone(),
         daemon: activation.daemon.clone(),
         activation: activation.id.clone(),
         ordinal: 0,
-        message: proposed
-            .clone()
-            .flatten()
-            .unwrap_or_else(|| message(prepared, &supervised.text)),
+        message: proposed.map_or_else(|| message(prepared, &supervised.text), str::to_owned),
         at,
         secrets: supervised.record.redactor().clone(),
         permission: if prepared.policy.permissions >= Permissions::Propose {
@@ -121,24 +172,21 @@ async fn outputs(
         } else {
             PushPermission::ReadOnly
         },
-        proposal: if proposed.is_some() {
+        proposal: if push.or(open).is_some() {
             BranchProposal::Made
         } else {
             BranchProposal::None
         },
+    }
+}
+
+/// Returns the surface's id of the own output that a proposal replaces: the one that it names, or the one in its slot.
+fn edits(rules: &ProposalRules, act: &Act) -> Option<String> {
+    let own = match act.fields.text("output") {
+        Some(key) => rules.own.iter().find(|own| own.key.as_str() == key),
+        None => rules.in_slot(act.fields.text("slot")?, act.target.as_ref()?),
     };
-    let planner = Arc::clone(&run_context.host.settings().planner);
-    // The planner runs git, which blocks.
-    let planned = tokio::task::spawn_blocking(move || planner.plan(&request)).await;
-    match planned {
-        Ok(planned) => outputs.extend(planned?),
-        Err(error) => return Err(format!("planning the branch panicked: {error}")),
-    }
-    for (shown, reason) in &granted.refused {
-        let ordinal = u32::try_from(outputs.len()).expect("a spool has few lines");
-        outputs.push(refused(activation, ordinal, shown, reason));
-    }
-    Ok(outputs)
+    own.map(|own| own.remote_id.clone())
 }
 
 /// Makes the output of a refused proposal; `shown` is the proposal without secrets.

@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use daemon_engine::proposal::ProposalRules;
 use daemon_engine::{Activation, DaemonState};
 use daemon_event::{Field, RepoName, TriggerKey};
 use daemon_provider::{FollowUps, Limits, MicroUsd, Overlay, Provider, RunEvent, RunRequest};
 use daemon_records::error::chain;
 use daemon_registry::Registered;
-use daemon_repo::{ObjectId, UnusedInstructions, Worktree};
+use daemon_repo::{UnusedInstructions, Worktree};
 use daemon_store::{EventRow, StoreError};
 
 use super::AttemptRefusal;
 use super::checkout;
 use super::grants::RunGrants;
+use super::rules;
 use crate::context::{Built, remaining_budget};
 use crate::policy::{ReachedSandbox, RunPolicy, micros};
 use crate::run_context::RunContext;
@@ -44,8 +46,9 @@ pub(crate) struct Prepared {
     pub(crate) context: Built,
     pub(crate) sandbox: ReachedSandbox,
     pub(crate) policy: RunPolicy,
-    /// The commit that is checked out.
-    pub(crate) commit: ObjectId,
+    /// The rules for its proposals.
+    pub(crate) rules: ProposalRules,
+
     pub(crate) daemon_file: Arc<[u8]>,
     pub(crate) support: daemon_repo::SupportTree,
 }
@@ -132,6 +135,9 @@ pub(super) async fn prepare(
     let day = settings.bounds.day.map(|day| run_context.budget.left(day));
     // The context is built before the worktree is created, because it can refuse the attempt and costs less.
     let source = checkout::source(run_context, &repo, &events, &daemon, &policy).await?;
+    let known = rules::known(run_context, activation, &settings).await?;
+    let commit = Some(&source.checkout.commit);
+    let rules = rules::proposal_rules(activation, &events, commit, &policy, known);
     let context = crate::context::build(&crate::context::Ingredients {
         daemon: &daemon,
         file: &daemon_file,
@@ -140,6 +146,7 @@ pub(super) async fn prepare(
         source: Some(&source),
         state: &state,
         permissions: policy.permissions,
+        rules: &rules,
         wall: limits.wall,
         budget: remaining_budget(money, day),
         servers: &policy.mcp,
@@ -167,7 +174,7 @@ pub(super) async fn prepare(
         context,
         sandbox,
         policy,
-        commit: source.checkout.commit,
+        rules,
     })
 }
 

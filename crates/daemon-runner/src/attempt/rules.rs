@@ -1,36 +1,76 @@
 //! The rules by which the proposals of a run are admitted.
 
-use daemon_engine::Activation;
-use daemon_engine::proposal::{OutputCapability, OutputTarget, ProposalRules};
+use std::collections::BTreeSet;
+
+use daemon_engine::proposal::{OutputCapability, OutputTarget, OwnOutput, ProposalRules};
+use daemon_engine::{Activation, OutputState};
 use daemon_event::Subject;
 use daemon_provider::Permissions;
+use daemon_records::error::chain;
+use daemon_repo::ObjectId;
+use daemon_store::{EventRow, Query};
 
-use super::place::Prepared;
+use super::AttemptRefusal;
+use crate::policy::RunPolicy;
 use crate::run_context::RunContext;
+use crate::settings::RunSettings;
 
-/// Returns the rules for the run of an attempt.
-pub(super) fn of(
-    run_context: &RunContext,
+/// The newest outputs of a daemon that its runs can refer to.
+const MOST_OWN: u32 = 200;
+
+/// Returns the rules for a run of an activation; `own` are the outputs of its daemon that are on surfaces.
+pub fn proposal_rules(
     activation: &Activation,
-    prepared: &Prepared,
+    events: &[EventRow],
+    commit: Option<&ObjectId>,
+    policy: &RunPolicy,
+    (own, surfaces): (Vec<OwnOutput>, BTreeSet<String>),
 ) -> ProposalRules {
-    let events = prepared.events.iter().map(|row| row.event.subject.as_ref());
-    let subjects = std::iter::once(activation.subject.as_ref()).chain(events);
+    let of_events = events.iter().filter_map(|row| row.event.subject.as_ref());
+    let subjects = activation.subject.iter().chain(of_events);
     let mut acc: Vec<OutputTarget> = Vec::new();
-    for target in subjects.flatten().filter_map(target) {
+    for target in subjects.filter_map(target) {
         if !acc.contains(&target) {
             acc.push(target);
         }
     }
     ProposalRules {
-        capability: capability(prepared.policy.permissions),
+        capability: capability(policy.permissions),
         repo: activation.daemon.repo.clone(),
         subjects: acc,
-        commit: Some(prepared.commit.to_string()),
-        own: Vec::new(),
-        configured: prepared.policy.targets.clone(),
-        surfaces: run_context.host.settings().surfaces.clone(),
+        commit: commit.map(ObjectId::to_string),
+        own,
+        configured: policy.targets.clone(),
+        surfaces,
     }
+}
+
+/// Returns the outputs of an activation's daemon that are on surfaces, newest first, and the names of the surfaces.
+///
+/// # Errors
+/// The store failed; the attempt may be tried again.
+pub(super) async fn known(
+    run_context: &RunContext,
+    activation: &Activation,
+    settings: &RunSettings,
+) -> Result<(Vec<OwnOutput>, BTreeSet<String>), AttemptRefusal> {
+    let surfaces = settings.surfaces.clone();
+    // Branches alone are no targets.
+    if surfaces.len() < 2 {
+        return Ok((Vec::new(), surfaces));
+    }
+    let query = Query {
+        limit: MOST_OWN,
+        daemon: Some(activation.daemon.id.to_string()),
+        repo: Some(activation.daemon.repo.clone()),
+        state: Some(OutputState::Confirmed.as_str().to_owned()),
+        ..Query::default()
+    };
+    let page = run_context.store.outputs(&query).await;
+    let page = page.map_err(|error| AttemptRefusal::retryable(chain(&error)))?;
+    let own = page.rows.iter();
+    let own = own.filter_map(|output| settings.planner.own_output(output));
+    Ok((own.collect(), surfaces))
 }
 
 /// Returns the target that a subject names. Subjects have further forms, such as refs and alerts, which no output is about.

@@ -2,8 +2,8 @@ use std::collections::BTreeSet;
 
 use expect_test::{Expect, expect};
 
-use super::{OwnOutput, ProposalRules, TargetPattern};
-use crate::proposal::{Act, OutputCapability, OutputTarget, OutputVerb, Proposal};
+use super::{OwnOutput, ProposalRules, TargetPattern, may_mention};
+use crate::proposal::{Act, OutputCapability, OutputTarget, OutputVerb, Proposal, VERBS};
 
 const KEY: &str = "4ymwin7k4k363ohv3ycu7vcqhh";
 const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
@@ -222,6 +222,25 @@ fn a_surface_that_is_not_configured_refuses_first() {
 }
 
 #[test]
+fn a_run_is_offered_what_it_may_use() {
+    let served = |capability, surfaces: &[&str]| {
+        let mut rules = rules(capability);
+        rules.surfaces = surfaces.iter().map(|name| (*name).to_owned()).collect();
+        let rows = VERBS.iter().filter(|row| rules.serves(row));
+        rows.map(|row| row.name).collect::<Vec<_>>().join(" ")
+    };
+    let read = served(OutputCapability::Read, &["git", "github"]);
+    assert_eq!(read, "state no_op");
+    let branches = served(OutputCapability::Write, &["git"]);
+    assert_eq!(branches, "push_branch state no_op");
+    let propose = served(OutputCapability::Propose, &["github"]);
+    assert_eq!(
+        propose,
+        "push_pull_request open_pull_request edit_pull_request open_issue comment edit_comment review review_comment state no_op"
+    );
+}
+
+#[test]
 fn patterns_print_and_parse() {
     for text in [
         "github:o/r",
@@ -246,7 +265,8 @@ fn patterns_print_and_parse() {
         assert!(text.parse::<TargetPattern>().is_err(), "{text}");
     }
     let rules = rules(OutputCapability::Propose);
-    assert!(rules.may_mention("Octocat") && !rules.may_mention("other"));
+    let allowed = |name| may_mention(&rules.configured, name);
+    assert!(allowed("Octocat") && !allowed("other"));
 }
 
 #[test]

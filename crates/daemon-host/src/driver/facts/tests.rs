@@ -1,12 +1,13 @@
+mod nothing;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use async_trait::async_trait;
 use daemon_api::control::RunTokens;
 use daemon_api::fire::FiredEvent;
-use daemon_engine::{FactOrigin, Gate, HostEpoch, NewOutput};
+use daemon_engine::{FactOrigin, Gate, HostEpoch};
 use daemon_event::{Enrichment, Field, PullRequestFact, RepoName};
 use daemon_registry::{Definition, Registered};
-use daemon_repo::Discovery;
 use daemon_runner::settings::{Overlays, Sandboxes};
 use daemon_store::memory::MemoryStore;
 use daemon_store::{DaemonRow, Events as _, Modes, Query, Validity};
@@ -14,8 +15,9 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::config::Config;
-use crate::driver::{Checked, Checker, ClaimsPause, Host, HostParts, Parts, Runtime};
+use crate::driver::{ClaimsPause, Host, HostParts, Parts, Runtime};
 use crate::home::Home;
+use nothing::Nothing;
 
 pub(in crate::driver) type Scripted = Result<Enrichment, FactErrorKind>;
 
@@ -39,20 +41,6 @@ impl daemon_engine::Facts for Script {
             }),
             Err(kind) => Err(FactError::new(kind, "no answer")),
         }
-    }
-}
-
-struct Nothing;
-
-impl Checker for Nothing {
-    fn check(&self, _: &Discovery, _: &dyn Fn(&str) -> String) -> Vec<Checked> {
-        Vec::new()
-    }
-}
-
-impl daemon_runner::planner::BranchPlanner for Nothing {
-    fn plan(&self, _: &daemon_runner::planner::BranchRequest) -> Result<Option<NewOutput>, String> {
-        Ok(None)
     }
 }
 

@@ -1,0 +1,87 @@
+//! The planner of outputs: the rules of the surfaces behind the seam of the runner.
+
+use daemon_engine::proposal::{OwnOutput, may_mention};
+use daemon_engine::{NewOutput, Output, OutputKey, OutputState};
+use daemon_records::error::chain;
+use daemon_repo::{GitProblem, daemon_branch};
+use daemon_runner::planner::{
+    ActRequest, BranchProposal, BranchRequest, OutputPlanner, PushPermission,
+};
+use daemon_surface::{ActPlan, BranchPlan, BranchRules, GIT, own_output, plan_act, plan_branch};
+
+/// Plans branches and outputs of services by the rules of their surfaces.
+pub(crate) struct SurfacePlanner;
+
+impl OutputPlanner for SurfacePlanner {
+    fn plan_act(&self, request: &ActRequest) -> NewOutput {
+        let plan = ActPlan {
+            daemon: &request.daemon,
+            activation: &request.activation,
+            ordinal: request.ordinal,
+            head: request.head.as_deref(),
+            edits: request.edits.as_deref(),
+            may_mention: &|name| may_mention(&request.configured, name),
+            is_secret: &|text| request.secrets.finds_in(text),
+        };
+        plan_act(&request.act, &plan)
+    }
+
+    fn own_output(&self, output: &Output) -> Option<OwnOutput> {
+        own_output(output)
+    }
+
+    fn plan_branch(&self, push: &BranchRequest) -> Result<Option<NewOutput>, String> {
+        let changes = match push.worktree.changes() {
+            Ok(changes) => changes,
+            Err(error) if matches!(error.problem(), GitProblem::TooManyChanges { .. }) => {
+                // Too many changes are a result of the run and not an error of the host.
+                return Ok(Some(refused(push, chain(&error))));
+            }
+            Err(error) => return Err(chain(&error)),
+        };
+        if changes.is_empty() && push.proposal == BranchProposal::None {
+            return Ok(None);
+        }
+        let refs = push.repo.repository.refs().map_err(|error| chain(&error))?;
+        let default_branch = push
+            .repo
+            .repository
+            .default_branch(&refs)
+            .map_err(|error| chain(&error))?;
+        let rules = BranchRules {
+            default_branch,
+            protected: Vec::new(),
+        };
+        let plan = BranchPlan {
+            daemon: &push.daemon,
+            activation: &push.activation,
+            ordinal: push.ordinal,
+            message: Some(&push.message),
+            at: push.at,
+            is_secret: &|text| push.secrets.finds_in(text),
+        };
+        let mut output =
+            plan_branch(&push.worktree, &changes, &plan, &rules).map_err(|error| chain(&error))?;
+        // Planned before it is refused, so that the record shows what the run wanted to push.
+        if push.permission == PushPermission::ReadOnly {
+            output.state = OutputState::Refused;
+            output.error = Some("the capability is `read`".to_owned());
+        }
+        Ok(Some(output))
+    }
+}
+
+/// Returns a refused output for changes that cannot become a branch, so that the refusal is recorded.
+fn refused(push: &BranchRequest, reason: String) -> NewOutput {
+    let target = daemon_branch(&push.daemon.id, &push.activation);
+    NewOutput {
+        key: OutputKey::derive(&push.activation, push.ordinal, GIT, target.as_str()),
+        ordinal: push.ordinal,
+        surface: GIT.to_owned(),
+        target: target.as_str().to_owned(),
+        content: "{}".to_owned(),
+        revision: None,
+        state: OutputState::Refused,
+        error: Some(reason),
+    }
+}

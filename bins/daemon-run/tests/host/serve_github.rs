@@ -1,0 +1,176 @@
+//! Outputs on GitHub: from a webhook to a pull request and a comment, once, with the daemon's name on them.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use daemon_fakes::{FakeClock, GithubAccess, GithubApi};
+use serde_json::{Value, json};
+
+use crate::http::pull_request_opened;
+use crate::world::{World, cleared, watch};
+
+const TOKEN: &str = "ghp_NobodyMaySeeThisAtAll";
+const REPO: &str = "o/r";
+const BOT: &str = "helper-bot";
+
+/// Proposes what its capability allows, and what it does not.
+const PROPOSES: &str = r#"cat > /dev/null
+echo fixed > NOTE.md
+cat >> "$DAEMON_OUTPUTS" <<'EOF'
+{"v":1,"verb":"open_pull_request","title":"Fix the note","body":"As @ann asked."}
+{"v":1,"verb":"comment","slot":"summary","body":"I opened a pull request."}
+{"v":1,"verb":"label","add":["docs"]}
+{"v":1,"verb":"comment","target":"github:o/r#1","body":"Not mine."}
+EOF
+echo '{"daemon":"result","ok":true,"text":"done"}'
+"#;
+
+/// Returns the tip of a branch of a repository.
+fn tip(repo: &Path, branch: &str) -> Option<String> {
+    let mut git: Command = cleared("git");
+    git.args([
+        "rev-parse",
+        "--verify",
+        "--quiet",
+        &format!("refs/heads/{branch}"),
+    ]);
+    let output = git.current_dir(repo).output().expect("git runs");
+    let tip = String::from_utf8(output.stdout).expect("a commit is text");
+    output.status.success().then(|| tip.trim().to_owned())
+}
+
+fn now() -> Duration {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.expect("the clock is right")
+}
+
+/// Starts a GitHub with the branches of a world's repository, an issue and a pull request of `ann`.
+fn github(world: &World) -> GithubApi {
+    let api = GithubApi::start(0, FakeClock::new(now)).expect("a port");
+    api.add_repo(REPO);
+    api.add_token(TOKEN, BOT, GithubAccess::Write);
+    api.add_collaborator(REPO, BOT);
+    let repo = world.repo.clone();
+    api.read_branches(REPO, move |branch| tip(&repo, branch));
+    world.git(&["branch", "topic"]);
+    let person = |below: &str, body: Value| {
+        let (status, made) = api.act("ann", "POST", &format!("/repos/{REPO}/{below}"), &body);
+        assert_eq!(status, 201, "{made}");
+    };
+    person("issues", json!({"title": "A question", "body": "How?"}));
+    world.git(&["commit", "--quiet", "--allow-empty", "-m", "a change"]);
+    world.git(&["branch", "--force", "topic"]);
+    world.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    person(
+        "pulls",
+        json!({"title": "A change", "body": "Mine.", "head": "topic", "base": "main"}),
+    );
+    api
+}
+
+/// Makes a world whose daemon wakes on opened pull requests and does what the script says.
+fn world(script: &str, policy: &str) -> (World, GithubApi) {
+    let world = World::new(&[("helper", &watch(&["when a pull request is opened"]))]);
+    let api = github(&world);
+    world.script(script);
+    std::fs::write(world.home.join("surface-token"), format!("{TOKEN}\n")).expect("the token");
+    let base = api.server().base_url();
+    world.configure(&format!(
+        "[surfaces.github]\ntoken_file = \"surface-token\"\napi_base = {base:?}\n\n{policy}"
+    ));
+    (world, api)
+}
+
+/// The opened webhook of the pull request, at the tip of its branch.
+fn opened(world: &World) -> Value {
+    let mut body = pull_request_opened(2);
+    body["pull_request"]["head"]["sha"] = json!(tip(&world.repo, "topic"));
+    body
+}
+
+fn outputs(host: &crate::world::Host) -> Vec<Value> {
+    let mut outputs = host.list("outputs");
+    outputs.sort_by_key(|output| output["ordinal"].as_u64());
+    outputs
+        .iter()
+        .map(|output| {
+            json!([
+                output["surface"],
+                output["target"],
+                output["state"],
+                output["error"]
+            ])
+        })
+        .collect()
+}
+
+/// The outputs of [`PROPOSES`].
+fn expected(id: &str) -> [Value; 5] {
+    [
+        json!([
+            "git",
+            format!("refs/heads/daemon/helper/{id}"),
+            "confirmed",
+            null
+        ]),
+        json!(["github", "github:o/r", "confirmed", null]),
+        json!(["github", "github:o/r#2", "confirmed", null]),
+        json!([
+            "none",
+            "",
+            "refused",
+            "`label` needs the capability `write`, this run has `propose`"
+        ]),
+        json!([
+            "none",
+            "",
+            "refused",
+            "`github:o/r#1` is not what woke the daemon, nor its own, nor in `policy.daemon.<id>.targets`"
+        ]),
+    ]
+}
+
+#[test]
+fn a_webhook_becomes_a_pull_request_and_a_comment() {
+    let (world, api) = world(PROPOSES, "");
+    let host = world.serve();
+    host.hook("pull_request", "d-1", &opened(&world));
+    let activations = host.settled(1);
+    assert_eq!(activations[0]["state"], "succeeded", "{activations:?}");
+    let id = activations[0]["id"].as_str().expect("an id");
+    assert_eq!(outputs(&host), expected(id));
+    let made = api
+        .issues(REPO)
+        .pop()
+        .expect("the pull request is an issue, too");
+    assert_eq!(
+        (made.title.as_str(), made.author.as_str()),
+        ("Fix the note", BOT)
+    );
+
+    let body = made.body.expect("a body");
+    for text in [
+        "As @\u{200b}ann asked.",
+        &format!("<!-- daemon:helper act:{id} out:"),
+        "helper",
+    ] {
+        assert!(body.contains(text), "{text}: {body}");
+    }
+    let bodies = api.comments(REPO).into_iter().map(|comment| comment.body);
+    let bodies: Vec<String> = bodies.collect();
+    assert!(
+        matches!(&bodies[..], [one] if one.starts_with("I opened a pull request.")),
+        "{bodies:?}"
+    );
+    let urls = host.list("outputs");
+    let urls: Vec<&str> = urls
+        .iter()
+        .filter_map(|output| output["url"].as_str())
+        .collect();
+    assert!(
+        urls.iter().any(|url| url.ends_with("/o/r/pull/3")),
+        "{urls:?}"
+    );
+    assert!(!world.log().contains(TOKEN));
+}

@@ -1,0 +1,31 @@
+//! Parts that do nothing, for a host that only fetches facts.
+
+use daemon_engine::proposal::OwnOutput;
+use daemon_engine::{NewOutput, Output};
+use daemon_repo::Discovery;
+use daemon_runner::planner::{ActRequest, BranchRequest, OutputPlanner};
+
+use crate::driver::{Checked, Checker};
+
+/// A linter that finds no daemon, and a planner that plans no output.
+pub(super) struct Nothing;
+
+impl Checker for Nothing {
+    fn check(&self, _: &Discovery, _: &dyn Fn(&str) -> String) -> Vec<Checked> {
+        Vec::new()
+    }
+}
+
+impl OutputPlanner for Nothing {
+    fn plan_act(&self, request: &ActRequest) -> NewOutput {
+        unreachable!("no run proposes {:?}", request.act)
+    }
+
+    fn own_output(&self, _: &Output) -> Option<OwnOutput> {
+        None
+    }
+
+    fn plan_branch(&self, _: &BranchRequest) -> Result<Option<NewOutput>, String> {
+        Ok(None)
+    }
+}
