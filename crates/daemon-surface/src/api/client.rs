@@ -13,8 +13,11 @@ use super::credentials::Credentials;
 use super::failure::{ApiError, ApiErrorKind, RequestEffect};
 use super::gate::RateGate;
 
-/// How long one request may take, including its body.
+/// How long a request that reads may take, including its body.
 const TIMEOUT: Duration = Duration::from_secs(15);
+/// How long a request that writes may take.
+// Longer, because a request that the service carries out after the timeout is not found by the look-up that follows.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(75);
 /// The maximum size of one response body, in bytes.
 const MAX_BODY: usize = 16 << 20;
 /// How many redirects are followed for one request.
@@ -31,7 +34,7 @@ pub struct ApiSetupError {
 
 /// A client of one API.
 ///
-/// Requests carry the credentials, take at most 15 s and 16 MiB, and follow redirects only below the base. After a response
+/// Requests carry the credentials, take at most 15 s (75 s if they write) and 16 MiB, and follow redirects only below the base. After a response
 /// that used the last request of a rate limit, none is sent until the limit ends. Clones share that limit.
 #[derive(Clone, Debug)]
 pub struct ServiceApi {
@@ -41,6 +44,7 @@ pub struct ServiceApi {
     gate: RateGate,
     client: Client,
     timeout: Duration,
+    write_timeout: Duration,
     max_body: usize,
 }
 
@@ -80,13 +84,14 @@ impl ServiceApi {
                 gate: RateGate::default(),
                 client,
                 timeout: TIMEOUT,
+                write_timeout: WRITE_TIMEOUT,
                 max_body: MAX_BODY,
             }),
             Err(source) => Err(ApiSetupError { base, source }),
         }
     }
 
-    /// Sets how long one request may take; the default is 15 s.
+    /// Sets how long a request that reads may take; the default is 15 s.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
@@ -207,7 +212,10 @@ impl ServiceApi {
             .client
             .request(request.method.clone(), url.clone())
             .header(header::AUTHORIZATION, authorization)
-            .timeout(self.timeout);
+            .timeout(match request.effect {
+                RequestEffect::None => self.timeout,
+                RequestEffect::Write => self.write_timeout,
+            });
         if let Some(body) = request.body {
             asked = asked
                 .header(header::CONTENT_TYPE, "application/json; charset=utf-8")

@@ -9,6 +9,8 @@ use serde::Deserialize;
 /// The delay after a response that limits requests without a time.
 // GitHub's secondary limits are such responses; a client is to wait at least a minute.
 const LIMIT_DELAY: SignedDuration = SignedDuration::from_secs(60);
+/// The delay before a look-up, because a service may still carry out a request whose response is lost.
+const LANDING: RetryAfter = RetryAfter::For(SignedDuration::from_secs(5));
 /// How much of a service's own message is kept, in characters.
 const MAX_SAID: usize = 300;
 
@@ -196,7 +198,8 @@ impl From<ApiError> for SurfaceError {
             None => error.message,
         };
         let made = Self::new(kind, message);
-        match limit {
+        let landing = (kind == SurfaceErrorKind::Ambiguous).then_some(LANDING);
+        match limit.or(landing) {
             Some(limit) => made.with_retry_after(limit),
             None => made,
         }

@@ -1,12 +1,14 @@
 //! Every verb of GitHub under every fault at every request: one effect, and a row that names it.
 
+use std::time::Duration;
+
 use daemon_engine::OutputState;
-use daemon_fakes::{GithubAccountKind, GithubApi, ServiceFault};
-use daemon_surface::GithubSurface;
+use daemon_fakes::{FaultPlan, GithubAccountKind, GithubApi, ServiceFault};
+use daemon_surface::{Credentials, GithubSurface, ServiceApi};
 use serde_json::json;
 
 use super::faults::{fail_nth, faults};
-use super::github_kit::{REPO, app_surface, as_ann, github, surface};
+use super::github_kit::{REPO, TOKEN, app_surface, as_ann, github, surface};
 use super::outbox::{HostClock, KILLS, Kill, Planned, planned, settled};
 
 /// One verb: its proposal, what it needs, and what it did.
@@ -292,6 +294,25 @@ async fn assignees_have_one_effect_under_every_fault() {
 #[tokio::test]
 async fn check_runs_have_one_effect_under_every_fault() {
     check_verb("check_run").await;
+}
+
+/// A service that needs longer for a write than a read may take is waited for.
+#[tokio::test]
+async fn a_slow_write_is_not_sent_again() {
+    let (api, clock) = (github(), HostClock::new());
+    let slow = ServiceFault::LateEffect(Duration::from_millis(300));
+    let fault = ("POST", "/issues/1/comments", slow);
+    api.server().set_faults(FaultPlan::each_once([fault]));
+    let output = planned(1, CASES[0].line, Planned::default());
+    let base = api.server().base_url().parse().unwrap();
+    let credentials = Credentials::Token(TOKEN.parse().unwrap());
+    let client = ServiceApi::new(base, credentials, clock.wall()).unwrap();
+    // Only reads have this timeout.
+    let client = client.with_timeout(Duration::from_millis(150));
+    let surface = GithubSurface::new(client, Vec::new());
+    let output = settled(&surface, output, Kill::Never, &clock).await;
+    assert_eq!((output.state, output.attempts), (OutputState::Confirmed, 1));
+    assert_eq!(comments(&api, output.key.as_str()).len(), 1);
 }
 
 /// A retry whose response is lost cannot be read back where the service does not name who started it.
