@@ -1,5 +1,6 @@
 //! What is written around the text of a run, and what is made plain in it.
 
+mod closed;
 mod defuse;
 mod mark;
 

@@ -3,7 +3,11 @@
 use daemon_engine::Output;
 use daemon_repo::encode;
 
+use super::closed::closed;
 use super::cut;
+
+/// The room for what closes a body that is cut, in characters.
+const CLOSING: usize = 300;
 
 /// The ids in the marker of an output, percent-encoded outside of `[A-Za-z0-9_-]`.
 #[derive(Clone, Debug)]
@@ -69,6 +73,11 @@ impl OutputMark {
 
     fn followed(&self, text: &str, tail: &str, limit: usize) -> String {
         let room = limit.saturating_sub(tail.chars().count());
-        format!("{}{tail}", cut(text.trim_end(), room))
+        // What closes a body is short; a body that is cut has to leave room for it.
+        let text = match closed(text) {
+            text if text.chars().count() <= room => text,
+            _ => closed(&cut(text.trim_end(), room.saturating_sub(CLOSING))),
+        };
+        format!("{text}{tail}")
     }
 }
