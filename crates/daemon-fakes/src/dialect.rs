@@ -48,7 +48,6 @@ impl StreamEvent {
 impl ApiDialect {
     /// Returns the dialect of a path.
     pub(crate) fn of(path: &str) -> Option<Self> {
-        let path = path.split('?').next().unwrap_or(path);
         [
             ("/messages", Self::Messages),
             ("/chat/completions", Self::Completions),
