@@ -220,10 +220,7 @@ impl Act {
 
     /// Whether the verb does something even if it has no field.
     fn needs_no_field(&self) -> bool {
-        matches!(
-            self.verb,
-            OutputVerb::PushBranch | OutputVerb::PushPullRequest
-        )
+        self.verb == OutputVerb::PushBranch
     }
 }
 

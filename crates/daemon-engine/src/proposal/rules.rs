@@ -169,16 +169,6 @@ pub enum ProposalRefusal {
         /// The limit.
         most: usize,
     },
-    /// The changes of a work tree go to one branch.
-    #[error(
-        "the changes of the work tree go to one branch: `{verb}` and `{other}` exclude each other"
-    )]
-    TwoBranches {
-        /// The verb.
-        verb: OutputVerb,
-        /// The verb of the earlier proposal.
-        other: OutputVerb,
-    },
     /// It mentions too many people.
     #[error("it mentions {found} people, at most {MAX_MENTIONS} are accepted")]
     Mentions {
@@ -323,24 +313,13 @@ pub fn may_mention(configured: &[TargetPattern], name: &str) -> bool {
     configured.contains(&name)
 }
 
-/// Checks the number of proposals with a verb, and that the work tree goes to one branch.
+/// Checks the number of proposals with a verb.
 fn check_number(verb: OutputVerb, earlier: &[Act]) -> Result<(), ProposalRefusal> {
     let most = verb.row().most;
     if earlier.iter().filter(|act| act.verb == verb).count() >= most {
         return Err(ProposalRefusal::TooMany { verb, most });
     }
-    let is_new = |verb| matches!(verb, OutputVerb::PushBranch | OutputVerb::OpenPullRequest);
-    let excludes = |other: OutputVerb| match verb {
-        OutputVerb::PushPullRequest => is_new(other),
-        verb => is_new(verb) && other == OutputVerb::PushPullRequest,
-    };
-    match earlier.iter().find(|act| excludes(act.verb)) {
-        Some(act) => Err(ProposalRefusal::TwoBranches {
-            verb,
-            other: act.verb,
-        }),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn check_text(act: &Act) -> Result<(), ProposalRefusal> {

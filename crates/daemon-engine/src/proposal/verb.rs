@@ -35,8 +35,6 @@ impl OutputCapability {
 pub enum OutputVerb {
     /// Pushes the changes of the work tree as a branch.
     PushBranch,
-    /// Pushes the changes of the work tree to the branch of a pull request.
-    PushPullRequest,
     /// Opens a pull request from the branch of the activation.
     OpenPullRequest,
     /// Changes title, body or draft state of a pull request.
@@ -146,17 +144,6 @@ pub const VERBS: &[VerbRow] = &[
         targets: &[TargetKind::Git],
         fields: &[MESSAGE],
         example: r#"{"v":1,"verb":"push_branch","message":"docs: repair two links"}"#,
-    },
-    VerbRow {
-        verb: OutputVerb::PushPullRequest,
-        name: "push_pull_request",
-        summary: "adds the changes of the work tree to the branch of a pull request",
-        capability: OutputCapability::Write,
-        own: OutputCapability::Propose,
-        most: 1,
-        targets: &[TargetKind::GithubNumber],
-        fields: &[MESSAGE],
-        example: r#"{"v":1,"verb":"push_pull_request","target":"github:o/r#42","message":"fix the test"}"#,
     },
     VerbRow {
         verb: OutputVerb::OpenPullRequest,

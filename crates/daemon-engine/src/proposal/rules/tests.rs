@@ -129,7 +129,6 @@ fn a_capability_below_write_changes_only_own_pull_requests() {
         r#"{"v":1,"verb":"edit_pull_request","target":"github:o/r#42","title":"x"}"#,
         r#"{"v":1,"verb":"edit_pull_request","target":"github:o/r#57","title":"x"}"#,
         r#"{"v":1,"verb":"label","target":"github:o/r#57","add":["x"]}"#,
-        r#"{"v":1,"verb":"push_pull_request","target":"github:o/r#57"}"#,
     ];
     check(
         &rules(OutputCapability::Propose),
@@ -138,7 +137,6 @@ fn a_capability_below_write_changes_only_own_pull_requests() {
             refused: `edit_pull_request` needs the capability `write`, this run has `propose`
             edit_pull_request github:o/r#57
             refused: `label` needs the capability `write`, this run has `propose`
-            push_pull_request github:o/r#57
         "]],
     );
     check(
@@ -189,7 +187,6 @@ fn numbers_mentions_and_links_are_limited() {
             r#"{"v":1,"verb":"comment","body":"x"}"#,
             r#"{"v":1,"verb":"comment","body":"y"}"#,
             r#"{"v":1,"verb":"push_branch"}"#,
-            r#"{"v":1,"verb":"push_pull_request","target":"github:o/r#57"}"#,
             &links,
             &names,
         ],
@@ -197,7 +194,6 @@ fn numbers_mentions_and_links_are_limited() {
             comment github:o/r#42
             refused: `comment` is accepted once per activation
             push_branch git:O/r
-            refused: the changes of the work tree go to one branch: `push_pull_request` and `push_branch` exclude each other
             refused: it has 51 links, at most 50 are accepted
             refused: it mentions 11 people, at most 10 are accepted
         "]],
@@ -236,7 +232,7 @@ fn a_run_is_offered_what_it_may_use() {
     let propose = served(OutputCapability::Propose, &["github"]);
     assert_eq!(
         propose,
-        "push_pull_request open_pull_request edit_pull_request open_issue comment edit_comment review review_comment state no_op"
+        "open_pull_request edit_pull_request open_issue comment edit_comment review review_comment state no_op"
     );
 }
 
