@@ -1,7 +1,7 @@
 //! Composes the providers of a host from its configuration.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use daemon_host::config::{Config, ConfigFault, ProviderConfig};
@@ -96,6 +96,13 @@ impl Composer {
         let mut checks = agents::examine(config, all, &self.path, &self.untrusted(config));
         checks.extend(self.examine_commands(config));
         checks.extend(llm::examine(config, self.home()));
+        for (name, provider) in &config.provider.named {
+            let absent = absent(provider);
+            checks.extend(absent.map(|path| {
+                let remedy = format!("create it, or correct `provider.{name}.readable`");
+                Check::warn(format!("provider {name}"), not_there(path), remedy)
+            }));
+        }
         checks
     }
 
@@ -300,13 +307,13 @@ impl Composer {
                 message,
             )])
         };
-        let home = environment::variable("HOME").map(PathBuf::from);
+        for path in absent(provider) {
+            let problem = not_there(path);
+            tracing::warn!(provider = name, problem, "its runs will not read it");
+        }
         let mut readable = Vec::new();
         for path in &provider.readable {
-            let expanded = match (path.strip_prefix("~"), &home) {
-                (Ok(rest), Some(home)) => home.join(rest),
-                _ => path.clone(),
-            };
+            let expanded = expanded(path);
             let shown = path.display();
             if !expanded.is_absolute() {
                 return Err(wrong(format!(
@@ -354,6 +361,25 @@ impl Composer {
         *supervisor = Some(started.clone());
         Ok(started)
     }
+}
+
+/// Returns a path of `readable` with the user's home in place of `~`.
+fn expanded(path: &Path) -> PathBuf {
+    let home = environment::variable("HOME").map(PathBuf::from);
+    match (path.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.to_owned(),
+    }
+}
+
+/// Returns the paths of `readable` that do not exist. A run does not see them, even if they are created later.
+fn absent(provider: &ProviderConfig) -> impl Iterator<Item = &Path> {
+    let paths = provider.readable.iter().map(PathBuf::as_path);
+    paths.filter(|path| !expanded(path).exists())
+}
+
+fn not_there(path: &Path) -> String {
+    format!("`{}` in `readable` does not exist", path.display())
 }
 
 /// Whether a missing program is logged.

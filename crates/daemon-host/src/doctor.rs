@@ -164,8 +164,25 @@ pub fn unconfined(config: &Config, parts: &Parts) -> Vec<String> {
 
 /// Checks whose runs are refused because the machine offers a lower sandbox level than required.
 fn sandbox_refusals(config: &Config, parts: &Parts) -> Vec<Check> {
-    let remedy = "a kernel with Landlock (6.2 or later) where user namespaces may be made; or `policy.sandbox_min = 1`, with \
-                  which a run reaches what the host's user reaches";
+    let machine = daemon_process::probe().level.number();
+    let remedy = |policy: &RunPolicy| {
+        let (name, level) = (&policy.provider, parts.sandbox_of(policy).level);
+        let section = config.provider.named.get(name);
+        let cause = match section.and_then(|section| section.sandbox_max) {
+            // The machine reaches more than the section permits.
+            Some(most) if most == level && level < machine => {
+                format!(
+                    "remove `provider.{name}.sandbox_max`; this machine reaches level {machine}"
+                )
+            }
+            Some(_) | None => {
+                "a kernel with Landlock (6.2 or later) where user namespaces may be made".to_owned()
+            }
+        };
+        format!(
+            "{cause}; or `policy.sandbox_min = 1`, with which a run reaches what the host's user reaches"
+        )
+    };
     let refusal = |policy: &RunPolicy| policy.sandbox_refusal(parts.sandbox_of(policy));
     let general = ("runs", run_policy(config, None, None));
     let daemons = config.policy.daemon.keys();
@@ -175,7 +192,7 @@ fn sandbox_refusals(config: &Config, parts: &Parts) -> Vec<Check> {
         Some(Check::fail(
             "sandbox",
             format!("{who}: refused: {reason}"),
-            remedy,
+            remedy(&policy),
         ))
     });
     // Only a provider without network requires more than the policies above: level 3.
@@ -185,7 +202,7 @@ fn sandbox_refusals(config: &Config, parts: &Parts) -> Vec<Check> {
         Some(Check::fail(
             "sandbox",
             format!("provider {name}: refused: {reason}"),
-            remedy,
+            remedy(&policy),
         ))
     });
     daemons.chain(providers).collect()

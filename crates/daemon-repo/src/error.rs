@@ -7,9 +7,9 @@ use daemon_process::{ExitStatus, ToolRunError};
 
 use crate::object::ObjectId;
 
-/// The error of a git command, with the repository and the command.
+/// The error of work with a repository: the repository, the git command if one was to run, and the reason.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot use repository `{place}` (`git {command}`)")]
+#[error("cannot use repository `{place}`{}", by_git(command, problem))]
 pub struct GitError {
     place: PathBuf,
     command: &'static str,
@@ -109,8 +109,8 @@ pub enum GitProblem {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// A file of the host could not be read or written.
-    #[error("cannot use `{path}`")]
+    /// A file or directory could not be read, made, changed or removed.
+    #[error("cannot use the file or directory `{path}`")]
     File {
         /// The path of the file.
         path: PathBuf,
@@ -158,6 +158,14 @@ impl GitError {
     }
 }
 
+/// Names the git command, unless the problem is one of the host's own work with files.
+fn by_git(command: &str, problem: &GitProblem) -> String {
+    match problem {
+        GitProblem::File { .. } | GitProblem::Foreign { .. } => String::new(),
+        _ => format!(" (`git {command}`)"),
+    }
+}
+
 /// Removes what precedes the `@` of each URL.
 pub(crate) fn without_credentials(text: &str) -> String {
     let mut acc = String::new();
@@ -176,6 +184,18 @@ pub(crate) fn without_credentials(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_an_error_of_git_names_its_command() {
+        let error = |problem| GitError::new(Path::new("/r"), "read-tree", problem).to_string();
+        let git = error(GitProblem::TooMuchOutput);
+        assert_eq!(git, "cannot use repository `/r` (`git read-tree`)");
+        let file = error(GitProblem::File {
+            path: PathBuf::from("/r/x"),
+            source: io::ErrorKind::PermissionDenied.into(),
+        });
+        assert_eq!(file, "cannot use repository `/r`");
+    }
 
     #[test]
     fn credentials_of_urls_are_left_out() {

@@ -16,7 +16,7 @@ impl Repository {
     /// exist, and other users must not be able to write to its parent.
     ///
     /// # Errors
-    /// Returns [`GitError`] if a file is not in the repository or cannot be written. DirectoryFiles written before stay.
+    /// Returns [`GitError`] if a file is not in the repository or cannot be written. Files written before stay.
     pub fn materialise(&self, support: &SupportTree, into: &Path) -> Result<(), GitError> {
         let blobs = self.blobs(support.files.iter().map(|file| (&file.object, file.size)))?;
         fs::create_dir(into).map_err(|source| self.unwritable(into, source))?;

@@ -118,6 +118,12 @@ impl Trees {
         let create = |start| repository.create_worktree_from(checkout, start, dir);
         let pool = self.pool(repository.name());
         let mut locked = lock(&pool);
+        // A run without a kept tree is slower, and one that cannot start is lost.
+        if let Err(error) = fs::create_dir_all(&locked.dir) {
+            report(&locked.dir, Err(error));
+            drop(locked);
+            return Ok((create(TreeStart::Empty)?, None));
+        }
         let Some(mut tree) = locked.choose(&wanted, workplace, limits.most) else {
             drop(locked);
             return Ok((create(TreeStart::Empty)?, None));

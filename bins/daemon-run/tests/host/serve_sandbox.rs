@@ -138,6 +138,46 @@ fn a_run_records_the_level_that_its_provider_permits() {
 }
 
 #[test]
+fn doctor_names_the_configuration_if_it_is_the_cause() {
+    if levels().is_empty() {
+        return;
+    }
+    let world = inhabited(&["any"]);
+    let any = program(&world, "any", "cat > /dev/null\n");
+    let absent = world.beside("absent").display().to_string();
+    configure(&world, &[("any", &any)], "");
+    let path = world.home.join("config.toml");
+    let text = fs::read_to_string(&path).expect("the configuration");
+    let section = "[provider.any]\n";
+    assert!(text.contains(section), "{text}");
+    let limited = format!("{section}sandbox_max = 1\nreadable = [{absent:?}]\n");
+    let text = text.replace(section, &limited);
+    fs::write(
+        &path,
+        text.replace("sandbox_min = 1\n", "sandbox_min = 2\n"),
+    )
+    .expect("the configuration");
+    let (_, report) = world.json(&["doctor"]);
+    let checks = report["checks"].as_array().expect("a list");
+    let found = |name: &str, part: &str| {
+        let mut checks = checks.iter();
+        let found =
+            checks.find(|check| check["name"] == name && check.text("detail").contains(part));
+        found
+            .unwrap_or_else(|| panic!("{name}: {report:#}"))
+            .clone()
+    };
+    let refused = found("sandbox", "any: refused: ");
+    let remedy = "remove `provider.any.sandbox_max`; this machine reaches level ";
+    assert!(refused.text("remedy").starts_with(remedy), "{refused}");
+    let unseen = found(
+        "provider any",
+        &format!("`{absent}` in `readable` does not exist"),
+    );
+    shows!(unseen, {"status": "warn"});
+}
+
+#[test]
 fn a_run_without_a_network_is_isolated_under_every_policy() {
     if !levels().contains(&3) {
         return;

@@ -345,6 +345,19 @@ fn a_sparse_partial_clone_gives_runs_its_files_and_missing_ones_are_fetched_into
 }
 
 #[test]
+fn runs_work_without_kept_trees_if_their_directory_cannot_be_used() {
+    let world = world(&["one"]);
+    let host = world.serve();
+    end(begin(&world, "one"));
+    let trees = world.home.join("trees");
+    daemon_repo::remove_tree(&trees).expect("the trees");
+    fs::write(&trees, "").expect("a file");
+    end(begin(&world, "one"));
+    assert_eq!(world.branches().len(), 2);
+    assert_eq!(json!(host.stop().0), json!(0));
+}
+
+#[test]
 fn trees_are_kept_within_the_limits_and_the_doctor_describes_them() {
     for (limits, expected) in [
         ("trees = 0", 0),
