@@ -199,3 +199,22 @@ fn a_key_is_an_rsa_key_and_its_error_does_not_repeat_it() {
         );
     }
 }
+
+#[tokio::test]
+async fn after_a_response_that_limits_requests_none_is_sent_until_the_limit_ends() {
+    let replies = vec![
+        minted("ghs_one", NOW + 3_600),
+        status(429, "Retry-After: 30\r\n"),
+        ok(files(&["a"])),
+    ];
+    let kit = Kit::start(Some(31), replies).await;
+    let kinds = |fetched: Result<(), (FactErrorKind, String)>| fetched.map_err(|(kind, _)| kind);
+    let limited = FactErrorKind::Limited(RetryAfter::For(SignedDuration::from_secs(30)));
+    assert_eq!(kinds(kit.fetch().await), Err(limited));
+    let until = RetryAfter::Until(Timestamp::from_second(NOW + 30).unwrap());
+    assert_eq!(kinds(kit.fetch().await), Err(FactErrorKind::Limited(until)));
+    *kit.now.lock().unwrap() += SignedDuration::from_secs(30);
+    kit.fetch().await.unwrap();
+    let expected = [(MINT, "assertion"), (FILES, "ghs_one"), (FILES, "ghs_one")];
+    assert_eq!(kit.requests(), pairs(&expected));
+}
