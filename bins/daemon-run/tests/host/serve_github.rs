@@ -69,15 +69,15 @@ fn github(world: &World) -> GithubApi {
     api
 }
 
-/// Makes a world whose daemon wakes on opened pull requests and does what the script says.
-fn world(script: &str, policy: &str) -> (World, GithubApi) {
-    let world = World::new(&[("helper", &watch(&["when a pull request is opened"]))]);
+/// Makes a world whose daemon wakes on a condition and does what the script says.
+fn world(condition: &str, script: &str) -> (World, GithubApi) {
+    let world = World::new(&[("helper", &watch(&[condition]))]);
     let api = github(&world);
     world.script(script);
     std::fs::write(world.home.join("surface-token"), format!("{TOKEN}\n")).expect("the token");
     let base = api.server().base_url();
     world.configure(&format!(
-        "[surfaces.github]\ntoken_file = \"surface-token\"\napi_base = {base:?}\n\n{policy}"
+        "[surfaces.github]\ntoken_file = \"surface-token\"\napi_base = {base:?}\n"
     ));
     (world, api)
 }
@@ -133,7 +133,7 @@ fn expected(id: &str) -> [Value; 5] {
 
 #[test]
 fn a_webhook_becomes_a_pull_request_and_a_comment() {
-    let (world, api) = world(PROPOSES, "");
+    let (world, api) = world("when a pull request is opened", PROPOSES);
     let host = world.serve();
     host.hook("pull_request", "d-1", &opened(&world));
     let activations = host.settled(1);
@@ -173,4 +173,48 @@ fn a_webhook_becomes_a_pull_request_and_a_comment() {
         "{urls:?}"
     );
     assert!(!world.log().contains(TOKEN));
+}
+
+#[test]
+fn an_own_comment_does_not_wake_its_daemon_and_a_copy_of_its_marker_does() {
+    let (world, api) = world(
+        "when a comment is created on a pull request",
+        r#"cat > /dev/null
+echo '{"daemon":"output","output":{"v":1,"verb":"comment","body":"Noted."}}'
+echo '{"daemon":"result","ok":true,"text":"done"}'
+"#,
+    );
+    let (send, sent) = std::sync::mpsc::channel();
+    api.add_hook(REPO, "http://host.example", move |hook| {
+        send.send(hook.clone()).expect("the test receives it");
+        200
+    });
+    let host = world.serve();
+    let person = |body: &str| {
+        let path = format!("/repos/{REPO}/issues/2/comments");
+        let (status, made) = api.act("ann", "POST", &path, &json!({"body": body}));
+        assert_eq!(status, 201, "{made}");
+    };
+    let deliver = || {
+        let hook = sent.recv().expect("it was sent");
+        let body: Value = serde_json::from_str(&hook.body).expect("JSON");
+        host.hook(&hook.event, &hook.guid, &body);
+        body["comment"]["body"].as_str().expect("a body").to_owned()
+    };
+    person("Is this right?");
+    deliver();
+    assert_eq!(host.settled(1).len(), 1);
+    let own = deliver();
+    assert!(
+        own.starts_with("Noted.") && own.contains("<!-- daemon:helper "),
+        "{own}"
+    );
+    assert_eq!(host.settled(1).len(), 1);
+    // A person copies the comment with its marker.
+    person(&own);
+    deliver();
+    let activations = host.settled(2);
+    assert_eq!(activations.len(), 2, "{activations:?}");
+    deliver();
+    assert_eq!(api.comments(REPO).len(), 4);
 }

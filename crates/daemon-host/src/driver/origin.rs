@@ -1,8 +1,10 @@
 //! Origins: whether an event is a daemon's output, or a consequence of one.
 //!
-//! The outbox has every commit that an activation of this host delivered, and its branch. An event at that commit and branch is
+//! The outbox has every object that an activation of this host wrote to a service, every commit that it delivered, and its branch. An event at that commit and branch is
 //! the output itself; an event that a bot causes at either of them continues the chain; everything else begins a new one.
-//! Markers in messages, and branch names that look like a daemon's, prove nothing.
+//! Markers in messages, and branch names that look like a daemon's, prove nothing by themselves.
+
+mod authored;
 
 use daemon_engine::{Link, Output};
 use daemon_event::{ActorKind, DaemonKey, Event, Field, RepoName, Source, branch_ref};
@@ -104,6 +106,9 @@ async fn tied_output(
     reports: &[Event],
 ) -> Result<Option<(Output, Tie)>, StoreError> {
     for event in reports {
+        if let Some(output) = authored::find(store, event).await? {
+            return Ok(Some((output, Tie::Output)));
+        }
         for place in places(event) {
             if let Some(found) = find(store, event, place).await? {
                 return Ok(Some(found));

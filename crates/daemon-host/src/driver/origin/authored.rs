@@ -1,0 +1,162 @@
+//! Objects of services that an output wrote: comments, pull requests, issues, reviews, checks and messages.
+//!
+//! An object is a daemon's if the outbox has its id. A webhook may come before the id is stored; then the marker in the object's
+//! text leads to the output. A marker alone proves nothing, because a person can copy it: the output must be the one that
+//! wrote this object, or one whose id is not known yet.
+
+use daemon_engine::{Output, OutputState};
+use daemon_event::{ActivationId, Event, Field, Source};
+use daemon_store::{OutputPlace, Store, StoreError};
+use serde::Deserialize;
+
+/// The object of an event.
+struct Object {
+    /// The name of its surface.
+    surface: &'static str,
+    /// The id that the surface gives to outputs that write such an object.
+    id: String,
+    /// Its text, which may have a marker.
+    body: String,
+}
+
+/// The members of a payload of GitHub about an object.
+#[derive(Deserialize)]
+struct GithubPayload {
+    comment: Option<GithubObject>,
+    review: Option<GithubObject>,
+    check_run: Option<GithubObject>,
+    pull_request: Option<GithubObject>,
+    issue: Option<GithubObject>,
+    sender: Option<GithubAccount>,
+}
+
+#[derive(Deserialize)]
+struct GithubObject {
+    id: Option<u64>,
+    number: Option<u64>,
+    body: Option<String>,
+    user: Option<GithubAccount>,
+}
+
+#[derive(Deserialize, PartialEq)]
+struct GithubAccount {
+    id: u64,
+}
+
+/// Returns the output that wrote the object of an event, if the event reports the writing.
+///
+/// # Errors
+/// If the store fails.
+pub(super) async fn find(store: &dyn Store, event: &Event) -> Result<Option<Output>, StoreError> {
+    let Some(object) = written(event) else {
+        return Ok(None);
+    };
+    let place = OutputPlace::RemoteId(object.id.clone());
+    let known = store.outputs_at(object.surface, &place).await?;
+    // The ids of comments are unique on the service, those of pull requests within a repository.
+    if let Some(output) = known.into_iter().find(|output| is_of(output, event)) {
+        return Ok(Some(output));
+    }
+    let Some((activation, key)) = marker(&object.body) else {
+        return Ok(None);
+    };
+    let outputs = store.outputs_of(&activation).await?;
+    let is_it = |output: &Output| {
+        let is_open = matches!(
+            output.state,
+            OutputState::Sending | OutputState::Ambiguous | OutputState::Unknown
+        );
+        output.key.as_str() == key
+            && output.surface == object.surface
+            && is_open
+            && is_of(output, event)
+    };
+    Ok(outputs.into_iter().find(is_it))
+}
+
+/// Reports whether an output went to the repository of an event; other services have no repositories.
+fn is_of(output: &Output, event: &Event) -> bool {
+    let Some(repo) = event
+        .repo
+        .as_ref()
+        .filter(|_| event.source == Source::Github)
+    else {
+        return event.source != Source::Github;
+    };
+    let target = output.target.strip_prefix("github:").unwrap_or_default();
+    let end = target.find(['#', '@']).unwrap_or(target.len());
+    target[..end].to_lowercase() == repo.folded()
+}
+
+/// Returns the object that an event reports as written or changed by its author.
+fn written(event: &Event) -> Option<Object> {
+    match event.source {
+        Source::Github => on_github(event),
+        Source::Linear => {
+            let id = event.facts.text(Field::Key)?;
+            let is_new = event.kind == "Comment" && event.action.as_deref() == Some("create");
+            is_new.then(|| Object {
+                surface: "linear",
+                id: format!("comment:{id}"),
+                body: String::new(),
+            })
+        }
+        Source::Slack => {
+            let (channel, key) = (
+                event.facts.text(Field::ChannelId)?,
+                event.facts.text(Field::Key)?,
+            );
+            Some(Object {
+                surface: "slack",
+                id: format!("message:{channel}/{key}"),
+                body: String::new(),
+            })
+        }
+        Source::Sentry | Source::Git | Source::Cloudevents => None,
+    }
+}
+
+fn on_github(event: &Event) -> Option<Object> {
+    let word = match event.kind.as_str() {
+        "issue_comment" => "comment",
+        "pull_request_review" => "review",
+        "pull_request_review_comment" => "review_comment",
+        "check_run" => "check_run",
+        "pull_request" => "pull_request",
+        "issues" => "issue",
+        _ => return None,
+    };
+    let payload: GithubPayload = serde_json::from_slice(&event.payload).ok()?;
+    let object = match word {
+        "comment" | "review_comment" => payload.comment?,
+        "review" => payload.review?,
+        "check_run" => payload.check_run?,
+        "pull_request" => payload.pull_request?,
+        _ => payload.issue?,
+    };
+    let is_report = match event.action.as_deref()? {
+        "created" | "opened" | "submitted" | "completed" => true,
+        // A person may edit what a daemon wrote, and that is the person's event.
+        "edited" => object.user.is_some() && object.user == payload.sender,
+        _ => false,
+    };
+    let id = match word {
+        "pull_request" | "issue" => object.number?,
+        _ => object.id?,
+    };
+    is_report.then(|| Object {
+        surface: "github",
+        id: format!("{word}:{id}"),
+        body: object.body.unwrap_or_default(),
+    })
+}
+
+/// Reads the last marker of a body: `<!-- daemon:ID act:ACTIVATION out:KEY -->`.
+fn marker(body: &str) -> Option<(ActivationId, &str)> {
+    let (_, marker) = body.rsplit_once("<!-- daemon:")?;
+    let (marker, _) = marker.split_once(" -->")?;
+    let mut words = marker.split(' ').skip(1);
+    let activation = words.next()?.strip_prefix("act:")?.parse().ok()?;
+    let key = words.next()?.strip_prefix("out:")?;
+    Some((activation, key))
+}
