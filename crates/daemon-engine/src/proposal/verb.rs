@@ -37,7 +37,7 @@ pub enum OutputVerb {
     PushBranch,
     /// Opens a pull request from the branch of the activation.
     OpenPullRequest,
-    /// Changes title, body or draft state of a pull request.
+    /// Changes the title or the body of a pull request.
     EditPullRequest,
     /// Opens an issue.
     OpenIssue,
@@ -169,7 +169,7 @@ pub const VERBS: &[VerbRow] = &[
     VerbRow {
         verb: OutputVerb::EditPullRequest,
         name: "edit_pull_request",
-        summary: "changes the title, the body or the draft state of a pull request",
+        summary: "changes the title or the body of a pull request",
         capability: OutputCapability::Write,
         own: OutputCapability::Propose,
         most: 5,
@@ -177,7 +177,6 @@ pub const VERBS: &[VerbRow] = &[
         fields: &[
             optional("title", FieldKind::Line(256), "the new title"),
             optional("body", FieldKind::Text, "the new body"),
-            optional("draft", FieldKind::Flag, "whether it is a draft"),
         ],
         example: r#"{"v":1,"verb":"edit_pull_request","target":"github:o/r#42","title":"Repair three links"}"#,
     },

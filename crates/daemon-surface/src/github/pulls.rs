@@ -164,11 +164,6 @@ pub(super) async fn find_edit(job: &Job<'_>) -> Result<Found, ApiError> {
 }
 
 pub(super) async fn edit(job: &Job<'_>) -> Result<RemoteId, ApiError> {
-    if job.act.fields.flag("draft").is_some() {
-        return Err(refused(
-            "GitHub's REST API does not change whether a pull request is a draft",
-        ));
-    }
     let pull = current(job).await?;
     let changes = changes(job, &pull).await?;
     if !changes.is_empty() {
