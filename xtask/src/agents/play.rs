@@ -62,7 +62,7 @@ pub(crate) fn reply(received: &Received, probes: &str) -> Reply {
             Use::Of("propose_output", json!({"output": proposal})),
             Use::Of(
                 "propose_output",
-                json!({"output": {"v": 1, "verb": "merge", "target": "github:o/r#1"}}),
+                json!({"output": {"v": 1, "verb": "comment", "target": "github:o/r#1", "body": "Done."}}),
             ),
         ]
     } else if body.contains(RING) {

@@ -51,7 +51,7 @@ pub(super) fn of_host(world: &AgentSetup) -> Result<String> {
         .iter()
         .map(|output| ["surface", "state", "error"].map(|key| &output[key]))
         .collect();
-    let reason = "no surface here serves the verb `merge`";
+    let reason = "the surface `github` is not configured on this host";
     let expected = json!([["none", "refused", reason], ["git", "confirmed", null]]);
     ensure!(json!(ends) == expected, "{listed}");
 
