@@ -11,6 +11,7 @@ mod meaning;
 mod model;
 mod provider;
 mod retention;
+mod size;
 mod sources;
 mod surfaces;
 
@@ -26,6 +27,7 @@ pub use model::{
 };
 pub use provider::{PriceConfig, ProviderConfig, Providers};
 pub use retention::Retention;
+pub use size::{ByteSize, InvalidSize};
 pub use sources::{
     ApiAccess, CloudEventsConfig, HookConfig, LinearConfig, SecretPlaces, SourceConfig, Sources,
 };

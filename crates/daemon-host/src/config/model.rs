@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::mcp::Mcp;
 use super::provider::Providers;
 use super::retention::Retention;
+use super::size::ByteSize;
 use super::sources::Sources;
 use super::surfaces::Surfaces;
 
@@ -352,8 +353,8 @@ pub struct LimitsConfig {
     pub idle: Period,
     /// The maximum number of checked-out trees of one repository that are kept between runs; with 0, each run gets a new checkout.
     pub trees: u32,
-    /// The maximum disk space of the kept trees of all repositories, in bytes. Those in use are not removed.
-    pub trees_bytes: u64,
+    /// The maximum disk space of the kept trees of all repositories: `8GiB`, or a number of bytes. Those in use are not removed.
+    pub trees_bytes: ByteSize,
 }
 
 impl Default for LimitsConfig {
@@ -369,7 +370,7 @@ impl Default for LimitsConfig {
             wall: Period::from_secs(30 * 60),
             idle: Period::from_secs(10 * 60),
             trees: 4,
-            trees_bytes: 20_000_000_000,
+            trees_bytes: ByteSize::from_gib(8),
         }
     }
 }

@@ -68,6 +68,10 @@ const FAULTS: &[(&str, &str)] = &[
         "2:1: unknown key `policy.daemon.\"o/r/x\".nonsense`",
     ),
     (
+        "[limits]\ntrees_bytes = '8 gallons'\n",
+        "2:15: `limits.trees_bytes`: `8 gallons` is not a size such as `8GiB`",
+    ),
+    (
         "[policy.daemon.x]\ntargets = ['@octocat', 'github:o/r', 'slack:general']\n",
         "2:38: `slack:general` is not a target, such as `github:owner/name#42`",
     ),

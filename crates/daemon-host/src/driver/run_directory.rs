@@ -155,7 +155,7 @@ fn settings(home: &Home, runtime: &Runtime, tokens: &RunTokens) -> RunSettings {
             drain: config.host.drain.unsigned(),
             trees: TreeLimits {
                 most: config.limits.trees,
-                bytes: config.limits.trees_bytes,
+                bytes: config.limits.trees_bytes.bytes(),
             },
         },
     }

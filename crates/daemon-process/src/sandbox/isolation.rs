@@ -24,8 +24,7 @@ use crate::spawn::{
 /// The program of the keeper: it reads until this process closes the other end of its input, or ends.
 const KEEPERS: [&str; 2] = ["/bin/cat", "/usr/bin/cat"];
 
-/// The user and group `nobody`. `/etc/passwd` of Linux systems has an entry for it, and programs that look up the name of a user
-/// without an entry fail.
+/// The user and group `nobody`. Linux systems list it in `/etc/passwd`; some programs fail if their user is not listed there.
 const NOBODY: u32 = 65534;
 
 /// The namespaces prepared for one child.
