@@ -245,6 +245,20 @@ impl Output {
         self.attempts += 1;
     }
 
+    /// Marks it as in doubt: the host that sent it ended, by `now` at the latest. There is no `error`, by which
+    /// [`interrupted_at`](Self::interrupted_at) knows it.
+    pub fn interrupt(&mut self, now: Timestamp) {
+        self.state = OutputState::Ambiguous;
+        self.error = None;
+        self.not_before = now;
+    }
+
+    /// Returns when the next host began, if the last one ended while it sent this output and no look-up has failed since.
+    pub fn interrupted_at(&self) -> Option<Timestamp> {
+        let is_interrupted = self.state == OutputState::Ambiguous && self.error.is_none();
+        is_interrupted.then_some(self.not_before)
+    }
+
     /// Applies the result of a step. An output of a cancelled activation is refused instead of planned again.
     pub fn settle(&mut self, settlement: Settlement, activation: ActivationState) {
         self.state = settlement.state;

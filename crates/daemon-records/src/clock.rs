@@ -13,6 +13,11 @@ pub trait Clock: Debug + Send + Sync {
 
     /// Returns the time since the machine was booted, suspend included. Nothing sets this clock.
     fn since_boot(&self) -> Duration;
+
+    /// Returns how long a timer of the system has to run for this time to pass on the clocks.
+    fn timer(&self, wait: Duration) -> Duration {
+        wait
+    }
 }
 
 /// The clocks of this machine.
@@ -26,16 +31,60 @@ impl Clock for SystemClock {
     )]
     fn now(&self) -> Timestamp {
         let now = Timestamp::now();
+        #[cfg(feature = "internal-testing")]
+        let now = fast::wall(now);
         Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now)
     }
 
     fn since_boot(&self) -> Duration {
         let since = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         // `CLOCK_BOOTTIME` is never negative, so that the conversions cannot fail.
-        Duration::new(
+        let since = Duration::new(
             u64::try_from(since.tv_sec).unwrap_or(0),
             u32::try_from(since.tv_nsec).unwrap_or(0),
-        )
+        );
+        #[cfg(feature = "internal-testing")]
+        let since = since * fast::rate();
+        since
+    }
+
+    #[cfg(feature = "internal-testing")]
+    fn timer(&self, wait: Duration) -> Duration {
+        wait / fast::rate()
+    }
+}
+
+/// Clocks that go faster than those of the machine, so that a test of hours takes minutes.
+#[cfg(feature = "internal-testing")]
+mod fast {
+    use std::sync::OnceLock;
+
+    use jiff::Timestamp;
+
+    /// Returns how many seconds pass in one, and since which instant: `DAEMON_TEST_CLOCK=10:1764000000`.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test reaches into a process that it started by nothing but its environment"
+    )]
+    fn asked() -> Option<(u32, Timestamp)> {
+        static ASKED: OnceLock<Option<(u32, Timestamp)>> = OnceLock::new();
+        *ASKED.get_or_init(|| {
+            let asked = std::env::var("DAEMON_TEST_CLOCK").ok()?;
+            let (rate, since) = asked.split_once(':')?;
+            let since = Timestamp::from_second(since.parse().ok()?).ok()?;
+            Some((rate.parse().ok()?, since))
+        })
+    }
+
+    pub(super) fn rate() -> u32 {
+        asked().map_or(1, |(rate, _)| rate)
+    }
+
+    pub(super) fn wall(now: Timestamp) -> Timestamp {
+        asked().map_or(now, |(rate, since)| {
+            let passed = now.duration_since(since);
+            since + passed * i32::try_from(rate).expect("a test asks for less")
+        })
     }
 }
 

@@ -39,8 +39,8 @@ pub(crate) fn begin_epoch(
         [STARTS],
     )?;
     tx.execute(
-        "UPDATE output SET state = 'ambiguous' WHERE state = 'sending'",
-        [],
+        "UPDATE output SET state = 'ambiguous', error = NULL, not_before = ?1 WHERE state = 'sending'",
+        [micros(now)],
     )?;
     epoch(tx)
 }

@@ -1,10 +1,10 @@
 //! Places where a test makes the process die.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Ends the process by SIGKILL if the environment asks for it at this place: `DAEMON_FAILPOINT=O2`; `panic:O2` panics there,
-/// once.
+/// Ends the process by SIGKILL if the environment asks for it at this place: `DAEMON_FAILPOINT=O2`. `O2#7` ends it when the place
+/// is reached for the seventh time; `panic:O2` panics there, once.
 ///
 /// # Panics
 /// If it is asked to.
@@ -22,7 +22,13 @@ pub fn hit(name: &str) {
         to_panic != Some(name) || HAS_PANICKED.swap(true, Ordering::Relaxed),
         "asked for at {name}"
     );
-    if wanted == name {
+    static REACHED: AtomicU32 = AtomicU32::new(0);
+    static FATAL: OnceLock<(&str, u32)> = OnceLock::new();
+    let (place, nth) = *FATAL.get_or_init(|| match wanted.split_once('#') {
+        Some((place, nth)) => (place, nth.parse().expect("a test writes a number")),
+        None => (wanted, 1),
+    });
+    if place == name && REACHED.fetch_add(1, Ordering::Relaxed) + 1 == nth {
         let own = rustix::process::getpid();
         if rustix::process::kill_process(own, rustix::process::Signal::KILL).is_ok() {
             std::thread::park();

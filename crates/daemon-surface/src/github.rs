@@ -73,7 +73,7 @@ impl Surface for GithubSurface {
     async fn find(&self, output: &Output) -> Result<Found, SurfaceError> {
         let (content, act) = ActContent::read(output)?;
         let job = Job::new(self, output, &content, &act)?;
-        looked_up(job.find().await).map_err(|error| error.of("GitHub"))
+        looked_up(job.find().await, output, &self.api).map_err(|error| error.of("GitHub"))
     }
 
     async fn deliver(&self, output: &Output) -> Result<RemoteId, SurfaceError> {

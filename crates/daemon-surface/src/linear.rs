@@ -81,7 +81,7 @@ impl Surface for LinearSurface {
             OutputVerb::EditIssue => issues::find(&job).await,
             _ => Err(job.unserved()),
         };
-        looked_up(found).map_err(|error| error.of("Linear"))
+        looked_up(found, output, &self.api).map_err(|error| error.of("Linear"))
     }
 
     async fn deliver(&self, output: &Output) -> Result<RemoteId, SurfaceError> {

@@ -76,7 +76,7 @@ impl Surface for SlackSurface {
     async fn find(&self, output: &Output) -> Result<Found, SurfaceError> {
         let (content, act) = ActContent::read(output)?;
         let job = Job::new(self, output, &content, &act)?;
-        looked_up(messages::find(&job).await).map_err(|error| error.of("Slack"))
+        looked_up(messages::find(&job).await, output, &self.api).map_err(|error| error.of("Slack"))
     }
 
     async fn deliver(&self, output: &Output) -> Result<RemoteId, SurfaceError> {

@@ -148,7 +148,8 @@ impl Driver {
     /// Returns the time until the dispatcher's next deadline.
     pub(crate) fn wait(&self) -> Option<Duration> {
         let deadline = self.dispatcher.next_deadline()?;
-        Some(deadline.saturating_sub(self.host.registrations.clock.since_boot()))
+        let clock = &self.host.registrations.clock;
+        Some(clock.timer(deadline.saturating_sub(clock.since_boot())))
     }
 
     /// Handles events until no effect and no attempt is in progress.

@@ -360,7 +360,7 @@ impl StoreModel {
         self.epoch = HostEpoch(self.epoch.0 + 1);
         for output in &mut self.outputs {
             if output.state == OutputState::Sending {
-                output.state = OutputState::Ambiguous;
+                output.interrupt(now);
             }
         }
         self.epoch

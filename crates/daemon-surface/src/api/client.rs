@@ -103,7 +103,7 @@ impl ServiceApi {
         Self { max_body, ..self }
     }
 
-    pub(super) fn clock(&self) -> &WallClock {
+    pub(crate) fn clock(&self) -> &WallClock {
         &self.clock
     }
 

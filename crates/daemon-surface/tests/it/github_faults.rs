@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
-use daemon_engine::OutputState;
+use daemon_engine::{
+    ActivationState, Found, OutputState, RetryAfter, Surface as _, SurfaceErrorKind, after_look_up,
+};
 use daemon_fakes::{FaultPlan, GithubAccountKind, GithubApi, ServiceFault};
 use daemon_surface::{Credentials, GithubSurface, ServiceApi};
+use jiff::SignedDuration;
 use serde_json::json;
 
 use super::faults::{fail_nth, faults};
 use super::github_kit::{REPO, TOKEN, app_surface, as_ann, github, surface};
-use super::outbox::{HostClock, KILLS, Kill, Planned, planned, settled};
+use super::outbox::{HostClock, KILLS, Kill, Planned, planned, settled, start};
 
 /// One verb: its proposal, what it needs, and what it did.
 struct Case {
@@ -313,6 +316,38 @@ async fn a_slow_write_is_not_sent_again() {
     let output = settled(&surface, output, Kill::Never, &clock).await;
     assert_eq!((output.state, output.attempts), (OutputState::Confirmed, 1));
     assert_eq!(comments(&api, output.key.as_str()).len(), 1);
+}
+
+/// A service may carry a request out after the host that sent it was killed, and after the next one looked for it.
+#[tokio::test]
+async fn a_request_that_lands_late_is_waited_for_after_a_kill() {
+    let (api, clock) = (github(), HostClock::new());
+    let surface = surface(&api, &clock);
+    let mut output = planned(1, CASES[0].line, Planned::default());
+    output.begin_send();
+    output.interrupt(start());
+    clock.set(start());
+    let waits = surface.find(&output).await.unwrap_err();
+    let landed = start() + SignedDuration::from_secs(80);
+    let until = Some(RetryAfter::Until(landed));
+    assert_eq!(
+        (waits.kind, waits.retry_after),
+        (SurfaceErrorKind::Retryable, until)
+    );
+    let sent = output.clone();
+    let again = after_look_up(&output, Err(waits), start(), 0);
+    output.settle(again, ActivationState::Delivering);
+    assert_eq!(
+        (output.state, output.not_before),
+        (OutputState::Ambiguous, landed)
+    );
+    let late = surface.deliver(&sent).await.unwrap();
+    let found = surface.find(&output).await;
+    assert_eq!(found, Ok(Found::At(late)));
+    clock.set(landed);
+    let mut never_sent = planned(2, CASES[0].line, Planned::default());
+    never_sent.interrupt(start());
+    assert_eq!(surface.find(&never_sent).await, Ok(Found::Absent));
 }
 
 /// A retry whose response is lost cannot be read back where the service does not name who started it.

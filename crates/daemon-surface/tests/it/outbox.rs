@@ -24,7 +24,7 @@ impl HostClock {
         WallClock::new(move || *now.lock().unwrap())
     }
 
-    fn set(&self, now: Timestamp) {
+    pub(super) fn set(&self, now: Timestamp) {
         *self.0.lock().unwrap() = now;
     }
 }
@@ -124,14 +124,14 @@ pub(super) async fn settled(
             }
             DeliveryStep::Send => {
                 output.begin_send();
-                match std::mem::replace(&mut left, Kill::Never) {
-                    Kill::BeforeSend => continue,
-                    Kill::AfterSend => {
-                        // A killed host loses the result, good or bad.
-                        drop(surface.deliver(&output).await);
-                        continue;
-                    }
-                    Kill::Never => {}
+                let kill = std::mem::replace(&mut left, Kill::Never);
+                if kill == Kill::AfterSend {
+                    // A killed host loses the result, good or bad.
+                    drop(surface.deliver(&output).await);
+                }
+                if kill != Kill::Never {
+                    output.interrupt(now);
+                    continue;
                 }
                 let sent = surface.deliver(&output).await;
                 after_send(&output, sent, now, u32::MAX)
