@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -85,6 +86,21 @@ impl Scratch {
             )));
         }
         Ok(String::from_utf8_lossy(&ran.stdout).trim().to_owned())
+    }
+
+    /// Returns git as it runs in the repository.
+    pub(crate) fn git_tool(&self) -> Tool {
+        self.git.clone()
+    }
+
+    /// Writes a program into the directory, and returns its path.
+    pub(crate) fn program(&self, name: &str, text: &str) -> Result<PathBuf, CommandFailure> {
+        self.write(name, text)?;
+        let path = self.dir().join(name);
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(&path, mode)
+            .map_err(|error| CommandFailure::unwritable(&path, &error))?;
+        Ok(path)
     }
 
     /// Writes a file below the directory, with the directories above it.

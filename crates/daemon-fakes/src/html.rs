@@ -24,7 +24,7 @@ pub(crate) fn escape(text: &str) -> String {
     acc
 }
 
-/// Returns a body as the services show it: without HTML comments, with fenced code, `code`, bold words and headings.
+/// Returns a body as the services show it: without HTML comments, with fenced code, `code`, bold words, headings and small print.
 pub(crate) fn markdown(text: &str) -> String {
     let mut acc = String::from("<div class=body>");
     let text = without_comments(text);
@@ -35,7 +35,20 @@ pub(crate) fn markdown(text: &str) -> String {
             write!(acc, "<pre>{}</pre>", escape(code)).expect("writing to a string cannot fail");
             continue;
         }
+        let mut is_after_blank = false;
         for line in part.trim_matches('\n').split('\n') {
+            // Any number of blank lines separates two paragraphs.
+            let is_blank = line.trim().is_empty();
+            if is_blank && is_after_blank {
+                continue;
+            }
+            is_after_blank = is_blank;
+            let small = line.strip_prefix("<sub>");
+            if let Some(small) = small.and_then(|line| line.strip_suffix("</sub>")) {
+                writeln!(acc, "<small>{}</small>", inline(small))
+                    .expect("writing to a string cannot fail");
+                continue;
+            }
             let heading = line.trim_start_matches('#').strip_prefix(' ');
             let line = match heading.filter(|_| line.starts_with('#')) {
                 Some(heading) => format!("<b class=heading>{}</b>", inline(heading)),
@@ -134,6 +147,10 @@ mod tests {
         };
         assert_eq!(shown("a<!-- daemon:x -->b"), "<span>ab</span>\n");
         assert_eq!(shown("a<!-- <b>"), "<span>a</span>\n");
+        assert_eq!(
+            shown("a\n\n<!-- x -->\n\n<sub>by `b` <i></sub>"),
+            "<span>a</span>\n<span></span>\n<small><span>by </span><code>b</code><span> &lt;i&gt;</span></small>\n"
+        );
         assert_eq!(
             shown("## Why\n**now**"),
             "<b class=heading><span>Why</span></b>\n<span></span><b>now</b><span></span>\n"

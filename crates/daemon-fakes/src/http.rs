@@ -3,6 +3,7 @@
 mod fault;
 mod listener;
 mod query;
+mod recent;
 mod request;
 mod response;
 mod server;
@@ -13,5 +14,6 @@ pub use server::FakeServer;
 
 pub(crate) use listener::{Closing, Listener};
 pub(crate) use query::{decode, encode, pairs};
+pub(crate) use recent::Recent;
 pub(crate) use response::{HttpResponse, write};
 pub(crate) use server::{Service, ServiceError};

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::connection;
 use crate::dialect::ApiDialect;
-use crate::http::Listener;
+use crate::http::{Listener, Recent};
 use crate::reply::Reply;
 
 /// A model API on a port of loopback, which replies as its script says.
@@ -49,7 +49,7 @@ type Script = dyn FnMut(&Received) -> Reply + Send;
 
 pub(crate) struct Shared {
     script: Mutex<Box<Script>>,
-    received: Mutex<Vec<Received>>,
+    received: Mutex<Recent<Received>>,
 }
 
 impl fmt::Debug for Shared {
@@ -63,10 +63,10 @@ impl fmt::Debug for Shared {
 impl Shared {
     /// Records a request and calls the script. Returns the number of the request, from 1, and the reply.
     pub(crate) fn answer(&self, received: Received) -> (usize, Reply) {
+        let n_bytes = received.body.to_string().len();
         let reply = (self.script.lock().expect("a script does not panic"))(&received);
         let mut all = self.received.lock().expect("no holder panics");
-        all.push(received);
-        (all.len(), reply)
+        (all.push(received, n_bytes), reply)
     }
 }
 
@@ -78,7 +78,7 @@ impl ModelApi {
     pub fn scripted(script: impl FnMut(&Received) -> Reply + Send + 'static) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             script: Mutex::new(Box::new(script)),
-            received: Mutex::new(Vec::new()),
+            received: Mutex::default(),
         });
         let of_listener = Arc::clone(&shared);
         let listener = Listener::start(0, move |request, stream, closing| {
@@ -110,12 +110,12 @@ impl ModelApi {
         format!("http://{}/v1/", self.address())
     }
 
-    /// Returns the requests received so far, in order.
+    /// Returns the newest requests, in order: at most 10,000, with at most 64 MiB of bodies.
     pub fn received(&self) -> Vec<Received> {
         self.shared
             .received
             .lock()
             .expect("no holder panics")
-            .clone()
+            .to_vec()
     }
 }

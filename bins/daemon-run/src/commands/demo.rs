@@ -1,10 +1,14 @@
 //! `demo`: wakes a daemon on a real commit in a scratch repository, with real parts and no model.
 
+mod branches;
 mod scratch;
+mod services;
 mod tour;
 
+use daemon_host::serve::Ready;
 use serde_json::{Map, Value, json};
 
+use self::services::DemoServices;
 use crate::cli::{DemoArgs, GlobalArgs};
 use crate::failure::CommandFailure;
 use crate::out::Out;
@@ -43,10 +47,6 @@ pub(crate) async fn run(
         out.envelope(map)?;
     }
     if args.serve {
-        out.note(&format!(
-            "serving {}; stop with ctrl-c",
-            scratch.repository().display()
-        ));
         serve(&scratch, global, place, out).await?;
     }
     if args.keep {
@@ -55,7 +55,7 @@ pub(crate) async fn run(
     Ok(ok)
 }
 
-/// Serves the scratch repository until the process is stopped.
+/// Serves the scratch repository with a GitHub around it until the process is stopped.
 async fn serve(
     scratch: &Scratch,
     global: &GlobalArgs,
@@ -68,5 +68,18 @@ async fn serve(
         store: None,
         hold: false,
     };
-    super::serve::run(&args, global, &scratch.place(place), out).await
+    let services = DemoServices::start(scratch)?;
+    let mut begun = None;
+    let on_ready = |ready: &Ready| {
+        begun = Some(services.begin(ready, out)?);
+        out.note("stop with ctrl-c");
+        Ok(())
+    };
+    let place = scratch.place(place);
+    super::serve::run_with(&args, global, &place, out, on_ready).await?;
+    // It waits only for the host, which has ended.
+    if begun.is_some_and(|thread| thread.join().is_err()) {
+        return Err(CommandFailure::bug("the demonstration panicked".to_owned()));
+    }
+    Ok(())
 }

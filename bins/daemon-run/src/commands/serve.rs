@@ -25,6 +25,17 @@ pub(crate) async fn run(
     place: &Place,
     out: Out,
 ) -> Result<(), CommandFailure> {
+    run_with(args, global, place, out, |ready| announce(ready, out)).await
+}
+
+/// Serves until a signal stops the host, and calls `on_ready` once it is ready.
+pub(crate) async fn run_with(
+    args: &ServeArgs,
+    global: &GlobalArgs,
+    place: &Place,
+    out: Out,
+    on_ready: impl FnOnce(&Ready) -> Result<(), CommandFailure>,
+) -> Result<(), CommandFailure> {
     check(args)?;
     // Install the handlers first: a signal during a slow start must stop the host in order, too.
     let signals = HostSignals::new()?;
@@ -58,7 +69,10 @@ pub(crate) async fn run(
         compose: composer,
         secrets,
     };
-    let on_ready = |ready: Ready| announce(&ready, out);
+    let on_ready = |ready: Ready| {
+        on_ready(&ready)
+            .map_err(|failure| OpError::new(OpErrorKind::Internal, "stdout", failure.message))
+    };
     Ok(serve(start, on_ready, || signals.next()).await?)
 }
 
@@ -88,7 +102,7 @@ struct ReadyLine<'a> {
 }
 
 /// Prints the ready line.
-fn announce(ready: &Ready, out: Out) -> Result<(), OpError> {
+fn announce(ready: &Ready, out: Out) -> Result<(), CommandFailure> {
     let line = ReadyLine {
         ready: true,
         http: &ready.http,
@@ -99,7 +113,6 @@ fn announce(ready: &Ready, out: Out) -> Result<(), OpError> {
     out.note(&format!("one-time login link: {}", ready.login_url));
     // JSON with and without `--json`: scripts wait for this line.
     out.envelope(line)
-        .map_err(|failure| OpError::new(OpErrorKind::Internal, "stdout", failure.message))
 }
 
 /// The signals that a host handles.

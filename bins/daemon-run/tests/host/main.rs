@@ -45,6 +45,7 @@ mod serve_control;
 mod serve_crash;
 mod serve_crashes;
 mod serve_damage;
+mod serve_demo;
 mod serve_disk;
 mod serve_egress;
 mod serve_emanate;

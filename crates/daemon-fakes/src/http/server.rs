@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use super::fault::{Applied, FaultPlan, ServiceFault};
 use super::listener::{Closing, Listener};
+use super::recent::Recent;
 use super::request::HttpRequest;
 use super::response::{HttpResponse, write, write_half, write_slowly};
 
@@ -39,7 +40,7 @@ pub struct FakeServer {
 
 #[derive(Default)]
 struct Log {
-    received: Mutex<Vec<HttpRequest>>,
+    received: Mutex<Recent<HttpRequest>>,
     plan: Mutex<FaultPlan>,
 }
 
@@ -75,9 +76,9 @@ impl FakeServer {
         format!("http://{}", self.address())
     }
 
-    /// Returns the requests received so far, in order.
+    /// Returns the newest requests, in order: at most 10,000, with at most 64 MiB of bodies.
     pub fn received(&self) -> Vec<HttpRequest> {
-        self.log.received.lock().expect("no holder panics").clone()
+        self.log.received.lock().expect("no holder panics").to_vec()
     }
 
     /// Replaces the plan of faults.
@@ -91,8 +92,7 @@ impl Log {
     fn record(&self, request: &HttpRequest) -> ServiceFault {
         let number = {
             let mut received = self.received.lock().expect("no holder panics");
-            received.push(request.clone());
-            received.len()
+            received.push(request.clone(), request.body.len())
         };
         let mut plan = self.plan.lock().expect("a plan does not panic");
         plan.decide(number, request)

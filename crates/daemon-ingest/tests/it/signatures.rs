@@ -28,6 +28,13 @@ fn github() -> Github {
     Github::new(Secrets::new([GITHUB_SECRET]).unwrap())
 }
 
+#[test]
+fn a_body_is_signed_as_github_signs_it() {
+    let secrets = Secrets::new([GITHUB_SECRET, "an older one"]).unwrap();
+    let signature = secrets.github_signature(b"Hello, World!");
+    assert_eq!(signature, format!("sha256={GITHUB_DIGITS}"));
+}
+
 fn verify(
     source: &dyn WebhookSource,
     headers: &[(&str, &str)],

@@ -9,6 +9,11 @@ use crate::scratch::Scratch;
 const LINK_JANITOR: &str = include_str!("link-janitor.md");
 const RELEASE_SCRIBE: &str = include_str!("release-scribe.md");
 
+/// The name of the repository, as webhooks give it.
+pub(crate) const REPOSITORY: &str = "lamps/lantern";
+/// The configuration of the home. By default `builtin` only reports; the tour shows a repair.
+pub(crate) const SCRATCH_CONFIG: &str = "[[repo]]\npath = \"../lantern\"\nname = \"lamps/lantern\"\n\n[provider.builtin]\nrepair = true\n";
+
 /// The documents of the scratch repository before the move.
 const DOCUMENTS: [(&str, &str); 5] = [
     (
@@ -41,8 +46,7 @@ pub(crate) fn make(place: &Place) -> Result<Scratch, CommandFailure> {
         scratch.write(&format!("lantern/{path}"), text)?;
     }
     scratch.commit("Light the lantern")?;
-    // By default `builtin` only reports; the tour shows a repair.
-    scratch.write("home/config.toml", "[provider.builtin]\nrepair = true\n")?;
+    scratch.write("home/config.toml", SCRATCH_CONFIG)?;
     Ok(scratch)
 }
 
