@@ -8,8 +8,8 @@ use anyhow::Result;
 use crate::shell;
 
 /// The settings of the scenarios: 20 kills, 15 s apart, during runs of 10 s, 200 under load, 200 while 50,000 webhooks come,
-/// and 3 while 10,000 webhooks come up to five times each.
-pub(crate) const FULL: [(&str, &str); 9] = [
+/// 3 while 10,000 webhooks come up to five times each, and 200 at each of the five steps of the outputs of 1,000 activations.
+pub(crate) const FULL: [(&str, &str); 11] = [
     ("DAEMON_TEST_PACED_KILLS", "20"),
     ("DAEMON_TEST_PACE_MS", "15000"),
     ("DAEMON_TEST_RUN_MS", "10000"),
@@ -19,6 +19,8 @@ pub(crate) const FULL: [(&str, &str); 9] = [
     ("DAEMON_TEST_REPEATED_HOOKS", "9700"),
     ("DAEMON_TEST_REPEATED_PUSHES", "300"),
     ("DAEMON_TEST_REPEATED_KILLS", "3"),
+    ("DAEMON_TEST_OUTBOX_ACTIVATIONS", "1000"),
+    ("DAEMON_TEST_OUTBOX_KILLS", "200"),
 ];
 
 /// Runs the scenarios one after the other, and prints what each left behind. Fails if anything is left.
@@ -30,9 +32,11 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
             "--locked",
             "--package",
             "daemon-run",
+            "--features",
+            "daemon-run/internal-testing",
             "--test",
             "host",
-            "serve_kills",
+            "kills",
             "--",
             "--nocapture",
             // One at a time, since each scenario needs the whole machine.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use daemon_dispatch::{Concern, HostEffect, HostEvent, Reserve};
-use daemon_engine::{Output, OutputKey, Settlement, SurfaceError, SurfaceErrorKind};
+use daemon_engine::{Found, Output, OutputKey, Settlement, SurfaceError, SurfaceErrorKind};
 use daemon_records::clock::Clock;
 use daemon_records::failpoint;
 use daemon_records::random;
@@ -251,6 +251,7 @@ impl Performer {
     async fn look_up(&self, output: &Output) -> HostEvent {
         failpoint::hit("O1");
         let found = match self.runtime.surface(&output.surface) {
+            Some(_) if failpoint::is_planted("resend-without-read-back") => Ok(Found::Absent),
             Some(surface) => surface.find(output).await,
             None => Err(unconfigured(output)),
         };

@@ -306,6 +306,16 @@ impl Host {
         send(&self.child, signal);
     }
 
+    /// Waits for its end, and reports whether it came within a limit.
+    pub(crate) fn dies_within(&mut self, limit: Duration) -> bool {
+        let began = Instant::now();
+        eventually("the host dies, or does not", || {
+            let ended = self.child.try_wait().expect("it can be waited for");
+            let is_over = began.elapsed() >= limit;
+            (ended.is_some() || is_over).then_some(ended.is_some())
+        })
+    }
+
     /// Kills it without a warning.
     pub(crate) fn kill(mut self) {
         end(&mut self.child);
