@@ -49,6 +49,15 @@ pub(crate) fn markdown(text: &str) -> String {
                     .expect("writing to a string cannot fail");
                 continue;
             }
+            // The footer on Linear, which has no small print.
+            let slanted = line
+                .strip_prefix('*')
+                .and_then(|line| line.strip_suffix('*'));
+            if let Some(slanted) = slanted.filter(|line| !line.contains('*')) {
+                writeln!(acc, "<em>{}</em>", inline(slanted))
+                    .expect("writing to a string cannot fail");
+                continue;
+            }
             let heading = line.trim_start_matches('#').strip_prefix(' ');
             let line = match heading.filter(|_| line.starts_with('#')) {
                 Some(heading) => format!("<b class=heading>{}</b>", inline(heading)),
@@ -150,6 +159,10 @@ mod tests {
         assert_eq!(
             shown("a\n\n<!-- x -->\n\n<sub>by `b` <i></sub>"),
             "<span>a</span>\n<span></span>\n<small><span>by </span><code>b</code><span> &lt;i&gt;</span></small>\n"
+        );
+        assert_eq!(
+            shown("*by*\n**now**"),
+            "<em><span>by</span></em>\n<span></span><b>now</b><span></span>\n"
         );
         assert_eq!(
             shown("## Why\n**now**"),

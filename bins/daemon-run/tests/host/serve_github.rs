@@ -1,14 +1,11 @@
 //! Outputs on GitHub: from a webhook to a pull request and a comment, once, with the daemon's name on them.
 
-use std::path::Path;
-use std::process::Command;
-use std::time::{Duration, SystemTime};
-
 use daemon_fakes::{FakeClock, GithubAccess, GithubApi};
 use serde_json::{Value, json};
 
+use crate::git_server::{now, tip};
 use crate::http::pull_request_opened;
-use crate::world::{World, cleared, watch};
+use crate::world::{World, watch};
 
 const TOKEN: &str = "ghp_NobodyMaySeeThisAtAll";
 const REPO: &str = "o/r";
@@ -25,25 +22,6 @@ cat >> "$DAEMON_OUTPUTS" <<'EOF'
 EOF
 echo '{"daemon":"result","ok":true,"text":"done"}'
 "#;
-
-/// Returns the tip of a branch of a repository.
-fn tip(repo: &Path, branch: &str) -> Option<String> {
-    let mut git: Command = cleared("git");
-    git.args([
-        "rev-parse",
-        "--verify",
-        "--quiet",
-        &format!("refs/heads/{branch}"),
-    ]);
-    let output = git.current_dir(repo).output().expect("git runs");
-    let tip = String::from_utf8(output.stdout).expect("a commit is text");
-    output.status.success().then(|| tip.trim().to_owned())
-}
-
-fn now() -> Duration {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    now.expect("the clock is right")
-}
 
 /// Starts a GitHub with the branches of a world's repository, an issue and a pull request of `ann`.
 fn github(world: &World) -> GithubApi {

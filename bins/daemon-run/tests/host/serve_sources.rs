@@ -32,7 +32,8 @@ fn linear_issue(sent: i64) -> Value {
         "actor": {"id": "u1", "name": "Ann", "type": "user"}, "webhookTimestamp": sent * 1000, "webhookId": "w1"})
 }
 
-fn linear(host: &Host, delivery: &str, body: &Value) -> Answer {
+/// Sends a webhook of Linear.
+pub(crate) fn linear(host: &Host, delivery: &str, body: &Value) -> Answer {
     let body = body.to_string();
     let signature = hmac_hex(SECRET, body.as_bytes());
     let headers = [
@@ -44,7 +45,8 @@ fn linear(host: &Host, delivery: &str, body: &Value) -> Answer {
     host.post("/webhooks/linear", &headers, &body)
 }
 
-fn slack_at(host: &Host, sent: i64, body: &Value) -> Answer {
+/// Sends a webhook of Slack that was signed at a time.
+pub(crate) fn slack_at(host: &Host, sent: i64, body: &Value) -> Answer {
     let body = body.to_string();
     let sent = sent.to_string();
     let signature = format!(
