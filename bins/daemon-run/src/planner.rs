@@ -56,6 +56,7 @@ impl OutputPlanner for SurfacePlanner {
             daemon: &push.daemon,
             activation: &push.activation,
             ordinal: push.ordinal,
+            onto: push.onto.as_ref(),
             message: Some(&push.message),
             at: push.at,
             is_secret: &|text| push.secrets.finds_in(text),
@@ -73,7 +74,10 @@ impl OutputPlanner for SurfacePlanner {
 
 /// Returns a refused output for changes that cannot become a branch, so that the refusal is recorded.
 fn refused(push: &BranchRequest, reason: String) -> NewOutput {
-    let target = daemon_branch(&push.daemon.id, &push.activation);
+    let target = match &push.onto {
+        Some(onto) => onto.branch.clone(),
+        None => daemon_branch(&push.daemon.id, &push.activation),
+    };
     NewOutput {
         key: OutputKey::derive(&push.activation, push.ordinal, GIT, target.as_str()),
         ordinal: push.ordinal,

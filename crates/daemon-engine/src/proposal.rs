@@ -14,7 +14,8 @@ use crate::output::StateChange;
 pub use field::{FieldError, FieldKind, FieldRow, ProposalFields};
 pub use mentions::mentions;
 pub use rules::{
-    MAX_LINKS, MAX_MENTIONS, OwnOutput, ProposalRefusal, ProposalRules, TargetPattern, may_mention,
+    MAX_LINKS, MAX_MENTIONS, OwnOutput, ProposalRefusal, ProposalRules, PullHead, TargetPattern,
+    may_mention,
 };
 pub use schema::output_schema;
 pub use target::{GithubName, OutputTarget, TargetKind};
@@ -220,7 +221,10 @@ impl Act {
 
     /// Whether the verb does something even if it has no field.
     fn needs_no_field(&self) -> bool {
-        self.verb == OutputVerb::PushBranch
+        matches!(
+            self.verb,
+            OutputVerb::PushBranch | OutputVerb::PushPullRequest
+        )
     }
 }
 

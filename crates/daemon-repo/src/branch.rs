@@ -90,18 +90,10 @@ impl Repository {
         branch: &RefName,
         output: &str,
     ) -> Result<BranchStatus, GitError> {
-        let tip = match remote {
-            Remote::Here => self.refs()?.get(branch).cloned(),
-            Remote::Named(name) => self.remote_tip(name, branch)?,
-        };
-        let Some(tip) = tip else {
+        let Some(tip) = self.branch_tip(remote, branch)? else {
             return Ok(BranchStatus::Absent);
         };
-        if let Remote::Named(name) = remote
-            && !self.has_commit(&tip)?
-        {
-            self.fetch_commit(name, &tip)?;
-        }
+        self.fetch_tip(remote, &tip)?;
         let commit = self.commit(&tip)?;
         let is_ours = CommitMark::in_message(&commit.message).is_some_and(|mark| {
             *mark.output == *output && mark.is_committed_by(&commit.committer.email)
@@ -113,11 +105,38 @@ impl Repository {
         })
     }
 
+    /// Returns the commit of a branch at its destination.
+    ///
+    /// # Errors
+    /// Returns [`GitError`] if the repository or the remote cannot be read.
+    pub fn branch_tip(
+        &self,
+        remote: &Remote,
+        branch: &RefName,
+    ) -> Result<Option<ObjectId>, GitError> {
+        match remote {
+            Remote::Here => Ok(self.refs()?.get(branch).cloned()),
+            Remote::Named(name) => self.remote_tip(name, branch),
+        }
+    }
+
+    /// Fetches the commit of a branch at its destination, if this repository does not have it.
+    ///
+    /// # Errors
+    /// Returns [`GitError`] if it cannot be fetched.
+    pub fn fetch_tip(&self, remote: &Remote, tip: &ObjectId) -> Result<(), GitError> {
+        match remote {
+            Remote::Named(name) if !self.has_commit(tip)? => self.fetch_commit(name, tip),
+            Remote::Named(_) | Remote::Here => Ok(()),
+        }
+    }
+
     /// Creates a branch; an existing branch is not changed.
     ///
     /// # Errors
-    /// Returns [`GitError`] with [`GitProblem::BranchTaken`] if the branch exists, or a branch that is a prefix of its name. Other
-    /// errors mean that git failed; a remote may have created the branch nevertheless.
+    /// Returns [`GitError`] with [`GitProblem::BranchTaken`] if the branch exists, or a branch that is a prefix of its name;
+    /// with [`GitProblem::PushRefused`] if the remote does not accept it. Other errors mean that git failed; a remote may have
+    /// created the branch nevertheless.
     pub fn create_branch(
         &self,
         remote: &Remote,
@@ -135,14 +154,12 @@ impl Repository {
                 .operand(commit.as_str())
                 // The zero name as the expected value: the update fails if the ref exists.
                 .operand(self.format().zero())
-                .stdout(),
-            Remote::Named(name) => {
-                let push = push_options(self.call("push"), name, branch);
-                push_operands(push, name, branch, commit).stdout()
-            }
+                .stdout()
+                .map(drop),
+            Remote::Named(name) => self.push(name, branch, None, Some(commit)),
         };
         match created {
-            Ok(_) => Ok(()),
+            Ok(()) => Ok(()),
             // Looked up afterwards, because git's message does not distinguish a name that is taken from other failures.
             Err(error) => Err(self.taken(remote, branch)?.unwrap_or(error)),
         }
@@ -158,8 +175,11 @@ impl Repository {
         branch: &RefName,
         commit: &ObjectId,
     ) -> Result<(), GitError> {
-        let push = push_options(self.call("push"), name, branch).within(PROBE);
-        push_operands(push.arg("--dry-run"), name, branch, commit)
+        push_options(self.call("push"), name, (branch, None))
+            .within(PROBE)
+            .arg("--dry-run")
+            .operand(&*name.0)
+            .operand(format!("{commit}:{branch}"))
             .stdout()
             .map(drop)
     }
@@ -216,25 +236,33 @@ impl Repository {
         self.refs_below("refs/daemon/")
     }
 
-    fn remote_tip(
+    pub(crate) fn remote_tip(
         &self,
         remote: &RemoteName,
         branch: &RefName,
     ) -> Result<Option<ObjectId>, GitError> {
+        // Git matches names by their end, so other refs can be listed as well.
+        let mut listed = self.remote_refs(remote, branch.as_str())?.into_iter();
+        Ok(listed.find(|(name, _)| name == branch).map(|(_, tip)| tip))
+    }
+
+    /// Lists the refs of a remote that match a pattern; names that this crate cannot use are left out.
+    pub(crate) fn remote_refs(
+        &self,
+        remote: &RemoteName,
+        pattern: &str,
+    ) -> Result<Vec<(RefName, ObjectId)>, GitError> {
         let output = self
             .call("ls-remote")
             .args(["--refs", "--quiet"])
             .operand(self.push_url(remote)?)
-            .operand(branch.as_str())
+            .operand(pattern)
             .stdout()?;
-        // Git matches names by their end, so other refs can be listed as well.
         let text = String::from_utf8_lossy(&output);
         let lines = text.lines().filter_map(|line| line.split_once('\t'));
-        let found = lines
-            .filter(|(_, name)| *name == branch.as_str())
-            .map(|(object, _)| object)
-            .next();
-        Ok(found.and_then(|object| object.parse().ok()))
+        let named =
+            lines.filter_map(|(object, name)| Some((name.parse().ok()?, object.parse().ok()?)));
+        Ok(named.collect())
     }
 
     fn fetch_commit(&self, remote: &RemoteName, commit: &ObjectId) -> Result<(), GitError> {
@@ -264,8 +292,14 @@ impl Repository {
     }
 }
 
-/// Adds the options by which a push creates exactly one branch, regardless of the remote's configuration.
-fn push_options(push: GitCommand, name: &RemoteName, branch: &RefName) -> GitCommand {
+/// Adds the options by which a push changes exactly one branch, regardless of the remote's configuration: one that is at a commit, or
+/// without a commit one that does not exist.
+pub(crate) fn push_options(
+    push: GitCommand,
+    name: &RemoteName,
+    (branch, from): (&RefName, Option<&ObjectId>),
+) -> GitCommand {
+    let from = from.map_or("", ObjectId::as_str);
     // Git refuses to push single branches to a mirror. The setting is passed in the environment because `-c` would split a
     // name that contains `=`.
     push.env("GIT_CONFIG_COUNT", "1")
@@ -277,17 +311,8 @@ fn push_options(push: GitCommand, name: &RemoteName, branch: &RefName) -> GitCom
             "--no-follow-tags",
             "--recurse-submodules=no",
         ])
-        // An empty expected value: the push fails if the ref exists.
-        .arg(format!("--force-with-lease={branch}:"))
-}
-
-fn push_operands(
-    push: GitCommand,
-    name: &RemoteName,
-    branch: &RefName,
-    commit: &ObjectId,
-) -> GitCommand {
-    push.operand(&*name.0).operand(format!("{commit}:{branch}"))
+        // The push fails if the ref is not at the expected value; an empty value means that it does not exist.
+        .arg(format!("--force-with-lease={branch}:{from}"))
 }
 
 /// Whether `name` is below the directory `other`.

@@ -46,6 +46,30 @@ pub enum GitProblem {
         /// The full name of the branch.
         name: Box<str>,
     },
+    /// The branch to be changed is not at the commit where it was expected, or would lose commits.
+    #[error("branch `{name}` moved: it {}", found_at(at.as_ref()))]
+    BranchMoved {
+        /// The full name of the branch.
+        name: Box<str>,
+        /// Its commit; `None` if it does not exist.
+        at: Option<ObjectId>,
+    },
+    /// A work tree has the branch to be changed.
+    #[error("branch `{name}` is checked out in `{place}`")]
+    CheckedOut {
+        /// The full name of the branch.
+        name: Box<str>,
+        /// The directory of the work tree.
+        place: Box<str>,
+    },
+    /// A branch may not be changed.
+    #[error("branch `{name}` may not be changed: {why}")]
+    PushRefused {
+        /// The full name of the branch.
+        name: Box<str>,
+        /// The reason, mostly as the remote gives it.
+        why: Box<str>,
+    },
     /// Git could not be started, or did not exit in time.
     #[error("it did not complete")]
     Run {
@@ -155,6 +179,13 @@ impl GitError {
     /// Returns the path of the repository, or the path that was expected to be one.
     pub fn place(&self) -> &Path {
         &self.place
+    }
+}
+
+fn found_at(commit: Option<&ObjectId>) -> String {
+    match commit {
+        Some(commit) => format!("is at `{commit}`"),
+        None => "does not exist".to_owned(),
     }
 }
 

@@ -40,6 +40,7 @@
 //! - A move of a ref gives the same events with the same delivery ids each time it is read.
 //! - A branch is created or rejected, never moved.
 
+mod advance;
 mod branch;
 mod caller;
 mod changed_paths;
@@ -75,6 +76,7 @@ mod tree;
 mod working_tree;
 mod worktree;
 
+pub use advance::{BranchPosition, BranchTip};
 pub use branch::{BranchStatus, Remote, RemoteName};
 pub use changes::{FileChange, WorktreeChanges};
 pub use delivery::BranchDoubt;
@@ -94,7 +96,7 @@ pub use layers::Layers;
 pub use lifecycle::{
     DirectoryState, DirectoryStates, FileValidity, LifecycleChange, LifecycleKind, lifecycle,
 };
-pub use mark::{Author, CommitMark, daemon_branch, encode};
+pub use mark::{Author, CommitMark, DaemonBranch, daemon_branch, encode, rolling_branch};
 pub use object::{InvalidName, ObjectFormat, ObjectId, RefKind, RefName};
 pub use object_store::{FetchSource, RemoteToken};
 pub use own_commits::OwnCommit;

@@ -1,6 +1,7 @@
 //! The marks by which commits and branches of daemons are recognised.
 
 use std::fmt::Write as _;
+use std::num::NonZeroU32;
 
 use daemon_event::{ActivationId, DaemonId};
 
@@ -8,6 +9,8 @@ use crate::object::RefName;
 
 /// The domain of the email address in daemons' commits. `.invalid` is reserved, so no mail is ever delivered.
 const DOMAIN: &str = "daemon.invalid";
+/// The last part of the name of a rolling branch, before its number.
+const ROLLING: &str = "rolling";
 
 /// The origin of a daemon's commit, as written in its trailers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,6 +122,62 @@ pub fn daemon_branch(daemon: &DaemonId, activation: &ActivationId) -> RefName {
     RefName::branch(&short).expect("encoded parts satisfy every rule of git")
 }
 
+/// Returns the name of a rolling branch: `daemon/<id>/rolling`, from the second one on `daemon/<id>/rolling-<n>`.
+pub fn rolling_branch(daemon: &DaemonId, n: NonZeroU32) -> RefName {
+    let number = match n.get() {
+        1 => String::new(),
+        n => format!("-{n}"),
+    };
+    let short = format!("daemon/{}/{ROLLING}{number}", encode(daemon.as_str()));
+    RefName::branch(&short).expect("encoded parts satisfy every rule of git")
+}
+
+/// A branch with a name that the host gives to the branches of daemons. The name alone does not prove that the host made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DaemonBranch {
+    /// The branch of an activation.
+    Activation(DaemonId, ActivationId),
+    /// The rolling branch with this number.
+    Rolling(DaemonId, NonZeroU32),
+}
+
+impl DaemonBranch {
+    /// Parses the name of a branch; returns `None` for any other.
+    pub fn parse(branch: &RefName) -> Option<Self> {
+        let (daemon, last) = branch
+            .as_str()
+            .strip_prefix("refs/heads/daemon/")?
+            .split_once('/')?;
+        let daemon: DaemonId = decode(daemon)?.parse().ok()?;
+        let rolling = match last.strip_prefix(ROLLING) {
+            Some("") => Some(NonZeroU32::MIN),
+            Some(rest) => rest.strip_prefix('-').and_then(|n| n.parse().ok()),
+            None => None,
+        };
+        let found = match rolling {
+            Some(n) => Self::Rolling(daemon, n),
+            None => Self::Activation(daemon, decode(last)?.parse().ok()?),
+        };
+        // Numbers have further spellings, such as `rolling-1` and `rolling-02`.
+        (found.name() == *branch).then_some(found)
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> RefName {
+        match self {
+            Self::Activation(daemon, activation) => daemon_branch(daemon, activation),
+            Self::Rolling(daemon, n) => rolling_branch(daemon, *n),
+        }
+    }
+
+    /// Returns the daemon.
+    pub fn daemon(&self) -> &DaemonId {
+        match self {
+            Self::Activation(daemon, _) | Self::Rolling(daemon, _) => daemon,
+        }
+    }
+}
+
 /// Percent-encodes every byte but `A-Z a-z 0-9 _ -`.
 pub fn encode(text: &str) -> String {
     let mut acc = String::with_capacity(text.len());
@@ -219,6 +278,34 @@ mod tests {
                 branch.short(),
                 format!("daemon/{encoded}/{}", mark(id).activation)
             );
+        }
+    }
+
+    #[test]
+    fn names_of_branches_read_back_and_others_do_not() {
+        let daemon: DaemonId = "link janitor".parse().unwrap();
+        let second = NonZeroU32::new(2).unwrap();
+        for branch in [
+            DaemonBranch::Activation(daemon.clone(), mark("a").activation),
+            DaemonBranch::Rolling(daemon.clone(), NonZeroU32::MIN),
+            DaemonBranch::Rolling(daemon.clone(), second),
+        ] {
+            assert_eq!(DaemonBranch::parse(&branch.name()), Some(branch));
+        }
+        let name = rolling_branch(&daemon, second);
+        assert_eq!(name.short(), "daemon/link%20janitor/rolling-2");
+        for short in [
+            "daemon/a/rolling-1",
+            "daemon/a/rolling-02",
+            "daemon/a/rolling-0",
+            "daemon/a/rolling-",
+            "daemon/a/rolling/x",
+            "daemon/a/x",
+            "daemon/a",
+            "daemons/a/rolling",
+        ] {
+            let branch = RefName::branch(short).unwrap();
+            assert_eq!(DaemonBranch::parse(&branch), None, "{short}");
         }
     }
 

@@ -5,6 +5,7 @@ mod collect;
 mod folder;
 mod grants;
 mod place;
+mod pull_head;
 mod rules;
 mod spool;
 mod supervise;

@@ -4,7 +4,7 @@ use daemon_engine::proposal::{Act, OwnOutput, TargetPattern};
 use daemon_engine::{NewOutput, Output};
 use daemon_event::{ActivationId, DaemonKey};
 use daemon_provider::redact::Redactor;
-use daemon_repo::Worktree;
+use daemon_repo::{BranchTip, Worktree};
 
 use crate::settings::RunRepository;
 
@@ -21,6 +21,8 @@ pub struct BranchRequest {
     pub activation: ActivationId,
     /// The place of the output among those of the activation, from 0.
     pub ordinal: u32,
+    /// The branch that the changes are added to; `None` for a new branch of the activation.
+    pub onto: Option<BranchTip>,
     /// The commit message.
     pub message: String,
     /// The time of the commit.

@@ -99,7 +99,7 @@ pub fn plan_act(act: &Act, plan: &ActPlan<'_>) -> NewOutput {
 /// Reads what an output did that is on its surface; `None` for branches, and for rows that cannot be read.
 pub fn own_output(output: &Output) -> Option<OwnOutput> {
     let remote_id = output.remote_id.clone()?;
-    let (_, act) = ActContent::read(output).ok()?;
+    let (content, act) = ActContent::read(output).ok()?;
     let on = act.target.clone()?;
     // An edit has the id of what it edited, which is not the daemon's own.
     let is_new = matches!(
@@ -114,6 +114,9 @@ pub fn own_output(output: &Output) -> Option<OwnOutput> {
         verb: act.verb,
         on,
         made,
+        head: content
+            .head
+            .filter(|_| act.verb == OutputVerb::OpenPullRequest),
         slot: act.fields.text("slot").map(str::to_owned),
         remote_id,
     })

@@ -1,7 +1,6 @@
 //! Checks of a daemon's branch: its name, the files it changes, and the lines it adds.
 
-use daemon_event::{ActivationId, DaemonId};
-use daemon_repo::{FileChange, RefName, TreePath, WorktreeChanges, daemon_branch};
+use daemon_repo::{FileChange, RefName, TreePath, WorktreeChanges};
 use daemon_validate::find_secret;
 
 /// The maximum number of lines that a branch may add and remove together.
@@ -32,14 +31,6 @@ pub enum BranchRefusal {
     Protected {
         /// The branch.
         branch: RefName,
-    },
-    /// The target is not the branch of this daemon and activation.
-    #[error("`{target}` is not `{expected}`, the branch of this activation")]
-    Target {
-        /// The branch that was proposed.
-        target: RefName,
-        /// The only branch that is allowed.
-        expected: RefName,
     },
     /// A guarded file changed.
     #[error("`{path}` decides what runs, and no daemon changes it")]
@@ -75,27 +66,14 @@ pub enum BranchRefusal {
 /// Checks the name of a branch.
 ///
 /// # Errors
-/// `Protected` for the default branch and protected ones, `Target` for any branch but that of the daemon and activation.
-pub fn check_target(
-    target: &RefName,
-    daemon: &DaemonId,
-    activation: &ActivationId,
-    rules: &BranchRules,
-) -> Result<(), BranchRefusal> {
+/// `Protected` for the default branch and protected ones.
+pub fn check_target(target: &RefName, rules: &BranchRules) -> Result<(), BranchRefusal> {
     if *target == rules.default_branch || rules.protected.contains(target) {
         return Err(BranchRefusal::Protected {
             branch: target.clone(),
         });
     }
-    let expected = daemon_branch(daemon, activation);
-    if *target == expected {
-        Ok(())
-    } else {
-        Err(BranchRefusal::Target {
-            target: target.clone(),
-            expected,
-        })
-    }
+    Ok(())
 }
 
 /// Checks the changes of a branch: that there are some, and that no file and no number of lines forbids them.

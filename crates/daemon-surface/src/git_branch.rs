@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use daemon_engine::{
-    Found, Output, PlaceCondition, PlaceReport, RemoteId, Surface, SurfaceError, SurfaceErrorKind,
+    Found, Output, OutputKey, PlaceCondition, PlaceReport, RemoteId, Surface, SurfaceError,
+    SurfaceErrorKind,
 };
 use daemon_event::RepoName;
 use daemon_repo::{
-    BranchDoubt, BranchStatus, GitError, GitProblem, ObjectId, RefName, Remote, Repository,
-    WorktreeChanges, daemon_branch,
+    BranchDoubt, BranchPosition, BranchStatus, BranchTip, DaemonBranch, GitError, GitProblem,
+    ObjectId, RefName, Remote, Repository, WorktreeChanges, daemon_branch,
 };
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
@@ -42,16 +43,33 @@ pub(crate) struct Pushed {
     files: usize,
     insertions: u64,
     deletions: u64,
+    /// Present if the commit is added to a branch that is not the activation's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    onto: Option<Onto>,
+}
+
+/// Where a branch is when a commit is added to it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Onto {
+    /// The commit of the branch; `None` if the push creates it.
+    at: Option<String>,
 }
 
 impl Pushed {
-    pub(crate) fn new(commit: &ObjectId, changes: &WorktreeChanges) -> Self {
+    pub(crate) fn new(
+        commit: &ObjectId,
+        changes: &WorktreeChanges,
+        onto: Option<&BranchTip>,
+    ) -> Self {
         Self {
             v: CONTENT_VERSION,
             commit: commit.to_string(),
             files: changes.files.len(),
             insertions: changes.files.iter().map(|file| file.insertions).sum(),
             deletions: changes.files.iter().map(|file| file.deletions).sum(),
+            onto: onto.map(|tip| Onto {
+                at: tip.at.as_ref().map(ObjectId::to_string),
+            }),
         }
     }
 
@@ -155,74 +173,149 @@ impl Place {
     }
 
     fn find(&self, output: &Output) -> Result<Found, SurfaceError> {
-        let branch = branch_of(output)?;
-        match self.branch_status(&branch, output) {
-            Ok(BranchStatus::Ours(tip)) => Ok(Found::At(remote_id(&branch, &tip))),
-            // A branch of that name with other marks does not carry this output. Sending it will be refused.
-            Ok(BranchStatus::Absent | BranchStatus::Taken(_)) => Ok(Found::Absent),
-            Err(error) => Err(failed(SurfaceErrorKind::Retryable, &error)),
-        }
+        let push = Push::of(output)?;
+        self.found(&push)
+            .map_err(|error| failed(SurfaceErrorKind::Retryable, &error))
+    }
+
+    fn found(&self, push: &Push) -> Result<Found, GitError> {
+        let Push { branch, commit, .. } = push;
+        let tip = match &push.to {
+            PushTo::Own(key) => match self.repository.branch_status(&self.remote, branch, key)? {
+                BranchStatus::Ours(tip) => Some(tip),
+                // A branch of that name with other marks does not carry this output. Sending it will be refused.
+                BranchStatus::Absent | BranchStatus::Taken(_) => None,
+            },
+            PushTo::Onto(_) => {
+                let holder = self.repository.holding(commit)?;
+                let holder = holder.as_ref().unwrap_or(&self.repository);
+                match holder.branch_position(&self.remote, branch, commit)? {
+                    BranchPosition::Contains => Some(commit.clone()),
+                    BranchPosition::Absent | BranchPosition::Elsewhere(_) => None,
+                }
+            }
+        };
+        Ok(tip.map_or(Found::Absent, |tip| Found::At(remote_id(branch, &tip))))
     }
 
     fn deliver(&self, output: &Output) -> Result<RemoteId, SurfaceError> {
-        let branch = branch_of(output)?;
-        let commit = commit_of(output)?;
+        let push = Push::of(output)?;
+        let Push { branch, commit, .. } = &push;
         // A retry may come after the commit was pruned; git would report that less clearly.
-        let holder = self.repository.holding(&commit);
+        let holder = self.repository.holding(commit);
         let holder = holder.map_err(|error| failed(SurfaceErrorKind::Retryable, &error))?;
         let Some(holder) = holder else {
             let message = format!("commit `{commit}` is not in the repository any more");
             return Err(SurfaceError::new(SurfaceErrorKind::Refused, message));
         };
-        match holder.create_branch(&self.remote, &branch, &commit) {
-            Ok(()) => Ok(remote_id(&branch, &commit)),
-            Err(error) if matches!(error.problem(), GitProblem::BranchTaken { .. }) => {
-                // Two sends of one output may race, or the reply to an earlier push was lost: then the branch is ours.
-                match self.branch_status(&branch, output) {
-                    Ok(BranchStatus::Ours(tip)) => Ok(remote_id(&branch, &tip)),
-                    Ok(_) => Err(failed(SurfaceErrorKind::Refused, &error)),
+        let sent = match &push.to {
+            PushTo::Own(_) | PushTo::Onto(None) => {
+                holder.create_branch(&self.remote, branch, commit)
+            }
+            PushTo::Onto(Some(from)) => self
+                .check_unprotected(branch)
+                .and_then(|()| holder.advance_branch(&self.remote, (branch, from), commit)),
+        };
+        let Err(error) = sent else {
+            return Ok(remote_id(branch, commit));
+        };
+        match error.problem() {
+            // Two sends of one output may race, or the reply to an earlier push was lost: then the branch has it.
+            GitProblem::BranchTaken { .. } | GitProblem::BranchMoved { .. } => {
+                match self.found(&push) {
+                    Ok(Found::At(remote)) => Ok(remote),
+                    Ok(Found::Absent | Found::Unreadable) => {
+                        Err(failed(SurfaceErrorKind::Refused, &error))
+                    }
                     Err(error) => Err(failed(SurfaceErrorKind::Ambiguous, &error)),
                 }
             }
-            Err(error) => Err(failed(SurfaceErrorKind::Ambiguous, &error)),
+            GitProblem::PushRefused { .. } => Err(failed(SurfaceErrorKind::Refused, &error)),
+            // A person works on it at the moment.
+            GitProblem::CheckedOut { .. } => Err(failed(SurfaceErrorKind::Retryable, &error)),
+            _ => Err(failed(SurfaceErrorKind::Ambiguous, &error)),
         }
     }
 
-    fn branch_status(&self, branch: &RefName, output: &Output) -> Result<BranchStatus, GitError> {
-        self.repository
-            .branch_status(&self.remote, branch, output.key.as_str())
+    /// Checks that a branch is not the default branch, which may have been renamed since the output was planned.
+    fn check_unprotected(&self, branch: &RefName) -> Result<(), GitError> {
+        let default = self.repository.default_branch(&self.repository.refs()?)?;
+        match default == *branch {
+            true => Err(self.repository.protected(branch)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A push as it is stored.
+struct Push {
+    branch: RefName,
+    commit: ObjectId,
+    to: PushTo,
+}
+
+/// The branch of a push.
+enum PushTo {
+    /// A new branch of the activation, whose tip has this key.
+    Own(String),
+    /// A branch that is at this commit, or does not exist.
+    Onto(Option<ObjectId>),
+}
+
+impl Push {
+    fn of(output: &Output) -> Result<Self, SurfaceError> {
+        let refused = |message| SurfaceError::new(SurfaceErrorKind::Refused, message);
+        let pushed: Pushed = serde_json::from_str(&output.content)
+            .map_err(|error| refused(format!("the stored output cannot be read: {error}")))?;
+        if pushed.v != CONTENT_VERSION {
+            return Err(refused(format!(
+                "the stored output is of version {}",
+                pushed.v
+            )));
+        }
+        let named = |name: &str| {
+            name.parse::<ObjectId>()
+                .map_err(|error| refused(format!("the stored output names no commit: {error}")))
+        };
+        let to = match &pushed.onto {
+            None => PushTo::Own(output.key.to_string()),
+            Some(onto) => PushTo::Onto(onto.at.as_deref().map(named).transpose()?),
+        };
+        Ok(Self {
+            branch: branch_of(output, &to).map_err(refused)?,
+            commit: named(&pushed.commit)?,
+            to,
+        })
     }
 }
 
 /// Returns the branch of an output.
-// The name is derived again and not taken from the row, so that a changed row cannot push to another branch.
-fn branch_of(output: &Output) -> Result<RefName, SurfaceError> {
-    let branch = daemon_branch(&output.daemon.id, &output.activation);
-    if output.target == branch.as_str() {
-        Ok(branch)
-    } else {
-        let message = format!(
-            "`{}` is not `{branch}`, the branch of this activation",
-            output.target
-        );
-        Err(SurfaceError::new(SurfaceErrorKind::Refused, message))
+// The name is checked and not only taken from the row, so that a changed row cannot push to another branch.
+fn branch_of(output: &Output, to: &PushTo) -> Result<RefName, String> {
+    let (target, daemon) = (&output.target, &output.daemon.id);
+    let own = daemon_branch(daemon, &output.activation);
+    let key = OutputKey::derive(&output.activation, output.ordinal, GIT, target);
+    match to {
+        PushTo::Own(_) if *target != own.as_str() => Err(format!(
+            "`{target}` is not `{own}`, the branch of this activation"
+        )),
+        PushTo::Own(_) => Ok(own),
+        PushTo::Onto(_) if key != output.key => Err(format!(
+            "`{target}` is not the branch that the output was planned for"
+        )),
+        PushTo::Onto(at) => {
+            let branch: RefName = target.parse().map_err(|error| format!("{error}"))?;
+            let is_rolling = matches!(
+                DaemonBranch::parse(&branch),
+                Some(DaemonBranch::Rolling(of, _)) if of == *daemon
+            );
+            // Only a rolling branch is created under a name that is not the activation's own.
+            match at.is_some() || is_rolling {
+                true => Ok(branch),
+                false => Err(format!("`{target}` is no rolling branch of `{daemon}`")),
+            }
+        }
     }
-}
-
-fn commit_of(output: &Output) -> Result<ObjectId, SurfaceError> {
-    let refused = |message| SurfaceError::new(SurfaceErrorKind::Refused, message);
-    let pushed: Pushed = serde_json::from_str(&output.content)
-        .map_err(|error| refused(format!("the stored output cannot be read: {error}")))?;
-    if pushed.v != CONTENT_VERSION {
-        return Err(refused(format!(
-            "the stored output is of version {}",
-            pushed.v
-        )));
-    }
-    pushed
-        .commit
-        .parse()
-        .map_err(|error| refused(format!("the stored output names no commit: {error}")))
 }
 
 fn remote_id(branch: &RefName, tip: &ObjectId) -> RemoteId {

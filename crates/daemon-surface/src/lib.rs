@@ -13,9 +13,9 @@
 //!
 //! let (daemon, activation) = ("librarian".parse::<DaemonId>()?, ActivationId::new(0, [7; 10]));
 //! let rules = BranchRules { default_branch: RefName::branch("main")?, protected: vec![] };
-//! assert_eq!(check_target(&daemon_branch(&daemon, &activation), &daemon, &activation, &rules), Ok(()));
+//! assert_eq!(check_target(&daemon_branch(&daemon, &activation), &rules), Ok(()));
 //! assert_eq!(
-//!     check_target(&RefName::branch("main")?, &daemon, &activation, &rules),
+//!     check_target(&RefName::branch("main")?, &rules),
 //!     Err(BranchRefusal::Protected { branch: RefName::branch("main")? }),
 //! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())

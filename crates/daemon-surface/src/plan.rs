@@ -5,7 +5,7 @@ use std::fmt;
 use daemon_engine::{NewOutput, OutputKey, OutputState};
 use daemon_event::{ActivationId, DaemonKey};
 use daemon_repo::{
-    CommitMark, GitError, GitProblem, RefName, Worktree, WorktreeChanges, daemon_branch,
+    BranchTip, CommitMark, GitError, GitProblem, RefName, Worktree, WorktreeChanges, daemon_branch,
 };
 use jiff::Timestamp;
 
@@ -23,6 +23,9 @@ pub struct BranchPlan<'a> {
     pub activation: &'a ActivationId,
     /// The place among the outputs of the activation, from 0.
     pub ordinal: u32,
+    /// The branch that the commits are added to, with the commit at which it has to be when they are pushed; `None` for a new
+    /// branch of the activation.
+    pub onto: Option<&'a BranchTip>,
     /// The commit message that the run proposed; `None` gives an empty one before the marks.
     pub message: Option<&'a str>,
     /// The author and committer time of the commit.
@@ -38,7 +41,18 @@ impl fmt::Debug for BranchPlan<'_> {
             .field("daemon", &self.daemon)
             .field("activation", &self.activation)
             .field("ordinal", &self.ordinal)
+            .field("onto", &self.onto)
             .finish_non_exhaustive()
+    }
+}
+
+impl BranchPlan<'_> {
+    /// Returns the name of the branch.
+    pub fn branch(&self) -> RefName {
+        match self.onto {
+            Some(onto) => onto.branch.clone(),
+            None => daemon_branch(&self.daemon.id, self.activation),
+        }
     }
 }
 
@@ -56,8 +70,7 @@ pub fn plan_branch(
     plan: &BranchPlan<'_>,
     rules: &BranchRules,
 ) -> Result<NewOutput, GitError> {
-    let daemon = &plan.daemon.id;
-    let target = daemon_branch(daemon, plan.activation);
+    let target = plan.branch();
     let key = OutputKey::derive(plan.activation, plan.ordinal, GIT, target.as_str());
     let output = |content, revision, state, error: Option<BranchRefusal>| NewOutput {
         key: key.clone(),
@@ -74,7 +87,7 @@ pub fn plan_branch(
         return Ok(output("{}".to_owned(), None, state, Some(refusal)));
     }
     let mark = CommitMark {
-        daemon: daemon.clone(),
+        daemon: plan.daemon.id.clone(),
         activation: plan.activation.clone(),
         output: key.as_str().into(),
     };
@@ -86,7 +99,7 @@ pub fn plan_branch(
     };
     let message = plan.message.unwrap_or_default();
     let commit = worktree.commit(kept, message, &mark, plan.at)?;
-    let content = Pushed::new(&commit, changes).to_json();
+    let content = Pushed::new(&commit, changes, plan.onto).to_json();
     let revision = Some(commit.to_string());
     Ok(output(content, revision, OutputState::Planned, None))
 }
@@ -99,7 +112,7 @@ fn check(
     plan: &BranchPlan<'_>,
     rules: &BranchRules,
 ) -> Result<Result<(), BranchRefusal>, GitError> {
-    let named = check_target(target, &plan.daemon.id, plan.activation, rules);
+    let named = check_target(target, rules);
     if named.is_err() {
         return Ok(named);
     }

@@ -49,25 +49,30 @@ fn github(world: &World) -> GithubApi {
 
 /// Makes a world whose daemon wakes on a condition and does what the script says.
 fn world(condition: &str, script: &str) -> (World, GithubApi) {
+    world_with(condition, script, "")
+}
+
+/// Makes the same world, with more of its configuration.
+pub(crate) fn world_with(condition: &str, script: &str, more: &str) -> (World, GithubApi) {
     let world = World::new(&[("helper", &watch(&[condition]))]);
     let api = github(&world);
     world.script(script);
     std::fs::write(world.home.join("surface-token"), format!("{TOKEN}\n")).expect("the token");
     let base = api.server().base_url();
     world.configure(&format!(
-        "[surfaces.github]\ntoken_file = \"surface-token\"\napi_base = {base:?}\n"
+        "[surfaces.github]\ntoken_file = \"surface-token\"\napi_base = {base:?}\n\n{more}"
     ));
     (world, api)
 }
 
 /// The opened webhook of the pull request, at the tip of its branch.
-fn opened(world: &World) -> Value {
+pub(crate) fn opened(world: &World) -> Value {
     let mut body = pull_request_opened(2);
     body["pull_request"]["head"]["sha"] = json!(tip(&world.repo, "topic"));
     body
 }
 
-fn outputs(host: &crate::world::Host) -> Vec<Value> {
+pub(crate) fn outputs(host: &crate::world::Host) -> Vec<Value> {
     let mut outputs = host.list("outputs");
     outputs.sort_by_key(|output| output["ordinal"].as_u64());
     outputs

@@ -28,12 +28,23 @@ pub struct ProposalRules {
     pub subjects: Vec<OutputTarget>,
     /// The commit that the run works at.
     pub commit: Option<String>,
+    /// The pull request at whose head the run works.
+    pub head: Option<PullHead>,
     /// The daemon's outputs that are on surfaces.
     pub own: Vec<OwnOutput>,
     /// Further targets, which the operator names.
     pub configured: Vec<TargetPattern>,
     /// The names of the surfaces that the host serves.
     pub surfaces: BTreeSet<String>,
+}
+
+/// A pull request at whose head a run works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PullHead {
+    /// The pull request.
+    pub pull: OutputTarget,
+    /// The full name of its branch in the watched repository; `None` if the branch is in another one.
+    pub branch: Option<String>,
 }
 
 /// An output of the daemon that is on a surface.
@@ -47,6 +58,8 @@ pub struct OwnOutput {
     pub on: OutputTarget,
     /// The object that it made, if that is a target itself: a pull request or an issue.
     pub made: Option<OutputTarget>,
+    /// The full name of the branch of the pull request that it opened.
+    pub head: Option<String>,
     /// Its slot.
     pub slot: Option<String>,
     /// The surface's id for it.
@@ -161,6 +174,26 @@ pub enum ProposalRefusal {
         /// The target.
         target: OutputTarget,
     },
+    /// The run does not work at the head of the pull request.
+    #[error(
+        "the run does not work at the head of `{target}`, so its changes do not follow from that"
+    )]
+    NotAtHead {
+        /// The pull request.
+        target: OutputTarget,
+    },
+    /// The branch of the pull request is in another repository.
+    #[error("the branch of `{target}` is in another repository, to which this host does not push")]
+    Fork {
+        /// The pull request.
+        target: OutputTarget,
+    },
+    /// The changes were proposed for another branch.
+    #[error("the changes of a run go to one branch, and `{earlier}` is proposed already")]
+    OneBranch {
+        /// The earlier proposal.
+        earlier: OutputVerb,
+    },
     /// There are too many proposals with the verb.
     #[error("`{verb}` is accepted {} per activation", times(*most))]
     TooMany {
@@ -198,11 +231,11 @@ impl ProposalRules {
     pub fn admit(&self, mut act: Act, earlier: &[Act]) -> Result<Act, ProposalRefusal> {
         let row = act.verb.row();
         let target = act.target.take().or_else(|| self.implied(act.verb));
-        let surface = target
+        let kind = target
             .as_ref()
             .map(OutputTarget::kind)
             .or(row.targets.first().copied());
-        let surface = surface.map_or("git", TargetKind::surface);
+        let surface = kind.map_or("git", |kind| act.verb.surface(kind));
         // Before the target, because a run cannot correct it.
         if !self.surfaces.contains(surface) {
             return Err(ProposalRefusal::Surface { surface });
@@ -211,17 +244,18 @@ impl ProposalRules {
             verb: act.verb,
             form: known_targets(act.verb),
         })?;
-        let is_own = self
-            .own
-            .iter()
-            .any(|own| own.made.as_ref().is_some_and(|made| made.is(&target)));
-        let needed = if is_own { row.own } else { row.capability };
+        let is_own = self.is_own(&target);
+        let needed = self.needed(row, &target);
         if self.capability < needed {
             let (verb, has) = (act.verb, self.capability);
             return Err(ProposalRefusal::Capability { verb, needed, has });
         }
         self.check_target(&act, &target, is_own)?;
+        if act.verb == OutputVerb::PushPullRequest {
+            self.check_head(&target)?;
+        }
         check_number(act.verb, earlier)?;
+        check_branch(act.verb, earlier)?;
         check_text(&act)?;
         act.target = Some(target);
         Ok(act)
@@ -229,15 +263,40 @@ impl ProposalRules {
 
     /// Reports whether a run may use a verb, on some target.
     pub fn serves(&self, row: &VerbRow) -> bool {
-        let is_served = |kind: &TargetKind| self.surfaces.contains(kind.surface());
-        self.capability >= row.capability.min(row.own)
-            && (row.targets.is_empty() || row.targets.iter().any(is_served))
+        let is_served = |kind: &TargetKind| self.surfaces.contains(row.verb.surface(*kind));
+        let needed = match (row.verb, &self.head) {
+            (OutputVerb::PushPullRequest, Some(head)) if head.branch.is_some() => {
+                self.needed(row, &head.pull)
+            }
+            (OutputVerb::PushPullRequest, _) => return false,
+            _ => row.capability.min(row.own),
+        };
+        self.capability >= needed && (row.targets.is_empty() || row.targets.iter().any(is_served))
+    }
+
+    /// Returns the full name of the branch of the pull request at whose head the run works, if that can be pushed to.
+    pub fn head_branch(&self) -> Option<&str> {
+        self.head.as_ref()?.branch.as_deref()
     }
 
     /// Returns the own output in a slot on a target, the newest first.
     pub fn in_slot(&self, slot: &str, target: &OutputTarget) -> Option<&OwnOutput> {
         let is_it = |own: &&OwnOutput| own.slot.as_deref() == Some(slot) && own.on.is(target);
         self.own.iter().find(is_it)
+    }
+
+    /// Reports whether the daemon made a target.
+    fn is_own(&self, target: &OutputTarget) -> bool {
+        let mut made = self.own.iter().filter_map(|own| own.made.as_ref());
+        made.any(|made| made.is(target))
+    }
+
+    /// Returns the capability that a verb needs on a target.
+    fn needed(&self, row: &VerbRow, target: &OutputTarget) -> OutputCapability {
+        match self.is_own(target) {
+            true => row.own,
+            false => row.capability,
+        }
     }
 
     /// Returns the target of a proposal that names none.
@@ -307,6 +366,21 @@ impl ProposalRules {
     }
 }
 
+impl ProposalRules {
+    /// Checks that the changes of the run follow from the head of a pull request.
+    fn check_head(&self, target: &OutputTarget) -> Result<(), ProposalRefusal> {
+        let head = self.head.as_ref().filter(|head| head.pull.is(target));
+        let target = target.clone();
+        match head {
+            None => Err(ProposalRefusal::NotAtHead { target }),
+            Some(PullHead { branch: None, .. }) => Err(ProposalRefusal::Fork { target }),
+            Some(PullHead {
+                branch: Some(_), ..
+            }) => Ok(()),
+        }
+    }
+}
+
 /// Reports whether the operator allows a name to be mentioned; `name` is without `@`.
 pub fn may_mention(configured: &[TargetPattern], name: &str) -> bool {
     let name = TargetPattern::Mention(name.to_lowercase());
@@ -320,6 +394,19 @@ fn check_number(verb: OutputVerb, earlier: &[Act]) -> Result<(), ProposalRefusal
         return Err(ProposalRefusal::TooMany { verb, most });
     }
     Ok(())
+}
+
+/// Checks that the changes of the run go to one branch: that of a pull request, or one of the activation.
+fn check_branch(verb: OutputVerb, earlier: &[Act]) -> Result<(), ProposalRefusal> {
+    let is_other = |other: OutputVerb| {
+        verb.pushes()
+            && other.pushes()
+            && (verb == OutputVerb::PushPullRequest) != (other == OutputVerb::PushPullRequest)
+    };
+    match earlier.iter().find(|act| is_other(act.verb)) {
+        Some(act) => Err(ProposalRefusal::OneBranch { earlier: act.verb }),
+        None => Ok(()),
+    }
 }
 
 fn check_text(act: &Act) -> Result<(), ProposalRefusal> {

@@ -128,7 +128,7 @@ fn what_is_no_proposal_says_why() {
     check(
         r#"{"v":1,"verb":"merge"}"#,
         expect![
-            "refused: there is no verb `merge`; there are push_branch, open_pull_request, edit_pull_request, open_issue, comment, edit_comment, review, review_comment, label, assign, check_run, retry_check, edit_issue, message, reply, state, no_op"
+            "refused: there is no verb `merge`; there are push_branch, push_pull_request, open_pull_request, edit_pull_request, open_issue, comment, edit_comment, review, review_comment, label, assign, check_run, retry_check, edit_issue, message, reply, state, no_op"
         ],
     );
     check(

@@ -35,6 +35,8 @@ impl OutputCapability {
 pub enum OutputVerb {
     /// Pushes the changes of the work tree as a branch.
     PushBranch,
+    /// Adds the changes of the work tree to the branch of a pull request.
+    PushPullRequest,
     /// Opens a pull request from the branch of the activation.
     OpenPullRequest,
     /// Changes the title or the body of a pull request.
@@ -144,6 +146,17 @@ pub const VERBS: &[VerbRow] = &[
         targets: &[TargetKind::Git],
         fields: &[MESSAGE],
         example: r#"{"v":1,"verb":"push_branch","message":"docs: repair two links"}"#,
+    },
+    VerbRow {
+        verb: OutputVerb::PushPullRequest,
+        name: "push_pull_request",
+        summary: "adds the changes of the work tree to the branch of the pull request at whose head the run works",
+        capability: OutputCapability::Write,
+        own: OutputCapability::Propose,
+        most: 1,
+        targets: &[TargetKind::GithubNumber],
+        fields: &[MESSAGE],
+        example: r#"{"v":1,"verb":"push_pull_request","target":"github:o/r#42","message":"docs: repair two links"}"#,
     },
     VerbRow {
         verb: OutputVerb::OpenPullRequest,
@@ -420,6 +433,23 @@ impl OutputVerb {
     /// Returns the word in a proposal.
     pub fn as_str(self) -> &'static str {
         self.row().name
+    }
+
+    /// Returns the name of the surface that carries it out on a target of a kind.
+    pub fn surface(self, kind: TargetKind) -> &'static str {
+        match self {
+            // The branch of a pull request is a branch, and needs no access to the API of GitHub.
+            Self::PushPullRequest => TargetKind::Git.surface(),
+            _ => kind.surface(),
+        }
+    }
+
+    /// Reports whether it puts the changes of the work tree on a branch.
+    pub fn pushes(self) -> bool {
+        matches!(
+            self,
+            Self::PushBranch | Self::PushPullRequest | Self::OpenPullRequest
+        )
     }
 }
 

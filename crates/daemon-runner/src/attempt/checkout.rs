@@ -358,7 +358,7 @@ impl NamedCommits {
 }
 
 /// Returns the newest event that names a commit, with its commits.
-fn naming(events: &[Event]) -> Option<(&Event, NamedCommits)> {
+pub(super) fn naming(events: &[Event]) -> Option<(&Event, NamedCommits)> {
     let mut newest = events.iter().rev();
     newest.find_map(|event| Some((event, commits_of(event)?)))
 }

@@ -7,6 +7,7 @@ use daemon_engine::{Activation, AttemptEnd, AttemptOutcome, NewOutput, OutputKey
 use daemon_provider::Permissions;
 use daemon_provider::{ErrorClass, Outcome};
 use daemon_records::random;
+use daemon_repo::BranchTip;
 use daemon_run_folder::RunState;
 
 use super::grants::{Granted, RunGrants};
@@ -115,7 +116,13 @@ async fn outputs(
     for act in granted
         .acts
         .iter()
-        .filter(|act| act.verb != OutputVerb::PushBranch)
+        // The branch carries them out.
+        .filter(|act| {
+            !matches!(
+                act.verb,
+                OutputVerb::PushBranch | OutputVerb::PushPullRequest
+            )
+        })
     {
         let ordinal = ordinal(&outputs);
         let request = ActRequest {
@@ -154,7 +161,8 @@ fn branch(
     at: jiff::Timestamp,
 ) -> BranchRequest {
     let with = |verb| granted.acts.iter().find(move |act| act.verb == verb);
-    let push = with(OutputVerb::PushBranch);
+    let onto_pull = with(OutputVerb::PushPullRequest);
+    let push = with(OutputVerb::PushBranch).or(onto_pull);
     let open = with(OutputVerb::OpenPullRequest);
     let proposed = push.and_then(|act| act.fields.text("message"));
     let proposed = proposed.or_else(|| open.and_then(|act| act.fields.text("title")));
@@ -164,6 +172,7 @@ fn branch(
         daemon: activation.daemon.clone(),
         activation: activation.id.clone(),
         ordinal: 0,
+        onto: onto_pull.and_then(|_| pull_tip(prepared)),
         message: proposed.map_or_else(|| message(prepared, &supervised.text), str::to_owned),
         at,
         secrets: supervised.record.redactor().clone(),
@@ -178,6 +187,15 @@ fn branch(
             BranchProposal::None
         },
     }
+}
+
+/// Returns the branch of the pull request at whose head the run worked.
+fn pull_tip(prepared: &Prepared) -> Option<BranchTip> {
+    let branch = prepared.rules.head_branch()?;
+    Some(BranchTip {
+        branch: branch.parse().ok()?,
+        at: Some(prepared.worktree.base().clone()),
+    })
 }
 
 /// Returns the surface's id of the own output that a proposal replaces: the one that it names, or the one in its slot.

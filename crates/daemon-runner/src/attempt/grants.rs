@@ -250,6 +250,7 @@ mod tests {
             repo: "o/r".parse().unwrap(),
             subjects: Vec::new(),
             commit: None,
+            head: None,
             own: Vec::new(),
             configured: Vec::new(),
             surfaces: ["git".to_owned()].into(),

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use daemon_engine::proposal::{OutputCapability, OutputTarget, OwnOutput, ProposalRules};
 use daemon_engine::{Activation, OutputState};
-use daemon_event::Subject;
+use daemon_event::{Event, Subject};
 use daemon_provider::Permissions;
 use daemon_records::error::chain;
 use daemon_repo::ObjectId;
 use daemon_store::{EventRow, Query};
 
 use super::AttemptRefusal;
+use super::pull_head::pull_head;
 use crate::policy::RunPolicy;
 use crate::run_context::RunContext;
 use crate::settings::RunSettings;
@@ -34,11 +35,14 @@ pub fn proposal_rules(
             acc.push(target);
         }
     }
+    let events: Vec<Event> = events.iter().map(|row| row.event.clone()).collect();
+    let head = commit.and_then(|commit| pull_head(&events, commit, &own));
     ProposalRules {
         capability: capability(policy.permissions),
         repo: activation.daemon.repo.clone(),
         subjects: acc,
         commit: commit.map(ObjectId::to_string),
+        head,
         own,
         configured: policy.targets.clone(),
         surfaces,

@@ -8,14 +8,14 @@ use daemon_engine::{
 };
 use daemon_event::{ActivationId, DaemonKey};
 use daemon_process::{ByteCount, ExitStatus, Tool};
-use daemon_repo::{Author, Checkout, Git, RefName, Remote, Repository, Worktree};
+use daemon_repo::{Author, BranchTip, Checkout, Git, RefName, Remote, Repository, Worktree};
 use daemon_surface::{BranchPlan, BranchRules, GitBranch, plan_branch};
 use jiff::Timestamp;
 
 const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-struct Scene {
-    dir: tempfile::TempDir,
+pub(crate) struct Scene {
+    pub(crate) dir: tempfile::TempDir,
     repository: Repository,
     worktree: Worktree,
     daemon: DaemonKey,
@@ -27,7 +27,7 @@ fn git() -> Git {
 }
 
 /// Runs git in `widgets` and returns what it printed, trimmed.
-fn run(dir: &tempfile::TempDir, args: &[&str]) -> String {
+pub(crate) fn run(dir: &tempfile::TempDir, args: &[&str]) -> String {
     let output = Tool::new(git().program())
         .envs([
             ("GIT_CONFIG_GLOBAL", "/dev/null"),
@@ -51,7 +51,7 @@ fn run(dir: &tempfile::TempDir, args: &[&str]) -> String {
 }
 
 impl Scene {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("widgets/docs")).unwrap();
         run(&dir, &["init", "-q", "-b", "main"]);
@@ -80,7 +80,7 @@ impl Scene {
         }
     }
 
-    fn change(&self, path: &str, content: &str) -> &Self {
+    pub(crate) fn change(&self, path: &str, content: &str) -> &Self {
         let path = self.worktree.dir().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
@@ -92,6 +92,11 @@ impl Scene {
     }
 
     fn plan(&self) -> NewOutput {
+        self.plan_onto(None)
+    }
+
+    /// Plans the changes of the run for a branch that exists, or for a new one.
+    pub(crate) fn plan_onto(&self, onto: Option<&BranchTip>) -> NewOutput {
         let rules = BranchRules {
             default_branch: RefName::branch("main").unwrap(),
             protected: vec![],
@@ -101,6 +106,7 @@ impl Scene {
             daemon: &self.daemon,
             activation: &self.activation,
             ordinal: 0,
+            onto,
             message: Some("Repair one link"),
             at: "2026-01-02T03:04:05Z".parse().unwrap(),
         };
@@ -113,7 +119,7 @@ impl Scene {
         .unwrap()
     }
 
-    fn stored(&self, new: NewOutput) -> Output {
+    pub(crate) fn stored(&self, new: NewOutput) -> Output {
         Output {
             key: new.key,
             activation: self.activation.clone(),
@@ -134,11 +140,11 @@ impl Scene {
         }
     }
 
-    fn surface(&self, remote: Remote) -> GitBranch {
+    pub(crate) fn surface(&self, remote: Remote) -> GitBranch {
         GitBranch::new([(self.repository.clone(), remote)])
     }
 
-    fn bare_remote(&self) -> (PathBuf, Remote) {
+    pub(crate) fn bare_remote(&self) -> (PathBuf, Remote) {
         let path = self.dir.path().join("remote.git");
         run(&self.dir, &["init", "-q", "--bare", path.to_str().unwrap()]);
         let remote = path.to_str().unwrap().parse().unwrap();

@@ -33,6 +33,8 @@ mod linear_faults;
 #[cfg(test)]
 mod linear_verbs;
 #[cfg(test)]
+mod onto;
+#[cfg(test)]
 mod outbox;
 #[cfg(test)]
 mod page;

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use expect_test::{Expect, expect};
 
-use super::{OwnOutput, ProposalRules, TargetPattern, may_mention};
+use super::{OwnOutput, ProposalRules, PullHead, TargetPattern, may_mention};
 use crate::proposal::{Act, OutputCapability, OutputTarget, OutputVerb, Proposal, VERBS};
 
 const KEY: &str = "4ymwin7k4k363ohv3ycu7vcqhh";
@@ -19,6 +19,7 @@ fn rules(capability: OutputCapability) -> ProposalRules {
         verb,
         on: target(on),
         made: made.map(target),
+        head: None,
         slot: slot.map(str::to_owned),
         remote_id: "comment:1".to_owned(),
     };
@@ -27,6 +28,7 @@ fn rules(capability: OutputCapability) -> ProposalRules {
         repo: "O/r".parse().unwrap(),
         subjects: vec![target("github:o/r#42")],
         commit: Some(SHA.to_owned()),
+        head: None,
         own: vec![
             own(OutputVerb::Comment, "github:o/r#42", None, Some("summary")),
             own(
@@ -166,6 +168,102 @@ fn only_own_comments_are_edited() {
             edit_comment github:o/r#42
             refused: `4ymwin7k4k363ohv3ycu7vcqhh` is no comment of this daemon on `github:o/r#57`
             refused: `5ymwin7k5k363ohv3ycu7vcqhh` is no comment of this daemon on `github:o/r#42`
+        "]],
+    );
+}
+
+#[test]
+fn changes_follow_only_from_the_head_at_which_the_run_works() {
+    let at = |capability, pull: &str, branch: Option<&str>| {
+        let pull = target(pull);
+        let branch = branch.map(str::to_owned);
+        ProposalRules {
+            head: Some(PullHead { pull, branch }),
+            ..rules(capability)
+        }
+    };
+    let push = |on: &str| format!(r#"{{"v":1,"verb":"push_pull_request","target":"{on}"}}"#);
+    let (theirs, own) = (push("github:o/r#42"), push("github:o/r#57"));
+    let topic = Some("refs/heads/topic");
+    let refused = |rules: &ProposalRules, line: &str, why: Expect| {
+        why.assert_eq(&rules.admit(act(line), &[]).unwrap_err().to_string());
+    };
+    let write = OutputCapability::Write;
+    refused(
+        &rules(write),
+        &theirs,
+        expect![
+            "the run does not work at the head of `github:o/r#42`, so its changes do not follow from that"
+        ],
+    );
+    refused(
+        &at(write, "github:o/r#42", topic),
+        &own,
+        expect![
+            "the run does not work at the head of `github:o/r#57`, so its changes do not follow from that"
+        ],
+    );
+    refused(
+        &at(write, "github:o/r#42", None),
+        &theirs,
+        expect![
+            "the branch of `github:o/r#42` is in another repository, to which this host does not push"
+        ],
+    );
+    refused(
+        &at(OutputCapability::Propose, "github:o/r#42", topic),
+        &theirs,
+        expect!["`push_pull_request` needs the capability `write`, this run has `propose`"],
+    );
+    let row = VERBS
+        .iter()
+        .find(|row| row.name == "push_pull_request")
+        .unwrap();
+    for (rules, line, is_offered) in [
+        (at(write, "github:o/r#42", topic), &theirs, true),
+        (
+            at(OutputCapability::Propose, "github:o/r#57", topic),
+            &own,
+            true,
+        ),
+    ] {
+        assert!(rules.admit(act(line), &[]).is_ok(), "{line}");
+        assert_eq!(rules.serves(row), is_offered);
+    }
+    assert!(!at(OutputCapability::Propose, "github:o/r#42", topic).serves(row));
+    assert!(!at(write, "github:o/r#42", None).serves(row));
+}
+
+#[test]
+fn the_changes_of_a_run_go_to_one_branch() {
+    let rules = ProposalRules {
+        head: Some(PullHead {
+            pull: target("github:o/r#42"),
+            branch: Some("refs/heads/topic".to_owned()),
+        }),
+        ..rules(OutputCapability::Write)
+    };
+    let open = r#"{"v":1,"verb":"open_pull_request","title":"x","body":"x"}"#;
+    let lines = [
+        r#"{"v":1,"verb":"push_branch"}"#,
+        open,
+        r#"{"v":1,"verb":"push_pull_request"}"#,
+    ];
+    check(
+        &rules,
+        &lines,
+        expect![[r"
+            push_branch git:O/r
+            open_pull_request github:O/r
+            refused: the changes of a run go to one branch, and `push_branch` is proposed already
+        "]],
+    );
+    check(
+        &rules,
+        &[lines[2], open],
+        expect![[r"
+            push_pull_request github:o/r#42
+            refused: the changes of a run go to one branch, and `push_pull_request` is proposed already
         "]],
     );
 }
