@@ -30,6 +30,12 @@ fn base64(text: &str, alphabet: &[u8; 64]) -> String {
     characters.collect()
 }
 
+/// Encodes a command of a shell in base64 without padding characters: blanks at its end take their place.
+pub(crate) fn padded_base64(command: &str) -> String {
+    let n_blanks = (3 - command.len() % 3) % 3;
+    base64(&format!("{command}{}", " ".repeat(n_blanks)), STANDARD)
+}
+
 /// Returns a secret in every encoding that a search finds, as a program that leaks it on purpose would write it.
 pub(crate) fn encodings(secret: &str) -> Vec<String> {
     let all = encoded(secret).into_iter();

@@ -38,6 +38,7 @@ mod trap;
 mod world;
 
 mod serve_api;
+mod serve_attacks;
 mod serve_backends;
 mod serve_browser;
 mod serve_budget;

@@ -22,11 +22,11 @@ fn world() -> World {
     world
 }
 
-fn now() -> i64 {
+pub(crate) fn now() -> i64 {
     jiff::Timestamp::now().as_second()
 }
 
-fn linear_issue(sent: i64) -> Value {
+pub(crate) fn linear_issue(sent: i64) -> Value {
     json!({"action": "create", "type": "Issue", "createdAt": "2026-11-20T12:00:00.000Z", "organizationId": "o1",
         "data": {"id": "a1", "identifier": "ENG-1", "title": "A lamp flickers", "number": 1, "team": {"key": "ENG"}},
         "actor": {"id": "u1", "name": "Ann", "type": "user"}, "webhookTimestamp": sent * 1000, "webhookId": "w1"})
@@ -61,7 +61,7 @@ pub(crate) fn slack_at(host: &Host, sent: i64, body: &Value) -> Answer {
     host.post("/webhooks/slack", &headers, &body)
 }
 
-fn slack_message(id: &str) -> Value {
+pub(crate) fn slack_message(id: &str) -> Value {
     json!({"token": "a verification token", "team_id": "T1", "api_app_id": "A1", "type": "event_callback", "event_id": id,
         "event_time": now(), "event": {"type": "message", "channel": "C1", "channel_type": "channel", "user": "U1",
             "text": "hello", "ts": "1795176000.000100"}})

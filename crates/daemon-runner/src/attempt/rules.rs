@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use daemon_engine::proposal::{OutputCapability, OutputTarget, OwnOutput, ProposalRules};
+use daemon_engine::proposal::{
+    OutputCapability, OutputTarget, OwnOutput, ProposalRules, TargetPattern,
+};
 use daemon_engine::{Activation, OutputState};
 use daemon_event::{Event, Subject};
 use daemon_provider::Permissions;
 use daemon_records::error::chain;
+use daemon_records::failpoint;
 use daemon_repo::ObjectId;
 use daemon_store::{EventRow, Query};
 
@@ -44,9 +47,18 @@ pub fn proposal_rules(
         commit: commit.map(ObjectId::to_string),
         head,
         own,
-        configured: policy.targets.clone(),
+        configured: configured(policy),
         surfaces,
     }
+}
+
+fn configured(policy: &RunPolicy) -> Vec<TargetPattern> {
+    let mut targets = policy.targets.clone();
+    if failpoint::is_planted("any-target") {
+        let services = ["github:", "linear:", "slack:"].map(str::to_owned);
+        targets.extend(services.map(TargetPattern::Prefix));
+    }
+    targets
 }
 
 /// Returns the outputs of an activation's daemon that are on surfaces, newest first, and the names of the surfaces.

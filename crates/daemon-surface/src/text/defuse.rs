@@ -13,6 +13,8 @@ pub(crate) fn defused(text: &str, surface: &str, may_mention: &dyn Fn(&str) -> b
         "linear" => {
             // Linear turns the address of a profile into a mention.
             let text = text.replace("/profiles/", &format!("/profiles{BREAK}/"));
+            // Not as an entity, because not every view of a comment is Markdown.
+            let text = text.replace("<!--", &format!("<{BREAK}!--"));
             plain_names(&text, may_mention)
         }
         _ => plain_names(&text.replace("<!--", "&lt;!--"), may_mention),
@@ -85,6 +87,7 @@ mod tests {
                 "`&lt;!channel>` @\u{200b}here",
             ),
             ("slack", "<!subteam^S9|x> <!", "<!subteam^S9|x> &lt;!"),
+            ("linear", "a <!-- b -->", "a <\u{200b}!-- b -->"),
             (
                 "linear",
                 "https://linear.app/w/profiles/ann @ann",
