@@ -24,7 +24,7 @@ use crate::names;
 use crate::place::Place;
 use crate::planner::SurfacePlanner;
 use crate::sandboxes::sandboxes;
-use crate::services::{SurfaceApis, services, surface_apis};
+use crate::services::{SurfaceApis, reconcilers, services, surface_apis};
 use crate::watched::LateRepositories;
 
 /// Flags that override the configuration.
@@ -187,6 +187,7 @@ impl Compose for Composer {
         self.check_system(config)?;
         let apis = surface_apis(self.home(), config, &self.secrets)?;
         let facts = services(self.home(), config, &apis)?;
+        let reconcilers = reconcilers(config, &facts, &repos);
         let surfaces = self.surfaces(config, &repos, apis)?;
         Ok(Parts {
             // `current_exe` fails if this program was replaced while it runs; runs then have no tools of the host.
@@ -197,6 +198,7 @@ impl Compose for Composer {
             presets: self.presets(config)?,
             surfaces,
             facts: Arc::new(facts),
+            reconcilers,
             servers: self.servers(config)?,
             repos,
             unopened,

@@ -1,16 +1,20 @@
 //! Clients of the services that facts come from and outputs go to, composed from the configuration.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use daemon_engine::Reconciler;
 use daemon_event::Source;
 use daemon_host::config::{ApiAccess, Config, GithubSurfaceConfig, SecretPlaces};
+use daemon_host::driver::repos::Watched;
 use daemon_host::token::{TokenError, configured, service_token};
 use daemon_records::clock;
 use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_repo::RemoteToken;
 use daemon_runner::secrets::HostSecrets;
 use daemon_surface::{
-    ApiBase, ApiToken, AppCredentials, AppKey, Credentials, ServiceApi, ServiceFacts, WallClock,
+    ApiBase, ApiToken, AppCredentials, AppKey, Credentials, GithubReconciler, RefReading,
+    ServiceApi, ServiceFacts, WallClock,
 };
 
 /// The clients of the services that outputs go to; `None` for a surface that is not configured.
@@ -132,6 +136,32 @@ pub(crate) fn services(
         }
     }
     Ok(services)
+}
+
+/// Returns what compares the services whose webhooks are received with their objects.
+pub(crate) fn reconcilers(
+    config: &Config,
+    services: &ServiceFacts,
+    repos: &[Arc<Watched>],
+) -> Vec<Arc<dyn Reconciler>> {
+    let mut acc: Vec<Arc<dyn Reconciler>> = Vec::new();
+    if let Some(api) = &services.github
+        && config.sources.receive(Source::Github)
+    {
+        let on_github = repos.iter().filter_map(|repo| {
+            let name = repo.name.as_str().parse().ok()?;
+            let reading = match repo.remote {
+                Some(_) => RefReading::Git,
+                None => RefReading::Api,
+            };
+            Some((name, reading))
+        });
+        acc.push(Arc::new(GithubReconciler::new(
+            api.clone(),
+            on_github.collect(),
+        )));
+    }
+    acc
 }
 
 /// Returns the token of GitHub's API, which also reads the repositories of its server.

@@ -1,17 +1,21 @@
 //! The keys of events: those that identify a repeated delivery, and those by which different sources report one change.
 
+mod reconciled;
+
 use daemon_event::{Event, Source, branch_ref, full_ref, is_zeros};
 use daemon_ingest::identities;
 use daemon_store::{Accepted, Freshness, Identity, Matching, NewEvent};
 use jiff::SignedDuration;
 use serde::Deserialize;
 
+pub use reconciled::reconciled;
+
 /// How long two reports of the same move of a ref are one event.
 const SAME_MOVE: SignedDuration = SignedDuration::from_hours(1);
 
 /// Adds to an event the keys that identify a repetition, and the keys of the change that it reports.
 pub fn new_event(event: Event, matching: Matching) -> NewEvent {
-    let happenings = happenings(&event);
+    let mut happenings = happenings(&event);
     let mut keys: Vec<Identity> = identities(&event)
         .into_iter()
         .map(|key| Identity { key, within: None })
@@ -24,10 +28,13 @@ pub fn new_event(event: Event, matching: Matching) -> NewEvent {
             within: one.within,
         }));
     }
+    let (told, counterparts) = reconciled::keys_of_webhook(&event);
+    happenings.extend(told);
     NewEvent {
         event,
         identities: keys,
         happenings,
+        counterparts,
         matching,
     }
 }
@@ -43,6 +50,7 @@ pub(crate) fn replayed(event: Event) -> NewEvent {
         event,
         identities,
         happenings: Vec::new(),
+        counterparts: Vec::new(),
         matching: Matching::Due,
     }
 }

@@ -102,6 +102,7 @@ mod fixture;
 mod output;
 pub mod proposal;
 mod readiness;
+mod reconcile;
 mod state;
 mod surface;
 mod transition;
@@ -131,6 +132,7 @@ pub use proposal::{MAX_BODY_CHARS, MAX_PROPOSAL_BYTES, PROPOSAL_VERSION, Proposa
 pub use readiness::{
     ClaimRequest, ClaimState, DAY, Obstacle, RATE_PERIOD, Rates, is_over_rate, obstacle,
 };
+pub use reconcile::{Comparison, MissedEvent, ReconcilePlace, Reconciler};
 pub use state::{
     DaemonState, MAX_KEY_BYTES, MAX_KEYS, MAX_STATE_BYTES, MAX_VALUE_BYTES, PastActivation,
     StateError, apply,

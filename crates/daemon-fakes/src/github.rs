@@ -152,14 +152,31 @@ impl GithubApi {
         url: &str,
         send: impl Fn(&GithubWebhook) -> u16 + Send + Sync + 'static,
     ) {
-        let id = self.service.change(|state, _| state.next_id());
-        let hook = GithubHook {
-            id,
+        let hook = self.hook(url, send);
+        self.change_repo(repo, |repo| repo.hooks.push(hook));
+    }
+
+    /// Gives the App a webhook, as [`add_hook`](Self::add_hook) does for a repository; it receives the events of all of them.
+    pub fn set_app_hook(
+        &self,
+        url: &str,
+        send: impl Fn(&GithubWebhook) -> u16 + Send + Sync + 'static,
+    ) {
+        let hook = self.hook(url, send);
+        self.service.change(|state, _| state.app_hook = Some(hook));
+    }
+
+    fn hook(
+        &self,
+        url: &str,
+        send: impl Fn(&GithubWebhook) -> u16 + Send + Sync + 'static,
+    ) -> GithubHook {
+        GithubHook {
+            id: self.service.change(|state, _| state.next_id()),
             url: url.to_owned(),
             send: Arc::new(send),
             deliveries: Vec::new(),
-        };
-        self.change_repo(repo, |repo| repo.hooks.push(hook));
+        }
     }
 
     /// Makes the App known whose JSON web tokens are accepted. `verify` checks a signature from what was signed and the signature.

@@ -1,5 +1,6 @@
 //! The checks of `daemon-run doctor`: the machine, the home, the store, providers, sources and daemons.
 
+mod reconciled;
 mod sources;
 mod trees;
 
@@ -242,6 +243,7 @@ pub async fn examine(host: &Host) -> Value {
     checks.extend(webhook_checks(host.home.root(), &runtime.config));
     checks.extend(token_checks(host.home.root(), &runtime.config));
     checks.extend(sources::unwatched_check(host).await);
+    checks.extend(reconciled::checks(host).await);
     let search = runtime.parts.servers.search();
     checks.extend(servers::checks(host.home.root(), &runtime.config, search));
     checks.push(facts_check(host).await);

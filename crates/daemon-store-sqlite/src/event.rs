@@ -81,8 +81,13 @@ fn accept_one(tx: &Connection, new: &NewEvent) -> TxResult<Accepted> {
 
 /// Finds the event that this one repeats.
 fn first_of(conn: &Connection, new: &NewEvent) -> TxResult<Option<i64>> {
-    let keys = (&*new.identities, new.event.received_at);
-    identity::named(conn, keys, |_| Ok(true))
+    for keys in [&new.identities, &new.counterparts] {
+        let found = identity::named(conn, (keys, new.event.received_at), |_| Ok(true))?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the stored event of which this one would be a duplicate or another report.

@@ -44,6 +44,7 @@
 mod activation;
 mod admission;
 mod attempt;
+mod bookmark;
 mod claim;
 mod column;
 mod event;

@@ -17,6 +17,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/0008.sql"),
     include_str!("schema/0009.sql"),
     include_str!("schema/0010.sql"),
+    include_str!("schema/0011.sql"),
 ];
 
 /// `DMNS`: distinguishes our files from other programs'.

@@ -9,9 +9,9 @@ use daemon_engine::{
 };
 use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject, TriggerKey};
 use daemon_store::{
-    Accepted, Activations, ClaimRequest, Counts, Coverage, DaemonRow, Daemons, Ended, EventRow,
-    Events, Hosting, Matched, NewEvent, Outbox, OutputPlace, Page, Query, Rates, Reclaimed,
-    RefCursor, Registration, RegistryChange, RunEnd, RunRow, StoreError, StoredTick,
+    Accepted, Activations, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow, Daemons, Ended,
+    EventRow, Events, Hosting, Matched, NewEvent, Outbox, OutputPlace, Page, Query, Rates,
+    Reclaimed, RefCursor, Registration, RegistryChange, RunEnd, RunRow, StoreError, StoredTick,
     TickActivations, TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
 };
 use jiff::Timestamp;
@@ -19,8 +19,8 @@ use rusqlite::Connection;
 
 use crate::store::SqliteStore;
 use crate::{
-    activation, admission, attempt, claim, event, hosting, lane, listing, memory, output, payload,
-    pull_request, registry, run, tick, wanted,
+    activation, admission, attempt, bookmark, claim, event, hosting, lane, listing, memory, output,
+    payload, pull_request, registry, run, tick, wanted,
 };
 
 /// Events whose payloads have this many bytes together are stored in a transaction of their own.
@@ -54,6 +54,10 @@ seam! {
             = write("store moves of refs", event::accept_moves);
         fn ref_cursors(&repo: RepoName,) -> Vec<RefCursor>
             = read("read cursors of refs", event::ref_cursors);
+        fn accept_marked(bookmarks: Vec<Bookmark>, events: Vec<NewEvent>) -> Vec<Accepted>
+            = write_alone("store events and bookmarks", bookmark::accept);
+        fn bookmarks(&prefix: str,) -> Vec<Bookmark>
+            = read("read bookmarks", bookmark::named);
         fn unmatched(after: u64, limit: u32) -> Vec<EventRow>
             = read("read unmatched events", event::unmatched);
         fn commit_matches(matched: Vec<Matched>, now: Timestamp) -> Vec<Admission>

@@ -82,6 +82,8 @@ cases! {
         two_of_one_call_may_be_duplicates
         an_identity_counts_only_within_its_time
         moves_and_cursors_are_stored_together
+        events_and_bookmarks_are_stored_together
+        a_counterpart_makes_a_duplicate_and_is_not_stored
         unmatched_events_come_oldest_first
         an_event_is_matched_once
         matches_of_an_unknown_event_write_nothing;

@@ -28,6 +28,7 @@
 //!     },
 //!     identities: vec![Identity { key: "id:github:72d3162e".to_owned(), within: None }],
 //!     happenings: Vec::new(),
+//!     counterparts: Vec::new(),
 //!     matching: Matching::Due,
 //! };
 //! let store = MemoryStore::new();
@@ -106,10 +107,10 @@ pub use canary::Canary;
 pub use error::StoreError;
 pub use listing::{Bounds, Listing, MAX_PAGE, Position, RUN_STATES};
 pub use rows::{
-    Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, EventTrigger, FoundFact,
-    Freshness, Identity, Matched, Matching, Modes, NewEvent, OutputPlace, Page, Query, Rates,
-    Reclaimed, RefCursor, Registration, RegistryChange, RunEnd, RunRow, ScheduleText, StoredTick,
-    TickActivations, TickCommit, TickResult, TriedFact, Validity,
+    Accepted, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, EventTrigger,
+    FoundFact, Freshness, Identity, Matched, Matching, Modes, NewEvent, OutputPlace, Page, Query,
+    Rates, Reclaimed, RefCursor, Registration, RegistryChange, RunEnd, RunRow, ScheduleText,
+    StoredTick, TickActivations, TickCommit, TickResult, TriedFact, Validity,
 };
 pub use ticker::{
     Cursors, Loaded, Overdue, Round, TICK_SUBJECT, Ticker, TickerState, Waking, occasion,

@@ -21,6 +21,9 @@ pub struct NewEvent {
     /// The keys of the reported change, which every source derives in the same way. An event that shares one with a stored
     /// event is a report of the same change, unless this source has already reported the stored one as this kind.
     pub happenings: Vec<Identity>,
+    /// The keys under which the same change is stored if it became known in another way. The event is a duplicate if any of
+    /// them is stored; they are not stored with it.
+    pub counterparts: Vec<Identity>,
     /// Whether conditions are still to be matched against it.
     pub matching: Matching,
 }
@@ -176,6 +179,17 @@ pub struct RefCursor {
     pub commit: Option<String>,
     /// The number of moves that were reported.
     pub moves: u64,
+}
+
+/// A string that the host keeps under a name, such as how far it has compared the events of a service with its objects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bookmark {
+    /// The name; its first part, up to `/`, says what the string is.
+    pub name: String,
+    /// The string, which only its writer reads.
+    pub text: String,
+    /// When it was written.
+    pub at: Timestamp,
 }
 
 /// A registered daemon.

@@ -15,9 +15,9 @@ use jiff::Timestamp;
 
 use crate::error::StoreError;
 use crate::rows::{
-    Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched, NewEvent,
-    OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange, RunEnd,
-    RunRow, StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
+    Accepted, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched,
+    NewEvent, OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange,
+    RunEnd, RunRow, StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
 };
 
 /// Events: stored once, found by id, matched once.
@@ -25,8 +25,8 @@ use crate::rows::{
 pub trait Events: Send + Sync {
     /// Stores events in one transaction and returns for each whether it was new.
     ///
-    /// An event is a duplicate if any of its identities is stored and still counts; then only the count of the first
-    /// rises. Two events of one call may be duplicates of each other. A sender that got `Ok` never needs to repeat.
+    /// An event is a duplicate if any of its identities or counterparts is stored and still counts; then only the count of
+    /// the first rises. Two events of one call may be duplicates of each other. A sender that got `Ok` never needs to repeat.
     ///
     /// A report of a change that another source reported, or the same source as another kind, is kept with the first
     /// event and returned as `Report`: those of its keys that name no other event any more name the first from then on,
@@ -45,6 +45,18 @@ pub trait Events: Send + Sync {
 
     /// Returns where the refs of a repository were last seen; empty before the first sight.
     async fn ref_cursors(&self, repo: &RepoName) -> Result<Vec<RefCursor>, StoreError>;
+
+    /// Stores events together with the bookmarks that say how far their source was read. A bookmark replaces that of its name.
+    ///
+    /// A crash before it leaves both as they were: the same events are found again.
+    async fn accept_marked(
+        &self,
+        bookmarks: Vec<Bookmark>,
+        events: Vec<NewEvent>,
+    ) -> Result<Vec<Accepted>, StoreError>;
+
+    /// Returns the bookmarks whose names begin with a prefix, by name.
+    async fn bookmarks(&self, prefix: &str) -> Result<Vec<Bookmark>, StoreError>;
 
     /// Returns up to `limit` events behind `after` (0: from the first) that are still to be matched, oldest first.
     async fn unmatched(&self, after: u64, limit: u32) -> Result<Vec<EventRow>, StoreError>;

@@ -66,6 +66,7 @@ mod github;
 mod linear;
 mod look_up;
 mod plan;
+mod reconcile;
 mod slack;
 mod text;
 
@@ -82,4 +83,5 @@ pub use git_branch::{GIT, GitBranch};
 pub use github::{GITHUB, GithubSurface};
 pub use linear::{LINEAR, LinearSurface};
 pub use plan::{BranchPlan, plan_branch};
+pub use reconcile::{GithubReconciler, RefReading};
 pub use slack::{SLACK, SlackSurface};

@@ -91,6 +91,7 @@ mod serve_policy;
 mod serve_program;
 mod serve_push;
 mod serve_rates;
+mod serve_reconciled;
 mod serve_replay;
 mod serve_reported;
 mod serve_retain;

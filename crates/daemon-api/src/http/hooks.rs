@@ -51,6 +51,9 @@ pub trait Admit: Send + Sync {
     /// Returns how many events wait to be matched.
     fn backlog(&self) -> u64;
 
+    /// Notes that a delivery of a source was refused for want of resources, so that its sender may never repeat it.
+    fn missed(&self, source: Source);
+
     /// Returns the reason if this many more bytes cannot be stored at the moment.
     fn refusal(&self, bytes: u64) -> Option<String>;
 }
@@ -186,10 +189,15 @@ async fn respond(
     connection: &Connection,
 ) -> Response<Body> {
     daemon_records::failpoint::hit("W1");
-    match accept(hooks, name, request, connection).await {
+    let answer = match accept(hooks, name, request, connection).await {
         Ok(answer) => answer,
         Err(refusal) => *refusal,
+    };
+    // Only of a source that is received, because any sender can name any source.
+    if answer.status() == StatusCode::SERVICE_UNAVAILABLE && hooks.source(name).is_some() {
+        hooks.admit.missed(name);
     }
+    answer
 }
 
 async fn accept(

@@ -192,6 +192,7 @@ fn event(id: &EventId, n: u64, now: Timestamp) -> Result<NewEvent> {
                 within: None,
             })
             .into(),
+        counterparts: Vec::new(),
         matching: Matching::Due,
     })
 }

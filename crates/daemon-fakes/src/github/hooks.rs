@@ -56,6 +56,14 @@ pub(crate) fn list(call: &mut GithubCall<'_>) -> Answer {
     Ok(call.page(&hooks.collect::<Vec<_>>()))
 }
 
+/// Returns the settings of the App's webhook.
+pub(crate) fn app_config(call: &mut GithubCall<'_>) -> Answer {
+    let url = &call.hook()?.url;
+    let body =
+        json!({"content_type": "json", "insecure_ssl": "0", "secret": "********", "url": url});
+    Ok(HttpResponse::json(200, &body))
+}
+
 /// Lists deliveries, the newest first. The cursor is the id of the first delivery of the next page.
 pub(crate) fn deliveries(call: &mut GithubCall<'_>) -> Answer {
     let hook = call.hook()?;
@@ -114,7 +122,12 @@ pub(crate) fn attempt(call: &mut GithubCall<'_>) -> Answer {
 }
 
 impl GithubCall<'_> {
+    /// Returns the webhook in the path, else that of the App.
     fn hook(&self) -> Result<&GithubHook, GithubError> {
+        if self.repo_at.is_none() {
+            let hook = self.state.app_hook.as_ref();
+            return hook.ok_or_else(GithubError::not_found);
+        }
         let id = self.number("hook")?;
         let found = self.repo()?.hooks.iter().find(|hook| hook.id == id);
         found.ok_or_else(GithubError::not_found)

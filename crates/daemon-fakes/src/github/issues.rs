@@ -93,7 +93,7 @@ pub(crate) fn apply_edits(
     let is_open = state(call, resource)?;
     let labels = call.texts("labels")?;
     let assignees = call.texts("assignees")?;
-    let now = call.now;
+    let (now, login) = (call.now, call.caller.login.clone());
     let issue = call.issue_mut(number)?;
     let mut action = None;
     if title.is_some() || body.is_some() {
@@ -105,6 +105,7 @@ pub(crate) fn apply_edits(
         action = Some(if is_open { "reopened" } else { "closed" });
         issue.is_open = is_open;
         issue.closed_at = (!is_open).then_some(now);
+        issue.closed_by = (!is_open).then_some(login);
     }
     if action.is_some() {
         issue.updated_at = now;
@@ -165,6 +166,7 @@ pub(crate) fn add(
         created_at: now,
         updated_at: now,
         closed_at: None,
+        closed_by: None,
         pull: None,
     });
     Ok(number)

@@ -166,8 +166,10 @@ pub(crate) fn merge(call: &mut GithubCall<'_>) -> Answer {
             sha
         }
     };
+    let login = call.caller.login.clone();
     let issue = call.issue_mut(number)?;
     (issue.is_open, issue.closed_at, issue.updated_at) = (false, Some(now), now);
+    issue.closed_by = Some(login);
     if let Some(pull) = issue.pull.as_mut() {
         pull.merged = Some((now, sha.clone()));
     }

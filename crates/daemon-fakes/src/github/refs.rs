@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::call::{GithubCall, GithubError};
-use super::pulls;
+use super::{pulls, view};
 use crate::http::HttpResponse;
 
 const ZERO: &str = "0000000000000000000000000000000000000000";
@@ -21,6 +21,50 @@ pub struct GithubPush {
     pub after: Option<String>,
     /// The commits, as `commits` of the webhook has them.
     pub commits: Vec<Value>,
+}
+
+/// Lists the branches whose full names begin with a prefix.
+pub(crate) fn matching(call: &mut GithubCall<'_>) -> Answer {
+    let prefix = format!("refs/{}", call.param("prefix"));
+    let (repo, base) = (call.repo()?, call.base);
+    let api = format!("{base}/repos/{}/git", repo.full_name());
+    let named = repo
+        .branches
+        .iter()
+        .map(|(name, sha)| (format!("refs/heads/{name}"), sha));
+    let rows = named.filter(|(name, _)| name.starts_with(&prefix));
+    let rows = rows.map(|(name, sha)| {
+        let object = json!({"type": "commit", "sha": sha, "url": format!("{api}/commits/{sha}")});
+        json!({"ref": name, "node_id": "REF_kw", "url": format!("{api}/{name}"), "object": object})
+    });
+    Ok(call.page(&rows.collect::<Vec<_>>()))
+}
+
+/// Compares two commits or branches. This service knows no commits, so it lists one with the committer of all.
+pub(crate) fn compare(call: &mut GithubCall<'_>) -> Answer {
+    let (base, head) = call
+        .param("ends")
+        .split_once("...")
+        .ok_or_else(GithubError::not_found)?;
+    let repo = call.repo()?;
+    let sha = |end: &str| repo.branch(end).unwrap_or_else(|| end.to_owned());
+    let (base, head) = (sha(base), sha(head));
+    let files = repo.read_files.as_ref().map(|read| read(&base, &head));
+    let files = files.unwrap_or_default().into_iter();
+    let files: Vec<Value> = files
+        .map(|file| json!({"filename": file.path, "status": file.status, "patch": file.patch}))
+        .collect();
+    let person =
+        json!({"name": "Ann", "email": "ann@example.com", "date": view::time(repo.created_at)});
+    let commit = json!({
+        "sha": head, "author": call.view().user("ann"), "committer": call.view().user("ann"),
+        "commit": {"message": "a change", "author": person, "committer": person},
+    });
+    let body = json!({
+        "status": "ahead", "ahead_by": 1, "behind_by": 0, "total_commits": 1,
+        "commits": [commit], "files": files,
+    });
+    Ok(HttpResponse::json(200, &body))
 }
 
 pub(crate) fn create(call: &mut GithubCall<'_>) -> Answer {

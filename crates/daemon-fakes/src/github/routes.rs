@@ -45,12 +45,17 @@ const fn row(
 #[rustfmt::skip]
 const ROUTES: &[GithubRoute] = &[
     row("GET", "/app", Needs::App, app::get),
+    row("GET", "/app/hook/config", Needs::App, hooks::app_config),
+    row("GET", "/app/hook/deliveries", Needs::App, hooks::deliveries),
+    row("POST", "/app/hook/deliveries/{id}/attempts", Needs::App, hooks::attempt),
     row("POST", "/app/installations/{id}/access_tokens", Needs::App, app::access_token),
     row("GET", "/user", Needs::User, repos::user),
     row("GET", "/repos/{o}/{r}", Needs::Read, repos::get),
     row("GET", "/repos/{o}/{r}/installation", Needs::App, app::installation),
     row("GET", "/repos/{o}/{r}/branches/{branch*}", Needs::Read, repos::branch),
     row("GET", "/repos/{o}/{r}/git/ref/heads/{branch*}", Needs::Read, repos::git_ref),
+    row("GET", "/repos/{o}/{r}/git/matching-refs/{prefix*}", Needs::Read, refs::matching),
+    row("GET", "/repos/{o}/{r}/compare/{ends}", Needs::Read, refs::compare),
     row("POST", "/repos/{o}/{r}/git/refs", Needs::Write, refs::create),
     row("PATCH", "/repos/{o}/{r}/git/refs/heads/{branch*}", Needs::Write, refs::update),
     row("DELETE", "/repos/{o}/{r}/git/refs/heads/{branch*}", Needs::Write, refs::delete),

@@ -113,8 +113,7 @@ impl GithubService {
                     status,
                     delivered_at: now,
                 };
-                let mut hooks = state.repos.iter_mut().flat_map(|repo| &mut repo.hooks);
-                if let Some(hook) = hooks.find(|hook| hook.id == waiting.hook) {
+                if let Some(hook) = state.hook_mut(waiting.hook) {
                     hook.deliveries.push(delivery);
                 }
             });
@@ -217,6 +216,7 @@ fn waiting(state: &mut GithubState) -> Vec<WaitingWebhook> {
             state.repos[event.repo_at]
                 .hooks
                 .iter()
+                .chain(&state.app_hook)
                 .map(|hook| WaitingWebhook {
                     hook: hook.id,
                     send: Arc::clone(&hook.send),
@@ -226,8 +226,8 @@ fn waiting(state: &mut GithubState) -> Vec<WaitingWebhook> {
         );
     }
     for (id, webhook) in std::mem::take(&mut state.redeliveries) {
-        let mut hooks = state.repos.iter().flat_map(|repo| &repo.hooks);
-        acc.extend(hooks.find(|hook| hook.id == id).map(|hook| WaitingWebhook {
+        let hook = state.hooks().find(|hook| hook.id == id);
+        acc.extend(hook.map(|hook| WaitingWebhook {
             hook: id,
             send: Arc::clone(&hook.send),
             webhook,

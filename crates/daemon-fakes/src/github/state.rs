@@ -37,6 +37,8 @@ pub struct GithubIssue {
     pub updated_at: Duration,
     /// When it was closed.
     pub closed_at: Option<Duration>,
+    /// The login of who closed it last.
+    pub closed_by: Option<String>,
     /// What only a pull request has.
     pub pull: Option<GithubPull>,
 }
@@ -274,6 +276,22 @@ impl fmt::Debug for GithubRepo {
     }
 }
 
+impl GithubState {
+    /// Returns every webhook, that of the App last.
+    pub(crate) fn hooks(&self) -> impl Iterator<Item = &GithubHook> {
+        let of_repos = self.repos.iter().flat_map(|repo| &repo.hooks);
+        of_repos.chain(&self.app_hook)
+    }
+
+    /// Returns a webhook.
+    pub(crate) fn hook_mut(&mut self, id: u64) -> Option<&mut GithubHook> {
+        let of_repos = self.repos.iter_mut().flat_map(|repo| &mut repo.hooks);
+        of_repos
+            .chain(&mut self.app_hook)
+            .find(|hook| hook.id == id)
+    }
+}
+
 impl GithubRepo {
     pub(crate) fn new(id: u64, owner: &str, name: &str, now: Duration) -> Self {
         Self {
@@ -343,6 +361,8 @@ pub(crate) struct GithubState {
     pub(crate) tokens: BTreeMap<String, GithubToken>,
     pub(crate) repos: Vec<GithubRepo>,
     pub(crate) app: Option<GithubApp>,
+    /// The webhook of the App, for the events of every repository.
+    pub(crate) app_hook: Option<GithubHook>,
     pub(crate) installations: Vec<GithubInstallation>,
     pub(crate) events: Vec<GithubEvent>,
     /// Deliveries that are to be sent again: the hook and what it gets.

@@ -140,6 +140,7 @@ impl GithubView<'_> {
         acc["comments_url"] = json!(format!("{url}/comments"));
         acc["html_url"] = json!(self.issue_page(repo, issue));
         acc["comments"] = json!(n_comments);
+        acc["closed_by"] = json!(issue.closed_by.as_deref().map(|login| self.user(login)));
         acc["state_reason"] = json!((!issue.is_open).then_some("completed"));
         if let Some(pull) = &issue.pull {
             let page = self.issue_page(repo, issue);

@@ -22,9 +22,26 @@ pub struct Sources {
     pub sentry: Option<HookConfig>,
     /// CloudEvents of other senders.
     pub cloudevents: Option<CloudEventsConfig>,
+    /// How often the objects of services are compared with the webhooks that came, by default every five minutes.
+    pub reconcile: Option<Period>,
 }
 
+/// How often services are compared, by default and at most.
+const RECONCILE: [Period; 2] = [Period::from_secs(300), Period::from_secs(1)];
+
 impl Sources {
+    /// Returns the interval of comparisons.
+    pub fn reconcile_interval(&self) -> Period {
+        let [usual, shortest] = RECONCILE;
+        self.reconcile.unwrap_or(usual).max(shortest)
+    }
+
+    /// Reports whether webhooks of a service are received.
+    pub fn receive(&self, source: Source) -> bool {
+        let secrets = self.secrets();
+        secrets.iter().any(|(name, _)| *name == source)
+    }
+
     /// Returns the sources whose webhooks are configured, each with the file and the variable of its secret.
     ///
     /// A source of which only the API is configured is left out.

@@ -21,7 +21,9 @@ use super::claims::ClaimsPause;
 use super::dispatch::Driver;
 use super::facts::{FactFinder, ServiceDelays};
 use super::failures::Failures;
+use super::gaps::SharedGaps;
 use super::matching::{self, Matcher};
+use super::reconciling::{Comparer, PlaceStates};
 use super::registrations::Registrations;
 use super::repos::{AwaitedCommits, RepositoryReader};
 use super::repository_states::{RepoState, RepositoryStates};
@@ -75,6 +77,8 @@ pub struct Host {
     pub(crate) ticks: TickRecorder,
     pub(crate) upkeep: Upkeep,
     pub(crate) claims: ClaimsPause,
+    pub(crate) gaps: SharedGaps,
+    pub(crate) places: PlaceStates,
 }
 
 impl std::fmt::Debug for Host {
@@ -133,6 +137,8 @@ impl Host {
             failures,
             registrations,
             claims,
+            gaps: SharedGaps::default(),
+            places: PlaceStates::default(),
         })
     }
 
@@ -247,6 +253,17 @@ impl Host {
     /// Returns the token that ends what must outlive the drain of runs.
     pub(crate) fn finished(&self) -> &CancellationToken {
         &self.runs().context.lifetime.finished
+    }
+
+    pub(super) fn comparer(&self) -> Comparer {
+        Comparer {
+            home: self.home.clone(),
+            matcher: self.matcher.clone(),
+            failures: Arc::clone(&self.failures),
+            gaps: Arc::clone(&self.gaps),
+            states: self.places.clone(),
+            stop: self.stop().clone(),
+        }
     }
 
     pub(super) fn fact_finder(&self) -> FactFinder {

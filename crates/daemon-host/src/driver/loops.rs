@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use super::failures::Failures;
 use super::host::Host;
-use super::{dispatch, facts, repos, ticking, upkeep};
+use super::{dispatch, facts, reconciling, repos, ticking, upkeep};
 use daemon_runner::defect::guarded;
 use daemon_runner::emanation;
 
@@ -53,6 +53,8 @@ pub async fn start(host: &Arc<Host>, until: Instant) -> TaskTracker {
     begin.cancel();
     let finder = host.fact_finder();
     tasks.spawn(supervisor.lasting("facts", move || facts::run(finder.clone())));
+    let comparer = host.comparer();
+    tasks.spawn(supervisor.lasting("comparisons", move || reconciling::run(comparer.clone())));
     let ticks = host.ticks.clone();
     tasks.spawn(supervisor.lasting("ticks", move || ticking::run(ticks.clone())));
     let published = Arc::clone(runs);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use daemon_engine::Surface;
+use daemon_engine::{Reconciler, Surface};
 use daemon_event::RepoName;
 use daemon_provider::Provider;
 use daemon_repo::Discovery;
@@ -81,6 +81,8 @@ pub struct Parts {
     pub surfaces: BTreeMap<String, Arc<dyn Surface>>,
     /// Fetches facts that neither payloads nor local git contain.
     pub facts: Arc<dyn daemon_engine::Facts>,
+    /// Compare services with what their webhooks brought.
+    pub reconcilers: Vec<Arc<dyn Reconciler>>,
     /// The repositories.
     pub repos: Vec<Arc<Watched>>,
     /// The configured repositories that are not among `repos` yet.

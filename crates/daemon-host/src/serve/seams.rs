@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use daemon_api::http::{Admit, Condition, Health, Hooks};
 use daemon_api::ops::Live;
-use daemon_event::{ActivationId, RepoName};
+use daemon_event::{ActivationId, RepoName, Source};
 use daemon_ingest::SenderTokens;
 use daemon_provider::StopReason;
 use daemon_records::error::{OpError, chain};
@@ -55,6 +55,10 @@ impl Admit for Intake {
 
     fn backlog(&self) -> u64 {
         self.host.matcher.backlog.n_waiting()
+    }
+
+    fn missed(&self, source: Source) {
+        self.host.gaps.note(source, self.host.now());
     }
 
     fn refusal(&self, bytes: u64) -> Option<String> {

@@ -40,6 +40,7 @@ fn event(n: u64) -> NewEvent {
             key: format!("id:{n}"),
             within: None,
         }],
+        counterparts: Vec::new(),
         matching: Matching::Done,
     }
 }

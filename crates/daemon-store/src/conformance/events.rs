@@ -9,7 +9,8 @@ use super::scene::{
 };
 use crate::error::StoreError;
 use crate::rows::{
-    Accepted, EventRow, EventTrigger, Freshness, Matched, Matching, NewEvent, RefCursor,
+    Accepted, Bookmark, EventRow, EventTrigger, Freshness, Identity, Matched, Matching, NewEvent,
+    RefCursor,
 };
 use crate::traits::Store;
 
@@ -62,6 +63,7 @@ pub(super) async fn an_event_is_stored_as_it_came(store: &dyn Store) {
             event: given.clone(),
             identities: vec![forever("id:github:7")],
             happenings: Vec::new(),
+            counterparts: Vec::new(),
             matching: Matching::Done,
         }],
     )
@@ -141,6 +143,7 @@ pub(super) async fn an_identity_counts_only_within_its_time(store: &dyn Store) {
         event: event(n, at(seconds)),
         identities: vec![within("move:o/r:refs/heads/main:a:b", 3600)],
         happenings: Vec::new(),
+        counterparts: Vec::new(),
         matching: Matching::Due,
     };
     assert_eq!(accept(store, vec![moved(1, 0)]).await, [new(1)]);
@@ -313,4 +316,48 @@ pub(super) async fn matches_of_an_unknown_event_write_nothing(store: &dyn Store)
     // Half of a batch would leave events marked as matched without their activations.
     assert_eq!(store.unmatched(0, 5).await.expect("reads").len(), 1);
     assert_eq!(store.activations(&first(10)).await.expect("lists").rows, []);
+}
+
+pub(super) async fn events_and_bookmarks_are_stored_together(store: &dyn Store) {
+    let mark = |name: &str, text: &str| Bookmark {
+        name: name.to_owned(),
+        text: text.to_owned(),
+        at: at(3),
+    };
+    assert_eq!(store.bookmarks("").await.expect("reads"), []);
+    let first = vec![
+        mark("pulls/o/r", "1"),
+        mark("pulls/O/R", "2"),
+        mark("pulls_x", "3"),
+    ];
+    let accepted = store.accept_marked(first, vec![new_event(1, "a")]).await;
+    assert_eq!(accepted.expect("accepts")[0].freshness, Freshness::New);
+    let again = vec![mark("pulls/o/r", "4")];
+    let accepted = store.accept_marked(again, vec![new_event(2, "a")]).await;
+    assert_eq!(
+        accepted.expect("accepts")[0].freshness,
+        Freshness::Duplicate
+    );
+    let expected = [mark("pulls/O/R", "2"), mark("pulls/o/r", "4")];
+    assert_eq!(store.bookmarks("pulls/").await.expect("reads"), expected);
+    assert_eq!(store.bookmarks("").await.expect("reads").len(), 3);
+}
+
+pub(super) async fn a_counterpart_makes_a_duplicate_and_is_not_stored(store: &dyn Store) {
+    let with = |n: u64, key: &str, counterparts: Vec<Identity>| NewEvent {
+        counterparts,
+        ..new_event(n, key)
+    };
+    let freshness = |accepted: Result<Vec<Accepted>, _>| accepted.expect("accepts")[0].freshness;
+    let alone = with(1, "a", vec![forever("b")]);
+    assert_eq!(freshness(store.accept(vec![alone]).await), Freshness::New);
+    // Only the identity `a` is stored, so another event may have the same counterpart.
+    let other = with(2, "c", vec![forever("b"), within("a", 0)]);
+    assert_eq!(freshness(store.accept(vec![other]).await), Freshness::New);
+    let same = with(3, "d", vec![forever("a")]);
+    assert_eq!(store.known(&same).await.expect("reads"), Some(event_id(1)));
+    assert_eq!(
+        freshness(store.accept(vec![same]).await),
+        Freshness::Duplicate
+    );
 }

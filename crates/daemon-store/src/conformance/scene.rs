@@ -84,6 +84,7 @@ pub(super) fn new_event(n: u64, key: &str) -> NewEvent {
         event: event(n, at(i64::try_from(n).expect("small"))),
         identities: vec![forever(key)],
         happenings: Vec::new(),
+        counterparts: Vec::new(),
         matching: Matching::Due,
     }
 }

@@ -8,7 +8,8 @@ use super::model::{StoreModel, StoredEvent, StoredIdentity};
 use crate::decide::{is_same_report, pull_request, still_counts};
 use crate::error::StoreError;
 use crate::rows::{
-    Accepted, EventRow, EventTrigger, Freshness, Identity, Matched, Matching, NewEvent, RefCursor,
+    Accepted, Bookmark, EventRow, EventTrigger, Freshness, Identity, Matched, Matching, NewEvent,
+    RefCursor,
 };
 
 impl StoreModel {
@@ -62,7 +63,9 @@ impl StoreModel {
 
     /// Finds the event that this one repeats.
     fn first_of(&self, new: &NewEvent) -> Option<usize> {
-        self.named(&new.identities, new.event.received_at, |_| true)
+        let at = new.event.received_at;
+        self.named(&new.identities, at, |_| true)
+            .or_else(|| self.named(&new.counterparts, at, |_| true))
     }
 
     /// Finds an event of the same change that this source has not reported as this kind.
@@ -136,6 +139,24 @@ impl StoreModel {
             .get(repo)
             .map(|cursors| cursors.values().cloned().collect())
             .unwrap_or_default()
+    }
+
+    /// Stores events with bookmarks; see [`Events::accept_marked`](crate::Events::accept_marked).
+    pub fn accept_marked(
+        &mut self,
+        bookmarks: Vec<Bookmark>,
+        events: Vec<NewEvent>,
+    ) -> Vec<Accepted> {
+        let named = bookmarks.into_iter().map(|one| (one.name.clone(), one));
+        self.bookmarks.extend(named);
+        self.accept(events)
+    }
+
+    /// Returns bookmarks; see [`Events::bookmarks`](crate::Events::bookmarks).
+    pub fn bookmarks(&self, prefix: &str) -> Vec<Bookmark> {
+        let from = self.bookmarks.range(prefix.to_owned()..);
+        let named = from.take_while(|(name, _)| name.starts_with(prefix));
+        named.map(|(_, bookmark)| bookmark.clone()).collect()
     }
 
     /// Returns what is to be matched; see [`Events::unmatched`](crate::Events::unmatched).

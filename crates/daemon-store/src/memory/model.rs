@@ -15,7 +15,8 @@ use jiff::Timestamp;
 
 use crate::decide::Calendar;
 use crate::rows::{
-    Counts, Coverage, DaemonRow, Matching, RefCursor, RunRow, ScheduleText, StoredTick, Validity,
+    Bookmark, Counts, Coverage, DaemonRow, Matching, RefCursor, RunRow, ScheduleText, StoredTick,
+    Validity,
 };
 use crate::zones::{SystemZones, Zones};
 
@@ -30,6 +31,7 @@ pub struct StoreModel {
     /// The branches of pull requests, `None` for those of forks.
     pub(super) heads: BTreeMap<Subject, Option<String>>,
     pub(super) cursors: BTreeMap<RepoName, BTreeMap<String, RefCursor>>,
+    pub(super) bookmarks: BTreeMap<String, Bookmark>,
     /// By path within a key: two files may claim one daemon key, never one path.
     pub(super) daemons: BTreeMap<DaemonKey, BTreeMap<String, DaemonRow>>,
     /// Every key that was ever registered.
@@ -104,6 +106,7 @@ impl Default for StoreModel {
             identities: HashMap::new(),
             heads: BTreeMap::new(),
             cursors: BTreeMap::new(),
+            bookmarks: BTreeMap::new(),
             daemons: BTreeMap::new(),
             daemons_once: BTreeSet::new(),
             coverages: Vec::new(),

@@ -14,9 +14,9 @@ use jiff::Timestamp;
 use super::model::StoreModel;
 use crate::error::StoreError;
 use crate::rows::{
-    Accepted, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched, NewEvent,
-    OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange, RunEnd,
-    RunRow, StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
+    Accepted, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched,
+    NewEvent, OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange,
+    RunEnd, RunRow, StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
 };
 use crate::traits::{Activations, Daemons, Events, Hosting, Outbox, Ticks, WantedFacts};
 
@@ -76,6 +76,8 @@ seam! {
         fn accept(events: Vec<NewEvent>) -> Vec<Accepted>;
         fn accept_moves(repo: &RepoName, cursors: Vec<RefCursor>, events: Vec<NewEvent>) -> Vec<Accepted>;
         fn ref_cursors(repo: &RepoName) -> Vec<RefCursor>;
+        fn accept_marked(bookmarks: Vec<Bookmark>, events: Vec<NewEvent>) -> Vec<Accepted>;
+        fn bookmarks(prefix: &str) -> Vec<Bookmark>;
         fn unmatched(after: u64, limit: u32) -> Vec<EventRow>;
         fn commit_matches(matched: Vec<Matched>, now: Timestamp) -> Vec<Admission>;
         fn event(id: &EventId) -> Option<EventRow>;

@@ -196,6 +196,7 @@ impl AppCredentials {
             query: &[],
             body: None,
             effect: RequestEffect::None,
+            tag: None,
         };
         let answer = api.follow(&request, self.own(api)?).await;
         let answer = answer.map_err(|error| error.context("the App's installation"))?;
@@ -218,6 +219,7 @@ impl AppCredentials {
             body: None,
             // A token that got lost does nothing, and the next request gets another.
             effect: RequestEffect::None,
+            tag: None,
         };
         let answer = api.follow(&request, self.own(api)?).await;
         let answer = answer.map_err(|error| error.context("the App's token"))?;

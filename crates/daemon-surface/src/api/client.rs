@@ -103,6 +103,11 @@ impl ServiceApi {
         Self { max_body, ..self }
     }
 
+    /// Reports whether at least a quarter of the requests of the service's limit is left, as far as its responses said.
+    pub(crate) fn has_spare(&self) -> bool {
+        self.gate.has_spare(self.clock.now())
+    }
+
     pub(crate) fn clock(&self) -> &WallClock {
         &self.clock
     }
@@ -117,12 +122,23 @@ impl ServiceApi {
         path: &[&str],
         query: &[(&str, &str)],
     ) -> Result<ApiAnswer, ApiError> {
+        self.get_changed(path, query, None).await
+    }
+
+    /// Gets a resource unless it still has this entity tag; then the answer is [`ApiAnswer::is_unchanged`].
+    pub(crate) async fn get_changed(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+        tag: Option<&str>,
+    ) -> Result<ApiAnswer, ApiError> {
         self.exchange(&Request {
             method: Method::GET,
             path,
             query,
             body: None,
             effect: RequestEffect::None,
+            tag,
         })
         .await
     }
@@ -140,6 +156,7 @@ impl ServiceApi {
             query: &[],
             body: Some(body),
             effect: RequestEffect::Write,
+            tag: None,
         };
         let answer = self.exchange(&request).await?;
         // The success of a proxy is not that of the service, also where the caller does not read the body.
@@ -157,6 +174,7 @@ impl ServiceApi {
             query: &[],
             body: Some(body),
             effect: RequestEffect::None,
+            tag: None,
         })
         .await
     }
@@ -221,23 +239,28 @@ impl ServiceApi {
                 .header(header::CONTENT_TYPE, "application/json; charset=utf-8")
                 .body(body.to_string());
         }
+        if let Some(tag) = request.tag {
+            asked = asked.header(header::IF_NONE_MATCH, tag);
+        }
         let broken = |error: reqwest::Error| ApiError::of_transport(&error, request.effect);
         let mut response = asked.send().await.map_err(broken)?;
         let (status, headers) = (response.status(), response.headers().clone());
         self.gate.note(&headers, self.clock.now());
-        if status.is_redirection() {
+        let is_unchanged = status == StatusCode::NOT_MODIFIED && request.tag.is_some();
+        if status.is_redirection() && !is_unchanged {
             return self
                 .redirected(request, &url, status, &headers)
                 .map(Step::Redirected);
         }
         let body = self.body(request, &mut response).await?;
-        if !status.is_success() {
+        if !status.is_success() && !is_unchanged {
             let error = ApiError::of_status(status, &headers, &body, request.effect);
             self.pause(&error);
             return Err(error);
         }
         Ok(Step::Answered(ApiAnswer {
             has_next: has_next(&headers),
+            is_unchanged,
             headers,
             effect: request.effect,
             body,
@@ -294,6 +317,8 @@ pub(super) struct Request<'a> {
     pub(super) query: &'a [(&'a str, &'a str)],
     pub(super) body: Option<&'a Value>,
     pub(super) effect: RequestEffect,
+    /// The entity tag of what the caller has.
+    pub(super) tag: Option<&'a str>,
 }
 
 impl Request<'_> {
@@ -312,6 +337,8 @@ enum Step {
 pub(crate) struct ApiAnswer {
     /// Whether another page follows; `None` if the response has no `Link` header.
     pub(crate) has_next: Option<bool>,
+    /// Whether the resource still has the entity tag of the request; the body is empty then.
+    pub(crate) is_unchanged: bool,
     headers: HeaderMap,
     effect: RequestEffect,
     body: Vec<u8>,

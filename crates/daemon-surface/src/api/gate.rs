@@ -10,7 +10,14 @@ use super::failure::{ApiError, limit_end, number};
 
 /// The time until which a service accepts no requests; clones of a client share it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RateGate(Arc<Mutex<Option<Timestamp>>>);
+pub(super) struct RateGate(Arc<Mutex<RateState>>);
+
+#[derive(Debug, Default)]
+struct RateState {
+    closed: Option<Timestamp>,
+    /// Until when less than a quarter of the requests of a limit is left.
+    scarce: Option<Timestamp>,
+}
 
 impl RateGate {
     /// Lets a request pass.
@@ -18,7 +25,7 @@ impl RateGate {
     /// # Errors
     /// `Limited` while the service accepts none; nothing is sent then.
     pub(super) fn pass(&self, now: Timestamp) -> Result<(), ApiError> {
-        let closed = *self.0.lock().expect("no holder panics");
+        let closed = self.0.lock().expect("no holder panics").closed;
         match closed.filter(|until| *until > now) {
             Some(until) => Err(ApiError::limited(RetryAfter::Until(until))),
             None => Ok(()),
@@ -28,15 +35,27 @@ impl RateGate {
     /// Closes until the end of a limit, at most for an hour.
     pub(super) fn close(&self, limit: RetryAfter, now: Timestamp) {
         let until = limit.end(now);
-        let mut closed = self.0.lock().expect("no holder panics");
+        let mut state = self.0.lock().expect("no holder panics");
         // A second response may announce a shorter limit of another kind; the longer one still applies.
-        *closed = Some(closed.map_or(until, |known| known.max(until)));
+        state.closed = Some(state.closed.map_or(until, |known| known.max(until)));
     }
 
     /// Closes if a response used the last request that the service allows.
     pub(super) fn note(&self, headers: &HeaderMap, now: Timestamp) {
-        if number(headers, "x-ratelimit-remaining") == Some(0) {
+        let remaining = number(headers, "x-ratelimit-remaining");
+        if remaining == Some(0) {
             self.close(limit_end(headers), now);
         }
+        if let Some((remaining, limit)) = remaining.zip(number(headers, "x-ratelimit-limit")) {
+            let is_scarce = remaining < limit / 4;
+            let end = is_scarce.then(|| limit_end(headers).end(now));
+            self.0.lock().expect("no holder panics").scarce = end;
+        }
+    }
+
+    /// Reports whether the service allows enough requests for work that can wait.
+    pub(super) fn has_spare(&self, now: Timestamp) -> bool {
+        let scarce = self.0.lock().expect("no holder panics").scarce;
+        scarce.is_none_or(|until| until <= now)
     }
 }

@@ -41,6 +41,8 @@ mod page;
 #[cfg(test)]
 mod pull_requests;
 #[cfg(test)]
+mod reconcile;
+#[cfg(test)]
 mod slack_faults;
 #[cfg(test)]
 mod slack_verbs;

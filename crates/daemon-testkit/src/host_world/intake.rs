@@ -110,6 +110,7 @@ impl HostWorld {
             event,
             identities: vec![Identity { key, within: None }],
             happenings: Vec::new(),
+            counterparts: Vec::new(),
             matching: Matching::Due,
         }]);
     }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use super::super::connections::Connections;
-use super::{Admit, Hooks, IN_FLIGHT, LARGE_IN_FLIGHT, SMALL, accept};
+use super::{Admit, Hooks, IN_FLIGHT, LARGE_IN_FLIGHT, SMALL, accept, respond};
 use crate::fire::FiredEvent;
 
 /// Commits events after a delay, and then records their payloads for matching.
@@ -24,6 +24,7 @@ struct SlowStore {
     committed: Mutex<Vec<usize>>,
     backlog: u64,
     refusal: Option<&'static str>,
+    missed: Mutex<Vec<Source>>,
 }
 
 #[async_trait]
@@ -48,6 +49,10 @@ impl Admit for SlowStore {
 
     fn backlog(&self) -> u64 {
         self.backlog
+    }
+
+    fn missed(&self, source: Source) {
+        self.missed.lock().expect("no holder panics").push(source);
     }
 
     fn refusal(&self, _: u64) -> Option<String> {
@@ -187,5 +192,38 @@ async fn an_overloaded_host_refuses_every_sender_before_the_body_is_read() {
         };
         let disk = "the disk of the host: 63 MiB are free".to_owned();
         assert_eq!(refused_at_head(full, name).await, (503, true, disk));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_for_want_of_resources_marks_the_source() {
+    let ping = || Request::new(Body::from("{\"hook_id\":1}"));
+    let slow = Duration::from_secs(3);
+    for (name, backlog, commit_time, expected) in [
+        (Source::Github, 0, Duration::ZERO, (200, vec![])),
+        (
+            Source::Github,
+            100_000,
+            Duration::ZERO,
+            (503, vec![Source::Github]),
+        ),
+        (Source::Github, 0, slow, (503, vec![Source::Github])),
+        // No webhooks of this source are received, which any sender may pretend to send.
+        (Source::Linear, 100_000, Duration::ZERO, (503, vec![])),
+    ] {
+        let (hooks, store) = hooks_over(SlowStore {
+            backlog,
+            commit_time,
+            ..SlowStore::default()
+        });
+        let connections = Connections::new(1);
+        let connection = connections.open().await;
+        let answer = respond(&hooks, name, ping(), &connection).await;
+        let missed = store.missed.lock().expect("no holder panics").clone();
+        assert_eq!(
+            (answer.status().as_u16(), missed),
+            expected,
+            "{name} {backlog}"
+        );
     }
 }

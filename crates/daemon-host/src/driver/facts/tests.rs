@@ -171,6 +171,7 @@ fn host(scratch: &tempfile::TempDir, store: &MemoryStore, script: &Arc<Script>) 
         presets: BTreeMap::new(),
         surfaces: BTreeMap::new(),
         facts: Arc::clone(script) as Arc<dyn daemon_engine::Facts>,
+        reconcilers: Vec::new(),
         repos: Vec::new(),
         unopened: Vec::new(),
         servers: daemon_runner::servers::Servers::default(),

@@ -1,0 +1,117 @@
+//! The keys by which a webhook and an event that a comparison made are one.
+//!
+//! A webhook stores `told:<change>`, an event of a comparison `made:<change>`, and each is a duplicate of the other's key. Two
+//! webhooks have their own keys, so that the same change may happen twice.
+
+use daemon_event::{Event, Field, RepoName, Source, full_ref};
+use daemon_ingest::identities;
+use daemon_store::{Identity, Matching, NewEvent};
+use jiff::SignedDuration;
+use serde::Deserialize;
+
+use super::new_event;
+
+/// How long a webhook that comes late is a duplicate, if its change can happen again.
+const LATE: SignedDuration = SignedDuration::from_mins(15);
+/// How much earlier than the comparison before a webhook may have come: the lists of a service lag behind its webhooks.
+const LAG: SignedDuration = SignedDuration::from_mins(10);
+
+/// A change that both a webhook and a comparison can report.
+struct Change {
+    key: String,
+    /// Whether the change can happen again with the same key.
+    recurs: bool,
+}
+
+#[derive(Deserialize)]
+struct Payload {
+    #[serde(rename = "ref")]
+    name: Option<String>,
+    ref_type: Option<String>,
+    pull_request: Option<Closed>,
+}
+
+#[derive(Deserialize)]
+struct Closed {
+    closed_at: Option<String>,
+}
+
+/// Returns the keys that a webhook stores, and those under which a comparison may have reported its change before.
+pub(super) fn keys_of_webhook(event: &Event) -> (Option<Identity>, Vec<Identity>) {
+    let Some(change) = change(event) else {
+        return (None, Vec::new());
+    };
+    let told = Identity {
+        key: format!("told:{}", change.key),
+        // No webhook is a duplicate by this key, so it always names the newest.
+        within: Some(SignedDuration::ZERO),
+    };
+    let made = Identity {
+        key: format!("made:{}", change.key),
+        within: change.recurs.then_some(LATE),
+    };
+    (Some(told), vec![made])
+}
+
+/// Adds to an event of a comparison the keys by which it is a duplicate of a webhook. `since_last` is the time since the comparison before,
+/// after which the change happened.
+pub fn reconciled(event: Event, since_last: SignedDuration) -> NewEvent {
+    let change = change(&event);
+    let ids = identities(&event).into_iter();
+    // Without the hash of the body: the same change may happen again after a year.
+    let ids = ids.filter(|key| key.starts_with("id:"));
+    let mut keys: Vec<Identity> = ids.map(|key| Identity { key, within: None }).collect();
+    let mut new = new_event(event, Matching::Due);
+    let moved = new.identities.into_iter();
+    keys.extend(moved.filter(|one| one.key.starts_with("github-")));
+    new.happenings.retain(|one| !one.key.starts_with("told:"));
+    new.counterparts = Vec::new();
+    if let Some(change) = change {
+        keys.push(Identity {
+            key: format!("made:{}", change.key),
+            within: change.recurs.then_some(LATE),
+        });
+        new.counterparts.push(Identity {
+            key: format!("told:{}", change.key),
+            within: change.recurs.then_some(since_last + LAG),
+        });
+    }
+    new.identities = keys;
+    new
+}
+
+/// Returns the change that an event reports, if comparisons find such changes.
+fn change(event: &Event) -> Option<Change> {
+    let repo = event
+        .repo
+        .as_ref()
+        .filter(|_| event.source == Source::Github)
+        .map(RepoName::folded)?;
+    let after = || event.facts.text(Field::After);
+    let number = || event.facts.number(Field::Number);
+    let payload = || serde_json::from_slice::<Payload>(&event.payload).ok();
+    let (key, recurs) = match (event.kind.as_str(), event.action.as_deref()) {
+        ("push", _) => {
+            let name = event.facts.text(Field::Ref)?;
+            (format!("push:{repo}:{name}:{}", after()?), true)
+        }
+        (kind @ ("create" | "delete"), _) => {
+            let payload = payload()?;
+            let name = full_ref(&payload.name?, payload.ref_type.as_deref());
+            (format!("{kind}:{repo}:{name}"), true)
+        }
+        ("pull_request", Some("opened")) => (format!("opened:{repo}#{}", number()?), false),
+        ("pull_request", Some("synchronize")) => {
+            (format!("head:{repo}#{}:{}", number()?, after()?), true)
+        }
+        ("pull_request", Some("closed")) => {
+            let at = payload()?.pull_request?.closed_at?;
+            (format!("closed:{repo}#{}:{at}", number()?), false)
+        }
+        _ => return None,
+    };
+    Some(Change { key, recurs })
+}
+
+#[cfg(test)]
+mod tests;
