@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use daemon_store::ClaimRequest;
 use jiff::Timestamp;
 
 use crate::disk::{DISK_LOOK, DiskSpace, SpaceWatch};
@@ -22,6 +23,17 @@ pub(crate) struct Claims {
     /// The end of the pause after a crash loop.
     paused_until: Duration,
     n_executed: u32,
+    /// The rest that matching interrupted: it claims meanwhile.
+    lent: Option<Duration>,
+}
+
+/// Whether matching may claim in its own transaction.
+pub(crate) enum Loan {
+    /// A claim is due or under way, or nothing may start.
+    No,
+    /// Once the disk was examined.
+    AfterReading,
+    Yes(ClaimRequest),
 }
 
 impl Claims {
@@ -31,6 +43,7 @@ impl Claims {
             waits_for_disk: false,
             paused_until: Duration::ZERO,
             n_executed: 0,
+            lent: None,
         }
     }
 
@@ -72,6 +85,52 @@ impl Claims {
             }
             Some(DiskSpace::Enough) => effects.push(HostEffect::FindNextClaim),
             Some(_) => self.turn.rest_until(now.after(DISK_LOOK)),
+        }
+    }
+
+    /// Lends the next claim to matching, which saves an activation that starts at once the wait for a second transaction.
+    pub(crate) fn lend(
+        &mut self,
+        settings: &Settings,
+        disk: &mut SpaceWatch,
+        now: Now,
+        effects: &mut Vec<HostEffect>,
+    ) -> Loan {
+        let Some(rest) = self.turn.deadline().filter(|_| !self.turn.is_due(now)) else {
+            return Loan::No;
+        };
+        if now.since_boot < self.paused_until || self.n_executed >= settings.limits.host_slots {
+            return Loan::No;
+        }
+        match disk.fresh(now) {
+            None => {
+                disk.read(effects);
+                Loan::AfterReading
+            }
+            Some(DiskSpace::Enough) => {
+                self.turn.begin();
+                self.lent = Some(rest);
+                Loan::Yes(settings.claim_request(now.wall))
+            }
+            Some(_) => Loan::No,
+        }
+    }
+
+    /// Takes back what was lent to matching, which admitted as many triggers as this and claimed none of them.
+    pub(crate) fn returned(&mut self, n_admitted: usize) {
+        if let Some(rest) = self.lent.take() {
+            self.turn.rest_until(rest);
+        }
+        // Only if something was admitted: most events wake no daemon, and each claim costs a query.
+        if n_admitted > 0 {
+            self.turn.nudge();
+        }
+    }
+
+    /// Takes back what was lent to matching, which failed.
+    pub(crate) fn matching_failed(&mut self, now: Now) {
+        if self.lent.take().is_some() {
+            self.failed(now);
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use daemon_engine::{Activation, Output};
 
-use crate::claims::Claims;
+use crate::claims::{Claims, Loan};
 use crate::disk::{DiskSpace, SpaceWatch};
 use crate::effect::HostEffect;
 use crate::event::HostEvent;
@@ -95,10 +95,10 @@ impl Dispatcher {
                 self.outputs.turn.nudge();
             }
             HostEvent::Renewed { lost } => self.leases.renewed(lost, now, effects),
-            HostEvent::Matched(batch) => {
-                // Only if something was admitted: most events wake no daemon, and each nudge costs a query.
-                if batch.n_admitted > 0 {
-                    self.claims.turn.nudge();
+            HostEvent::Matched(batch, claimed) => {
+                self.claims.returned(batch.n_admitted);
+                if let Some(activation) = claimed {
+                    self.claimed(activation, effects);
                 }
                 self.matching.matched(batch, now, effects);
             }
@@ -150,6 +150,7 @@ impl Dispatcher {
             self.outputs.turn.nudge();
         }
         self.claims.disk_was_read();
+        self.matching.disk_was_read();
     }
 
     fn claimed(&mut self, activation: Box<Activation>, effects: &mut Vec<HostEffect>) {
@@ -181,7 +182,13 @@ impl Dispatcher {
                 .act(&self.settings, &mut self.disk, now, effects);
         }
         if self.is_active(Concern::Matching) {
-            self.matching.act(now, effects);
+            let may_claim = self.is_active(Concern::Claims);
+            let (claims, settings, disk) = (&mut self.claims, &self.settings, &mut self.disk);
+            let lend = |effects: &mut Vec<HostEffect>| match may_claim {
+                true => claims.lend(settings, disk, now, effects),
+                false => Loan::No,
+            };
+            self.matching.act(now, lend, effects);
         }
         if self.is_active(Concern::Outputs) {
             self.outputs.act(&self.settings.surfaces, now, effects);
@@ -201,10 +208,14 @@ impl Dispatcher {
             Concern::Disk => {
                 self.disk.turn.rest_until(now.after(AFTER_PANIC));
                 self.claims.disk_was_read();
+                self.matching.disk_was_read();
             }
             Concern::Claims => self.claims.failed(now),
             Concern::Leases => self.leases.rest(now),
-            Concern::Matching => self.matching.failed(now),
+            Concern::Matching => {
+                self.claims.matching_failed(now);
+                self.matching.failed(now);
+            }
             Concern::Outputs => self.outputs.failed(now),
             Concern::Sweeps => self.sweeps.rest(now),
         }

@@ -39,6 +39,8 @@ pub enum HostEffect {
         after: u64,
         /// Which of the driver's views of the repositories `after` belongs to.
         view: u64,
+        /// Lease one of the activations in the transaction that admits them, unless a tick is being recorded.
+        claim: Option<ClaimRequest>,
     },
     /// As many events as this wait to be matched.
     NoteBacklog(u64),

@@ -35,8 +35,8 @@ pub enum HostEvent {
         /// The activations whose leases were lost.
         lost: Vec<ActivationId>,
     },
-    /// Events were matched.
-    Matched(MatchedBatch),
+    /// Events were matched, and an activation was leased with them if that was asked for.
+    Matched(MatchedBatch, Option<Box<Activation>>),
     /// The outputs that are due, oldest first.
     OutputsDue(Vec<Output>),
     /// When the next output is due, if one waits.

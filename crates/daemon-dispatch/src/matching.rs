@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::claims::Loan;
 use crate::effect::HostEffect;
 use crate::event::MatchedBatch;
 use crate::now::Now;
@@ -17,6 +18,7 @@ pub(crate) struct MatchProgress {
     passed: u64,
     n_waiting: u64,
     view: u64,
+    waits_for_disk: bool,
 }
 
 impl MatchProgress {
@@ -26,16 +28,39 @@ impl MatchProgress {
             passed: 0,
             n_waiting: 0,
             view: 0,
+            waits_for_disk: false,
         }
     }
 
-    pub(crate) fn act(&mut self, now: Now, effects: &mut Vec<HostEffect>) {
-        if self.turn.is_due(now) {
-            self.turn.begin();
-            effects.push(HostEffect::Match {
-                after: self.passed,
-                view: self.view,
-            });
+    /// Matches once it is due, and claims in the same transaction if `lend` permits it.
+    pub(crate) fn act(
+        &mut self,
+        now: Now,
+        lend: impl FnOnce(&mut Vec<HostEffect>) -> Loan,
+        effects: &mut Vec<HostEffect>,
+    ) {
+        if !self.turn.is_due(now) {
+            return;
+        }
+        self.turn.begin();
+        let claim = match lend(effects) {
+            Loan::AfterReading => {
+                self.waits_for_disk = true;
+                return;
+            }
+            Loan::No => None,
+            Loan::Yes(request) => Some(request),
+        };
+        effects.push(HostEffect::Match {
+            after: self.passed,
+            view: self.view,
+            claim,
+        });
+    }
+
+    pub(crate) fn disk_was_read(&mut self) {
+        if std::mem::take(&mut self.waits_for_disk) {
+            self.turn.again();
         }
     }
 

@@ -236,20 +236,23 @@ fn a_lost_lease_stops_its_run_and_no_later_one() {
 
 /// A batch of ten events.
 fn batch(view: u64, last: Option<u64>, n_matched: u64) -> HostEvent {
-    HostEvent::Matched(MatchedBatch {
-        view,
-        last,
-        n_read: last.map_or(0, |_| 10),
-        n_matched,
-        n_admitted: 0,
-    })
+    HostEvent::Matched(
+        MatchedBatch {
+            view,
+            last,
+            n_read: last.map_or(0, |_| 10),
+            n_matched,
+            n_admitted: 0,
+        },
+        None,
+    )
 }
 
 #[test]
 fn events_of_unread_repositories_are_passed_over_until_the_view_changes() {
     let mut rig = Rig::new(&[Concern::Matching]);
     let after = |rig: &Rig| match rig.decided[..] {
-        [HostEffect::Match { after, view }] => (after, view),
+        [HostEffect::Match { after, view, .. }] => (after, view),
         _ => panic!("{:?}", rig.decided),
     };
     rig.check(HostEvent::Time, &["Match"]);
@@ -266,6 +269,103 @@ fn events_of_unread_repositories_are_passed_over_until_the_view_changes() {
     assert_eq!(after(&rig), (0, 1), "another view makes all of them due");
     rig.check(HostEvent::StoreFailed(Concern::Matching), &[]);
     assert_eq!(rig.wait(), seconds(5));
+}
+
+/// A rig whose claims rest.
+fn resting() -> Rig {
+    let mut rig = Rig::new(&[Concern::Claims, Concern::Matching]);
+    rig.check(HostEvent::Time, &["ReadDisk", "Match"]);
+    assert!(!rig.matching_claims(), "a claim is due");
+    rig.check(
+        HostEvent::SpaceRead(DiskSpace::Enough),
+        &["Reserve", "Claim"],
+    );
+    rig.check(HostEvent::Claimed(None), &["FindNextClaim"]);
+    rig.check(HostEvent::NextClaim(None), &[]);
+    rig.check(batch(0, None, 0), &["NoteBacklog"]);
+    rig.pass(Duration::from_secs(1));
+    rig
+}
+
+impl Rig {
+    /// Reports whether the match that was decided claims too.
+    fn matching_claims(&self) -> bool {
+        let claims =
+            |effect: &HostEffect| matches!(effect, HostEffect::Match { claim: Some(_), .. });
+        self.decided.iter().any(claims)
+    }
+
+    /// Begins a match that claims.
+    fn lend(&mut self) {
+        self.check(HostEvent::Nudged(Concern::Matching), &["ReadDisk"]);
+        self.check(
+            HostEvent::SpaceRead(DiskSpace::Enough),
+            &["Reserve", "Match"],
+        );
+        assert!(self.matching_claims());
+    }
+}
+
+#[test]
+fn matching_claims_in_its_transaction_while_claims_rest() {
+    let mut rig = resting();
+    rig.lend();
+    let HostEvent::Claimed(activation) = claimed(1, 4) else {
+        panic!("it is a claim");
+    };
+    let HostEvent::Matched(one, _) = batch(0, Some(10), 10) else {
+        panic!("it is a batch");
+    };
+    let admitted = MatchedBatch {
+        n_admitted: 2,
+        ..one
+    };
+    rig.check(
+        HostEvent::Matched(admitted, activation),
+        &["Execute", "Claim", "Match"],
+    );
+    assert!(
+        !rig.matching_claims(),
+        "the claim of the other is under way"
+    );
+}
+
+#[test]
+fn a_match_that_wakes_nothing_leaves_claims_at_rest() {
+    let mut rig = resting();
+    rig.lend();
+    rig.check(batch(0, None, 0), &["NoteBacklog"]);
+    assert_eq!(
+        rig.wait(),
+        seconds(5),
+        "the claims rest for 14 seconds more"
+    );
+    // Something else became ready meanwhile.
+    rig.pass(Duration::from_secs(1));
+    rig.lend();
+    rig.check(HostEvent::Nudged(Concern::Claims), &[]);
+    rig.check(batch(0, None, 0), &["NoteBacklog", "Claim"]);
+}
+
+#[test]
+fn a_match_that_fails_ends_its_claim() {
+    let mut rig = resting();
+    rig.lend();
+    rig.check(HostEvent::StoreFailed(Concern::Matching), &[]);
+    assert_eq!(rig.wait(), seconds(1));
+    rig.pass(Duration::from_secs(1));
+    rig.check(HostEvent::Time, &["ReadDisk"]);
+}
+
+#[test]
+fn matching_claims_nothing_without_room_or_slots() {
+    let mut rig = resting();
+    rig.check(HostEvent::Nudged(Concern::Matching), &["ReadDisk"]);
+    rig.check(
+        HostEvent::SpaceRead(DiskSpace::Low),
+        &["Reserve", "SpaceChanged", "Match"],
+    );
+    assert!(!rig.matching_claims());
 }
 
 #[test]

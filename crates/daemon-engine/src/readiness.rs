@@ -34,6 +34,18 @@ pub struct ClaimRequest {
     pub day_usd: Option<f64>,
 }
 
+impl ClaimRequest {
+    /// Returns the same request made at another instant, with a lease of the same length.
+    #[must_use]
+    pub fn at(&self, now: Timestamp) -> Self {
+        Self {
+            now,
+            lease_until: self.lease_until + now.duration_since(self.now),
+            ..*self
+        }
+    }
+}
+
 /// How many activations may begin within an hour; `None` is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rates {

@@ -1,16 +1,17 @@
 //! Events, their identities and the cursors of refs.
 
-use daemon_engine::Admission;
+use daemon_engine::{Activation, Admission};
 use daemon_event::{Actor, ActorKind, Event, EventId, RepoName, Subject, TriggerKey};
 use daemon_store::{
-    Accepted, EventRow, EventTrigger, Freshness, Matched, Matching, NewEvent, RefCursor, StoreError,
+    Accepted, ClaimRequest, EventRow, EventTrigger, Freshness, Matched, Matching, NewEvent,
+    RefCursor, StoreError,
 };
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, Rows, params};
 
 use crate::column::{Columns as _, integer, micros};
 use crate::failure::{TxResult, damaged};
-use crate::{admission, facts, identity, payload, pull_request, report, wanted};
+use crate::{admission, claim, facts, identity, payload, pull_request, report, wanted};
 
 macro_rules! own_columns {
     () => {
@@ -215,6 +216,19 @@ pub(crate) fn commit_matches(
         }
     }
     Ok(admissions)
+}
+
+pub(crate) fn match_and_claim(
+    tx: &Connection,
+    request: &ClaimRequest,
+    matched: Vec<Matched>,
+) -> TxResult<(Vec<Admission>, Option<Activation>)> {
+    let admissions = commit_matches(tx, matched, request.now)?;
+    let claimed = match admissions.is_empty() {
+        true => None,
+        false => claim::claim(tx, request)?,
+    };
+    Ok((admissions, claimed))
 }
 
 pub(crate) fn event(conn: &Connection, id: &EventId) -> TxResult<Option<EventRow>> {

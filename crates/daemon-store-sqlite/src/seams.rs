@@ -62,6 +62,8 @@ seam! {
             = read("read unmatched events", event::unmatched);
         fn commit_matches(matched: Vec<Matched>, now: Timestamp) -> Vec<Admission>
             = write("commit matches", event::commit_matches);
+        fn match_and_claim(&claim: ClaimRequest, matched: Vec<Matched>) -> (Vec<Admission>, Option<Activation>)
+            = write("commit matches and claim", event::match_and_claim);
         fn event(&id: EventId,) -> Option<EventRow>
             = read("read an event", event::event);
         fn head_of(&pull_request: Subject,) -> Option<String>

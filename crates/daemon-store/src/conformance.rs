@@ -86,6 +86,7 @@ cases! {
         a_counterpart_makes_a_duplicate_and_is_not_stored
         unmatched_events_come_oldest_first
         an_event_is_matched_once
+        what_is_admitted_is_leased_in_the_same_transaction
         matches_of_an_unknown_event_write_nothing;
     reports:
         one_happening_is_one_event_in_either_order

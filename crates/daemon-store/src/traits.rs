@@ -76,6 +76,16 @@ pub trait Events: Send + Sync {
         now: Timestamp,
     ) -> Result<Vec<Admission>, StoreError>;
 
+    /// Does [`Self::commit_matches`] and then, if something was admitted, [`Activations::claim`] in one transaction.
+    ///
+    /// # Errors
+    /// As [`Self::commit_matches`]; nothing is leased then.
+    async fn match_and_claim(
+        &self,
+        claim: &ClaimRequest,
+        matched: Vec<Matched>,
+    ) -> Result<(Vec<Admission>, Option<Activation>), StoreError>;
+
     /// Returns one event.
     async fn event(&self, id: &EventId) -> Result<Option<EventRow>, StoreError>;
 

@@ -138,7 +138,6 @@ async fn cycle(store: &SqliteStore, daemon: &DaemonKey, n: u64) -> Result<()> {
         wanted: Vec::new(),
         triggers: vec![trigger],
     };
-    store.commit_matches(vec![matched], now).await?;
     let request = ClaimRequest {
         owner: HostEpoch(1),
         now: now + SignedDuration::from_hours(1),
@@ -149,7 +148,8 @@ async fn cycle(store: &SqliteStore, daemon: &DaemonKey, n: u64) -> Result<()> {
         day_usd: None,
     };
     // Another client may have claimed this client's daemon; it then completes the cycle instead.
-    if let Some(activation) = store.claim(&request).await? {
+    let (_, claimed) = store.match_and_claim(&request, vec![matched]).await?;
+    if let Some(activation) = claimed {
         complete(store, &activation.id, activation.run_lease, now).await?;
     }
     Ok(())

@@ -156,9 +156,14 @@ impl Performer {
             HostEffect::Renew { leases, until } => HostEvent::Renewed {
                 lost: store.renew(leases, until).await?,
             },
-            HostEffect::Match { after, view } => {
+            HostEffect::Match { after, view, claim } => {
                 let mut seen = self.remembered.view.lock().await;
-                HostEvent::Matched(matching::round(&self.matcher, &mut seen, after, view).await?)
+                let lease = claim.as_ref().map(|request| matching::Lease {
+                    request,
+                    recording: &self.recording,
+                });
+                let done = matching::round(&self.matcher, &mut seen, after, view, lease).await?;
+                HostEvent::Matched(done.batch, done.claimed.map(Box::new))
             }
             HostEffect::FindDueOutputs { limit } => {
                 HostEvent::OutputsDue(store.due_outputs(now, limit).await?)
@@ -196,13 +201,7 @@ impl Performer {
         // What is claimed while ticks are recorded would take the processor from them.
         drop(self.recording.lock().await);
         // The lease begins with the claim, not with the wait for the ticks.
-        let waited = self.clock.now().duration_since(request.now);
-        let request = ClaimRequest {
-            now: request.now + waited,
-            lease_until: request.lease_until + waited,
-            ..request
-        };
-        let claimed = self.store.claim(&request).await?;
+        let claimed = self.store.claim(&request.at(self.clock.now())).await?;
         if claimed.is_some() {
             failpoint::hit("R1");
         }

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use daemon_dispatch::{Concern, HostEvent, MatchedBatch};
-use daemon_engine::{Admission, Joining, NewTrigger, Notice, Trigger};
+use daemon_engine::{Activation, Admission, Joining, NewTrigger, Notice, Trigger};
 use daemon_event::{DaemonKey, Event, Need, Subject, TriggerKey};
 use daemon_records::clock::Clock;
 use daemon_records::random;
 use daemon_registry::Registered;
-use daemon_store::{EventRow, Matched, Matching, Store, StoreError};
+use daemon_store::{ClaimRequest, EventRow, Matched, Matching, Store, StoreError};
 
 use super::backlog::Backlog;
 use super::dispatch::Driver;
@@ -50,6 +50,20 @@ impl Matcher {
     }
 }
 
+/// A claim that is made with the admissions.
+#[derive(Clone, Copy)]
+pub(super) struct Lease<'a> {
+    pub(super) request: &'a ClaimRequest,
+    /// Held while ticks are recorded.
+    pub(super) recording: &'a tokio::sync::Mutex<()>,
+}
+
+/// The result of a round.
+pub(super) struct Round {
+    pub(super) batch: MatchedBatch,
+    pub(super) claimed: Option<Activation>,
+}
+
 /// Matches all waiting events, except those whose repository no host ever read, which continue to wait.
 ///
 /// # Errors
@@ -68,7 +82,8 @@ pub(super) async fn round(
     view: &mut RepositoryView,
     after: u64,
     number: u64,
-) -> Result<MatchedBatch, StoreError> {
+    lease: Option<Lease<'_>>,
+) -> Result<Round, StoreError> {
     // A registration changes what events meet; it waits for the batch.
     let registering = matcher.registrations.hold().await;
     let unread = matcher
@@ -89,12 +104,15 @@ pub(super) async fn round(
         n_read: count(waiting.len()),
         ..MatchedBatch::default()
     };
+    let mut claimed = None;
     if batch.last.is_some() {
-        (batch.n_matched, batch.n_admitted) = match_batch(matcher, &view.unread, waiting).await?;
+        let done = match_batch(matcher, &view.unread, waiting, lease).await?;
+        (batch.n_matched, batch.n_admitted, claimed) =
+            (done.n_matched, done.n_admitted, done.claimed);
     }
     drop(registering);
     matcher.backlog.subtract(batch.n_matched);
-    Ok(batch)
+    Ok(Round { batch, claimed })
 }
 
 /// Matches the events that became due again after they were passed over, one at a time: there are few.
@@ -104,8 +122,8 @@ async fn match_again(matcher: &Matcher, unread: &Unread, passed: u64) -> Result<
         if passed > 0
             && let Some(row) = matcher.store.event(&id).await?.filter(is_passed)
         {
-            let (_, n_admitted) = match_batch(matcher, unread, vec![row]).await?;
-            if n_admitted > 0 {
+            let done = match_batch(matcher, unread, vec![row], None).await?;
+            if done.n_admitted > 0 {
                 matcher.signals.claims.notify_one();
             }
         }
@@ -113,13 +131,20 @@ async fn match_again(matcher: &Matcher, unread: &Unread, passed: u64) -> Result<
     Ok(())
 }
 
-/// Matches events, except those that wait for their repository. Returns the number of matched events and of admitted
-/// triggers.
+/// What was committed about a batch.
+struct Committed {
+    n_matched: u64,
+    n_admitted: usize,
+    claimed: Option<Activation>,
+}
+
+/// Matches events, except those that wait for their repository.
 async fn match_batch(
     matcher: &Matcher,
     unread: &Unread,
     mut waiting: Vec<EventRow>,
-) -> Result<(u64, usize), StoreError> {
+    lease: Option<Lease<'_>>,
+) -> Result<Committed, StoreError> {
     waiting.retain(|row| !unread.concerns(&row.event));
     let mut matched = Vec::with_capacity(waiting.len());
     let mut n_wanted = 0;
@@ -135,15 +160,7 @@ async fn match_batch(
         });
     }
     daemon_records::failpoint::hit("M1");
-    let admissions = match matched.is_empty() {
-        true => Vec::new(),
-        false => {
-            matcher
-                .store
-                .commit_matches(matched, matcher.clock.now())
-                .await?
-        }
-    };
+    let (admissions, claimed) = commit(matcher, matched, lease).await?;
     notice(&admissions);
     daemon_records::failpoint::hit("M3");
     if n_wanted > 0 {
@@ -151,7 +168,35 @@ async fn match_batch(
     }
     let n_matched = count(waiting.len());
     metrics::counter!("daemon_events_matched_total").increment(n_matched);
-    Ok((n_matched, admissions.len()))
+    Ok(Committed {
+        n_matched,
+        n_admitted: admissions.len(),
+        claimed,
+    })
+}
+
+async fn commit(
+    matcher: &Matcher,
+    matched: Vec<Matched>,
+    lease: Option<Lease<'_>>,
+) -> Result<(Vec<Admission>, Option<Activation>), StoreError> {
+    if matched.is_empty() {
+        return Ok((Vec::new(), None));
+    }
+    let (store, now) = (&matcher.store, matcher.clock.now());
+    // What is claimed while ticks are recorded would take the processor from them.
+    if let Some(lease) = lease
+        && lease.recording.try_lock().is_ok()
+    {
+        let (admissions, claimed) = store
+            .match_and_claim(&lease.request.at(now), matched)
+            .await?;
+        if claimed.is_some() {
+            daemon_records::failpoint::hit("R1");
+        }
+        return Ok((admissions, claimed));
+    }
+    Ok((store.commit_matches(matched, now).await?, None))
 }
 
 fn count(n: usize) -> u64 {

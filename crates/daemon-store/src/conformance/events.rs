@@ -1,11 +1,11 @@
 //! Events: stored once, matched once.
 
-use daemon_engine::Admission;
+use daemon_engine::{ActivationState, Admission};
 use daemon_event::{Actor, ActorKind, EventId};
 
 use super::scene::{
-    activation_id, at, daemon, event, event_id, first, forever, new_event, registered, repo,
-    within, woken,
+    activation_id, at, claim, daemon, enqueue, event, event_id, first, forever, new_event,
+    registered, repo, within, woken,
 };
 use crate::error::StoreError;
 use crate::rows::{
@@ -243,6 +243,56 @@ pub(super) async fn unmatched_events_come_oldest_first(store: &dyn Store) {
         ids(store.unmatched(3, 10).await.expect("reads")),
         [(4, event_id(4))]
     );
+}
+
+pub(super) async fn what_is_admitted_is_leased_in_the_same_transaction(store: &dyn Store) {
+    registered(store, &["a"]).await;
+    accept(
+        store,
+        vec![
+            new_event(1, "id:1"),
+            new_event(2, "id:2"),
+            new_event(3, "id:3"),
+        ],
+    )
+    .await;
+    let matched = |n, triggers| Matched {
+        n_later: 0,
+        event: event_id(n),
+        wanted: Vec::new(),
+        triggers,
+    };
+    let wakes = |n, activation| {
+        let trigger = daemon_engine::NewTrigger {
+            activation_id: activation_id(activation),
+            ..woken("a", n, at(5))
+        };
+        matched(n, vec![trigger])
+    };
+    // What waited before does not start because of an event that wakes nothing: the host asked for that already.
+    let waiting = enqueue(store, woken("a", 90, at(1))).await;
+    let none = store
+        .match_and_claim(&claim(at(4)), vec![matched(1, Vec::new())])
+        .await;
+    assert_eq!(none.expect("commits"), (Vec::new(), None));
+    let (admissions, claimed) = store
+        .match_and_claim(&claim(at(5)), vec![wakes(2, 11)])
+        .await
+        .expect("commits");
+    let claimed = claimed.expect("one is ready");
+    assert_eq!(admissions.len(), 1);
+    assert_eq!(claimed.id, waiting, "the oldest first");
+    assert_eq!(claimed.state, ActivationState::Claimed);
+    // An error takes back the lease with the matches.
+    let failed = store
+        .match_and_claim(&claim(at(6)), vec![wakes(3, 31), matched(9, Vec::new())])
+        .await;
+    assert!(
+        matches!(failed, Err(StoreError::NotFound { .. })),
+        "{failed:?}"
+    );
+    let stored = row_of(store, &event_id(3)).await;
+    assert_eq!(stored.matching, Matching::Due);
 }
 
 pub(super) async fn an_event_is_matched_once(store: &dyn Store) {

@@ -153,8 +153,11 @@ impl World {
                 triggers: Vec::new(),
             });
         }
-        let admitted = store.commit_matches(matched, self.now).await;
-        format!("{waiting:?} {}", show(&admitted))
+        let admitted = match dice.below(3) {
+            0 => show(&store.match_and_claim(&self.request(dice), matched).await),
+            _ => show(&store.commit_matches(matched, self.now).await),
+        };
+        format!("{waiting:?} {admitted}")
     }
 
     fn about(&self, new: NewTrigger, dice: &mut Dice) -> NewTrigger {

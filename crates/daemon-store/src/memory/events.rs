@@ -1,6 +1,6 @@
 //! Events in the model.
 
-use daemon_engine::Admission;
+use daemon_engine::{Activation, Admission};
 use daemon_event::{Event, EventId, RepoName, Subject, TriggerKey};
 use jiff::Timestamp;
 
@@ -8,8 +8,8 @@ use super::model::{StoreModel, StoredEvent, StoredIdentity};
 use crate::decide::{is_same_report, pull_request, still_counts};
 use crate::error::StoreError;
 use crate::rows::{
-    Accepted, Bookmark, EventRow, EventTrigger, Freshness, Identity, Matched, Matching, NewEvent,
-    RefCursor,
+    Accepted, Bookmark, ClaimRequest, EventRow, EventTrigger, Freshness, Identity, Matched, Matching,
+    NewEvent, RefCursor,
 };
 
 impl StoreModel {
@@ -203,6 +203,22 @@ impl StoreModel {
             }
         }
         Ok(admissions)
+    }
+
+    /// Commits matches and leases; see [`Events::match_and_claim`](crate::Events::match_and_claim).
+    ///
+    /// # Errors
+    /// `NotFound` for an event that is not stored; nothing is written then.
+    pub fn match_and_claim(
+        &mut self,
+        claim: &ClaimRequest,
+        matched: Vec<Matched>,
+    ) -> Result<(Vec<Admission>, Option<Activation>), StoreError> {
+        let admissions = self.commit_matches(matched, claim.now)?;
+        let claimed = (!admissions.is_empty())
+            .then(|| self.claim(claim))
+            .flatten();
+        Ok((admissions, claimed))
     }
 
     /// Returns one event; see [`Events::event`](crate::Events::event).

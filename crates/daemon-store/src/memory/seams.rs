@@ -80,6 +80,7 @@ seam! {
         fn bookmarks(prefix: &str) -> Vec<Bookmark>;
         fn unmatched(after: u64, limit: u32) -> Vec<EventRow>;
         fn commit_matches(matched: Vec<Matched>, now: Timestamp) -> Vec<Admission>;
+        fn match_and_claim(claim: &ClaimRequest, matched: Vec<Matched>) -> (Vec<Admission>, Option<Activation>);
         fn event(id: &EventId) -> Option<EventRow>;
         fn head_of(pull_request: &Subject) -> Option<String>;
         fn known(new: &NewEvent) -> Option<EventId>;

@@ -2,10 +2,11 @@
 
 use daemon_dispatch::{Concern, DiskSpace, HostEffect, HostEvent, MatchedBatch};
 use daemon_engine::{
-    Found, Joining, NewTrigger, Output, RemoteId, SurfaceError, SurfaceErrorKind, Trigger,
+    Activation, Found, Joining, NewTrigger, Output, RemoteId, SurfaceError, SurfaceErrorKind,
+    Trigger,
 };
 use daemon_event::{EventId, TriggerKey};
-use daemon_store::{EventRow, Matched, StoreError};
+use daemon_store::{ClaimRequest, EventRow, Matched, StoreError};
 
 use super::{HostCanary, HostHappening, HostWorld, SECOND};
 
@@ -147,18 +148,15 @@ impl HostWorld {
             HostEffect::Claim(request) => {
                 self.progress.claims_were_tried();
                 let claimed = self.store.claim(request);
-                if let Some(activation) = &claimed {
-                    self.tally.claims += 1;
-                    self.oracle.granted(activation);
-                }
-                HostEvent::Claimed(claimed.map(Box::new))
+                HostEvent::Claimed(self.granted(claimed))
             }
             HostEffect::FindNextClaim => HostEvent::NextClaim(self.store.next_claim_at(now)),
             HostEffect::Renew { leases, until } => HostEvent::Renewed {
                 lost: self.store.renew(leases.clone(), *until),
             },
-            HostEffect::Match { after, view } => {
-                HostEvent::Matched(self.match_events(*after, *view))
+            HostEffect::Match { after, view, claim } => {
+                let (batch, claimed) = self.match_events(*after, *view, claim.as_ref());
+                HostEvent::Matched(batch, self.granted(claimed))
             }
             HostEffect::FindDueOutputs { limit } => {
                 HostEvent::OutputsDue(self.store.due_outputs(now, *limit))
@@ -214,7 +212,12 @@ impl HostWorld {
     }
 
     /// Matches a batch of events as the host's driver does.
-    fn match_events(&mut self, after: u64, view: u64) -> MatchedBatch {
+    fn match_events(
+        &mut self,
+        after: u64,
+        view: u64,
+        claim: Option<&ClaimRequest>,
+    ) -> (MatchedBatch, Option<Activation>) {
         let after = if view == self.view { after } else { 0 };
         let rows = self.store.unmatched(after, BATCH);
         let mut batch = MatchedBatch {
@@ -240,10 +243,25 @@ impl HostWorld {
         }
         batch.n_matched = u64::try_from(matched.len()).expect("a count fits");
         let now = self.now();
-        let admitted = self.store.commit_matches(matched, now);
-        batch.n_admitted = admitted.expect("every event is stored").len();
+        let committed = match claim {
+            Some(request) => self.store.match_and_claim(&request.at(now), matched),
+            None => {
+                let admitted = self.store.commit_matches(matched, now);
+                admitted.map(|admissions| (admissions, None))
+            }
+        };
+        let (admissions, claimed) = committed.expect("every event is stored");
+        batch.n_admitted = admissions.len();
         self.check_matching();
-        batch
+        (batch, claimed)
+    }
+
+    fn granted(&mut self, claimed: Option<Activation>) -> Option<Box<Activation>> {
+        if let Some(activation) = &claimed {
+            self.tally.claims += 1;
+            self.oracle.granted(activation);
+        }
+        claimed.map(Box::new)
     }
 
     /// Reports whether an event wakes the daemon whose repository is not read yet.
