@@ -132,7 +132,7 @@ pub async fn attempt(
     .await;
     let mut awaits = Vec::new();
     let (end, place) = match worked {
-        Ok(Ok((end, prepared))) => (end, Some(prepared)),
+        Ok(Ok((end, place))) => (end, Some(place)),
         Ok(Err(mut refusal)) => {
             awaits = std::mem::take(&mut refusal.awaits);
             (refusal.end(run_context.now()), None)
@@ -150,8 +150,8 @@ pub async fn attempt(
     daemon_records::failpoint::hit("R9");
     // Until here the lease is renewed, so that no other attempt starts while this end is being committed.
     drop(leased);
-    if let Some(prepared) = place {
-        remove(run_context, prepared).await;
+    if let Some(place) = place {
+        remove(run_context, place).await;
     }
     match ended {
         Ok(ended) => {
@@ -215,7 +215,7 @@ async fn work(
     activation: &Activation,
     provider: Option<&str>,
     stopped: &mut tokio::sync::watch::Receiver<Option<daemon_provider::StopReason>>,
-) -> Result<(AttemptEnd, place::Prepared), AttemptRefusal> {
+) -> Result<(AttemptEnd, place::Place), AttemptRefusal> {
     let prepared = place::prepare(run_context, activation, provider).await?;
     let budget = RunBudget::new(
         prepared.money,
@@ -224,7 +224,7 @@ async fn work(
     );
     let grants = RunGrants::new(prepared.state.clone(), prepared.rules.clone(), budget);
     let grants = Arc::new(grants);
-    let supervised = supervise::run(
+    let mut supervised = supervise::run(
         run_context,
         activation,
         &prepared,
@@ -232,13 +232,13 @@ async fn work(
         stopped,
     )
     .await?;
-    let end = collect::end(run_context, activation, &prepared, &grants, supervised).await;
-    Ok((end, prepared))
+    let end = collect::end(run_context, activation, &prepared, &grants, &mut supervised).await;
+    Ok((end, supervised.place))
 }
 
 /// Removes the work tree of an attempt, and gives back the tree that it was made from.
-async fn remove(run_context: &Arc<RunContext>, prepared: place::Prepared) {
-    let (worktree, tree) = (prepared.worktree, prepared.tree);
+async fn remove(run_context: &Arc<RunContext>, place: place::Place) {
+    let place::Place { worktree, tree } = place;
     let dir = worktree.dir().to_owned();
     let run_context = Arc::clone(run_context);
     let removed = tokio::task::spawn_blocking(move || {

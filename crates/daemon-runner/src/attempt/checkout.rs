@@ -10,16 +10,17 @@ use daemon_records::error::chain;
 use daemon_registry::Registered;
 use daemon_repo::{
     Author, Checkout, GitError, GitProblem, Instructions, ObjectId, RefName, RefSnapshot,
-    Repository, Worktree,
+    Repository,
 };
 use daemon_store::EventRow;
 use serde::Deserialize;
 
 use super::AttemptRefusal;
+use super::place::{Place, Prepared};
 use crate::policy::RunPolicy;
 use crate::run_context::RunContext;
 use crate::settings::{Overlays, RunRepository, RunSettings};
-use crate::trees::{TreeUse, Workplace};
+use crate::trees::Workplace;
 
 /// The commit and branches of a run's work tree, and the instructions of the repository.
 #[derive(Clone, Debug)]
@@ -116,23 +117,24 @@ pub(super) async fn source(
 ///
 /// # Errors
 /// The refusal says whether the attempt may be tried again.
-pub(super) async fn worktree(
+pub(super) async fn place(
     run_context: &Arc<RunContext>,
     activation: &Activation,
-    source: &RunSource,
-    (settings, provider): (&RunSettings, &dyn Provider),
-) -> Result<(Worktree, Option<TreeUse>), AttemptRefusal> {
+    prepared: &Prepared,
+) -> Result<Place, AttemptRefusal> {
     let dir = run_context
         .paths
         .worktree(&activation.id, activation.run_lease);
-    let (run_context, source) = (Arc::clone(run_context), source.clone());
-    let workplace = workplace(settings, provider);
-    let limits = settings.bounds.trees;
-    blocking("making the worktree", move || {
+    let (run_context, source) = (Arc::clone(run_context), prepared.source.clone());
+    let workplace = workplace(&prepared.settings, &*prepared.provider);
+    let limits = prepared.settings.bounds.trees;
+    let (worktree, tree) = blocking("making the worktree", move || {
         let from = (&source.repository, &source.checkout);
         run_context.trees.worktree(from, workplace, limits, &dir)
     })
-    .await
+    .await?;
+    daemon_records::failpoint::hit("R2");
+    Ok(Place { worktree, tree })
 }
 
 /// Returns where the runs of a provider work.

@@ -29,7 +29,7 @@ pub(super) async fn end(
     activation: &Activation,
     prepared: &Prepared,
     grants: &Arc<RunGrants>,
-    mut supervised: Supervised,
+    supervised: &mut Supervised,
 ) -> AttemptEnd {
     let at = run_context.now();
     let mut end = AttemptEnd {
@@ -60,7 +60,7 @@ pub(super) async fn end(
         return end;
     }
     let granted = grants.taken().without_secrets(&redactor);
-    match outputs(run_context, activation, prepared, &granted, &supervised, at).await {
+    match outputs(run_context, activation, prepared, &granted, supervised, at).await {
         Ok(outputs) => {
             end.outputs = outputs;
             end.state = granted.changes;
@@ -168,7 +168,7 @@ fn branch(
     let proposed = proposed.or_else(|| open.and_then(|act| act.fields.text("title")));
     BranchRequest {
         repo: prepared.repo.clone(),
-        worktree: prepared.worktree.clone(),
+        worktree: supervised.place.worktree.clone(),
         daemon: activation.daemon.clone(),
         activation: activation.id.clone(),
         ordinal: 0,

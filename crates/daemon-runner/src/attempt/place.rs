@@ -10,11 +10,11 @@ use daemon_event::{Field, RepoName, TriggerKey};
 use daemon_provider::{FollowUps, Limits, MicroUsd, Overlay, Provider, RunEvent, RunRequest};
 use daemon_records::error::chain;
 use daemon_registry::Registered;
-use daemon_repo::{UnusedInstructions, Worktree};
+use daemon_repo::Worktree;
 use daemon_store::{EventRow, StoreError};
 
 use super::AttemptRefusal;
-use super::checkout;
+use super::checkout::{self, RunSource};
 use super::grants::RunGrants;
 use super::rules;
 use crate::context::{Built, remaining_budget};
@@ -27,8 +27,17 @@ use crate::trees::TreeUse;
 /// The limit on model turns if the policy sets none.
 const USUAL_TURNS: u32 = 100;
 
-/// An attempt that is ready to start its provider.
+/// The work tree of an attempt.
+pub(crate) struct Place {
+    pub(crate) worktree: Worktree,
+    /// The kept tree that it was made from.
+    pub(crate) tree: Option<TreeUse>,
+}
+
+/// What an attempt needs before its work tree is made.
 pub(crate) struct Prepared {
+    /// One snapshot: a reload between two steps of the attempt must not mix two configurations.
+    pub(super) settings: Arc<RunSettings>,
     pub(crate) daemon: Arc<Registered>,
     pub(crate) repo: RunRepository,
     pub(crate) provider: Arc<dyn Provider>,
@@ -38,11 +47,8 @@ pub(crate) struct Prepared {
     pub(crate) environment: BTreeMap<std::ffi::OsString, std::ffi::OsString>,
     pub(crate) state: BTreeMap<String, String>,
     pub(crate) events: Vec<EventRow>,
-    pub(crate) worktree: Worktree,
-    /// The kept tree that it was made from.
-    pub(crate) tree: Option<TreeUse>,
-    /// The instruction files of the default branch that could not be used.
-    pub(crate) left_out: Vec<UnusedInstructions>,
+    /// What is checked out.
+    pub(super) source: RunSource,
     pub(crate) context: Built,
     pub(crate) sandbox: ReachedSandbox,
     pub(crate) policy: RunPolicy,
@@ -55,7 +61,13 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     /// Makes the request that the provider receives.
-    pub(super) fn request(&self, record: &Record, grants: Arc<RunGrants>) -> RunRequest {
+    pub(super) fn request(
+        &self,
+        place: &Place,
+        record: &Record,
+        grants: Arc<RunGrants>,
+    ) -> RunRequest {
+        let worktree = &place.worktree;
         let mut environment = self.environment.clone();
         environment
             .entry("TMPDIR".into())
@@ -72,26 +84,30 @@ impl Prepared {
             limits: self.limits,
             permissions: self.policy.permissions,
             resume: None,
-            readable: self.worktree.objects().to_vec(),
-            overlay: self.worktree.layers().map(|layers| Overlay {
+            readable: worktree.objects().to_vec(),
+            overlay: worktree.layers().map(|layers| Overlay {
                 lower: layers.lower.clone(),
                 upper: layers.upper.clone(),
                 work: layers.work.clone(),
             }),
             grants,
-            ..RunRequest::new(record.folder().id(), self.worktree.dir().to_owned())
+            ..RunRequest::new(record.folder().id(), worktree.dir().to_owned())
         }
     }
 
     /// Returns an event for each instruction file of the default branch that could not be used.
     pub(super) fn unused_instructions(&self) -> impl Iterator<Item = RunEvent> {
-        self.left_out.iter().map(|unused| RunEvent::Denied {
-            name: "repository instructions".to_owned(),
-            detail: format!(
-                "`{}` of the default branch is not used: it is {}",
-                unused.name, unused.why
-            ),
-        })
+        self.source
+            .instructions
+            .left_out
+            .iter()
+            .map(|unused| RunEvent::Denied {
+                name: "repository instructions".to_owned(),
+                detail: format!(
+                    "`{}` of the default branch is not used: it is {}",
+                    unused.name, unused.why
+                ),
+            })
     }
 
     /// Returns the files that the newest event names. Absolute paths and paths with `..` are left out.
@@ -113,7 +129,7 @@ impl Prepared {
     }
 }
 
-/// Reads everything that the attempt needs and creates its worktree.
+/// Reads everything that the attempt needs.
 ///
 /// # Errors
 /// The refusal says whether the attempt may be tried again.
@@ -122,7 +138,6 @@ pub(super) async fn prepare(
     activation: &Activation,
     provider: Option<&str>,
 ) -> Result<Prepared, AttemptRefusal> {
-    // One snapshot: a reload between two of these steps must not mix two configurations.
     let settings = run_context.host.settings();
     let daemon = registered(run_context, activation).await?;
     let repo = watched(&settings, &activation.daemon.repo)?;
@@ -133,7 +148,6 @@ pub(super) async fn prepare(
     let limits = limits_of(&policy, &*provider);
     let money = money_left(limits, activation);
     let day = settings.bounds.day.map(|day| run_context.budget.left(day));
-    // The context is built before the worktree is created, because it can refuse the attempt and costs less.
     let source = checkout::source(run_context, &repo, &events, &daemon, &policy).await?;
     let known = rules::known(run_context, activation, &settings).await?;
     let commit = Some(&source.checkout.commit);
@@ -154,9 +168,6 @@ pub(super) async fn prepare(
         now: run_context.now(),
     })
     .map_err(|error| AttemptRefusal::final_(error.to_string()))?;
-    let place = (&*settings, &*provider);
-    let (worktree, tree) = checkout::worktree(run_context, activation, &source, place).await?;
-    daemon_records::failpoint::hit("R2");
     Ok(Prepared {
         environment: settings.environment(&policy.provider),
         state: state.values,
@@ -168,9 +179,8 @@ pub(super) async fn prepare(
         money,
         limits,
         events,
-        worktree,
-        tree,
-        left_out: source.instructions.left_out,
+        source,
+        settings,
         context,
         sandbox,
         policy,

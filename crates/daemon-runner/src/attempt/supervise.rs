@@ -12,7 +12,7 @@ use tokio::task::JoinError;
 
 use super::AttemptRefusal;
 use super::grants::RunGrants;
-use super::place::Prepared;
+use super::place::{Place, Prepared};
 use super::spool::Spool;
 use crate::defect::guarded;
 use crate::run_context::RunContext;
@@ -25,6 +25,7 @@ pub(super) struct Supervised {
     pub(super) outcome: Outcome,
     pub(super) text: String,
     pub(super) record: Record,
+    pub(super) place: Place,
     /// The proposals that its processes wrote; `None` if the file could not be opened before the start.
     pub(super) spool: Option<Spool>,
     pub(super) tokens: Option<u64>,
@@ -42,8 +43,15 @@ pub(super) async fn run(
     grants: Arc<RunGrants>,
     stopped: &mut watch::Receiver<Option<StopReason>>,
 ) -> Result<Supervised, AttemptRefusal> {
-    let unstarted = begin(run_context, activation, prepared, &grants)?;
-    let (started, mut run) = start(run_context, activation, prepared, &grants, unstarted).await?;
+    let (unstarted, place) = begin(run_context, activation, prepared, &grants).await?;
+    let started = start(run_context, activation, prepared, &grants, unstarted).await;
+    let (started, mut run) = match started {
+        Ok(started) => started,
+        Err(refusal) => {
+            super::remove(run_context, place).await;
+            return Err(refusal);
+        }
+    };
     let mut following = Following::default();
     // An attempt takes no messages: the sender is dropped at once.
     let (_, mut messages) = mpsc::channel(1);
@@ -84,6 +92,7 @@ pub(super) async fn run(
         tokens: following.tokens,
         cost_usd: following.cost_usd,
         record: run.record,
+        place,
         spool: run.spool.ok(),
     })
 }
@@ -155,27 +164,87 @@ struct BegunRun {
     host_events: mpsc::Receiver<RunEvent>,
 }
 
-/// Makes the folder of the run, its access to the host's tools, its servers and its request.
-fn begin(
+/// Makes the work tree of the run, and meanwhile its folder; then its servers and its request.
+async fn begin(
     run_context: &Arc<RunContext>,
     activation: &Activation,
     prepared: &Prepared,
     grants: &Arc<RunGrants>,
-) -> Result<UnstartedRun, AttemptRefusal> {
-    let settings = run_context.host.settings();
-    let mut host_tools = host_tools(&settings, prepared, grants);
+) -> Result<(UnstartedRun, Place), AttemptRefusal> {
+    // Each takes milliseconds of the disk. The first begins on another thread.
+    let (place, foldered) = tokio::join!(
+        super::checkout::place(run_context, activation, prepared),
+        async { folder(run_context, activation, prepared, grants) },
+    );
+    let (place, foldered) = match (place, foldered) {
+        (Ok(place), Ok(foldered)) => (place, foldered),
+        (Err(refusal), foldered) => {
+            if let Ok(foldered) = foldered {
+                foldered.record.discard();
+            }
+            return Err(refusal);
+        }
+        (Ok(place), Err(refusal)) => {
+            super::remove(run_context, place).await;
+            return Err(refusal);
+        }
+    };
+    match unstarted(run_context, prepared, &place, grants, foldered) {
+        Ok(unstarted) => Ok((unstarted, place)),
+        Err(refusal) => {
+            super::remove(run_context, place).await;
+            Err(refusal)
+        }
+    }
+}
+
+/// The folder of a run, and its access to the host's tools.
+struct RunFolder {
+    record: Record,
+    unsynced: UnsyncedStart,
+    host_tools: Option<Box<dyn RunTools>>,
+}
+
+/// Makes the folder of a run and its access to the host's tools.
+fn folder(
+    run_context: &Arc<RunContext>,
+    activation: &Activation,
+    prepared: &Prepared,
+    grants: &Arc<RunGrants>,
+) -> Result<RunFolder, AttemptRefusal> {
+    let settings = &prepared.settings;
+    let host_tools = host_tools(settings, prepared, grants);
     let token = host_tools.as_ref().map(|tools| tools.secret().to_owned());
-    let known = settings.servers.clone();
-    let granted = known.of(&prepared.policy.mcp);
+    let granted = settings.servers.of(&prepared.policy.mcp);
     let secrets = granted.into_iter().flat_map(|server| server.secrets);
     // The redactor must know every secret before the first file of the run is written.
     let secrets = secrets.chain(token).collect();
     let begun = super::folder::begin(run_context, activation, prepared, secrets);
-    let (mut record, unsynced) =
-        begun.map_err(|error| AttemptRefusal::retryable(unwritten(&error)))?;
+    let (record, unsynced) = begun.map_err(|error| AttemptRefusal::retryable(unwritten(&error)))?;
+    Ok(RunFolder {
+        record,
+        unsynced,
+        host_tools,
+    })
+}
+
+/// Makes the servers of a run and its request.
+fn unstarted(
+    run_context: &Arc<RunContext>,
+    prepared: &Prepared,
+    place: &Place,
+    grants: &Arc<RunGrants>,
+    foldered: RunFolder,
+) -> Result<UnstartedRun, AttemptRefusal> {
+    let RunFolder {
+        mut record,
+        unsynced,
+        mut host_tools,
+    } = foldered;
     // Opened before any process of the run exists that could replace the file.
     let spool = Spool::open(&record.spool());
-    let request = match request(prepared, grants, host_tools.as_mut(), &mut record) {
+    let tools = host_tools.as_mut();
+    let request = match request((prepared, place), grants, tools, &mut record) {
         Ok(request) => request,
         Err(error) => {
             record.discard();
@@ -183,6 +252,7 @@ fn begin(
             return Err(AttemptRefusal::retryable(reason));
         }
     };
+    let known = prepared.settings.servers.clone();
     let chosen = known.of(&prepared.policy.mcp);
     let terms = terms(run_context, prepared, known, record.id());
     let (events, host_events) = mpsc::channel(WAITING);
@@ -202,12 +272,12 @@ fn begin(
 
 /// Makes the request of the run, with the host's tools if its program can use them.
 fn request(
-    prepared: &Prepared,
+    (prepared, place): (&Prepared, &Place),
     grants: &Arc<RunGrants>,
     host_tools: Option<&mut Box<dyn RunTools>>,
     record: &mut Record,
 ) -> std::io::Result<RunRequest> {
-    let mut request = prepared.request(record, Arc::clone(grants));
+    let mut request = prepared.request(place, record, Arc::clone(grants));
     for event in prepared.unused_instructions() {
         record.event(&event);
     }

@@ -55,7 +55,10 @@ pub(crate) fn measure() -> Result<Row> {
     host.stop()?;
     let ours = Sample::of("daemon-run", woken);
     let alone = Sample::of("the process alone", alone);
-    let synced = Sample::of("one append of 4 KiB and `fdatasync` on the same disk", synced);
+    let synced = Sample::of(
+        "one append of 4 KiB and `fdatasync` on the same disk",
+        synced,
+    );
     let over = ours.median - alone.median;
     Ok(Row::new(
         "wake-start",
