@@ -38,13 +38,17 @@ pub(super) fn measure() -> Result<Row> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    let store = |n_clients| {
+    let store = |n_clients, steps| {
         let folder = tempfile::tempdir_in(scratch.path())?;
-        runtime.block_on(drive(&folder.path().join("store.db"), n_clients))
+        runtime.block_on(drive(&folder.path().join("store.db"), n_clients, steps))
     };
     let mut times: [Vec<f64>; 3] = [const { Vec::new() }; 3];
     for _ in 0..N_ROUNDS {
-        let rates = [store(N_CLIENTS)?, store(1)?, appends(scratch.path())?];
+        let rates = [
+            store(N_CLIENTS, Steps::Joined)?,
+            store(1, Steps::Single)?,
+            appends(scratch.path())?,
+        ];
         for (times, rate) in times.iter_mut().zip(rates) {
             times.push(1e9 / rate);
         }
@@ -85,7 +89,7 @@ fn appends(folder: &Path) -> Result<f64> {
 }
 
 /// Runs cycles with many clients; returns cycles per second.
-async fn drive(path: &Path, n_clients: u64) -> Result<f64> {
+async fn drive(path: &Path, n_clients: u64, steps: Steps) -> Result<f64> {
     let store = Arc::new(SqliteStore::open(path)?);
     let daemons: Vec<DaemonKey> = (0..64).map(daemon).collect::<Result<_>>()?;
     register(&store, &daemons).await?;
@@ -99,7 +103,7 @@ async fn drive(path: &Path, n_clients: u64) -> Result<f64> {
             let mut n_done = 0_u32;
             while begun.elapsed() < ROUND {
                 let n = numbers.fetch_add(1, Ordering::Relaxed);
-                cycle(&store, &daemon, n).await?;
+                cycle(&store, &daemon, n, steps).await?;
                 n_done += 1;
             }
             anyhow::Ok(n_done)
@@ -112,7 +116,16 @@ async fn drive(path: &Path, n_clients: u64) -> Result<f64> {
     Ok(n_done / begun.elapsed().as_secs_f64())
 }
 
-async fn cycle(store: &SqliteStore, daemon: &DaemonKey, n: u64) -> Result<()> {
+/// Which steps share a transaction.
+#[derive(Clone, Copy)]
+enum Steps {
+    /// Match and claim, as in the host.
+    Joined,
+    /// None.
+    Single,
+}
+
+async fn cycle(store: &SqliteStore, daemon: &DaemonKey, n: u64, steps: Steps) -> Result<()> {
     let now = Timestamp::from_second(1_767_225_600)? + SignedDuration::from_millis(n.try_into()?);
     let id = EventId::new(n, [0; 10]);
     store.accept(vec![event(&id, n, now)?]).await?;
@@ -148,7 +161,13 @@ async fn cycle(store: &SqliteStore, daemon: &DaemonKey, n: u64) -> Result<()> {
         day_usd: None,
     };
     // Another client may have claimed this client's daemon; it then completes the cycle instead.
-    let (_, claimed) = store.match_and_claim(&request, vec![matched]).await?;
+    let claimed = match steps {
+        Steps::Joined => store.match_and_claim(&request, vec![matched]).await?.1,
+        Steps::Single => {
+            store.commit_matches(vec![matched], now).await?;
+            store.claim(&request).await?
+        }
+    };
     if let Some(activation) = claimed {
         complete(store, &activation.id, activation.run_lease, now).await?;
     }
