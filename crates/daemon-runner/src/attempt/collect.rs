@@ -172,7 +172,7 @@ fn branch(
         daemon: activation.daemon.clone(),
         activation: activation.id.clone(),
         ordinal: 0,
-        onto: onto_pull.and_then(|_| pull_tip(prepared)),
+        onto: onto_pull.and_then(|_| pull_tip(prepared, supervised)),
         message: proposed.map_or_else(|| message(prepared, &supervised.text), str::to_owned),
         at,
         secrets: supervised.record.redactor().clone(),
@@ -190,11 +190,11 @@ fn branch(
 }
 
 /// Returns the branch of the pull request at whose head the run worked.
-fn pull_tip(prepared: &Prepared) -> Option<BranchTip> {
+fn pull_tip(prepared: &Prepared, supervised: &Supervised) -> Option<BranchTip> {
     let branch = prepared.rules.head_branch()?;
     Some(BranchTip {
         branch: branch.parse().ok()?,
-        at: Some(prepared.worktree.base().clone()),
+        at: Some(supervised.place.worktree.base().clone()),
     })
 }
 
