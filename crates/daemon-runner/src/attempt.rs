@@ -215,7 +215,7 @@ async fn work(
     activation: &Activation,
     provider: Option<&str>,
     stopped: &mut tokio::sync::watch::Receiver<Option<daemon_provider::StopReason>>,
-) -> Result<(AttemptEnd, place::Place), AttemptRefusal> {
+) -> Result<(AttemptEnd, place::RunPlace), AttemptRefusal> {
     let prepared = place::prepare(run_context, activation, provider).await?;
     let budget = RunBudget::new(
         prepared.money,
@@ -237,8 +237,8 @@ async fn work(
 }
 
 /// Removes the work tree of an attempt, and gives back the tree that it was made from.
-async fn remove(run_context: &Arc<RunContext>, place: place::Place) {
-    let place::Place { worktree, tree } = place;
+async fn remove(run_context: &Arc<RunContext>, place: place::RunPlace) {
+    let place::RunPlace { worktree, tree } = place;
     let dir = worktree.dir().to_owned();
     let run_context = Arc::clone(run_context);
     let removed = tokio::task::spawn_blocking(move || {

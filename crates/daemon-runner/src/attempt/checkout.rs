@@ -16,7 +16,7 @@ use daemon_store::EventRow;
 use serde::Deserialize;
 
 use super::AttemptRefusal;
-use super::place::{Place, Prepared};
+use super::place::{Prepared, RunPlace};
 use crate::policy::RunPolicy;
 use crate::run_context::RunContext;
 use crate::settings::{Overlays, RunRepository, RunSettings};
@@ -121,7 +121,7 @@ pub(super) async fn place(
     run_context: &Arc<RunContext>,
     activation: &Activation,
     prepared: &Prepared,
-) -> Result<Place, AttemptRefusal> {
+) -> Result<RunPlace, AttemptRefusal> {
     let dir = run_context
         .paths
         .worktree(&activation.id, activation.run_lease);
@@ -134,7 +134,7 @@ pub(super) async fn place(
     })
     .await?;
     daemon_records::failpoint::hit("R2");
-    Ok(Place { worktree, tree })
+    Ok(RunPlace { worktree, tree })
 }
 
 /// Returns where the runs of a provider work.

@@ -28,7 +28,7 @@ use crate::trees::TreeUse;
 const USUAL_TURNS: u32 = 100;
 
 /// The work tree of an attempt.
-pub(crate) struct Place {
+pub(crate) struct RunPlace {
     pub(crate) worktree: Worktree,
     /// The kept tree that it was made from.
     pub(crate) tree: Option<TreeUse>,
@@ -63,7 +63,7 @@ impl Prepared {
     /// Makes the request that the provider receives.
     pub(super) fn request(
         &self,
-        place: &Place,
+        place: &RunPlace,
         record: &Record,
         grants: Arc<RunGrants>,
     ) -> RunRequest {

@@ -12,7 +12,7 @@ use tokio::task::JoinError;
 
 use super::AttemptRefusal;
 use super::grants::RunGrants;
-use super::place::{Place, Prepared};
+use super::place::{Prepared, RunPlace};
 use super::spool::Spool;
 use crate::defect::guarded;
 use crate::run_context::RunContext;
@@ -25,7 +25,7 @@ pub(super) struct Supervised {
     pub(super) outcome: Outcome,
     pub(super) text: String,
     pub(super) record: Record,
-    pub(super) place: Place,
+    pub(super) place: RunPlace,
     /// The proposals that its processes wrote; `None` if the file could not be opened before the start.
     pub(super) spool: Option<Spool>,
     pub(super) tokens: Option<u64>,
@@ -170,7 +170,7 @@ async fn begin(
     activation: &Activation,
     prepared: &Prepared,
     grants: &Arc<RunGrants>,
-) -> Result<(UnstartedRun, Place), AttemptRefusal> {
+) -> Result<(UnstartedRun, RunPlace), AttemptRefusal> {
     // Each takes milliseconds of the disk. The first begins on another thread.
     let (place, foldered) = tokio::join!(
         super::checkout::place(run_context, activation, prepared),
@@ -232,7 +232,7 @@ fn folder(
 fn unstarted(
     run_context: &Arc<RunContext>,
     prepared: &Prepared,
-    place: &Place,
+    place: &RunPlace,
     grants: &Arc<RunGrants>,
     foldered: RunFolder,
 ) -> Result<UnstartedRun, AttemptRefusal> {
@@ -272,7 +272,7 @@ fn unstarted(
 
 /// Makes the request of the run, with the host's tools if its program can use them.
 fn request(
-    (prepared, place): (&Prepared, &Place),
+    (prepared, place): (&Prepared, &RunPlace),
     grants: &Arc<RunGrants>,
     host_tools: Option<&mut Box<dyn RunTools>>,
     record: &mut Record,
