@@ -8,8 +8,8 @@ use super::model::{StoreModel, StoredEvent, StoredIdentity};
 use crate::decide::{is_same_report, pull_request, still_counts};
 use crate::error::StoreError;
 use crate::rows::{
-    Accepted, Bookmark, ClaimRequest, EventRow, EventTrigger, Freshness, Identity, Matched, Matching,
-    NewEvent, RefCursor,
+    Accepted, Bookmark, ClaimRequest, EventRow, EventTrigger, Freshness, Identity, Matched,
+    Matching, NewEvent, RefCursor,
 };
 
 impl StoreModel {
