@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::shell;
 
 /// The settings of the scenarios: 20 kills, 15 s apart, during runs of 10 s, 200 under load, 200 while 50,000 webhooks come,
-/// 3 while 10,000 webhooks come up to five times each, and 200 at each of the five steps of the outputs of 1,000 activations.
+/// 3 while 10,000 webhooks come up to five times each, and 60 at each of the five steps of the outputs of 1,000 activations.
 pub(crate) const FULL: [(&str, &str); 11] = [
     ("DAEMON_TEST_PACED_KILLS", "20"),
     ("DAEMON_TEST_PACE_MS", "15000"),
@@ -20,7 +20,7 @@ pub(crate) const FULL: [(&str, &str); 11] = [
     ("DAEMON_TEST_REPEATED_PUSHES", "300"),
     ("DAEMON_TEST_REPEATED_KILLS", "3"),
     ("DAEMON_TEST_OUTBOX_ACTIVATIONS", "1000"),
-    ("DAEMON_TEST_OUTBOX_KILLS", "200"),
+    ("DAEMON_TEST_OUTBOX_KILLS", "60"),
 ];
 
 /// Runs the scenarios one after the other, and prints what each left behind. Fails if anything is left.

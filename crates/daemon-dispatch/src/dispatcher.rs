@@ -102,16 +102,15 @@ impl Dispatcher {
                 }
                 self.matching.matched(batch, now, effects);
             }
-            HostEvent::OutputsDue(due) => self.outputs.found_due(due, effects),
-            HostEvent::NextOutput(next) => self.outputs.rest(next, now),
-            HostEvent::OutputsHastened => self.outputs.settled(),
-            HostEvent::SendBegun => self.outputs.send_begun(effects),
-            HostEvent::Sent(sent, jitter) => self.outputs.sent(sent, jitter, now, effects),
-            HostEvent::LookedUp(found, jitter) => {
-                self.outputs.looked_up(found, jitter, now, effects);
-            }
             HostEvent::Settled(output) => self.settled(&output),
-            HostEvent::SettledBefore => self.outputs.settled(),
+            HostEvent::OutputsDue(_)
+            | HostEvent::NextOutput(_)
+            | HostEvent::OutputsHastened
+            | HostEvent::SendBegun(_)
+            | HostEvent::Sent(..)
+            | HostEvent::LookedUp(..)
+            | HostEvent::SettledBefore(_)
+            | HostEvent::OutputFailed(_) => self.outputs.take(event, now, effects),
             HostEvent::TakenBack(n) => {
                 if n > 0 {
                     self.claims.turn.nudge();
@@ -165,7 +164,7 @@ impl Dispatcher {
         if output.state.is_settled() {
             self.claims.turn.nudge();
         }
-        self.outputs.settled();
+        self.outputs.settled(&output.key);
     }
 
     fn act(&mut self, now: Now, effects: &mut Vec<HostEffect>) {

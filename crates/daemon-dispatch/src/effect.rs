@@ -6,6 +6,7 @@ use daemon_store::ClaimRequest;
 use jiff::Timestamp;
 
 use crate::disk::DiskSpace;
+use crate::event::HostEvent;
 use crate::turn::Concern;
 
 /// One thing to do. Each says which event reports its result; those that name none report nothing.
@@ -46,7 +47,7 @@ pub enum HostEffect {
     NoteBacklog(u64),
     /// Find outputs whose time has come; [`OutputsDue`](crate::HostEvent::OutputsDue).
     FindDueOutputs {
-        /// How many at most.
+        /// How many at most of each surface and repository.
         limit: u32,
     },
     /// Find when the next output is due; [`NextOutput`](crate::HostEvent::NextOutput).
@@ -88,6 +89,27 @@ pub enum HostEffect {
 }
 
 impl HostEffect {
+    /// Returns the event that reports that the store failed at an effect of this concern.
+    pub fn store_failed(&self, concern: Concern) -> HostEvent {
+        let of_output = self.output().cloned().map(HostEvent::OutputFailed);
+        of_output.unwrap_or(HostEvent::StoreFailed(concern))
+    }
+
+    /// Returns the event that reports that an effect of this concern panicked.
+    pub fn panicked(&self, concern: Concern) -> HostEvent {
+        let of_output = self.output().cloned().map(HostEvent::OutputFailed);
+        of_output.unwrap_or(HostEvent::Panicked(concern))
+    }
+
+    /// Returns the output that the effect is a step of.
+    fn output(&self) -> Option<&OutputKey> {
+        match self {
+            Self::BeginSend(key) | Self::Settle(key, _) => Some(key),
+            Self::Send(output) | Self::LookUp(output) => Some(&output.key),
+            _ => None,
+        }
+    }
+
     /// Returns the concern that waits for the result; `None` for an effect that reports nothing, and for an execution.
     pub fn concern(&self) -> Option<Concern> {
         match self {

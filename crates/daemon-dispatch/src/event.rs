@@ -1,6 +1,6 @@
 //! What a driver reports to a dispatcher.
 
-use daemon_engine::{Activation, Found, Output, RemoteId, RunLease, SurfaceError};
+use daemon_engine::{Activation, Found, Output, OutputKey, RemoteId, RunLease, SurfaceError};
 use daemon_event::ActivationId;
 use jiff::Timestamp;
 
@@ -44,15 +44,17 @@ pub enum HostEvent {
     /// Every unsettled output is due.
     OutputsHastened,
     /// The store has that an output is being sent.
-    SendBegun,
+    SendBegun(OutputKey),
     /// A surface answered a delivery; the number spreads a retry.
-    Sent(Result<RemoteId, SurfaceError>, u32),
+    Sent(OutputKey, Result<RemoteId, SurfaceError>, u32),
     /// A surface answered a look-up; the number spreads a retry.
-    LookedUp(Result<Found, SurfaceError>, u32),
+    LookedUp(OutputKey, Result<Found, SurfaceError>, u32),
     /// An output was settled.
     Settled(Box<Output>),
     /// An output had been settled before, or has been cancelled.
-    SettledBefore,
+    SettledBefore(OutputKey),
+    /// The store failed at a step of an output, or the step panicked; nothing may have happened, or all of it.
+    OutputFailed(OutputKey),
     /// Attempts were taken back, as many as this.
     TakenBack(usize),
     /// Work trees that no run uses were removed.

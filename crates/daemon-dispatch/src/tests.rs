@@ -39,7 +39,7 @@ impl Rig {
                 payloads: Some(SignedDuration::from_hours(24)),
                 ..Retentions::default()
             },
-            surfaces: ["git".to_owned()].into(),
+            surfaces: ["git", "github", "slack"].map(str::to_owned).into(),
             ..Settings::new(HostEpoch(7))
         };
         Self {

@@ -156,7 +156,9 @@ pub(crate) fn due(conn: &Connection, now: Timestamp, limit: u32) -> TxResult<Vec
     select(
         conn,
         // Not `sending`: it may be on its way at this moment, and becomes `ambiguous` with the next epoch.
-        "o.state IN ('planned', 'ambiguous') AND o.not_before <= :now ORDER BY o.number LIMIT :limit",
+        "o.number IN (SELECT number FROM (SELECT d.number, row_number() OVER (PARTITION BY d.surface, r.repo ORDER BY d.number) \
+         AS place FROM output AS d JOIN lane AS r ON r.id = d.lane \
+         WHERE d.state IN ('planned', 'ambiguous') AND d.not_before <= :now) WHERE place <= :limit) ORDER BY o.number",
         &[(":now", &micros(now)), (":limit", &limit)],
     )
 }

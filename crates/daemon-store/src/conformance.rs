@@ -194,6 +194,7 @@ cases! {
         an_output_that_gave_up_fails_the_activation
         what_was_being_sent_is_ambiguous_after_a_restart
         due_outputs_come_oldest_first
+        due_outputs_of_one_surface_leave_room_for_others
         an_output_is_found_where_it_is_or_may_be
         a_cancelled_activation_sends_nothing_more
         a_retry_repeats_no_delivered_output

@@ -357,7 +357,8 @@ pub trait Activations: Send + Sync {
 /// The outbox.
 #[async_trait]
 pub trait Outbox: Send + Sync {
-    /// Returns unsettled outputs whose time has come, oldest first.
+    /// Returns unsettled outputs whose time has come, oldest first: at most `limit` of each surface and repository, so that one
+    /// that does not answer keeps no other waiting.
     async fn due_outputs(&self, now: Timestamp, limit: u32) -> Result<Vec<Output>, StoreError>;
 
     /// Returns the earliest future `not_before` of an unsettled output.

@@ -101,25 +101,26 @@ impl Performer {
     /// Performs an effect, and reports a failure of the store or a panic as its result.
     pub(super) async fn perform(self, effect: HostEffect) -> Done {
         let concern = effect.concern().expect("the driver performs the others");
+        let (failed, panicked) = (effect.store_failed(concern), effect.panicked(concern));
         match guarded(Box::pin(self.performed(effect))).await {
             Ok(Ok(event)) => Done {
                 event,
                 failure: None,
             },
-            Ok(Err(error)) => self.failed(concern, error),
+            Ok(Err(error)) => self.failed(concern, failed, error),
             Err(defect) => {
                 let name = name(concern);
                 tracing::error!(%defect, "the loop of {name} panicked; it begins again");
                 self.failures.loop_panicked(name);
                 Done {
-                    event: HostEvent::Panicked(concern),
+                    event: panicked,
                     failure: None,
                 }
             }
         }
     }
 
-    fn failed(&self, concern: Concern, error: StoreError) -> Done {
+    fn failed(&self, concern: Concern, failed: HostEvent, error: StoreError) -> Done {
         match concern {
             // They are renewed five times before one ends.
             Concern::Leases => tracing::warn!(%error, "leases could not be renewed"),
@@ -139,7 +140,7 @@ impl Performer {
         }
         let event = match error {
             StoreError::Broken { .. } => HostEvent::StoreBroken(concern),
-            _ => HostEvent::StoreFailed(concern),
+            _ => failed,
         };
         Done {
             event,
@@ -230,10 +231,10 @@ impl Performer {
         match self.store.begin_send(key).await {
             Ok(()) => {
                 failpoint::hit("O2");
-                Ok(HostEvent::SendBegun)
+                Ok(HostEvent::SendBegun(key.clone()))
             }
             // Its activation was cancelled since it was read.
-            Err(StoreError::Conflict { .. }) => Ok(HostEvent::SettledBefore),
+            Err(StoreError::Conflict { .. }) => Ok(HostEvent::SettledBefore(key.clone())),
             Err(error) => Err(error),
         }
     }
@@ -244,7 +245,7 @@ impl Performer {
             None => Err(unconfigured(output)),
         };
         failpoint::hit("O4");
-        HostEvent::Sent(sent, random::jitter())
+        HostEvent::Sent(output.key.clone(), sent, random::jitter())
     }
 
     async fn look_up(&self, output: &Output) -> HostEvent {
@@ -254,7 +255,7 @@ impl Performer {
             Some(surface) => surface.find(output).await,
             None => Err(unconfigured(output)),
         };
-        HostEvent::LookedUp(found, random::jitter())
+        HostEvent::LookedUp(output.key.clone(), found, random::jitter())
     }
 
     async fn settle(
@@ -265,7 +266,7 @@ impl Performer {
         let settled = match self.store.settle(key, settlement).await {
             Ok(settled) => settled,
             // An earlier try was stored though it failed, or the activation was cancelled.
-            Err(StoreError::Conflict { .. }) => return Ok(HostEvent::SettledBefore),
+            Err(StoreError::Conflict { .. }) => return Ok(HostEvent::SettledBefore(key.clone())),
             Err(error) => return Err(error),
         };
         failpoint::hit("O5");

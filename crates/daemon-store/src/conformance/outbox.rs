@@ -292,6 +292,30 @@ pub(super) async fn due_outputs_come_oldest_first(store: &dyn Store) {
     assert_eq!(store.next_output_at(at(60)).await.expect("reads"), None);
 }
 
+pub(super) async fn due_outputs_of_one_surface_leave_room_for_others(store: &dyn Store) {
+    registered(store, &["a"]).await;
+    enqueue(store, woken("a", 1, at(1))).await;
+    let activation = claimed(store, at(2)).await;
+    let on = |ordinal: u32, surface: &str| NewOutput {
+        surface: surface.to_owned(),
+        ..planned(&activation.id, ordinal)
+    };
+    let surfaces = ["git", "git", "slack", "git", "slack"];
+    let outputs = (0..).zip(surfaces).map(|(n, surface)| on(n, surface));
+    let proposed = AttemptEnd {
+        outputs: outputs.collect(),
+        ..done(at(3))
+    };
+    let ended = store.end_attempt(&activation.id, activation.run_lease, proposed);
+    ended.await.expect("ends");
+    let due = async |limit| -> Vec<u32> {
+        let outputs = store.due_outputs(at(3), limit).await.expect("reads");
+        outputs.into_iter().map(|output| output.ordinal).collect()
+    };
+    assert_eq!(due(1).await, [0, 2]);
+    assert_eq!(due(2).await, [0, 1, 2, 4]);
+}
+
 pub(super) async fn an_output_is_found_where_it_is_or_may_be(store: &dyn Store) {
     let activation = delivering(store, 1, &[0, 1]).await;
     let none: [u32; 0] = [];

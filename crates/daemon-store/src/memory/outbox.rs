@@ -1,7 +1,9 @@
 //! The outbox in the model.
 
+use std::collections::BTreeMap;
+
 use daemon_engine::{DeliveryEnd, Output, OutputKey, OutputState, Settlement};
-use daemon_event::ActivationId;
+use daemon_event::{ActivationId, RepoName};
 use jiff::Timestamp;
 
 use super::model::StoreModel;
@@ -12,11 +14,16 @@ use crate::rows::OutputPlace;
 impl StoreModel {
     /// Returns outputs to send or look up; see [`Outbox::due_outputs`](crate::Outbox::due_outputs).
     pub fn due_outputs(&self, now: Timestamp, limit: u32) -> Vec<Output> {
-        self.waiting()
-            .filter(|output| output.not_before <= now)
-            .take(usize::try_from(limit).unwrap_or(usize::MAX))
-            .cloned()
-            .collect()
+        let mut taken: BTreeMap<(&str, &RepoName), u32> = BTreeMap::new();
+        let due = self.waiting().filter(|output| output.not_before <= now);
+        due.filter(|output| {
+            let of_lane = taken.entry((&output.surface, &output.daemon.repo));
+            let n_taken = of_lane.or_default();
+            *n_taken += 1;
+            *n_taken <= limit
+        })
+        .cloned()
+        .collect()
     }
 
     /// Returns when the next output is due; see [`Outbox::next_output_at`](crate::Outbox::next_output_at).

@@ -117,11 +117,11 @@ impl HostWorld {
             HostEffect::ClearStrays => HostEvent::StraysCleared,
             HostEffect::Send(output) => {
                 let sent = self.send(output);
-                HostEvent::Sent(sent, self.jitter())
+                HostEvent::Sent(output.key.clone(), sent, self.jitter())
             }
             HostEffect::LookUp(output) => {
                 let found = self.look_up(output);
-                HostEvent::LookedUp(found, self.jitter())
+                HostEvent::LookedUp(output.key.clone(), found, self.jitter())
             }
             stored => self.perform_stored(stored),
         }
@@ -133,10 +133,10 @@ impl HostWorld {
         self.note(&[1, concern as u64, fate as u64]);
         match fate {
             StoreFate::Works => self.on_store(effect),
-            StoreFate::Fails => HostEvent::StoreFailed(concern),
+            StoreFate::Fails => effect.store_failed(concern),
             StoreFate::IsInDoubt => {
                 self.on_store(effect);
-                HostEvent::StoreFailed(concern)
+                effect.store_failed(concern)
             }
             StoreFate::Breaks => HostEvent::StoreBroken(concern),
         }
@@ -167,14 +167,14 @@ impl HostWorld {
                 HostEvent::OutputsHastened
             }
             HostEffect::BeginSend(key) => match self.store.begin_send(key) {
-                Ok(()) => HostEvent::SendBegun,
-                Err(_) => HostEvent::StoreFailed(Concern::Outputs),
+                Ok(()) => HostEvent::SendBegun(key.clone()),
+                Err(_) => effect.store_failed(Concern::Outputs),
             },
             HostEffect::Settle(key, settlement) => {
                 match self.store.settle(key, settlement.clone()) {
                     Ok(output) => HostEvent::Settled(Box::new(output)),
-                    Err(StoreError::Conflict { .. }) => HostEvent::SettledBefore,
-                    Err(_) => HostEvent::StoreFailed(Concern::Outputs),
+                    Err(StoreError::Conflict { .. }) => HostEvent::SettledBefore(key.clone()),
+                    Err(_) => effect.store_failed(Concern::Outputs),
                 }
             }
             HostEffect::TakeBack(_) => HostEvent::TakenBack(self.take_back()),
