@@ -24,8 +24,8 @@ use crate::names;
 use crate::place::Place;
 use crate::planner::SurfacePlanner;
 use crate::sandboxes::sandboxes;
-use crate::services::{SurfaceApis, reconcilers, services, surface_apis};
-use crate::watched::LateRepositories;
+use crate::services::{GitServer, SurfaceApis, reconcilers, services, surface_apis};
+use crate::watched::{GitAccess, LateRepositories};
 
 /// Flags that override the configuration.
 #[derive(Clone, Debug, Default)]
@@ -183,10 +183,12 @@ impl Compose for Composer {
         failure: OpenFailure,
     ) -> Result<Parts, OpError> {
         let git = self.git()?;
-        let (repos, unopened) = self.watched(&git, config, until, failure)?;
-        self.check_system(config)?;
         let apis = surface_apis(self.home(), config, &self.secrets)?;
         let facts = services(self.home(), config, &apis)?;
+        let server = GitServer::of(config, &apis, &facts);
+        let git = GitAccess { git, server };
+        let (repos, unopened) = self.watched(&git, config, until, failure)?;
+        self.check_system(config)?;
         let reconcilers = reconcilers(config, &facts, &repos);
         let surfaces = self.surfaces(config, &repos, apis)?;
         Ok(Parts {

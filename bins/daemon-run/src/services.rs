@@ -2,12 +2,15 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
 
 use daemon_engine::Reconciler;
-use daemon_event::Source;
+use daemon_engine::proposal::GithubName;
+use daemon_event::{RepoName, Source};
 use daemon_host::config::{ApiAccess, Config, GithubSurfaceConfig, SecretPlaces};
 use daemon_host::driver::repos::Watched;
-use daemon_host::token::{TokenError, configured, service_token};
+use daemon_host::token::{TokenError, configured};
 use daemon_records::clock;
 use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_repo::RemoteToken;
@@ -16,6 +19,10 @@ use daemon_surface::{
     ApiBase, ApiToken, AppCredentials, AppKey, Credentials, GithubReconciler, RefReading,
     ServiceApi, ServiceFacts, WallClock,
 };
+use tokio::runtime::Handle;
+
+/// The longest wait for the token of an installation, which takes two requests.
+const TOKEN_TIMEOUT: Duration = Duration::from_secs(31);
 
 /// The clients of the services that outputs go to; `None` for a surface that is not configured.
 #[derive(Debug, Default)]
@@ -164,16 +171,63 @@ pub(crate) fn reconcilers(
     acc
 }
 
-/// Returns the token of GitHub's API, which also reads the repositories of its server.
-pub(crate) fn remote_token(home: &Path, config: &Config) -> Result<Option<RemoteToken>, OpError> {
-    for (source, access) in config.sources.apis() {
-        if source == Source::Github {
-            let token = service_token(home, source.as_str(), access);
-            let token = token.map_err(|error| no_token(&error))?;
-            return Ok(token.map(|token| RemoteToken::new(&repositories(access.base), &token)));
-        }
+/// The server of repositories on GitHub, and the API that has the tokens for them.
+#[derive(Clone, Debug)]
+pub(crate) struct GitServer {
+    base: String,
+    api: ServiceApi,
+}
+
+impl GitServer {
+    /// Returns the server for which a token is configured. That of the surface comes first, because it may write.
+    pub(crate) fn of(
+        config: &Config,
+        surfaces: &SurfaceApis,
+        facts: &ServiceFacts,
+    ) -> Option<Self> {
+        let surface = config
+            .surfaces
+            .github
+            .as_ref()
+            .map(GithubSurfaceConfig::access);
+        let mut sources = config.sources.apis().into_iter();
+        let source = sources.find(|(source, _)| *source == Source::Github);
+        let (access, api) = match (surface, &surfaces.github, &facts.github) {
+            (Some(access), Some(api), _) => (access, api),
+            (_, _, Some(api)) => (source?.1, api),
+            _ => return None,
+        };
+        Some(Self {
+            base: repositories(access.base),
+            api: api.clone(),
+        })
     }
-    Ok(None)
+
+    /// Returns what git authenticates with for a repository; `None` if it is not on GitHub.
+    pub(crate) fn token(&self, repo: &RepoName) -> Option<RemoteToken> {
+        let name: GithubName = repo.as_str().parse().ok()?;
+        let (api, runtime) = (self.api.clone(), Handle::try_current().ok()?);
+        let read = move || read_token(&api, &name, &runtime);
+        Some(RemoteToken::new(&self.base, read))
+    }
+}
+
+/// Returns the token for a repository. It blocks, as git does for which it is; the requests run on the runtime.
+fn read_token(api: &ServiceApi, repo: &GithubName, runtime: &Handle) -> Option<String> {
+    let (send, received) = sync_channel(1);
+    let (asking, name) = (api.clone(), repo.clone());
+    runtime.spawn(async move {
+        let token = asking.repository_token(&name).await;
+        // Nothing receives it after the timeout.
+        send.send(token).unwrap_or_default();
+    });
+    let problem = match received.recv_timeout(TOKEN_TIMEOUT) {
+        Ok(Ok(token)) => return Some(token),
+        Ok(Err(error)) => chain(&error),
+        Err(error) => error.to_string(),
+    };
+    tracing::warn!(%repo, problem, "git has no token");
+    None
 }
 
 /// Returns the URL of the server whose API has this one: `https://api.github.com` is that of `https://github.com`.

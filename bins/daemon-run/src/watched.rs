@@ -12,11 +12,17 @@ use daemon_host::driver::repos::Watched;
 use daemon_host::driver::{Naming, NotOpen, Unopened};
 use daemon_host::serve::{Compose as _, OpenFailure};
 use daemon_records::error::{OpError, OpErrorKind, chain};
-use daemon_repo::{FetchSource, Git, GitError, RemoteName, RemoteToken, Repository, encode};
+use daemon_repo::{FetchSource, Git, GitError, RemoteName, Repository, encode};
 use tokio_util::sync::CancellationToken;
 
 use crate::compose::Composer;
-use crate::services::remote_token;
+use crate::services::GitServer;
+
+/// Git, and what it authenticates with at a server.
+pub(crate) struct GitAccess {
+    pub(crate) git: Git,
+    pub(crate) server: Option<GitServer>,
+}
 
 /// A repository that git is still opening.
 pub(crate) struct PendingRepository {
@@ -95,17 +101,18 @@ impl Entry<'_> {
     }
 
     /// Combines the opened repository with its configuration.
-    fn watched(self, opened: Repository, home: &Path, token: Option<RemoteToken>) -> Watched {
+    fn watched(self, opened: Repository, home: &Path, server: Option<&GitServer>) -> Watched {
         let opened = match self.key {
             (_, None) => opened,
             (_, Some(name)) => opened.named(name),
         };
+        let token = server.and_then(|server| server.token(opened.name()));
         let store = format!("objects/{}.git", encode(&opened.name().folded()));
         Watched {
             name: opened.name().clone(),
-            repository: opened.with_store(&home.join(store)),
+            repository: opened.with_store(&home.join(store)).with_token(token),
             branch: self.repo.branch.clone(),
-            source: FetchSource::new(self.remote.clone(), token),
+            source: FetchSource::new(self.remote.clone()),
             remote: self.remote,
             zone: self.repo.zone.clone(),
             // An interval of zero would poll without a pause.
@@ -121,7 +128,7 @@ impl Composer {
     /// The settings of a repository are invalid, two have the same name, or git cannot open one and `failure` is `Refuse`.
     pub(crate) fn watched(
         &self,
-        git: &Git,
+        access: &GitAccess,
         config: &Config,
         until: Instant,
         failure: OpenFailure,
@@ -129,15 +136,14 @@ impl Composer {
         let entries = config.repo.iter().enumerate();
         let entries = entries.map(|(index, repo)| self.entry(index, repo));
         let entries: Vec<Entry<'_>> = entries.collect::<Result<_, _>>()?;
-        let answers = self.open(git, &entries, until)?;
+        let answers = self.open(&access.git, &entries, until)?;
         let mut watched: Vec<Arc<Watched>> = Vec::new();
         let mut unopened = Vec::new();
         let home = self.directory.join(self.home());
-        let token = remote_token(&home, config)?;
         for (entry, answer) in entries.into_iter().zip(answers) {
             match answer {
                 Opening::Opened(repository) => {
-                    let repo = entry.watched(repository, &home, token.clone());
+                    let repo = entry.watched(repository, &home, access.server.as_ref());
                     refuse_twin(&watched, &repo.name)?;
                     watched.push(Arc::new(repo));
                 }

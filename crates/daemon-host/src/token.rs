@@ -68,7 +68,7 @@ pub enum TokenError {
 ///
 /// # Errors
 /// If one is configured and cannot be read.
-pub fn service_token(
+pub(crate) fn service_token(
     home: &Path,
     source: &str,
     access: ApiAccess<'_>,

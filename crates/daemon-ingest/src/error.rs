@@ -36,7 +36,9 @@ pub enum Rejected {
     #[error("the `{0}` header is not a signature")]
     NotASignature(&'static str),
     /// The signature was made with none of the secrets.
-    #[error("the signature fits none of the secrets")]
+    #[error(
+        "the signature fits none of the secrets: the sender has another one, or signed another body"
+    )]
     WrongSignature,
     /// The bearer token belongs to no sender.
     #[error("the bearer token is of no sender")]

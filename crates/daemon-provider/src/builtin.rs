@@ -4,6 +4,8 @@
 //! [`Builtin::repairing`] also rewrites the links that can only mean one file: the one that version control saw move there,
 //! else the only one of the same name. It reads the worktree and nothing else, so the same worktree gives the same bytes.
 //!
+//! If the run may open a pull request, one is proposed for the repairs; otherwise they become a branch.
+//!
 //! Its result opens with `builtin: no model ran; routines were not interpreted`; the second line counts what was repaired,
 //! what is left for a human, and the headings; then comes one line for each finding.
 
@@ -13,12 +15,14 @@ mod survey;
 mod target;
 
 use std::fs;
+use std::sync::Arc;
 use std::vec::IntoIter;
 
 use async_trait::async_trait;
+use serde_json::{Value, json};
 
 use crate::{
-    Asked, Outcome, Permissions, Provider, ProviderError, ProviderErrorKind, Run, RunEvent,
+    Asked, Grants, Outcome, Permissions, Provider, ProviderError, ProviderErrorKind, Run, RunEvent,
     RunRequest, StopReason,
 };
 use finding::{Finding, FindingCounts, Repair};
@@ -71,6 +75,8 @@ impl Provider for Builtin {
         let may_repair = request.permissions > Permissions::Read;
         Ok(Box::new(BuiltinRun {
             mode: if may_repair { self.mode } else { Mode::Report },
+            grants: request.grants,
+            has_proposed: false,
             files: survey.markdown().into_iter(),
             survey,
             reported: Vec::new(),
@@ -88,6 +94,9 @@ fn files_error(message: impl Into<String>, error: std::io::Error) -> ProviderErr
 
 struct BuiltinRun {
     mode: Mode,
+    grants: Arc<dyn Grants>,
+    /// Whether it is decided what to propose.
+    has_proposed: bool,
     survey: WorktreeSurvey,
     files: IntoIter<String>,
     reported: Vec<String>,
@@ -161,6 +170,21 @@ impl BuiltinRun {
         lines.join("\n")
     }
 
+    /// Returns the pull request for the repairs, if the run may open one.
+    async fn proposal(&mut self) -> Option<Value> {
+        let n_repaired = self.tally.repaired;
+        if std::mem::replace(&mut self.has_proposed, true) || n_repaired == 0 {
+            return None;
+        }
+        let s = if n_repaired == 1 { "" } else { "s" };
+        // A fence, because the report quotes names of files.
+        let body = format!("```text\n{}\n```", self.result().replace("```", "~~~"));
+        let proposal = json!({
+            "v": 1, "verb": "open_pull_request", "title": format!("Repair {n_repaired} link{s}"), "body": body,
+        });
+        self.grants.admits(&proposal).await.then_some(proposal)
+    }
+
     fn end(&mut self, outcome: Outcome, text: String) -> Option<RunEvent> {
         self.has_ended = true;
         Some(RunEvent::terminal(outcome, text))
@@ -178,6 +202,9 @@ impl Run for BuiltinRun {
                 return Ok(Some(RunEvent::output(line)));
             }
             let Some(file) = self.files.next() else {
+                if let Some(proposal) = self.proposal().await {
+                    return Ok(Some(RunEvent::Proposed(proposal)));
+                }
                 let text = self.result();
                 return Ok(self.end(Outcome::Done, text));
             };

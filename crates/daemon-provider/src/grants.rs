@@ -31,6 +31,11 @@ pub trait Grants: fmt::Debug + Send + Sync {
         json!({"type": "object"})
     }
 
+    /// Reports whether an output would be accepted, without proposing it.
+    async fn admits(&self, _output: &Value) -> bool {
+        false
+    }
+
     /// Proposes one output and returns the verdict of the validators.
     async fn propose(&self, _output: Value) -> Result<Verdict, GrantError> {
         Err(GrantError::none())

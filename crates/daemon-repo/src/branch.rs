@@ -300,11 +300,8 @@ pub(crate) fn push_options(
     (branch, from): (&RefName, Option<&ObjectId>),
 ) -> GitCommand {
     let from = from.map_or("", ObjectId::as_str);
-    // Git refuses to push single branches to a mirror. The setting is passed in the environment because `-c` would split a
-    // name that contains `=`.
-    push.env("GIT_CONFIG_COUNT", "1")
-        .env("GIT_CONFIG_KEY_0", format!("remote.{}.mirror", name.0))
-        .env("GIT_CONFIG_VALUE_0", "false")
+    // Git refuses to push single branches to a mirror.
+    push.setting(format!("remote.{}.mirror", name.0), "false")
         .args([
             "--porcelain",
             "--no-verify",

@@ -113,6 +113,8 @@ pub(crate) struct GitCommand {
     command: &'static str,
     timeout: Duration,
     ended_options: bool,
+    /// Keys and values of the configuration.
+    settings: Vec<(String, String)>,
 }
 
 impl GitCommand {
@@ -142,7 +144,14 @@ impl GitCommand {
             command,
             timeout: TIMEOUT,
             ended_options: false,
+            settings: Vec::new(),
         }
+    }
+
+    /// Sets a value of the configuration. It is passed in the environment, because `-c` would split a key that contains `=`.
+    pub(crate) fn setting(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.settings.push((key.into(), value.into()));
+        self
     }
 
     /// Replaces the default timeout of two minutes.
@@ -232,8 +241,18 @@ impl GitCommand {
     }
 
     fn run(&self) -> Result<CapturedOutput, GitError> {
-        self.tool
-            .run(self.timeout, OUTPUT_CAP)
+        let mut tool = self.tool.clone();
+        if !self.settings.is_empty() {
+            tool = tool.env("GIT_CONFIG_COUNT", self.settings.len().to_string());
+        }
+        for (n, (key, value)) in self.settings.iter().enumerate() {
+            let [key_name, value_name] = [
+                format!("GIT_CONFIG_KEY_{n}"),
+                format!("GIT_CONFIG_VALUE_{n}"),
+            ];
+            tool = tool.env(key_name, key).env(value_name, value);
+        }
+        tool.run(self.timeout, OUTPUT_CAP)
             .map_err(|source| self.error(GitProblem::Run { source }))
     }
 

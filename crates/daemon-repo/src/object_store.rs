@@ -41,57 +41,18 @@ const SETTINGS: [(&str, &str); 5] = [
     ("http.lowSpeedLimit", "1"),
 ];
 
-/// The variable with which git receives a token. The environment of a process is readable only for its user.
-const TOKEN: &str = "DAEMON_GIT_TOKEN";
-/// A credential helper that prints the token.
-const HELPER: &str = "!f() { test \"$1\" = get && printf 'username=x-access-token\\npassword=%s\\n' \"$DAEMON_GIT_TOKEN\"; }; f";
-
 /// Where the commits come from that a repository does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchSource {
     remote: RemoteName,
-    token: Option<RemoteToken>,
-}
-
-/// A token for the repositories of one server. Its `Debug` output does not contain it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct RemoteToken {
-    base: String,
-    token: String,
-}
-
-impl RemoteToken {
-    /// Makes a token that is used for URLs with the scheme and the host of `base`, if the server asks for credentials and
-    /// the configuration of the repository has none.
-    pub fn new(base: &str, token: &str) -> Self {
-        Self {
-            base: base.to_owned(),
-            token: token.trim().to_owned(),
-        }
-    }
-}
-
-impl std::fmt::Debug for RemoteToken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "RemoteToken({}, …)", self.base)
-    }
 }
 
 impl FetchSource {
     /// Makes a source of the configured remote; without one it is `origin`.
-    pub fn new(remote: Option<RemoteName>, token: Option<RemoteToken>) -> Self {
+    pub fn new(remote: Option<RemoteName>) -> Self {
         let usual = || USUAL_REMOTE.parse().expect("a plain word names a remote");
         Self {
             remote: remote.unwrap_or_else(usual),
-            token,
-        }
-    }
-
-    /// Returns another remote, with the same token.
-    pub(crate) fn at(&self, remote: RemoteName) -> Self {
-        Self {
-            remote,
-            token: self.token.clone(),
         }
     }
 }
@@ -157,8 +118,9 @@ impl Repository {
         let lock = self.write_store(store)?;
         let extended = self.extended(true);
         // A server leaves out what belongs to commits that the client has, which is what is missing here.
-        let alone = ("fetch.negotiationAlgorithm".to_owned(), "noop");
-        let fetch = extended.fetch_command(source, [alone]).args(["--stdin"]);
+        let fetch = fetch_options(extended.call("fetch"))
+            .setting("fetch.negotiationAlgorithm", "noop")
+            .arg("--stdin");
         let ids: Vec<&str> = objects.iter().copied().collect();
         let fetch = fetch.operand(source.remote.as_str()).stdin(ids.join("\n"));
         fetch.stdout()?;
@@ -217,8 +179,7 @@ impl Repository {
         if watched.has_commit(commit)? {
             return Ok(());
         }
-        let settings = SETTINGS.map(|(key, value)| (key.to_owned(), value));
-        fetch_options(watched.call("fetch"), &settings)
+        fetch_options(watched.local_call("fetch"))
             .operand(store)
             .operand(commit.as_str())
             .stdout()
@@ -240,25 +201,9 @@ impl Repository {
 
     /// Creates a command that fetches one object by its id or its ref.
     fn fetch_object(&self, source: &FetchSource, wanted: &str) -> GitCommand {
-        self.fetch_command(source, [])
+        fetch_options(self.call("fetch"))
             .operand(source.remote.as_str())
             .operand(wanted)
-    }
-
-    /// Creates a command that fetches with more settings than the usual ones.
-    fn fetch_command<const N: usize>(
-        &self,
-        source: &FetchSource,
-        more: [(String, &'static str); N],
-    ) -> GitCommand {
-        let settings = SETTINGS.map(|(key, value)| (key.to_owned(), value));
-        let mut settings: Vec<(String, &str)> = settings.into_iter().chain(more).collect();
-        let mut call = self.call("fetch");
-        if let Some(RemoteToken { base, token }) = &source.token {
-            settings.push((format!("credential.{base}.helper"), HELPER));
-            call = call.env(TOKEN, token);
-        }
-        fetch_options(call, &settings)
     }
 
     /// Whether a remote is configured, or is a URL or a path.
@@ -322,15 +267,10 @@ impl Repository {
 }
 
 /// Adds the options with which a fetch writes objects and nothing else: no ref, no tag and no `FETCH_HEAD`.
-fn fetch_options(fetch: GitCommand, settings: &[(String, &str)]) -> GitCommand {
-    let count = settings.len().to_string();
-    let fetch = fetch.env("GIT_CONFIG_COUNT", count);
-    let settings = settings.iter().enumerate();
-    let fetch = settings.fold(fetch, |fetch, (n, (key, value))| {
-        fetch
-            .env(&format!("GIT_CONFIG_KEY_{n}"), key)
-            .env(&format!("GIT_CONFIG_VALUE_{n}"), value)
-    });
+fn fetch_options(fetch: GitCommand) -> GitCommand {
+    let fetch = SETTINGS
+        .into_iter()
+        .fold(fetch, |fetch, (key, value)| fetch.setting(key, value));
     fetch.args([
         "--quiet",
         "--no-tags",

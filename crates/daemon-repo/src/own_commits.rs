@@ -102,14 +102,10 @@ impl Worktree {
         let borrowed = quoted(&objects)?;
         let borrowing = |command| {
             // Git would believe what these files of the run say about commits.
-            let call = bounded(self, command)
+            bounded(self, command)
                 .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", &borrowed)
-                .env("GIT_CONFIG_COUNT", "2");
-            let keys = ["core.commitGraph", "core.multiPackIndex"];
-            keys.iter().enumerate().fold(call, |call, (n, key)| {
-                call.env(&format!("GIT_CONFIG_KEY_{n}"), key)
-                    .env(&format!("GIT_CONFIG_VALUE_{n}"), "false")
-            })
+                .setting("core.commitGraph", "false")
+                .setting("core.multiPackIndex", "false")
         };
         let list = borrowing("rev-list").args(["--objects", "--no-object-names"]);
         let list = list

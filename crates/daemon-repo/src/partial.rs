@@ -31,12 +31,12 @@ impl<'a> CommittedFile<'a> {
 impl Repository {
     /// Returns the repository in which git finds every file of a commit that a work tree has: this one, or this one with its store.
     ///
-    /// If it is a partial clone, missing files are fetched from its promisor remote into the store, with the token of `source`. Files that
+    /// If it is a partial clone, missing files are fetched from its promisor remote into the store. Files that
     /// sparse patterns leave out are not fetched. The watched repository does not change.
     ///
     /// # Errors
     /// Returns [`GitError`] with [`GitProblem::MissingFiles`] if files cannot be had, or if git fails.
-    pub fn with_files(&self, source: &FetchSource, commit: &ObjectId) -> Result<Self, GitError> {
+    pub fn with_files(&self, commit: &ObjectId) -> Result<Self, GitError> {
         if !self.is_partial()? {
             return Ok(self.clone());
         }
@@ -48,7 +48,7 @@ impl Repository {
             _ => {
                 let tree = reader.tree_of(commit)?;
                 let tree = BTreeSet::from([tree.as_str()]);
-                let fetched = self.fetch_objects(source, &tree);
+                let fetched = self.fetch_objects(&tree);
                 let reader = fetched.map_err(|why| self.missing_files(commit, (1, b""), why))?;
                 let listing = reader.list_files(commit).stdout()?;
                 (reader, listing)
@@ -60,7 +60,7 @@ impl Repository {
         };
         let (count, path) = (missing.len(), first.path.to_owned());
         let objects = missing.iter().map(|file| file.object).collect();
-        let fetched = self.fetch_objects(source, &objects);
+        let fetched = self.fetch_objects(&objects);
         let reader = fetched.map_err(|why| self.missing_files(commit, (count, &path), why))?;
         let left = reader.missing_of(&listing)?;
         match left.first() {
@@ -142,16 +142,12 @@ impl Repository {
     }
 
     /// Fetches objects from the promisor remote into the store; the error says why not.
-    fn fetch_objects(
-        &self,
-        source: &FetchSource,
-        objects: &BTreeSet<&str>,
-    ) -> Result<Self, String> {
+    fn fetch_objects(&self, objects: &BTreeSet<&str>) -> Result<Self, String> {
         let promisor = self.promisor().map_err(|error| error.brief())?;
         let Some(remote) = promisor else {
             return Err("it has no promisor remote".to_owned());
         };
-        let source = source.at(remote);
+        let source = FetchSource::new(Some(remote));
         let failed =
             |error: GitError| format!("they cannot be fetched from `{source}`: {}", error.brief());
         match self.fetch_all_into_store(&source, objects) {

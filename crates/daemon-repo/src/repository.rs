@@ -13,6 +13,10 @@ use crate::git::{Git, GitCommand};
 use crate::object::{ObjectFormat, ObjectId, RefName};
 use crate::ref_files::read_ref_files;
 use crate::refs::{RefSnapshot, parse_refs};
+use crate::remote_token::RemoteToken;
+
+/// The commands that may reach a server.
+const REMOTE_COMMANDS: [&str; 3] = ["fetch", "ls-remote", "push"];
 
 /// A git repository on disk: a work tree, a linked work tree or a bare repository.
 ///
@@ -29,6 +33,8 @@ pub struct Repository {
     pub(crate) store: Option<PathBuf>,
     /// Whether git reads the objects of the store, too, and writes there.
     pub(crate) is_extended: bool,
+    /// What it authenticates with at a server.
+    pub(crate) token: Option<RemoteToken>,
 }
 
 impl Repository {
@@ -103,6 +109,7 @@ impl Repository {
                 .expect("a plain word is a repository name"),
             store: None,
             is_extended: false,
+            token: None,
         };
         if let Some(name) = repository.read_name()? {
             repository.name = name;
@@ -146,8 +153,17 @@ impl Repository {
         &self.git
     }
 
-    /// Creates a command on the objects and refs, without a work tree.
+    /// Creates a command on the objects and refs, without a work tree. One that may reach a server gets the token.
     pub(crate) fn call(&self, command: &'static str) -> GitCommand {
+        let call = self.local_call(command);
+        match &self.token {
+            Some(token) if REMOTE_COMMANDS.contains(&command) => token.add_to(call),
+            Some(_) | None => call,
+        }
+    }
+
+    /// Creates a command that reaches no server.
+    pub(crate) fn local_call(&self, command: &'static str) -> GitCommand {
         let call = GitCommand::new(&self.git, &self.common_dir, command)
             .env("GIT_DIR", &self.common_dir)
             // Attributes in a tree could name filters; the empty tree has none.

@@ -153,6 +153,24 @@ fn unexamined(why: &str) -> PlaceCondition {
     }
 }
 
+/// Returns what to do if a push is refused. Git has no codes for it, so this reads its messages, which are in English by the locale.
+fn push_remedy(error: &GitError) -> &'static str {
+    let message = with_causes(error);
+    let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
+    if says(&[
+        "could not read Username",
+        "Authentication failed",
+        "403",
+        "Permission denied",
+    ]) {
+        "see that the token may read and write contents of the repository, and that the URL is right"
+    } else if says(&["not found", "does not appear to be a git repository"]) {
+        "compare the URL of the remote with the repository, and give the token access to it"
+    } else {
+        "see surfaces.git.remote, and what git says"
+    }
+}
+
 impl Place {
     fn examine(&self) -> PlaceCondition {
         match self.repository.examine_delivery(&self.remote) {
@@ -167,7 +185,7 @@ impl Place {
             },
             Err(error) => PlaceCondition::Refuses {
                 detail: format!("`{}` takes no branch: {}", self.remote, with_causes(&error)),
-                remedy: "see surfaces.git.remote, and what git says".to_owned(),
+                remedy: push_remedy(&error).to_owned(),
             },
         }
     }

@@ -16,6 +16,7 @@ use daemon_engine::proposal::{Act, GithubName, OutputTarget, OutputVerb};
 use daemon_engine::{
     Found, Output, PlaceReport, RemoteId, Surface, SurfaceError, SurfaceErrorKind,
 };
+use serde_json::json;
 
 use crate::act::ActContent;
 use crate::api::{ApiError, Credentials, RequestEffect, ServiceApi};
@@ -50,10 +51,7 @@ impl GithubSurface {
             return Ok(known);
         }
         let login: Arc<str> = match self.api.credentials() {
-            Credentials::Token(_) => {
-                let row: rows::UserRow = self.api.get(&["user"], &[]).await?.json()?;
-                row.login.into()
-            }
+            Credentials::Token(_) => self.login().await?.into(),
             Credentials::App(_) => {
                 let row: rows::AppRow = self.api.get(&["app"], &[]).await?.json()?;
                 format!("{}[bot]", row.slug).into()
@@ -61,6 +59,21 @@ impl GithubSurface {
         };
         *self.actor.lock().expect("no holder panics") = Some(Arc::clone(&login));
         Ok(login)
+    }
+
+    /// Returns the login of the token.
+    async fn login(&self) -> Result<String, ApiError> {
+        match self.api.get(&["user"], &[]).await {
+            // The token of an installation, as workflows of GitHub Actions have it, may not read `/user`.
+            Err(error) if error.is_forbidden() => {
+                let query = json!({"query": "query { viewer { login } }"});
+                let answer = self.api.query(&["graphql"], &query).await?;
+                let row: rows::ViewerAnswer = answer.json()?;
+                // Without a viewer the response has only errors; the refusal says which permission is missing.
+                Ok(row.data.ok_or(error)?.viewer.login)
+            }
+            answer => Ok(answer?.json::<rows::UserRow>()?.login),
+        }
     }
 }
 

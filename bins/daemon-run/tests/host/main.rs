@@ -24,6 +24,7 @@ mod doctor_probes;
 mod emanating;
 mod examples;
 mod fire_interrupted;
+mod git_http;
 mod git_server;
 mod granted;
 mod http;
@@ -69,6 +70,7 @@ mod serve_facts;
 #[cfg(feature = "internal-testing")]
 mod serve_failpoints;
 mod serve_follow;
+mod serve_from_zero;
 mod serve_github;
 mod serve_happenings;
 mod serve_hooks;

@@ -130,7 +130,7 @@ pub(super) const OUTPUTS: Kind = Kind {
     columns: &[
         column("Output", "/target", Form::Web("url")),
         column("State", "/state", Form::State),
-        column("Surface", "/surface", Form::Name),
+        column("Made", "/remote_id", Form::Words),
         column("Daemon", "/daemon_id", OF_DAEMON),
         column("Activation", "/activation_id", OF_ACTIVATION),
         column("Created", "/created_at", Form::Instant),

@@ -50,6 +50,7 @@ const ROUTES: &[GithubRoute] = &[
     row("POST", "/app/hook/deliveries/{id}/attempts", Needs::App, hooks::attempt),
     row("POST", "/app/installations/{id}/access_tokens", Needs::App, app::access_token),
     row("GET", "/user", Needs::User, repos::user),
+    row("POST", "/graphql", Needs::Read, repos::viewer),
     row("GET", "/repos/{o}/{r}", Needs::Read, repos::get),
     row("GET", "/repos/{o}/{r}/installation", Needs::App, app::installation),
     row("GET", "/repos/{o}/{r}/branches/{branch*}", Needs::Read, repos::branch),

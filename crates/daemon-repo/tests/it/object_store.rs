@@ -56,7 +56,7 @@ impl Fork {
     fn fetch(&self, pull: Option<u64>) -> Repository {
         let fetched = self
             .open()
-            .fetch_into_store(&FetchSource::new(None, None), &self.head, pull);
+            .fetch_into_store(&FetchSource::new(None), &self.head, pull);
         fetched.unwrap().unwrap()
     }
 }
@@ -155,7 +155,7 @@ fn a_fetch_does_not_wait_for_one_that_hangs() {
     fork.scratch.git(&["remote", "set-url", "origin", &url]);
     let fetch = || {
         fork.open()
-            .fetch_into_store(&FetchSource::new(None, None), &fork.head, Some(7))
+            .fetch_into_store(&FetchSource::new(None), &fork.head, Some(7))
             .unwrap_err()
     };
     std::thread::scope(|scope| {
@@ -197,7 +197,7 @@ fn what_cannot_be_fetched_is_an_error_and_leaves_no_trace() {
     let fork = Fork::new(&["init", "-q", "-b", "main"]);
     let git_dir = fork.scratch.root().join(".git");
     let absent: ObjectId = "12".repeat(20).parse().unwrap();
-    let origin = FetchSource::new(None, None);
+    let origin = FetchSource::new(None);
     let before = files(&git_dir);
     // The head of the pull request is another commit, which is not used.
     let error = fork
@@ -219,7 +219,7 @@ fn what_cannot_be_fetched_is_an_error_and_leaves_no_trace() {
     };
     assert!(stderr.contains("remote.git"), "{stderr}");
     assert_eq!(files(&git_dir), before);
-    let nowhere = FetchSource::new(Some("nowhere".parse().unwrap()), None);
+    let nowhere = FetchSource::new(Some("nowhere".parse().unwrap()));
     let fetched = fork.open().fetch_into_store(&nowhere, &absent, None);
     assert!(fetched.unwrap().is_none(), "there is no such remote");
     let fetched = fork.scratch.open().fetch_into_store(&origin, &absent, None);
@@ -306,13 +306,13 @@ fn the_token_goes_only_to_its_server_if_that_asks() {
         .git(&["remote", "set-url", "origin", &format!("{base}/o/r")]);
     let before = files(&fork.scratch.root().join(".git"));
     let fetch = |of: &str| {
-        let token = RemoteToken::new(of, "tok-1\n");
-        let source = FetchSource::new(None, Some(token));
-        let error = fork
-            .open()
+        let token = RemoteToken::new(of, || Some("tok-1\n".to_owned()));
+        let source = FetchSource::new(None);
+        let repository = fork.open().with_token(Some(token));
+        let error = repository
             .fetch_into_store(&source, &fork.head, None)
             .unwrap_err();
-        let shown = format!("{error:?} {} {source:?}", error.brief());
+        let shown = format!("{error:?} {} {repository:?}", error.brief());
         assert!(!shown.contains("tok-1"), "{shown}");
         seen.try_iter().collect::<Vec<_>>()
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use daemon_repo::{FetchSource, GitProblem, ObjectId, Repository};
+use daemon_repo::{GitProblem, ObjectId, Repository};
 
 use crate::kept_trees::contents;
 use crate::scratch::{Scratch, checkout, git};
@@ -52,8 +52,7 @@ impl Clone {
     /// Returns the files of a work tree that is made from the clone, and checks that nothing changes there.
     fn check_out(&self, name: &str) -> Vec<String> {
         let before = bytes(&self.path);
-        let source = FetchSource::new(None, None);
-        let repository = self.open().with_files(&source, &self.commit).unwrap();
+        let repository = self.open().with_files(&self.commit).unwrap();
         let dir = self.served.next_to(name);
         let worktree = repository
             .create_worktree(&checkout(&self.commit), &dir)
@@ -111,8 +110,7 @@ fn missing_files_are_fetched_into_the_store_once() {
         // The remote is not asked again.
         fs::rename(clone.served.root(), clone.served.next_to("gone")).unwrap();
         let repository = clone.open();
-        let source = FetchSource::new(None, None);
-        let repository = repository.with_files(&source, &clone.commit).unwrap();
+        let repository = repository.with_files(&clone.commit).unwrap();
         let dir = clone.served.next_to("second");
         let made = repository.create_worktree(&checkout(&clone.commit), &dir);
         made.unwrap().remove().unwrap();
@@ -126,8 +124,7 @@ fn files_that_the_patterns_leave_out_are_not_fetched() {
     clone.git(&["checkout", "-q", "main"]);
     fs::rename(clone.served.root(), clone.served.next_to("gone")).unwrap();
     let dir = clone.served.next_to("first");
-    let source = FetchSource::new(None, None);
-    let repository = clone.open().with_files(&source, &clone.commit).unwrap();
+    let repository = clone.open().with_files(&clone.commit).unwrap();
     let worktree = repository
         .create_worktree(&checkout(&clone.commit), &dir)
         .unwrap();
@@ -148,9 +145,8 @@ fn an_error_names_a_file_that_cannot_be_had_and_why() {
     let clone = Clone::new(&["--filter=blob:none"]);
     let gone = format!("file://{}", clone.served.next_to("gone").display());
     clone.git(&["remote", "set-url", "origin", &gone]);
-    let source = FetchSource::new(None, None);
     let missing = |repository: Repository| {
-        let error = repository.with_files(&source, &clone.commit).unwrap_err();
+        let error = repository.with_files(&clone.commit).unwrap_err();
         match error.problem() {
             GitProblem::MissingFiles {
                 n_files, path, why, ..
@@ -178,7 +174,6 @@ fn a_repository_that_is_not_partial_is_not_read() {
     let scratch = Scratch::new();
     scratch.write("root", "root\n").commit("first");
     let missing = "1".repeat(40).parse().unwrap();
-    let source = FetchSource::new(None, None);
-    let found = scratch.open().with_files(&source, &missing).unwrap();
+    let found = scratch.open().with_files(&missing).unwrap();
     assert_eq!(found.common_dir(), scratch.open().common_dir());
 }

@@ -266,8 +266,8 @@ async fn with_files(
     repo: &RunRepository,
     (holder, commit): (Repository, &ObjectId),
 ) -> Result<Repository, AttemptRefusal> {
-    let (source, commit) = (repo.source.clone(), commit.clone());
-    let found = tokio::task::spawn_blocking(move || holder.with_files(&source, &commit));
+    let commit = commit.clone();
+    let found = tokio::task::spawn_blocking(move || holder.with_files(&commit));
     let found = tokio::select! {
         found = found => found,
         () = run_context.lifetime.stop.cancelled() => return Err(AttemptRefusal::given_back()),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock};
 
 use async_trait::async_trait;
-use daemon_engine::proposal::{Act, ProposalRules};
+use daemon_engine::proposal::{Act, ProposalRules, output_schema};
 use daemon_engine::{Proposal, StateChange, apply};
 use daemon_provider::redact::Redactor;
 use daemon_provider::{GrantError, GrantedTool, Grants, MicroUsd, Reservation, ToolReply, Verdict};
@@ -204,6 +204,18 @@ impl Grants for RunGrants {
         }
     }
 
+    fn output_schema(&self) -> Value {
+        output_schema(|row| self.rules.serves(row))
+    }
+
+    async fn admits(&self, output: &Value) -> bool {
+        match Proposal::parse(&output.to_string()) {
+            Ok(Proposal::Act(act)) => self.rules.admit(act, &self.pending().acts).is_ok(),
+            Ok(Proposal::State(_) | Proposal::NoOp { .. }) => true,
+            Err(_) => false,
+        }
+    }
+
     async fn propose(&self, output: Value) -> Result<Verdict, GrantError> {
         Ok(self.take(&output.to_string()))
     }
@@ -314,6 +326,24 @@ mod tests {
         assert_eq!(
             refusal(OutputCapability::Propose, &[push, push]),
             ["", "`push_branch` is accepted once per activation"]
+        );
+    }
+
+    #[tokio::test]
+    async fn what_would_be_accepted_is_known_before() {
+        let grants = grants(OutputCapability::Propose);
+        let push = json!({"v": 1, "verb": "push_branch"});
+        let open = json!({"v": 1, "verb": "open_pull_request", "title": "A", "body": "B"});
+        assert!(grants.admits(&push).await);
+        assert!(!grants.admits(&open).await, "no surface has pull requests");
+        assert!(!grants.admits(&json!({"v": 1})).await);
+        assert_eq!(grants.take(&push.to_string()), Verdict::Accepted);
+        assert!(!grants.admits(&push).await, "one branch is pushed");
+        assert_eq!(grants.taken().refused, [], "nothing was proposed");
+        let schema = grants.output_schema().to_string();
+        assert!(
+            schema.contains("push_branch") && !schema.contains("open_pull_request"),
+            "{schema}"
         );
     }
 

@@ -7,8 +7,8 @@ use daemon_provider::redact::Redactor;
 use daemon_records::error::chain;
 use daemon_records::files::write_atomic;
 use daemon_repo::{
-    Author, Checkout, FetchSource, GitError, GitProblem, ObjectId, RefName, Remote, Repository,
-    Worktree, WorktreeChanges,
+    Author, Checkout, GitError, GitProblem, ObjectId, RefName, Remote, Repository, Worktree,
+    WorktreeChanges,
 };
 use daemon_run_folder::{Folder, RunId};
 use jiff::Timestamp;
@@ -187,8 +187,7 @@ impl PlaceRecord {
                 commit,
             };
             // A partial repository of a caller has no store; the error names a missing file.
-            let repository =
-                repository.with_files(&FetchSource::new(None, None), &checkout.commit)?;
+            let repository = repository.with_files(&checkout.commit)?;
             // An earlier host may have died while a run worked in it.
             repository.clear_worktree(root)?;
             repository.create_worktree(&checkout, root)

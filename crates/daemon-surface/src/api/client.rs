@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use daemon_engine::SurfaceError;
+use daemon_engine::proposal::GithubName;
 use reqwest::header::{self, HeaderMap, HeaderValue};
 use reqwest::{Client, Method, Response, StatusCode, Url};
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -114,6 +116,20 @@ impl ServiceApi {
 
     pub(crate) fn credentials(&self) -> &Credentials {
         &self.credentials
+    }
+
+    /// Returns the token for a repository on GitHub: the configured one, or that of the App's installation there.
+    ///
+    /// # Errors
+    /// If the App is not installed there, or GitHub issues no token.
+    pub async fn repository_token(&self, repo: &GithubName) -> Result<String, SurfaceError> {
+        let path = ["repos", repo.owner(), repo.name()];
+        let header = match &self.credentials {
+            Credentials::Token(token) => token.header(),
+            Credentials::App(app) => app.authorization(self, &path).await?,
+        };
+        let text = header.to_str().expect("a token is visible ASCII");
+        Ok(text.trim_start_matches("Bearer ").to_owned())
     }
 
     /// Gets a resource and follows redirects below the base.

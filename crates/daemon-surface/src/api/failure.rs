@@ -116,8 +116,13 @@ impl ApiError {
     }
 
     /// Reports whether the credentials were not accepted.
-    pub(super) fn is_unauthorized(&self) -> bool {
+    pub(crate) fn is_unauthorized(&self) -> bool {
         self.kind == ApiErrorKind::Refused(401)
+    }
+
+    /// Reports whether the credentials do not allow the request.
+    pub(crate) fn is_forbidden(&self) -> bool {
+        self.kind == ApiErrorKind::Refused(403)
     }
 
     /// Reports whether the object does not exist, or must not be seen.

@@ -30,7 +30,10 @@ pub(super) async fn examine(surface: &GithubSurface) -> Vec<PlaceReport> {
         Ok(login) => PlaceCondition::Takes {
             detail: format!("outputs are written as `{login}`"),
         },
-        Err(error) => refuses(error.clone(), "see the credentials of surfaces.github"),
+        Err(error) => refuses(
+            error.clone(),
+            account_remedy(error, surface.api.credentials()),
+        ),
     };
     let mut reports = vec![PlaceReport {
         place: "account".to_owned(),
@@ -42,10 +45,13 @@ pub(super) async fn examine(surface: &GithubSurface) -> Vec<PlaceReport> {
                 Credentials::Token(_) => of_token(surface, repo).await,
                 Credentials::App(_) => of_app(surface, repo).await,
             };
-            let remedy = "give the account access to the repository";
+            let refused = |error: ApiError| {
+                let remedy = repo_remedy(&error, surface.api.credentials());
+                refuses(error, remedy)
+            };
             reports.push(PlaceReport {
                 place: repo.to_string(),
-                condition: examined.unwrap_or_else(|error| refuses(error, remedy)),
+                condition: examined.unwrap_or_else(refused),
             });
         }
     }
@@ -84,6 +90,34 @@ async fn of_app(surface: &GithubSurface, repo: &GithubName) -> Result<PlaceCondi
             remedy: "grant the permissions to the App".to_owned(),
         },
     })
+}
+
+/// Returns what to do if the account cannot be read.
+fn account_remedy(error: &ApiError, credentials: &Credentials) -> &'static str {
+    match credentials {
+        Credentials::Token(_) if error.is_unauthorized() => {
+            "put a valid token into the file or the variable that surfaces.github names, and reload"
+        }
+        Credentials::App(_) if error.is_unauthorized() || error.is_absent() => {
+            "compare surfaces.github.app_id with the App, and make a new private key for key_file"
+        }
+        Credentials::Token(_) | Credentials::App(_) => {
+            "see surfaces.github.api_base and the credentials of surfaces.github"
+        }
+    }
+}
+
+/// Returns what to do if a repository cannot be read.
+fn repo_remedy(error: &ApiError, credentials: &Credentials) -> &'static str {
+    match credentials {
+        Credentials::Token(_) if error.is_absent() => {
+            "compare `[[repo]] name` with the URL on GitHub, and give the token access to the repository"
+        }
+        Credentials::App(_) if error.is_absent() => {
+            "install the App in the repository, from its settings on GitHub"
+        }
+        Credentials::Token(_) | Credentials::App(_) => "give the account access to the repository",
+    }
 }
 
 fn refuses(error: ApiError, remedy: &str) -> PlaceCondition {

@@ -14,6 +14,17 @@ pub(super) struct UserRow {
     pub(super) login: String,
 }
 
+/// The answer of GraphQL to a query for the account.
+#[derive(Debug, Deserialize)]
+pub(super) struct ViewerAnswer {
+    pub(super) data: Option<ViewerRow>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ViewerRow {
+    pub(super) viewer: UserRow,
+}
+
 #[derive(Debug, Deserialize)]
 pub(super) struct AppRow {
     pub(super) slug: String,

@@ -52,7 +52,7 @@ pub(in crate::driver::repos) fn repository(dir: &Path) -> (Watched, ObjectId) {
         repository: Repository::open(&program, dir).unwrap(),
         branch: None,
         remote: None,
-        source: daemon_repo::FetchSource::new(None, None),
+        source: daemon_repo::FetchSource::new(None),
         zone: None,
         poll: Duration::from_secs(30),
     };
