@@ -18,7 +18,7 @@ use daemon_repo::{Discovery, Git, Remote, Repository};
 use daemon_runner::secrets::HostSecrets;
 use daemon_store::{Store, StoreError};
 use daemon_store_sqlite::SqliteStore;
-use daemon_surface::{GitBranch, GithubSurface, LinearSurface, SlackSurface};
+use daemon_surface::{GitBranch, GithubSurface, LinearSurface, ServiceApi, SlackSurface};
 
 use crate::names;
 use crate::place::Place;
@@ -190,12 +190,13 @@ impl Compose for Composer {
         let (repos, unopened) = self.watched(&git, config, until, failure)?;
         self.check_system(config)?;
         let reconcilers = reconcilers(config, &facts, &repos);
-        let surfaces = self.surfaces(config, &repos, apis)?;
+        let github = self.github(&repos, apis.github.clone());
+        let surfaces = self.surfaces(config, &repos, (apis, github.clone()))?;
         Ok(Parts {
             // `current_exe` fails if this program was replaced while it runs; runs then have no tools of the host.
             program: std::env::current_exe().ok(),
             checker: Arc::new(LintChecker),
-            planner: Arc::new(SurfacePlanner),
+            planner: Arc::new(SurfacePlanner { github }),
             providers: self.providers(config)?,
             presets: self.presets(config)?,
             surfaces,
@@ -267,18 +268,11 @@ impl Composer {
         &self,
         config: &Config,
         repos: &[Arc<Watched>],
-        apis: SurfaceApis,
+        (apis, github): (SurfaceApis, Option<Arc<GithubSurface>>),
     ) -> Result<BTreeMap<String, Arc<dyn Surface>>, OpError> {
         let branches = GitBranch::new(self.places(config, repos)?);
-        // A repository whose name has no owner is not on GitHub.
-        let on_github = repos
-            .iter()
-            .filter_map(|repo| repo.name.as_str().parse().ok());
-        let github = apis
-            .github
-            .map(|api| GithubSurface::new(api, on_github.collect()));
         let mut acc: Vec<Arc<dyn Surface>> = vec![Arc::new(branches)];
-        acc.extend(github.map(|surface| Arc::new(surface) as Arc<dyn Surface>));
+        acc.extend(github.map(|surface| surface as Arc<dyn Surface>));
         let linear = apis.linear.map(LinearSurface::new);
         acc.extend(linear.map(|surface| Arc::new(surface) as Arc<dyn Surface>));
         let slack = apis.slack.map(SlackSurface::new);
@@ -287,6 +281,18 @@ impl Composer {
             .into_iter()
             .map(|surface| (surface.name().to_owned(), surface));
         Ok(named.collect())
+    }
+
+    fn github(
+        &self,
+        repos: &[Arc<Watched>],
+        api: Option<ServiceApi>,
+    ) -> Option<Arc<GithubSurface>> {
+        // A repository whose name has no owner is not on GitHub.
+        let on_github = repos
+            .iter()
+            .filter_map(|repo| repo.name.as_str().parse().ok());
+        api.map(|api| Arc::new(GithubSurface::new(api, on_github.collect())))
     }
 
     fn places(

@@ -1,17 +1,26 @@
 //! The planner of outputs: the rules of the surfaces behind the seam of the runner.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
 use daemon_engine::proposal::{OwnOutput, may_mention};
 use daemon_engine::{NewOutput, Output, OutputKey, OutputState};
 use daemon_records::error::chain;
 use daemon_repo::{GitProblem, daemon_branch};
 use daemon_runner::planner::{
-    ActRequest, BranchProposal, BranchRequest, OutputPlanner, PushPermission,
+    ActRequest, BranchProposal, BranchRequest, OutputPlanner, PullState, PushPermission,
 };
-use daemon_surface::{ActPlan, BranchPlan, BranchRules, GIT, own_output, plan_act, plan_branch};
+use daemon_surface::{
+    ActPlan, BranchPlan, BranchRules, GIT, GithubSurface, own_output, plan_act, plan_branch,
+};
 
 /// Plans branches and outputs of services by the rules of their surfaces.
-pub(crate) struct SurfacePlanner;
+pub(crate) struct SurfacePlanner {
+    /// GitHub, if it is configured.
+    pub(crate) github: Option<Arc<GithubSurface>>,
+}
 
+#[async_trait]
 impl OutputPlanner for SurfacePlanner {
     fn plan_act(&self, request: &ActRequest) -> NewOutput {
         let plan = ActPlan {
@@ -28,6 +37,18 @@ impl OutputPlanner for SurfacePlanner {
 
     fn own_output(&self, output: &Output) -> Option<OwnOutput> {
         own_output(output)
+    }
+
+    async fn pull_state(&self, opened: &Output) -> Result<PullState, String> {
+        let Some(github) = &self.github else {
+            return Ok(PullState::Unknown);
+        };
+        let is_open = github.is_open(opened).await;
+        Ok(match is_open.map_err(|error| error.message)? {
+            Some(true) => PullState::Open,
+            Some(false) => PullState::Closed,
+            None => PullState::Unknown,
+        })
     }
 
     fn plan_branch(&self, push: &BranchRequest) -> Result<Option<NewOutput>, String> {

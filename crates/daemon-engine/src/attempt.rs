@@ -54,6 +54,8 @@ pub enum Missing {
     Commit,
     /// The daemon's files, since its repository could not be read yet.
     Repository,
+    /// The rolling branch that its daemon adds to, in a state that another commit can follow.
+    Branch,
 }
 
 impl Missing {
@@ -62,6 +64,7 @@ impl Missing {
         match self {
             Self::Commit => "commit",
             Self::Repository => "repository",
+            Self::Branch => "branch",
         }
     }
 
@@ -69,7 +72,7 @@ impl Missing {
     pub fn of_reason(reason: &str) -> Option<Self> {
         // The reason is the only column that says what a pending activation waits for; a column of its own would repeat it.
         let (word, _) = reason.split_once(':')?;
-        [Self::Commit, Self::Repository]
+        [Self::Commit, Self::Repository, Self::Branch]
             .into_iter()
             .find(|missing| missing.as_str() == word)
     }

@@ -39,6 +39,9 @@ pub fn run_policy(
         mcp: daemon
             .and_then(|daemon| config.own(daemon, |own| own.mcp.clone()))
             .unwrap_or_default(),
+        is_rolling: daemon
+            .and_then(|daemon| config.own(daemon, |own| own.rolling))
+            .unwrap_or_default(),
         targets: daemon
             .and_then(|daemon| config.own(daemon, |own| own.targets.as_deref()))
             .into_iter()

@@ -9,6 +9,7 @@ use crate::mark::{Author, CommitMark, encode};
 use crate::object::ObjectId;
 use crate::own_commits::OwnCommit;
 use crate::path::TreePath;
+use crate::repository::Repository;
 use crate::tree::EntryKind;
 use crate::worktree::Worktree;
 
@@ -50,10 +51,10 @@ impl WorktreeChanges {
 }
 
 /// What commits say of their origin.
-struct Signature {
-    author: Author,
-    trailers: String,
-    at: Timestamp,
+pub(crate) struct CommitOrigin {
+    pub(crate) author: Author,
+    pub(crate) trailers: String,
+    pub(crate) at: Timestamp,
 }
 
 /// A changed file.
@@ -88,7 +89,7 @@ impl Worktree {
         let committed = committed.map(|file| file.path.as_str().as_bytes());
         let unusable = self.index_changes(&index, committed)?;
         let tree = self.write_tree(&index)?;
-        let tree = self.object_name("write-tree", "the name of a tree", &tree)?;
+        let tree = object_name(self.repository(), "write-tree", "the name of a tree", &tree)?;
         Ok(WorktreeChanges {
             unusable,
             commits,
@@ -169,7 +170,7 @@ impl Worktree {
         mark: &CommitMark,
         at: Timestamp,
     ) -> Result<ObjectId, GitError> {
-        let signature = Signature {
+        let signature = CommitOrigin {
             author: Author::daemon(&mark.daemon),
             trailers: mark.trailers(),
             at,
@@ -188,7 +189,7 @@ impl Worktree {
         run: &str,
         at: Timestamp,
     ) -> Result<ObjectId, GitError> {
-        let signature = Signature {
+        let signature = CommitOrigin {
             author: Author::run(run),
             trailers: format!("Daemon-Run: {}\n", encode(run)),
             at,
@@ -200,7 +201,7 @@ impl Worktree {
         &self,
         changes: &WorktreeChanges,
         message: &str,
-        signature: &Signature,
+        signature: &CommitOrigin,
     ) -> Result<ObjectId, GitError> {
         let own = changes.commits.iter();
         let own = own.map(|commit| (&commit.changes.tree, &*commit.message));
@@ -209,7 +210,8 @@ impl Worktree {
             if last.0 != Some(tree) {
                 last = (
                     Some(tree),
-                    self.commit_tree(tree, &last.1, message, signature)?,
+                    self.repository()
+                        .commit_tree(tree, &[&last.1], message, signature)?,
                 );
             }
         }
@@ -236,22 +238,24 @@ impl Worktree {
             .operand(changes.tree.as_str())
             .stdout()
     }
+}
 
-    fn commit_tree(
+impl Repository {
+    /// Writes a commit.
+    pub(crate) fn commit_tree(
         &self,
         tree: &ObjectId,
-        parent: &ObjectId,
+        parents: &[&ObjectId],
         message: &str,
-        signature: &Signature,
+        signature: &CommitOrigin,
     ) -> Result<ObjectId, GitError> {
-        let Signature {
+        let CommitOrigin {
             author,
             trailers,
             at,
         } = signature;
         let date = format!("{} +0000", at.as_second());
         let mut call = self
-            .repository()
             .call("commit-tree")
             // `commit.gpgSign` in the repository's configuration would start a program.
             .args(["--no-gpg-sign"]);
@@ -261,29 +265,28 @@ impl Worktree {
                 .env(&format!("GIT_{role}_EMAIL"), &author.email)
                 .env(&format!("GIT_{role}_DATE"), &date);
         }
+        for parent in parents {
+            call = call.arg("-p").arg(parent.as_str());
+        }
         let message = clean_message(message, author);
         let output = call
-            .args(["-F", "-", "-p"])
-            .arg(parent.as_str())
+            .args(["-F", "-"])
             .arg(tree.as_str())
             .stdin(format!("{message}\n\n{trailers}"))
             .stdout()?;
-        self.object_name("commit-tree", "the name of a commit", &output)
+        object_name(self, "commit-tree", "the name of a commit", &output)
     }
+}
 
-    fn object_name(
-        &self,
-        command: &'static str,
-        what: &'static str,
-        output: &[u8],
-    ) -> Result<ObjectId, GitError> {
-        let name = String::from_utf8_lossy(output).trim().parse();
-        let malformed = || {
-            self.repository()
-                .error(command, GitProblem::Malformed { what })
-        };
-        name.ok().ok_or_else(malformed)
-    }
+fn object_name(
+    repository: &Repository,
+    command: &'static str,
+    what: &'static str,
+    output: &[u8],
+) -> Result<ObjectId, GitError> {
+    let name = String::from_utf8_lossy(output).trim().parse();
+    let malformed = || repository.error(command, GitProblem::Malformed { what });
+    name.ok().ok_or_else(malformed)
 }
 
 /// Returns the message without control characters, or a default if it is empty; the trailers follow in a paragraph of their own.

@@ -59,6 +59,7 @@ mod lifecycle;
 mod links;
 mod mark;
 mod materialise;
+mod merging;
 mod object;
 mod object_store;
 mod objects;
@@ -98,6 +99,7 @@ pub use lifecycle::{
     DirectoryState, DirectoryStates, FileValidity, LifecycleChange, LifecycleKind, lifecycle,
 };
 pub use mark::{Author, CommitMark, DaemonBranch, daemon_branch, encode, rolling_branch};
+pub use merging::Merge;
 pub use object::{InvalidName, ObjectFormat, ObjectId, RefKind, RefName};
 pub use object_store::FetchSource;
 pub use own_commits::OwnCommit;

@@ -93,7 +93,11 @@ impl Repository {
         call.operand(commit.as_str())
     }
 
-    fn tree_of(&self, commit: &ObjectId) -> Result<ObjectId, GitError> {
+    /// Returns the tree of a commit.
+    ///
+    /// # Errors
+    /// Returns [`GitError`] if the commit does not exist.
+    pub fn tree_of(&self, commit: &ObjectId) -> Result<ObjectId, GitError> {
         let call = self.call("cat-file").args(["commit"]);
         let call = call.operand(commit.as_str());
         let what = "a commit";

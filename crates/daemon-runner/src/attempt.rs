@@ -6,6 +6,7 @@ mod folder;
 mod grants;
 mod place;
 mod pull_head;
+mod rolling;
 mod rules;
 mod spool;
 mod supervise;
@@ -87,6 +88,14 @@ impl AttemptRefusal {
         Self::new(AttemptOutcome::Missing {
             what: Missing::Commit,
             detail: format!("`{repo}`: {why}"),
+        })
+    }
+
+    /// Refuses an attempt whose rolling branch cannot be added to at the moment.
+    pub(crate) fn branch(why: &str) -> Self {
+        Self::new(AttemptOutcome::Missing {
+            what: Missing::Branch,
+            detail: why.to_owned(),
         })
     }
 
@@ -238,7 +247,13 @@ async fn work(
 
 /// Removes the work tree of an attempt, and gives back the tree that it was made from.
 async fn remove(run_context: &Arc<RunContext>, place: place::RunPlace) {
-    let place::RunPlace { worktree, tree } = place;
+    let place::RunPlace {
+        worktree,
+        tree,
+        turn,
+    } = place;
+    // The end is stored, so that the next attempt sees its outputs.
+    drop(turn);
     let dir = worktree.dir().to_owned();
     let run_context = Arc::clone(run_context);
     let removed = tokio::task::spawn_blocking(move || {

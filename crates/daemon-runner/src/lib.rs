@@ -19,6 +19,7 @@
 //!     is_instructed: true,
 //!     mcp: Vec::new(),
 //!     targets: Vec::new(),
+//!     is_rolling: false,
 //! };
 //! let sandbox = ReachedSandbox { level: 1, detail: "no Landlock".to_owned() };
 //! let refusal = policy.sandbox_refusal(&sandbox).expect("level 1 is below level 2");
@@ -40,6 +41,7 @@ pub mod defect;
 pub mod emanation;
 pub mod planner;
 pub mod policy;
+mod rolling_turns;
 mod run_context;
 mod running;
 pub mod runs;

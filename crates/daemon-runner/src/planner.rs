@@ -1,5 +1,6 @@
 //! The seam to what turns the changes and the proposals of a run into outputs.
 
+use async_trait::async_trait;
 use daemon_engine::proposal::{Act, OwnOutput, TargetPattern};
 use daemon_engine::{NewOutput, Output};
 use daemon_event::{ActivationId, DaemonKey};
@@ -74,13 +75,31 @@ pub struct ActRequest {
     pub secrets: Redactor,
 }
 
+/// The state of a pull request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PullState {
+    /// It is open.
+    Open,
+    /// It was merged or closed, or does not exist any more.
+    Closed,
+    /// No client of its service is configured.
+    Unknown,
+}
+
 /// Plans the outputs of a run; the binary passes the planner of the surfaces.
+#[async_trait]
 pub trait OutputPlanner: Send + Sync {
     /// Plans the output of a proposal, a refused one if it may not be sent.
     fn plan_act(&self, request: &ActRequest) -> NewOutput;
 
     /// Reads what an output that is on its surface did; `None` for branches.
     fn own_output(&self, output: &Output) -> Option<OwnOutput>;
+
+    /// Returns the state of the pull request that an output opened.
+    ///
+    /// # Errors
+    /// Returns why the service could not be asked.
+    async fn pull_state(&self, opened: &Output) -> Result<PullState, String>;
 
     /// Plans the branch of a run; it blocks. `None` if nothing changed and no branch was proposed.
     ///

@@ -38,6 +38,8 @@ pub struct RunPolicy {
     pub mcp: Vec<String>,
     /// What its outputs may be about, in addition to what woke the daemon and to its own outputs.
     pub targets: Vec<TargetPattern>,
+    /// Whether its changes are added to one rolling branch.
+    pub is_rolling: bool,
 }
 
 impl RunPolicy {

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::DailyBudget;
 use crate::emanation::Emanations;
+use crate::rolling_turns::RollingTurns;
 use crate::running::RunningAttempts;
 use crate::secrets::HostSecrets;
 use crate::settings::RunSettings;
@@ -124,6 +125,8 @@ pub struct RunContext {
     pub handles: Handles,
     /// The trees that are kept between runs.
     pub trees: Trees,
+    /// Which attempts work on rolling branches.
+    pub(crate) rolling: RollingTurns,
     /// When runs end with their host.
     pub lifetime: Lifetime,
 }
@@ -157,6 +160,7 @@ impl RunContext {
             attempts: RunningAttempts::default(),
             emanations: Emanations::default(),
             handles: Handles::default(),
+            rolling: RollingTurns::default(),
             lifetime,
         }
     }

@@ -11,7 +11,7 @@ use daemon_process::ProgramError;
 use daemon_provider::tool_access::ToolAccess;
 use daemon_provider::{MicroUsd, Provider};
 use daemon_records::environment;
-use daemon_repo::{FetchSource, Git, GitError, Instructions, ObjectId, Repository};
+use daemon_repo::{FetchSource, Git, GitError, Instructions, ObjectId, Remote, Repository};
 
 use crate::planner::OutputPlanner;
 use crate::policy::{ReachedSandbox, RunPolicy};
@@ -45,6 +45,8 @@ pub struct RunRepository {
     pub repository: Repository,
     /// Where commits are fetched from that it does not have.
     pub source: FetchSource,
+    /// Where the branches of daemons go.
+    pub delivery: Remote,
     /// The instructions of its default branch.
     pub instructions: KnownInstructions,
 }

@@ -18,7 +18,7 @@ use daemon_engine::{
 };
 use serde_json::json;
 
-use crate::act::ActContent;
+use crate::act::{ActContent, own_output};
 use crate::api::{ApiError, Credentials, RequestEffect, ServiceApi};
 use crate::look_up::looked_up;
 use crate::text::{MAX_TEXT, OutputMark};
@@ -43,6 +43,21 @@ impl GithubSurface {
             repos,
             actor: Mutex::new(None),
         }
+    }
+
+    /// Reports whether the pull request that an output opened is open; `None` if it opened none.
+    ///
+    /// # Errors
+    /// The service cannot be asked.
+    pub async fn is_open(&self, opened: &Output) -> Result<Option<bool>, SurfaceError> {
+        let own = own_output(opened).and_then(|own| own.made);
+        let Some(OutputTarget::GithubNumber(repo, number)) = own else {
+            return Ok(None);
+        };
+        let is_open = pulls::is_open(&self.api, &repo, &number.to_string()).await;
+        is_open
+            .map(Some)
+            .map_err(|error| SurfaceError::from(error).of("GitHub"))
     }
 
     /// Returns the login as which outputs are written.

@@ -97,6 +97,7 @@ mod serve_reconciled;
 mod serve_replay;
 mod serve_reported;
 mod serve_retain;
+mod serve_rolling;
 mod serve_run_states;
 mod serve_runs;
 mod serve_sandbox;

@@ -313,6 +313,8 @@ pub struct DaemonPolicy {
     /// What its outputs may be about, in addition to what woke it and to its own outputs: `github:owner/name`,
     /// `linear:ENG-*`, `slack:C024BE91L`; and names that they may mention, such as `@octocat`.
     pub targets: Option<Vec<String>>,
+    /// Whether its changes are added to one branch, `daemon/<id>/rolling`, and its one pull request, by default false.
+    pub rolling: Option<bool>,
     /// Whether the daemon does not exist yet, so that no repository needs to have it.
     pub planned: bool,
 }

@@ -9,7 +9,7 @@ use daemon_engine::{Activation, Gate, Surface};
 use daemon_event::{ActivationId, DaemonKey, RepoName};
 use daemon_provider::tool_access::ToolAccess;
 use daemon_registry::{Registered, SharedRegistry};
-use daemon_repo::ObjectId;
+use daemon_repo::{ObjectId, Remote};
 use daemon_runner::policy::micros;
 use daemon_runner::settings::{
     ConfiguredProvider, HostBounds, KnownInstructions, RunRepository, RunSettings,
@@ -128,10 +128,13 @@ fn settings(home: &Home, runtime: &Runtime, tokens: &RunTokens) -> RunSettings {
         };
         (name.clone(), configured)
     });
+    let delivery = config.surfaces.git.remote.parse();
+    let delivery: Remote = delivery.expect("the surfaces were composed with it");
     let repositories = parts.repos.iter().map(|repo| RunRepository {
         name: repo.name.clone(),
         repository: repo.repository.clone(),
         source: repo.source.clone(),
+        delivery: delivery.clone(),
         instructions: KnownInstructions::default(),
     });
     let tools = parts.program.as_ref().map(|program| {

@@ -12,6 +12,8 @@ mod instructions;
 #[cfg(test)]
 mod kept_trees;
 #[cfg(test)]
+mod merging;
+#[cfg(test)]
 mod object_store;
 #[cfg(test)]
 mod opening;

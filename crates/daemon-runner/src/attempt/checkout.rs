@@ -16,7 +16,8 @@ use daemon_store::EventRow;
 use serde::Deserialize;
 
 use super::AttemptRefusal;
-use super::place::{Prepared, RunPlace};
+use super::place::{Prepared, RunPlace, tip};
+use super::rolling::Rolling;
 use crate::policy::RunPolicy;
 use crate::run_context::RunContext;
 use crate::settings::{Overlays, RunRepository, RunSettings};
@@ -82,33 +83,37 @@ pub(super) async fn source(
     repo: &RunRepository,
     events: &[EventRow],
     daemon: &Registered,
-    policy: &RunPolicy,
+    (policy, rolling): (&RunPolicy, Option<&Rolling>),
 ) -> Result<RunSource, AttemptRefusal> {
     let events: Vec<Event> = events.iter().map(|row| row.event.clone()).collect();
-    let tip: ObjectId = daemon
-        .row
-        .commit
-        .parse()
-        .map_err(|error| AttemptRefusal::final_(format!("the registered commit: {error}")))?;
-    let (holder, commit) = match naming(&events) {
-        Some((_, NamedCommits::Unclear(name))) => {
+    let tip = tip(daemon)?;
+    let (holder, commit) = match (rolling, naming(&events)) {
+        (Some(rolling), _) => (repo.repository.clone(), rolling.start.clone()),
+        (None, Some((_, NamedCommits::Unclear(name)))) => {
             return Err(AttemptRefusal::unclear_commit(&repo.name, &name));
         }
-        Some((event, NamedCommits::Commits(commits))) => {
+        (None, Some((event, NamedCommits::Commits(commits)))) => {
             let pull = event.facts.number(Field::Number);
             locate(run_context, repo, (commits, pull)).await?
         }
-        None => (repo.repository.clone(), tip.clone()),
+        (None, None) => (repo.repository.clone(), tip.clone()),
     };
     let holder = with_files(run_context, repo, (holder, &commit)).await?;
     let repo = repo.clone();
     let (daemon, is_instructed) = (daemon.row.key.id.clone(), policy.is_instructed);
+    let ends = rolling.map(|rolling| (rolling.onto.branch.clone(), rolling.base.clone()));
     blocking("reading the branches", move || {
         let instructions = match is_instructed {
             true => repo.instructions.at(&repo.repository, &tip)?,
             false => Instructions::default(),
         };
-        RunSource::read(&holder, &events, &daemon, commit, instructions)
+        let mut source = RunSource::read(&holder, &events, &daemon, commit, instructions)?;
+        if let Some((branch, base)) = ends {
+            let at = source.checkout.commit.clone();
+            source.checkout.branches.insert(branch.clone(), at);
+            (source.branch, source.base) = (Some(branch), base);
+        }
+        Ok(source)
     })
     .await
 }
@@ -134,7 +139,13 @@ pub(super) async fn place(
     })
     .await?;
     daemon_records::failpoint::hit("R2");
-    Ok(RunPlace { worktree, tree })
+    let turn = prepared.rolling.as_ref();
+    let turn = turn.map(|rolling| Arc::clone(&rolling.turn));
+    Ok(RunPlace {
+        worktree,
+        tree,
+        turn,
+    })
 }
 
 /// Returns where the runs of a provider work.
@@ -209,7 +220,7 @@ fn branches(
 }
 
 /// Returns the default branch, if there is one.
-fn default_branch(
+pub(super) fn default_branch(
     repository: &Repository,
     refs: &RefSnapshot,
 ) -> Result<Option<RefName>, GitError> {

@@ -172,7 +172,10 @@ fn branch(
         daemon: activation.daemon.clone(),
         activation: activation.id.clone(),
         ordinal: 0,
-        onto: onto_pull.and_then(|_| pull_tip(prepared, supervised)),
+        onto: match &prepared.rolling {
+            Some(rolling) => Some(rolling.onto.clone()),
+            None => onto_pull.and_then(|_| pull_tip(prepared, supervised)),
+        },
         message: proposed.map_or_else(|| message(prepared, &supervised.text), str::to_owned),
         at,
         secrets: supervised.record.redactor().clone(),

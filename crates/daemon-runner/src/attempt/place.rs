@@ -10,15 +10,17 @@ use daemon_event::{Field, RepoName, TriggerKey};
 use daemon_provider::{FollowUps, Limits, MicroUsd, Overlay, Provider, RunEvent, RunRequest};
 use daemon_records::error::chain;
 use daemon_registry::Registered;
-use daemon_repo::Worktree;
+use daemon_repo::{ObjectId, Worktree};
 use daemon_store::{EventRow, StoreError};
 
 use super::AttemptRefusal;
 use super::checkout::{self, RunSource};
 use super::grants::RunGrants;
+use super::rolling::{self, Rolling};
 use super::rules;
 use crate::context::{Built, remaining_budget};
 use crate::policy::{ReachedSandbox, RunPolicy, micros};
+use crate::rolling_turns::RollingTurn;
 use crate::run_context::RunContext;
 use crate::runs::Record;
 use crate::settings::{RunRepository, RunSettings};
@@ -32,6 +34,8 @@ pub(crate) struct RunPlace {
     pub(crate) worktree: Worktree,
     /// The kept tree that it was made from.
     pub(crate) tree: Option<TreeUse>,
+    /// Held until the end of the attempt is stored.
+    pub(super) turn: Option<Arc<RollingTurn>>,
 }
 
 /// What an attempt needs before its work tree is made.
@@ -49,6 +53,8 @@ pub(crate) struct Prepared {
     pub(crate) events: Vec<EventRow>,
     /// What is checked out.
     pub(super) source: RunSource,
+    /// The rolling branch that the changes are added to.
+    pub(super) rolling: Option<Rolling>,
     pub(crate) context: Built,
     pub(crate) sandbox: ReachedSandbox,
     pub(crate) policy: RunPolicy,
@@ -148,10 +154,9 @@ pub(super) async fn prepare(
     let limits = limits_of(&policy, &*provider);
     let money = money_left(limits, activation);
     let day = settings.bounds.day.map(|day| run_context.budget.left(day));
-    let source = checkout::source(run_context, &repo, &events, &daemon, &policy).await?;
-    let known = rules::known(run_context, activation, &settings).await?;
-    let commit = Some(&source.checkout.commit);
-    let rules = rules::proposal_rules(activation, &events, commit, &policy, known);
+    let from = (&*settings, &repo, &policy);
+    let known = (&*daemon, &*events);
+    let (source, rolling, rules) = situate(run_context, activation, from, known).await?;
     let context = crate::context::build(&crate::context::Ingredients {
         daemon: &daemon,
         file: &daemon_file,
@@ -180,12 +185,44 @@ pub(super) async fn prepare(
         limits,
         events,
         source,
+        rolling,
         settings,
         context,
         sandbox,
         policy,
         rules,
     })
+}
+
+/// Finds the commit of a run and its branches, its rolling branch if it has one, and the rules for its proposals.
+async fn situate(
+    run_context: &RunContext,
+    activation: &Activation,
+    (settings, repo, policy): (&RunSettings, &RunRepository, &RunPolicy),
+    (daemon, events): (&Registered, &[EventRow]),
+) -> Result<(RunSource, Option<Rolling>, ProposalRules), AttemptRefusal> {
+    let rolling = match policy.is_rolling {
+        true => {
+            let tip = tip(daemon)?;
+            Some(rolling::begin(run_context, activation, (settings, repo), &tip).await?)
+        }
+        false => None,
+    };
+    let wanted = (policy, rolling.as_ref());
+    let source = checkout::source(run_context, repo, events, daemon, wanted).await?;
+    let known = rules::known(run_context, activation, settings).await?;
+    let commit = Some(&source.checkout.commit);
+    let mut rules = rules::proposal_rules(activation, events, commit, policy, known);
+    if let Some(rolling) = &rolling {
+        rolling.add_to(&mut rules);
+    }
+    Ok((source, rolling, rules))
+}
+
+/// Returns the commit at which the daemon is registered: the tip of the default branch.
+pub(super) fn tip(daemon: &Registered) -> Result<ObjectId, AttemptRefusal> {
+    let commit = daemon.row.commit.parse();
+    commit.map_err(|error| AttemptRefusal::final_(format!("the registered commit: {error}")))
 }
 
 /// Returns the policy of the daemon with its provider and sandbox, if the sandbox reaches the level that the policy requires.

@@ -1,17 +1,23 @@
 //! Pull requests: opened from the branch of an activation, and edited.
 
+use daemon_engine::proposal::GithubName;
 use daemon_engine::{Found, RemoteId};
+use daemon_repo::{DaemonBranch, RefName};
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::rows::{UserRow, is_ours};
 use super::{Job, refused};
-use crate::api::{ApiError, ApiErrorKind, RequestEffect, Taken};
+use crate::api::{ApiError, ApiErrorKind, RequestEffect, ServiceApi, Taken};
 use crate::text::MAX_TEXT;
 
 /// How many pages of the pull requests of one branch are read.
 const MAX_PAGES: usize = 3;
+/// What precedes an addition to the body of a pull request.
+const SEPARATOR: &str = "\n\n---\n\n";
+/// The characters that must be left in a body for an addition: marker and footer need about 300.
+const LEAST_ADDED: usize = 1_000;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct PullRow {
@@ -35,6 +41,12 @@ struct LabelRow {
     name: String,
 }
 
+/// The state of a pull request, as the service names it.
+#[derive(Debug, Deserialize)]
+struct StateRow {
+    state: String,
+}
+
 #[derive(Debug, Deserialize)]
 struct RepoRow {
     default_branch: String,
@@ -52,6 +64,20 @@ impl PullRow {
         self.labels
             .iter()
             .any(|row| row.name.eq_ignore_ascii_case(label))
+    }
+}
+
+/// Reports whether a pull request is open; one that does not exist is not.
+pub(super) async fn is_open(
+    api: &ServiceApi,
+    repo: &GithubName,
+    number: &str,
+) -> Result<bool, ApiError> {
+    let path = ["repos", repo.owner(), repo.name(), "pulls", number];
+    match api.get(&path, &[]).await {
+        Ok(answer) => Ok(answer.json::<StateRow>()?.state == "open"),
+        Err(error) if error.is_absent() => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
@@ -96,7 +122,10 @@ fn branch<'j>(job: &'j Job<'_>) -> Result<&'j str, ApiError> {
 pub(super) async fn deliver(job: &Job<'_>) -> Result<RemoteId, ApiError> {
     let pull = match own_pull(job).await? {
         Some(pull) => pull,
-        None => open(job).await?,
+        None => match rolling_pull(job).await? {
+            Some(pull) => add(job, pull).await?,
+            None => open(job).await?,
+        },
     };
     let missing: Vec<&str> = job
         .act
@@ -118,6 +147,49 @@ pub(super) async fn deliver(job: &Job<'_>) -> Result<RemoteId, ApiError> {
         }
     }
     Ok(pull.remote())
+}
+
+/// Returns the open pull request that an earlier output opened from the same rolling branch.
+async fn rolling_pull(job: &Job<'_>) -> Result<Option<PullRow>, ApiError> {
+    let branch = branch(job)?;
+    let name = RefName::branch(branch).ok();
+    let is_rolling = matches!(
+        name.as_ref().and_then(DaemonBranch::parse),
+        Some(DaemonBranch::Rolling(daemon, _)) if daemon == job.output.daemon.id
+    );
+    if !is_rolling {
+        return Ok(None);
+    }
+    let actor = job.surface.actor().await?;
+    let head = format!("{}:{branch}", job.repo.owner());
+    let query = [("head", head.as_str()), ("state", "open")];
+    let mut found = None;
+    let take = |row: PullRow| match is_ours(row.body.as_deref(), row.user.as_ref(), "", &actor) {
+        true => {
+            found = Some(row);
+            Taken::Enough
+        }
+        false => Taken::More,
+    };
+    let path = job.path(&["pulls"]);
+    job.api.pages(&path, &query, MAX_PAGES, take).await?;
+    Ok(found)
+}
+
+/// Adds title and text of the output to the body of a pull request, with a marker of their own.
+async fn add(job: &Job<'_>, pull: PullRow) -> Result<PullRow, ApiError> {
+    let known = pull.body.clone().unwrap_or_default();
+    let room = MAX_TEXT.saturating_sub(known.chars().count() + SEPARATOR.len());
+    // What was not added because the body is full is in the commits.
+    if room > LEAST_ADDED {
+        let text = format!("### {}\n\n{}", job.text("title"), job.text("body"));
+        let body = format!("{known}{SEPARATOR}{}", job.mark.around(&text, room));
+        let number = pull.number.to_string();
+        let path = job.path(&["pulls", &number]);
+        let changes = json!({"body": body});
+        job.api.write(Method::PATCH, &path, &changes).await?;
+    }
+    Ok(pull)
 }
 
 async fn open(job: &Job<'_>) -> Result<PullRow, ApiError> {

@@ -3,7 +3,7 @@
 use daemon_engine::proposal::OwnOutput;
 use daemon_engine::{NewOutput, Output};
 use daemon_repo::Discovery;
-use daemon_runner::planner::{ActRequest, BranchRequest, OutputPlanner};
+use daemon_runner::planner::{ActRequest, BranchRequest, OutputPlanner, PullState};
 
 use crate::driver::{Checked, Checker};
 
@@ -16,6 +16,7 @@ impl Checker for Nothing {
     }
 }
 
+#[async_trait::async_trait]
 impl OutputPlanner for Nothing {
     fn plan_act(&self, request: &ActRequest) -> NewOutput {
         unreachable!("no run proposes {:?}", request.act)
@@ -23,6 +24,10 @@ impl OutputPlanner for Nothing {
 
     fn own_output(&self, _: &Output) -> Option<OwnOutput> {
         None
+    }
+
+    async fn pull_state(&self, _: &Output) -> Result<PullState, String> {
+        Ok(PullState::Unknown)
     }
 
     fn plan_branch(&self, _: &BranchRequest) -> Result<Option<NewOutput>, String> {

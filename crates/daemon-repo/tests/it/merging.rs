@@ -1,0 +1,52 @@
+//! Merging commits without a work tree.
+
+use daemon_repo::{CommitMark, Merge, ObjectId};
+
+use crate::scratch::Scratch;
+
+fn commit(scratch: &Scratch, path: &str, text: &str) -> ObjectId {
+    std::fs::write(scratch.root().join(path), text).unwrap();
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "-q", "-m", path]);
+    scratch.git(&["rev-parse", "HEAD"]).parse().unwrap()
+}
+
+#[test]
+fn changes_of_both_sides_are_merged_unless_they_conflict() {
+    let scratch = Scratch::new();
+    let first = commit(&scratch, "a", "one\n");
+    let theirs = commit(&scratch, "b", "two\n");
+    scratch.git(&["checkout", "-q", "--detach", first.as_str()]);
+    let ours = commit(&scratch, "c", "three\n");
+    let repository = scratch.open();
+    let Merge::Tree(tree) = repository.merge(&ours, &theirs).unwrap() else {
+        panic!("they do not conflict");
+    };
+    let mark = CommitMark {
+        daemon: "link janitor".parse().unwrap(),
+        activation: daemon_event::ActivationId::new(1_700_000_000_000, [7; 10]),
+        output: "4ymwin7k4k363ohv3ycu7vcqhh".into(),
+    };
+    let at = "2026-01-02T03:04:05Z".parse().unwrap();
+    let merge = repository
+        .commit_merge(&tree, [&ours, &theirs], "Merge main", &mark, at)
+        .unwrap();
+    let shown = scratch.git(&["log", "-1", "--format=%P%n%an%n%B", merge.as_str()]);
+    let expected = format!(
+        "{ours} {theirs}\nlink%20janitor (daemon)\nMerge main\n\n{}",
+        mark.trailers().trim()
+    );
+    assert_eq!(shown, expected);
+    assert_eq!(
+        scratch.git(&["ls-tree", "--name-only", merge.as_str()]),
+        "a\nb\nc"
+    );
+    let other = commit(&scratch, "b", "else\n");
+    assert_eq!(repository.merge(&other, &theirs).unwrap(), Merge::Conflict);
+    // Without a common commit there is nothing to merge.
+    scratch.git(&["checkout", "-q", "--orphan", "alone"]);
+    let alone = commit(&scratch, "d", "four\n");
+    assert_eq!(repository.merge(&alone, &theirs).unwrap(), Merge::Conflict);
+    let missing = "12".repeat(20).parse().unwrap();
+    assert!(repository.merge(&ours, &missing).is_err());
+}
