@@ -40,75 +40,77 @@ impl Default for GitSurface {
     }
 }
 
-/// GitHub as a destination of outputs, with a token or as a GitHub App.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GithubSurfaceConfig {
-    /// The base URL of its API, by default that of the service; credentials are sent to no other address.
-    #[serde(default)]
-    pub api_base: Option<String>,
-    /// The file of the token, relative to the home.
-    #[serde(default)]
-    pub token_file: Option<PathBuf>,
-    /// The environment variable that contains the token; `token_file` takes precedence.
-    #[serde(default)]
-    pub token_env: Option<String>,
-    /// The id of the GitHub App that delivers outputs, instead of a token.
-    #[serde(default)]
-    pub app_id: Option<u64>,
-    /// The installation of the App; by default that of each repository.
-    #[serde(default)]
-    pub installation_id: Option<u64>,
-    /// The file of the App's private key in PEM form, relative to the home.
-    #[serde(default)]
-    pub key_file: Option<PathBuf>,
+/// Defines the configuration of a service as a destination: how its API is reached, and more fields. Not `#[serde(flatten)]`, with which serde loses
+/// the positions of values that error messages name.
+macro_rules! service {
+    ($(#[doc = $doc:literal])+ $name:ident { $($more:tt)* }) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            /// The base URL of its API, by default that of the service; credentials are sent to no other address.
+            #[serde(default)]
+            pub api_base: Option<String>,
+            /// The file of the token, relative to the home.
+            #[serde(default)]
+            pub token_file: Option<PathBuf>,
+            /// The environment variable that contains the token; `token_file` takes precedence.
+            #[serde(default)]
+            pub token_env: Option<String>,
+            $($more)*
+        }
+
+        impl $name {
+            /// Returns the access to its API by a token; `usual` is its address by default.
+            fn access_at<'a>(&'a self, usual: &'a str) -> ApiAccess<'a> {
+                ApiAccess {
+                    token_file: self.token_file.as_deref(),
+                    token_env: self.token_env.as_deref(),
+                    base: self.api_base.as_deref().unwrap_or(usual),
+                }
+            }
+        }
+    };
 }
 
-/// A service as a destination of outputs.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ServiceSurfaceConfig {
-    /// The base URL of its API, by default that of the service; the token is sent to no other address.
-    #[serde(default)]
-    pub api_base: Option<String>,
-    /// The file of the token, relative to the home.
-    #[serde(default)]
-    pub token_file: Option<PathBuf>,
-    /// The environment variable that contains the token; `token_file` takes precedence.
-    #[serde(default)]
-    pub token_env: Option<String>,
+service! {
+    /// GitHub as a destination of outputs, with a token or as a GitHub App.
+    GithubSurfaceConfig {
+        /// The id of the GitHub App that delivers outputs, instead of a token.
+        #[serde(default)]
+        pub app_id: Option<u64>,
+        /// The installation of the App; by default that of each repository.
+        #[serde(default)]
+        pub installation_id: Option<u64>,
+        /// The file of the App's private key in PEM form, relative to the home.
+        #[serde(default)]
+        pub key_file: Option<PathBuf>,
+    }
+}
+
+service! {
+    /// A service as a destination of outputs.
+    ServiceSurfaceConfig {}
 }
 
 impl GithubSurfaceConfig {
     /// Returns the access to its API by a token.
     pub fn access(&self) -> ApiAccess<'_> {
-        ApiAccess {
-            token_file: self.token_file.as_deref(),
-            token_env: self.token_env.as_deref(),
-            base: self.api_base.as_deref().unwrap_or(GITHUB_API),
-        }
-    }
-}
-
-impl ServiceSurfaceConfig {
-    fn access<'a>(&'a self, base: &'a str) -> ApiAccess<'a> {
-        ApiAccess {
-            token_file: self.token_file.as_deref(),
-            token_env: self.token_env.as_deref(),
-            base: self.api_base.as_deref().unwrap_or(base),
-        }
+        self.access_at(GITHUB_API)
     }
 }
 
 impl Surfaces {
     /// Returns the access to Linear's API, if it is configured.
     pub fn linear_access(&self) -> Option<ApiAccess<'_>> {
-        self.linear.as_ref().map(|linear| linear.access(LINEAR_API))
+        self.linear
+            .as_ref()
+            .map(|linear| linear.access_at(LINEAR_API))
     }
 
     /// Returns the access to Slack's API, if it is configured.
     pub fn slack_access(&self) -> Option<ApiAccess<'_>> {
-        self.slack.as_ref().map(|slack| slack.access(SLACK_API))
+        self.slack.as_ref().map(|slack| slack.access_at(SLACK_API))
     }
 
     /// Returns the names of the surfaces that outputs can go to.
