@@ -1,6 +1,7 @@
 //! The command line as types.
 
 mod events;
+mod outputs;
 mod runs;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use daemon_lint::ColorChoice as Color;
 
 pub(crate) use self::events::{EventsArgs, EventsVerb, RecordArgs, ReplayArgs};
+pub(crate) use self::outputs::{OutputsArgs, OutputsVerb, PruneArgs};
 pub(crate) use self::runs::{
     AskArgs, CheckRunArgs, EmanateArgs, EmanateVerb, ListRunsArgs, LogsArgs, ReclaimArgs,
     RunShowArgs,
@@ -128,8 +130,8 @@ pub(crate) enum Command {
     Logs(LogsArgs),
     /// Lists the ticks of schedules with their outcomes
     Ticks(ListingArgs),
-    /// Lists outputs
-    Outputs(ListingArgs),
+    /// Lists outputs, or removes branches that are merged or closed
+    Outputs(OutputsArgs),
     /// Checks this machine, the home, the providers and the repositories
     Doctor(DoctorArgs),
     /// Serves tools to an agent or editor over the Model Context Protocol, on standard input and output

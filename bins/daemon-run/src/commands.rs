@@ -16,6 +16,7 @@ pub(crate) mod listings;
 pub(crate) mod new;
 pub(crate) mod next;
 pub(crate) mod preview;
+pub(crate) mod prune;
 pub(crate) mod reading;
 pub(crate) mod rule;
 pub(crate) mod schema;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use daemon_engine::Surface;
 use daemon_host::config::{self, Config, ConfigError, ConfigFault, Period, Problem};
@@ -16,6 +16,7 @@ use daemon_process::Supervisor;
 use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_repo::{Discovery, Git, Remote, Repository};
 use daemon_runner::secrets::HostSecrets;
+use daemon_runner::settings::{KnownInstructions, RunRepository};
 use daemon_store::{Store, StoreError};
 use daemon_store_sqlite::SqliteStore;
 use daemon_surface::{GitBranch, GithubSurface, LinearSurface, ServiceApi, SlackSurface};
@@ -26,6 +27,9 @@ use crate::planner::SurfacePlanner;
 use crate::sandboxes::sandboxes;
 use crate::services::{GitServer, SurfaceApis, reconcilers, services, surface_apis};
 use crate::watched::{GitAccess, LateRepositories};
+
+/// How long git may take to open the repositories of a command without a host; longer than the limit of any git command.
+const OPENING: Duration = Duration::from_secs(300);
 
 /// Flags that override the configuration.
 #[derive(Clone, Debug, Default)]
@@ -293,6 +297,34 @@ impl Composer {
             .iter()
             .filter_map(|repo| repo.name.as_str().parse().ok());
         api.map(|api| Arc::new(GithubSurface::new(api, on_github.collect())))
+    }
+
+    /// Returns the watched repositories and what knows the state of their pull requests, for a command without a host.
+    pub(crate) fn branches(
+        &self,
+        config: &Config,
+    ) -> Result<(Vec<RunRepository>, SurfacePlanner), OpError> {
+        let apis = surface_apis(self.home(), config, &self.secrets)?;
+        let facts = services(self.home(), config, &apis)?;
+        let server = GitServer::of(config, &apis, &facts);
+        let access = GitAccess {
+            git: self.git()?,
+            server,
+        };
+        let until = Instant::now() + OPENING;
+        let (repos, _) = self.watched(&access, config, until, OpenFailure::Refuse)?;
+        let places = self.places(config, &repos)?.into_iter();
+        let repositories = places
+            .zip(&repos)
+            .map(|((repository, delivery), repo)| RunRepository {
+                name: repo.name.clone(),
+                repository,
+                source: repo.source.clone(),
+                delivery,
+                instructions: KnownInstructions::default(),
+            });
+        let github = self.github(&repos, apis.github.clone());
+        Ok((repositories.collect(), SurfacePlanner { github }))
     }
 
     fn places(

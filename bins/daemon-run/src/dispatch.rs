@@ -9,11 +9,11 @@ use daemon_api::ops::Operation;
 use daemon_host::config::Log;
 use daemon_runner::secrets::HostSecrets;
 
-use crate::cli::{Color, Command, CommandLine, GlobalArgs};
+use crate::cli::{Color, Command, CommandLine, GlobalArgs, OutputsVerb};
 use crate::commands::act::{self, Prompts};
 use crate::commands::{
     completions, context, demo, doctor, emanate, events, explain, fire, lint, listings, new, next,
-    rule, schema, serve, show, test,
+    prune, rule, schema, serve, show, test,
 };
 use crate::failure::{CommandFailure, ExitKind};
 use crate::logs;
@@ -181,9 +181,11 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
         Command::Ticks(args) => listings::list(&listings::TICKS, args, place, out)
             .await
             .map(done),
-        Command::Outputs(args) => listings::list(&listings::OUTPUTS, args, place, out)
-            .await
-            .map(done),
+        Command::Outputs(args) => match &args.verb {
+            None => listings::list(&listings::OUTPUTS, &args.listing, place, out).await,
+            Some(OutputsVerb::Prune(args)) => prune::run(args, place, out).await,
+        }
+        .map(done),
         Command::Doctor(args) => doctor::run(args, place, out).await.map(good),
         Command::Mcp(args) => crate::mcp::serve(args, place).await.map(done),
         Command::Schema(args) => schema::run(args, out).map(done),

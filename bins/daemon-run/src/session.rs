@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use daemon_api::control::{CallError, Client, ErrorBody};
-use daemon_api::ops::{Live, Operation, Operations};
+use daemon_api::ops::{Live, Operation, Operations, Prune};
 use daemon_event::{ActivationId, RepoName};
 use daemon_host::home::{Home, HomeError, Ownership};
 use daemon_host::serve::Compose as _;
 use daemon_records::error::{OpError, OpErrorKind};
 use daemon_registry::SharedRegistry;
+use daemon_runner::pruning::PruneScope;
 use daemon_runner::runs::end_orphan;
 use daemon_store::{Rates, Store};
 use jiff::Timestamp;
@@ -72,7 +73,7 @@ impl CommandSession {
             Intent::Change => open_store(&home, &config.host.store)?,
         };
         let rows = store.daemons().await.map_err(OpError::from)?;
-        let offline = Arc::new(Offline::new(home, &store));
+        let offline = Arc::new(Offline::new(home, &store).with_composer(composer));
         let operations = Operations::new(store, SharedRegistry::of(rows), offline);
         Ok(Self::Store {
             operations,
@@ -217,6 +218,8 @@ fn refused(body: ErrorBody) -> CommandFailure {
 pub(crate) struct Offline {
     home: Home,
     store: Arc<dyn Store>,
+    /// What opens the watched repositories; `None` if the command changes nothing in them.
+    composer: Option<Composer>,
 }
 
 impl Offline {
@@ -225,6 +228,15 @@ impl Offline {
         Self {
             home,
             store: Arc::clone(store),
+            composer: None,
+        }
+    }
+
+    /// Sets what opens the watched repositories.
+    fn with_composer(self, composer: Composer) -> Self {
+        Self {
+            composer: Some(composer),
+            ..self
         }
     }
 }
@@ -278,6 +290,18 @@ impl Live for Offline {
 
     async fn stats(&self) -> Result<Value, OpError> {
         Err(no_host())
+    }
+
+    async fn prune(&self, request: Prune) -> Result<Value, OpError> {
+        let composer = self.composer.as_ref().ok_or_else(no_host)?;
+        let config = composer.load()?;
+        let (repositories, planner) = composer.branches(&config)?;
+        let scope = PruneScope {
+            store: &*self.store,
+            repositories: &repositories,
+            planner: &planner,
+        };
+        daemon_host::prune::answer(scope, request).await
     }
 
     async fn run_call(&self, _: Map<String, Value>) -> Result<Map<String, Value>, OpError> {

@@ -34,6 +34,17 @@ pub const NO_MODEL: &str = "no model is configured: `builtin` reports and carrie
 /// The reason of an activation that a person cancelled.
 pub const CANCELLED_BY_PERSON: &str = "cancelled by a person";
 
+/// Which branches of daemons are removed.
+#[derive(Clone, Debug)]
+pub struct Prune {
+    /// Only those of this daemon.
+    pub daemon: Option<String>,
+    /// Only those delivered before.
+    pub before: Option<Timestamp>,
+    /// Whether they are only listed.
+    pub is_dry: bool,
+}
+
 /// The functions that only a running host, or the binary in its place, can provide.
 #[async_trait]
 pub trait Live: Send + Sync {
@@ -70,6 +81,9 @@ pub trait Live: Send + Sync {
 
     /// Returns counters of the host.
     async fn stats(&self) -> Result<Value, OpError>;
+
+    /// Removes branches of daemons, and returns the object of the operation.
+    async fn prune(&self, request: Prune) -> Result<Value, OpError>;
 
     /// Performs a call of the `daemon` tool.
     async fn run_call(&self, call: Map<String, Value>) -> Result<Map<String, Value>, OpError>;
@@ -157,6 +171,7 @@ impl Operations {
             Operation::EventReplay => self.event_replay(params).await,
             Operation::TickList => self.tick_list(params).await,
             Operation::OutputList => self.output_list(params).await,
+            Operation::OutputPrune => self.output_prune(params).await,
             Operation::HostHold => self.host_gate(params, daemon_engine::Gate::Held).await,
             Operation::HostGo => self.host_gate(params, daemon_engine::Gate::Open).await,
             Operation::HostDoctor => object(params.finish().map(|()| self.live.doctor())?.await?),

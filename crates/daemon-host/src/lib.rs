@@ -45,6 +45,7 @@ pub mod driver;
 pub mod facts;
 pub mod home;
 pub mod policy;
+pub mod prune;
 pub mod rates;
 pub mod registration;
 pub mod secrets;

@@ -41,6 +41,7 @@ pub mod defect;
 pub mod emanation;
 pub mod planner;
 pub mod policy;
+pub mod pruning;
 mod rolling_turns;
 mod run_context;
 mod running;

@@ -91,6 +91,7 @@ mod serve_parents;
 mod serve_place;
 mod serve_policy;
 mod serve_program;
+mod serve_prune;
 mod serve_push;
 mod serve_rates;
 mod serve_reconciled;

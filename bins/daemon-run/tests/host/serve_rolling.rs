@@ -30,7 +30,7 @@ fn send(world: &World, host: &Host, n: usize) {
 }
 
 /// Wakes the daemon for the `n`th time, and returns its activation.
-fn wake(world: &World, host: &Host, n: usize) -> Value {
+pub(crate) fn wake(world: &World, host: &Host, n: usize) -> Value {
     send(world, host, n);
     let activations = host.settled(n);
     let newest = activations.iter().max_by_key(|one| one["id"].as_str());

@@ -5,7 +5,7 @@ use daemon_event::ActivationId;
 use daemon_records::error::{OpError, OpErrorKind};
 use serde_json::{Map, Value};
 
-use super::{CANCELLED_BY_PERSON, Operations, Params, members, value};
+use super::{CANCELLED_BY_PERSON, Operations, Params, Prune, members, object, value};
 use crate::fire::{Fire, FireTrigger, Moment};
 use crate::wire::OutputObject;
 
@@ -45,6 +45,19 @@ impl Operations {
         let mut map = Map::new();
         map.insert("gate".to_owned(), Value::String(gate.as_str().to_owned()));
         Ok(map)
+    }
+
+    pub(super) async fn output_prune(
+        &self,
+        mut params: Params,
+    ) -> Result<Map<String, Value>, OpError> {
+        let request = Prune {
+            daemon: params.text("daemon")?,
+            before: params.instant("older", self.live.now())?,
+            is_dry: params.flag("dry_run")?,
+        };
+        params.finish()?;
+        object(self.live.prune(request).await?)
     }
 
     pub(super) async fn activation_retry(

@@ -118,6 +118,8 @@ operations! {
     TickList: "tick/list", Get Some("ticks"), Read;
     /// Lists outputs.
     OutputList: "output/list", Get Some("outputs"), Read;
+    /// Removes the branches of daemons that are merged, or whose pull request is closed.
+    OutputPrune: "output/prune", Post Some("outputs/prune"), Operate;
     /// Examines the host.
     HostDoctor: "host/doctor", Get Some("doctor"), Read;
     /// Closes the host's gate.

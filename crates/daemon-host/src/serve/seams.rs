@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use daemon_api::http::{Admit, Condition, Health, Hooks};
-use daemon_api::ops::Live;
+use daemon_api::ops::{Live, Prune};
 use daemon_event::{ActivationId, RepoName, Source};
 use daemon_ingest::SenderTokens;
 use daemon_provider::StopReason;
 use daemon_records::error::{OpError, chain};
+use daemon_runner::pruning::PruneScope;
 use daemon_store::{Accepted, NewEvent, Rates, StoreError};
 use jiff::Timestamp;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -370,6 +371,17 @@ impl Live for HostLive {
             "unmatched": counts.unmatched,
             "activations": activations,
         }))
+    }
+
+    async fn prune(&self, request: Prune) -> Result<Value, OpError> {
+        let context = &self.host.runs().context;
+        let settings = context.host.settings();
+        let scope = PruneScope {
+            store: &*context.store,
+            repositories: &settings.repositories,
+            planner: &*settings.planner,
+        };
+        crate::prune::answer(scope, request).await
     }
 
     async fn run_call(

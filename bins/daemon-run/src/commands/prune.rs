@@ -1,0 +1,82 @@
+//! `outputs prune`: removes the branches of daemons that have served their purpose.
+
+use daemon_api::ops::Operation;
+use serde_json::{Map, Value, json};
+
+use crate::cli::PruneArgs;
+use crate::commands::columns::{Column, table};
+use crate::failure::{CommandFailure, ExitKind};
+use crate::out::{Out, plain};
+use crate::place::Place;
+use crate::session::{CommandSession, Intent};
+
+const COLUMNS: &[Column] = &[
+    Column {
+        title: "BRANCH",
+        pointer: "/branch",
+    },
+    Column {
+        title: "REPOSITORY",
+        pointer: "/repo",
+    },
+    Column {
+        title: "REASON",
+        pointer: "/reason",
+    },
+    Column {
+        title: "REMOVED",
+        pointer: "/removed",
+    },
+    Column {
+        title: "ERROR",
+        pointer: "/error",
+    },
+];
+
+/// Removes branches, through a running host or without one.
+pub(crate) async fn run(args: &PruneArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
+    let mut session = CommandSession::open(place, Intent::Change).await?;
+    let mut params = Map::new();
+    params.insert("dry_run".to_owned(), json!(args.dry_run));
+    let named = [("daemon", &args.daemon), ("older", &args.older)];
+    for (name, value) in named {
+        params.extend(value.as_ref().map(|value| (name.to_owned(), json!(value))));
+    }
+    let answer = session.call(Operation::OutputPrune, params).await?;
+    let failure = failure(&answer);
+    if out.is_json() {
+        out.envelope(answer)?;
+    } else {
+        out.text(&text(&answer))?;
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+fn rows<'a>(answer: &'a Map<String, Value>, name: &str) -> &'a [Value] {
+    answer
+        .get(name)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn text(answer: &Map<String, Value>) -> String {
+    let branches = rows(answer, "branches");
+    let mut text = match branches {
+        [] => "no branch of a daemon is merged or has a closed pull request\n".to_owned(),
+        branches => table(COLUMNS, branches),
+    };
+    for problem in rows(answer, "problems").iter().filter_map(Value::as_str) {
+        text.push_str(&format!("not examined: {}\n", plain(problem)));
+    }
+    text
+}
+
+/// Returns the failure if a branch was not removed or a repository not examined.
+fn failure(answer: &Map<String, Value>) -> Option<CommandFailure> {
+    let kept = rows(answer, "branches").iter();
+    let kept = kept.filter(|branch| !branch["error"].is_null()).count();
+    let unread = rows(answer, "problems").len();
+    let message = format!("{kept} branches could not be removed, {unread} could not be examined");
+    (kept + unread > 0)
+        .then(|| CommandFailure::new(ExitKind::Unavailable, "prune-incomplete", message))
+}
