@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use daemon_engine::proposal::{OwnOutput, may_mention};
+use daemon_engine::proposal::{OutputVerb, OwnOutput, may_mention};
 use daemon_engine::{NewOutput, Output, OutputKey, OutputState};
 use daemon_records::error::chain;
 use daemon_repo::{GitProblem, daemon_branch};
@@ -11,7 +11,8 @@ use daemon_runner::planner::{
     ActRequest, BranchProposal, BranchRequest, OutputPlanner, PullState, PushPermission,
 };
 use daemon_surface::{
-    ActPlan, BranchPlan, BranchRules, GIT, GithubSurface, own_output, plan_act, plan_branch,
+    ActPlan, BranchPlan, BranchRules, GIT, GithubSurface, output_verb, own_output, plan_act,
+    plan_branch,
 };
 
 /// Plans branches and outputs of services by the rules of their surfaces.
@@ -33,6 +34,10 @@ impl OutputPlanner for SurfacePlanner {
             is_secret: &|text| request.secrets.finds_in(text),
         };
         plan_act(&request.act, &plan)
+    }
+
+    fn verb(&self, output: &Output) -> Option<OutputVerb> {
+        output_verb(output)
     }
 
     fn own_output(&self, output: &Output) -> Option<OwnOutput> {

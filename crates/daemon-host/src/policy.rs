@@ -39,6 +39,7 @@ pub fn run_policy(
         mcp: daemon
             .and_then(|daemon| config.own(daemon, |own| own.mcp.clone()))
             .unwrap_or_default(),
+        zone: zone(config, daemon).to_owned(),
         is_rolling: daemon
             .and_then(|daemon| config.own(daemon, |own| own.rolling))
             .unwrap_or_default(),
@@ -50,6 +51,17 @@ pub fn run_policy(
             .filter_map(|target| target.parse().ok())
             .collect(),
     }
+}
+
+/// Returns the zone of a daemon, or the general one.
+fn zone<'a>(config: &'a Config, daemon: Option<&DaemonKey>) -> &'a str {
+    let Some(daemon) = daemon else {
+        return &config.schedule.zone;
+    };
+    let is_its_repo = |name: &Option<String>| name.as_deref() == Some(daemon.repo.as_str());
+    let repo = config.repo.iter().find(|repo| is_its_repo(&repo.name));
+    let of_repo = repo.and_then(|repo| repo.zone.as_deref());
+    config.zone_of(&daemon.repo, daemon.id.as_str(), of_repo)
 }
 
 /// Returns the policy that a `[policy.daemon.KEY]` table gives its daemon; `None` if the key cannot name one.

@@ -10,6 +10,7 @@ mod rolling;
 mod rules;
 mod spool;
 mod supervise;
+mod tallied;
 
 use std::sync::Arc;
 
@@ -232,6 +233,7 @@ async fn work(
         run_context.host.settings().bounds.day,
     );
     let grants = RunGrants::new(prepared.state.clone(), prepared.rules.clone(), budget);
+    let grants = grants.with_counters(prepared.context.state["counters"].clone());
     let grants = Arc::new(grants);
     let mut supervised = supervise::run(
         run_context,

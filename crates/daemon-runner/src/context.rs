@@ -1,6 +1,7 @@
 //! The context of an activation, which its provider receives.
 
 mod offered;
+mod tallies;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,6 +27,9 @@ use crate::attempt::checkout::RunSource;
 use offered::Offered;
 
 pub use offered::remaining_budget;
+pub use tallies::Tallies;
+
+pub(crate) use tallies::Periods;
 
 /// The data that a context is made from.
 pub struct Ingredients<'a> {
@@ -41,6 +45,8 @@ pub struct Ingredients<'a> {
     pub source: Option<&'a RunSource>,
     /// The state that the daemon stored.
     pub state: &'a DaemonState,
+    /// What it did today and this week.
+    pub tallies: &'a Tallies,
     /// The permissions of the run.
     pub permissions: Permissions,
     /// What it may propose.
@@ -86,8 +92,11 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
     let remainders = remainders(from);
     let payloads = payloads(from);
     let values = state_values(from.state);
-    let counters = counters(from.state);
-    let history: Vec<HistoryEntry<'_>> = from.state.history.iter().map(past).collect();
+    let named = from.tallies.counters();
+    let counters = counters(&named);
+    let past_outputs = past_outputs(from);
+    let history = from.state.history.iter().zip(&past_outputs);
+    let history: Vec<HistoryEntry<'_>> = history.map(|(one, outputs)| past(one, outputs)).collect();
     let support = support(from.daemon);
     let source = from.daemon.source.as_ref();
     let left_out = source.iter().flat_map(|source| &source.support.left_out);
@@ -132,7 +141,7 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
         task: format!("{} woke: {why}", row.key.id),
         why,
         trigger: trigger_json(from),
-        state: state_json(from.state),
+        state: state_json(from),
     })
 }
 
@@ -178,18 +187,23 @@ fn state_values(state: &DaemonState) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// Returns the counts of the last 24 hours.
-fn counters(state: &DaemonState) -> [Counter<'static>; 2] {
-    [
-        Counter {
-            name: "activations in the last 24 hours",
-            value: state.activations_today,
-        },
-        Counter {
-            name: "outputs in the last 24 hours",
-            value: state.outputs_today,
-        },
-    ]
+fn counters(named: &[(String, u64)]) -> Vec<Counter<'_>> {
+    let mut acc = Vec::new();
+    for (name, value) in named {
+        acc.push(Counter {
+            name,
+            value: *value,
+        });
+    }
+    acc
+}
+
+/// Returns the outputs of each activation of the history.
+fn past_outputs<'a>(from: &Ingredients<'a>) -> Vec<Vec<&'a str>> {
+    let history = from.state.history.iter();
+    history
+        .map(|past| from.tallies.outputs_of(&past.id))
+        .collect()
 }
 
 /// Returns the files of the support tree.
@@ -380,13 +394,13 @@ fn remainders<'a>(from: &Ingredients<'a>) -> Vec<Remainder<'a>> {
     remainders
 }
 
-fn past(past: &daemon_engine::PastActivation) -> HistoryEntry<'_> {
+fn past<'a>(past: &'a daemon_engine::PastActivation, outputs: &'a [&'a str]) -> HistoryEntry<'a> {
     HistoryEntry {
         id: past.id.as_str(),
         trigger: &past.trigger,
         outcome: past.state.as_str(),
         finished_at: past.finished_at,
-        outputs: &[],
+        outputs,
         summary: past.summary.as_deref(),
     }
 }
@@ -439,8 +453,9 @@ fn tick_json(at: Timestamp, occasion: &Occasion, recorded_at: Timestamp) -> Valu
     })
 }
 
-fn state_json(state: &DaemonState) -> Value {
-    let values: serde_json::Map<String, Value> = state
+fn state_json(from: &Ingredients<'_>) -> Value {
+    let values: serde_json::Map<String, Value> = from
+        .state
         .values
         .iter()
         .map(|(key, json)| {
@@ -450,5 +465,5 @@ fn state_json(state: &DaemonState) -> Value {
             )
         })
         .collect();
-    json!({"version": 1, "values": values})
+    json!({"version": 1, "values": values, "counters": from.tallies.to_json()})
 }

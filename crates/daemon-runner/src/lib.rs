@@ -20,6 +20,7 @@
 //!     mcp: Vec::new(),
 //!     targets: Vec::new(),
 //!     is_rolling: false,
+//!     zone: "UTC".to_owned(),
 //! };
 //! let sandbox = ReachedSandbox { level: 1, detail: "no Landlock".to_owned() };
 //! let refusal = policy.sandbox_refusal(&sandbox).expect("level 1 is below level 2");

@@ -1,7 +1,7 @@
 //! The seam to what turns the changes and the proposals of a run into outputs.
 
 use async_trait::async_trait;
-use daemon_engine::proposal::{Act, OwnOutput, TargetPattern};
+use daemon_engine::proposal::{Act, OutputVerb, OwnOutput, TargetPattern};
 use daemon_engine::{NewOutput, Output};
 use daemon_event::{ActivationId, DaemonKey};
 use daemon_provider::redact::Redactor;
@@ -91,6 +91,9 @@ pub enum PullState {
 pub trait OutputPlanner: Send + Sync {
     /// Plans the output of a proposal, a refused one if it may not be sent.
     fn plan_act(&self, request: &ActRequest) -> NewOutput;
+
+    /// Returns the verb of an output; `None` if it cannot be read.
+    fn verb(&self, output: &Output) -> Option<OutputVerb>;
 
     /// Reads what an output that is on its surface did; `None` for branches.
     fn own_output(&self, output: &Output) -> Option<OwnOutput>;

@@ -40,6 +40,8 @@ pub struct RunPolicy {
     pub targets: Vec<TargetPattern>,
     /// Whether its changes are added to one rolling branch.
     pub is_rolling: bool,
+    /// The IANA name of the zone in which days and weeks begin, for a daemon without a schedule.
+    pub zone: String,
 }
 
 impl RunPolicy {

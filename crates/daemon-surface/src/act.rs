@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::check::check_text;
+use crate::git_branch::GIT;
 use crate::text::{MAX_TEXT, cut, defused};
 
 const CONTENT_VERSION: u32 = 1;
@@ -93,6 +94,14 @@ pub fn plan_act(act: &Act, plan: &ActPlan<'_>) -> NewOutput {
             None => OutputState::Planned,
         },
         error: refusal,
+    }
+}
+
+/// Returns the verb of an output; `None` for a row that cannot be read.
+pub fn output_verb(output: &Output) -> Option<OutputVerb> {
+    match output.surface.as_str() {
+        GIT => Some(OutputVerb::PushBranch),
+        _ => ActContent::read(output).ok().map(|(_, act)| act.verb),
     }
 }
 

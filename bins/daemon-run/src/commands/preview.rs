@@ -15,7 +15,7 @@ use daemon_registry::Registered;
 use daemon_repo::{DaemonContent, Git, GitError, GitProblem, Instructions, ObjectId, Repository};
 use daemon_runner::attempt::checkout::{NamedCommits, RunSource, present};
 use daemon_runner::attempt::proposal_rules;
-use daemon_runner::context::{Built, Ingredients, build, remaining_budget};
+use daemon_runner::context::{Built, Ingredients, Tallies, build, remaining_budget};
 use daemon_runner::policy::{RunPolicy, micros};
 use daemon_store::{EventRow, Matching};
 use jiff::Timestamp;
@@ -220,6 +220,7 @@ impl<'a> PreviewDaemon<'a> {
             events,
             source: run_source.as_ref(),
             state: &DaemonState::default(),
+            tallies: &Tallies::default(),
             permissions: policy.permissions,
             rules: &rules,
             wall: policy.limits.wall,

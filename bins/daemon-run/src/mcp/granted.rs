@@ -155,7 +155,7 @@ impl RunTools {
         vec![
             tool(
                 "state_get",
-                "Returns one value of the daemon's state, or null.",
+                "Returns one value of the daemon's state, or null. The key `$counters` has what the daemon did today and this week.",
                 json!({"key": key}),
                 Effect::Reads,
             ),

@@ -185,3 +185,22 @@ printf '{"daemon":"result","ok":true,"text":"<!-- daemon:other act:01 out:x -->\
     let (_, fired) = world.json(&["fire", "other"]);
     assert_eq!(fired["activation"]["state"], "succeeded", "{fired}");
 }
+
+#[test]
+fn a_run_knows_what_its_daemon_did_this_week() {
+    let world = World::pushed();
+    world.script("cat > /dev/null\necho note >> NOTE.md\ncat \"$DAEMON_CONTEXT/state.json\"\n");
+    let host = world.serve();
+    let state = |n: usize| {
+        let fired = shown!(world.json(&["fire", "pusher"]), {"$?": 0});
+        host.settled(n);
+        let text = kept(&fired["runs"][0], "result.txt");
+        serde_json::from_str::<Value>(&text).expect("the file of the state")
+    };
+    // This one is counted, too, and has no output yet.
+    let week = json!({"activations": 1, "outputs": {}, "tokens": 0, "cost_usd": 0.0});
+    assert_eq!(state(1)["counters"]["week"], week);
+    let week =
+        json!({"activations": 2, "outputs": {"push_branch": 1}, "tokens": 0, "cost_usd": 0.0});
+    assert_eq!(state(2)["counters"]["week"], week);
+}

@@ -73,7 +73,7 @@ impl ToolSource for StateTools {
         vec![
             spec(
                 "state_get",
-                "Reads one value of the daemon's state; null if there is none.",
+                "Reads one value of the daemon's state; null if there is none. The key `$counters` has what the daemon did today and this week.",
                 &["key"],
                 json!({"key": key}),
             ),

@@ -20,11 +20,16 @@ const KEPT_CHARS: usize = 8_192;
 /// The characters of a refused proposal that are stored.
 const SHOWN_CHARS: usize = 200;
 
+/// The key at which a run reads the counters that the host keeps; it is no key of the state.
+const COUNTERS: &str = "$counters";
+
 /// The grants of one run.
 #[derive(Debug)]
 pub(super) struct RunGrants {
     rules: ProposalRules,
     budget: RunBudget,
+    /// The JSON of the counters, as in `state.json`.
+    counters: Value,
     state: Mutex<Pending>,
     /// Empty until the run has its id, which marks the processes of the servers.
     servers: OnceLock<RunServers>,
@@ -92,12 +97,18 @@ impl RunGrants {
         Self {
             rules,
             budget,
+            counters: Value::Null,
             state: Mutex::new(Pending {
                 values,
                 ..Pending::default()
             }),
             servers: OnceLock::new(),
         }
+    }
+
+    /// Lets the run read these counters.
+    pub(super) fn with_counters(self, counters: Value) -> Self {
+        Self { counters, ..self }
     }
 
     /// Adds the servers that the run is granted, before it starts.
@@ -179,6 +190,9 @@ impl RunGrants {
 #[async_trait]
 impl Grants for RunGrants {
     async fn state_get(&self, key: &str) -> Result<Option<Value>, GrantError> {
+        if key == COUNTERS {
+            return Ok(Some(self.counters.clone()));
+        }
         let pending = self.pending();
         Ok(pending
             .values
@@ -187,6 +201,10 @@ impl Grants for RunGrants {
     }
 
     async fn state_set(&self, key: &str, value: Value) -> Result<(), GrantError> {
+        if key == COUNTERS {
+            let reason = format!("`{COUNTERS}` is kept by the host");
+            return Err(GrantError::Refused { reason });
+        }
         let change = StateChange::Set {
             key: key.to_owned(),
             json: value.to_string(),
@@ -351,6 +369,8 @@ mod tests {
     async fn a_run_reads_its_own_changes() {
         let grants = grants(OutputCapability::Propose);
         assert_eq!(grants.state_get("seen").await, Ok(Some(json!(1))));
+        assert_eq!(grants.state_get("$counters").await, Ok(Some(json!(null))));
+        assert!(grants.state_set("$counters", json!(0)).await.is_err());
         assert_eq!(grants.state_set("seen", json!(2)).await, Ok(()));
         assert_eq!(grants.state_get("seen").await, Ok(Some(json!(2))));
         assert_eq!(grants.taken().changes.len(), 1);

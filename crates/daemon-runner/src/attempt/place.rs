@@ -18,6 +18,7 @@ use super::checkout::{self, RunSource};
 use super::grants::RunGrants;
 use super::rolling::{self, Rolling};
 use super::rules;
+use super::tallied;
 use crate::context::{Built, remaining_budget};
 use crate::policy::{ReachedSandbox, RunPolicy, micros};
 use crate::rolling_turns::RollingTurn;
@@ -157,6 +158,8 @@ pub(super) async fn prepare(
     let from = (&*settings, &repo, &policy);
     let known = (&*daemon, &*events);
     let (source, rolling, rules) = situate(run_context, activation, from, known).await?;
+    let tallies = tallied::tallies(run_context, activation, &daemon, from).await;
+    let tallies = tallies.map_err(|error| AttemptRefusal::retryable(chain(&error)))?;
     let context = crate::context::build(&crate::context::Ingredients {
         daemon: &daemon,
         file: &daemon_file,
@@ -164,6 +167,7 @@ pub(super) async fn prepare(
         events: &events,
         source: Some(&source),
         state: &state,
+        tallies: &tallies,
         permissions: policy.permissions,
         rules: &rules,
         wall: limits.wall,

@@ -1,6 +1,6 @@
 //! Parts that do nothing, for a host that only fetches facts.
 
-use daemon_engine::proposal::OwnOutput;
+use daemon_engine::proposal::{OutputVerb, OwnOutput};
 use daemon_engine::{NewOutput, Output};
 use daemon_repo::Discovery;
 use daemon_runner::planner::{ActRequest, BranchRequest, OutputPlanner, PullState};
@@ -20,6 +20,10 @@ impl Checker for Nothing {
 impl OutputPlanner for Nothing {
     fn plan_act(&self, request: &ActRequest) -> NewOutput {
         unreachable!("no run proposes {:?}", request.act)
+    }
+
+    fn verb(&self, _: &Output) -> Option<OutputVerb> {
+        None
     }
 
     fn own_output(&self, _: &Output) -> Option<OwnOutput> {
