@@ -95,6 +95,15 @@ pub struct TriggerObject {
     pub by: Option<String>,
 }
 
+/// The place of an activation in a chain of daemons that wake each other through outputs.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ChainObject {
+    /// The id of the activation that began the chain.
+    pub root: String,
+    /// The number of outputs between it and this activation, from 1.
+    pub depth: u32,
+}
+
 /// An activation: one cycle of waking a daemon and running its provider.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ActivationObject {
@@ -130,6 +139,9 @@ pub struct ActivationObject {
     pub tokens: Option<u64>,
     /// The cost of its runs, in US dollars.
     pub cost_usd: Option<f64>,
+    /// The chain that it continues; absent if no output woke it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chain: Option<ChainObject>,
 }
 
 impl ActivationObject {
@@ -155,6 +167,10 @@ impl ActivationObject {
                 .collect(),
             tokens: activation.tokens,
             cost_usd: activation.cost_usd,
+            chain: (activation.chain.depth > 0).then(|| ChainObject {
+                root: activation.chain.root.to_string(),
+                depth: activation.chain.depth,
+            }),
         }
     }
 }

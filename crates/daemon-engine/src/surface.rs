@@ -96,6 +96,14 @@ pub trait Surface: Send + Sync {
     /// Whether the output was refused, did not arrive, or may have arrived.
     async fn deliver(&self, output: &Output) -> Result<RemoteId, SurfaceError>;
 
+    /// Returns the account that writes the outputs, as the service's events name it; `None` if there is no such account.
+    ///
+    /// # Errors
+    /// If the surface cannot be read at the moment.
+    async fn account(&self) -> Result<Option<String>, SurfaceError> {
+        Ok(None)
+    }
+
     /// Examines each place that outputs go to, without delivering anything.
     async fn examine(&self) -> Vec<PlaceReport> {
         Vec::new()

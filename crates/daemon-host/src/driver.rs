@@ -17,6 +17,7 @@ mod parts;
 pub mod policies;
 mod reconciling;
 mod registrations;
+mod renames;
 pub mod repos;
 mod repository_states;
 mod run_directory;

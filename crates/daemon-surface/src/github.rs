@@ -112,6 +112,11 @@ impl Surface for GithubSurface {
             .map_err(|error| SurfaceError::from(error).of("GitHub"))
     }
 
+    async fn account(&self) -> Result<Option<String>, SurfaceError> {
+        let known = self.actor().await.map(|login| Some(login.to_string()));
+        known.map_err(|error| SurfaceError::from(error).of("GitHub"))
+    }
+
     async fn examine(&self) -> Vec<PlaceReport> {
         examine::examine(self).await
     }

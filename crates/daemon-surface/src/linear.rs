@@ -96,6 +96,11 @@ impl Surface for LinearSurface {
         delivered.map_err(|error| SurfaceError::from(error).of("Linear"))
     }
 
+    async fn account(&self) -> Result<Option<String>, SurfaceError> {
+        let known = self.viewer().await.map(|id| Some(id.to_string()));
+        known.map_err(|error| SurfaceError::from(error).of("Linear"))
+    }
+
     async fn examine(&self) -> Vec<PlaceReport> {
         let condition = match self.account().await {
             Ok(viewer) => PlaceCondition::Takes {

@@ -86,6 +86,13 @@ impl Surface for SlackSurface {
         delivered.map_err(|error| SurfaceError::from(error).of("Slack"))
     }
 
+    async fn account(&self) -> Result<Option<String>, SurfaceError> {
+        let known = Self::account(self)
+            .await
+            .map(|account| Some(account.user_id.clone()));
+        known.map_err(|error| SurfaceError::from(error).of("Slack"))
+    }
+
     async fn examine(&self) -> Vec<PlaceReport> {
         let condition = match self.account().await {
             Ok(account) => account.condition(),

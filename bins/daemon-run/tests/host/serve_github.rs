@@ -4,8 +4,8 @@ use daemon_fakes::{FakeClock, GithubAccess, GithubApi};
 use serde_json::{Value, json};
 
 use crate::git_server::{now, tip};
-use crate::http::pull_request_opened;
-use crate::world::{World, watch};
+use crate::http::{self, pull_request_opened};
+use crate::world::{Host, NOTE, SECRET, World, watch};
 
 const TOKEN: &str = "ghp_NobodyMaySeeThisAtAll";
 const REPO: &str = "o/r";
@@ -72,7 +72,7 @@ pub(crate) fn opened(world: &World) -> Value {
     body
 }
 
-pub(crate) fn outputs(host: &crate::world::Host) -> Vec<Value> {
+pub(crate) fn outputs(host: &Host) -> Vec<Value> {
     let mut outputs = host.list("outputs");
     outputs.sort_by_key(|output| output["ordinal"].as_u64());
     outputs
@@ -200,4 +200,163 @@ echo '{"daemon":"result","ok":true,"text":"done"}'
     assert_eq!(activations.len(), 2, "{activations:?}");
     deliver();
     assert_eq!(api.comments(REPO).len(), 4);
+}
+
+/// Passes the webhooks of a GitHub on to a host, before the request that caused them is answered.
+fn forward(api: &GithubApi, host: &Host) {
+    let address = host.address().to_owned();
+    api.add_hook(REPO, "https://host.example/webhooks/github", move |hook| {
+        let body = hook.body.as_bytes();
+        let signature = http::signature(SECRET, body);
+        let headers = http::github(&hook.event, &hook.guid, &signature);
+        http::ask(&address, "POST", "/webhooks/github", &headers, body).status
+    });
+}
+
+fn act(api: &GithubApi, method: &str, below: &str, body: &Value) {
+    let path = format!("/repos/{REPO}/{below}");
+    let (status, made) = api.act("ann", method, &path, body);
+    assert!((200..300).contains(&status), "{status} {made}");
+}
+
+#[test]
+fn an_own_label_does_not_wake_its_daemon_and_one_of_a_person_does() {
+    let (world, api) = world(
+        "when a label is added to a pull request",
+        r#"cat > /dev/null
+echo '{"daemon":"output","output":{"v":1,"verb":"label","add":["seen"]}}'
+echo '{"daemon":"result","ok":true,"text":"done"}'
+"#,
+    );
+    let config = std::fs::read_to_string(world.home.join("config.toml")).expect("it is there");
+    world.write_config(&(config + "\n[policy.daemon.helper]\ncapability = \"write\"\n"));
+    let host = world.serve();
+    forward(&api, &host);
+    act(
+        &api,
+        "POST",
+        "issues/2/labels",
+        &json!({"labels": ["docs"]}),
+    );
+    let activations = host.settled(1);
+    assert_eq!(activations[0]["state"], "succeeded", "{activations:?}");
+    assert_eq!(api.issues(REPO)[1].labels, ["docs", "seen"]);
+    let events = host.list("events");
+    let is_ours = |event: &&Value| event["actor"] == BOT && event["kind"] == "pull_request";
+    let by_us = events.iter().filter(is_ours);
+    assert_eq!(
+        by_us.count(),
+        1,
+        "the webhook of the label came: {events:?}"
+    );
+    assert_eq!(host.settled(1).len(), 1);
+    // A person removes what the daemon added, and adds it again.
+    act(&api, "DELETE", "issues/2/labels/seen", &Value::Null);
+    act(
+        &api,
+        "POST",
+        "issues/2/labels",
+        &json!({"labels": ["seen"]}),
+    );
+    assert_eq!(host.settled(2).len(), 2);
+}
+
+/// Makes two daemons that do this whenever a condition is met, and returns how their activations ended after one comment of a person.
+fn answering(conditions: &[&str], script: &str) -> Vec<(String, String)> {
+    let file = watch(conditions);
+    let world = World::new(&[("ask", &file), ("answer", &file)]);
+    let api = github(&world);
+    world.script(script);
+    std::fs::write(world.home.join("surface-token"), format!("{TOKEN}\n")).expect("the token");
+    let base = api.server().base_url();
+    world.configure(&format!(
+        "[surfaces.github]\ntoken_file = \"surface-token\"\napi_base = {base:?}\n"
+    ));
+    let host = world.serve();
+    forward(&api, &host);
+    act(&api, "POST", "issues/2/comments", &json!({"body": "Well?"}));
+    // Every webhook is stored before its output is confirmed, so that nothing follows what has ended.
+    let activations = host.settled(4);
+    let ended = activations.iter().map(|one| {
+        let words = |name: &str| one[name].as_str().unwrap_or_default().to_owned();
+        (words("state"), words("reason"))
+    });
+    ended.collect()
+}
+
+/// Counts the activations that ran, and checks that the others are ends of chains.
+fn n_ran(ended: &[(String, String)]) -> usize {
+    let others = ended.iter().filter(|(state, _)| state != "succeeded");
+    for (state, reason) in others {
+        let is_end = state == "cancelled" && reason.starts_with("chain: ");
+        assert!(is_end, "{state} {reason}");
+    }
+    ended
+        .iter()
+        .filter(|(state, _)| state == "succeeded")
+        .count()
+}
+
+#[test]
+fn two_daemons_that_answer_each_other_by_webhook_fall_quiet() {
+    let ended = answering(
+        &["when a comment is created on a pull request"],
+        r#"cat > /dev/null
+echo '{"daemon":"output","output":{"v":1,"verb":"comment","body":"Well!"}}'
+echo '{"daemon":"result","ok":true,"text":"done"}'
+"#,
+    );
+    // The person's comment is the root of a chain of each daemon, which is at most three deep.
+    let n_ran = n_ran(&ended);
+    assert!((4..=8).contains(&n_ran), "{n_ran}: {ended:?}");
+    assert!(ended.len() > n_ran, "no chain was ended: {ended:?}");
+}
+
+#[test]
+fn two_daemons_that_answer_each_other_by_webhook_and_by_git_fall_quiet() {
+    let ended = answering(
+        &[
+            "when a comment is created on a pull request",
+            "when a branch is created",
+        ],
+        r#"cat > /dev/null
+echo again >> NOTE.md
+echo '{"daemon":"output","output":{"v":1,"verb":"push_branch"}}'
+echo '{"daemon":"output","output":{"v":1,"verb":"comment","body":"Well!"}}'
+echo '{"daemon":"result","ok":true,"text":"done"}'
+"#,
+    );
+    let n_ran = n_ran(&ended);
+    // At most ten of each of the two roots.
+    assert!((4..=20).contains(&n_ran), "{n_ran}: {ended:?}");
+    assert!(ended.len() > n_ran, "no chain was ended: {ended:?}");
+}
+
+#[test]
+fn a_renamed_repository_still_wakes_its_daemons() {
+    let (world, _api) = world("when a pull request is opened", NOTE);
+    let host = world.serve();
+    let opened = |name: &str, id: u64, number: u32| {
+        let mut body = opened(&world);
+        body["repository"]["full_name"] = json!(name);
+        body["repository"]["id"] = json!(id);
+        for end in ["head", "base"] {
+            body["pull_request"][end]["repo"]["full_name"] = json!(name);
+        }
+        body["number"] = json!(number);
+        body["pull_request"]["number"] = json!(number);
+        body
+    };
+    host.hook("pull_request", "d-1", &opened("o/renamed", 41, 7));
+    host.hook("pull_request", "d-2", &opened("O/R", 40, 8));
+    assert_eq!(host.settled(1).len(), 1);
+    host.kill();
+    let host = world.serve();
+    host.hook("pull_request", "d-3", &opened("o/renamed", 40, 9));
+    let activations = host.settled(2);
+    assert_eq!(activations.len(), 2, "{activations:?}");
+    let events = host.list("events");
+    let by_webhook = events.iter().filter(|event| event["source"] == "github");
+    let named: Vec<&Value> = by_webhook.map(|event| &event["repo"]).collect();
+    assert_eq!(named, ["O/R", "O/R", "o/renamed"]);
 }

@@ -83,6 +83,7 @@ pub(super) const ACTIVATIONS: Kind = Kind {
         column("Created", "/created_at", Form::Instant),
         column("Attempts", "/attempts", Form::Number),
         column("Outputs", "/outputs", Form::Count),
+        column("Depth", "/chain/depth", Form::Number),
         column("Reason", "/reason", Form::Words),
         column("Repository", "/repo", Form::Name),
     ],

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use daemon_dispatch::{Concern, HostEffect, HostEvent, Reserve};
-use daemon_engine::{Found, Output, OutputKey, Settlement, SurfaceError, SurfaceErrorKind};
+use daemon_engine::{
+    Found, Output, OutputKey, Settlement, Surface, SurfaceError, SurfaceErrorKind,
+};
 use daemon_records::clock::Clock;
 use daemon_records::failpoint;
 use daemon_records::random;
@@ -14,6 +16,7 @@ use jiff::Timestamp;
 use super::failures::Failures;
 use super::host::Host;
 use super::matching::{self, Matcher, RepositoryView};
+use super::origin;
 use super::run_directory::SharedRuntime;
 use super::upkeep::{self, Upkeep};
 use crate::disk::{self, Space};
@@ -241,11 +244,33 @@ impl Performer {
 
     async fn send(&self, output: &Output) -> HostEvent {
         let sent = match self.runtime.surface(&output.surface) {
-            Some(surface) => surface.deliver(output).await,
+            Some(surface) => {
+                self.note_account(&*surface).await;
+                surface.deliver(output).await
+            }
             None => Err(unconfigured(output)),
         };
         failpoint::hit("O4");
         HostEvent::Sent(output.key.clone(), sent, random::jitter())
+    }
+
+    /// Stores the account of a surface before its outputs can cause events, by which their origin is found.
+    async fn note_account(&self, surface: &dyn Surface) {
+        let noted = match surface.account().await {
+            Ok(Some(account)) => {
+                origin::note_account(&*self.store, surface.name(), account, self.clock.now()).await
+            }
+            Ok(None) => Ok(()),
+            // The delivery reports the same failure.
+            Err(error) => {
+                tracing::debug!(surface = surface.name(), %error, "the account is not known");
+                Ok(())
+            }
+        };
+        if let Err(error) = noted {
+            let what = "the account of a surface could not be stored";
+            self.failures.store_failed(what, &error);
+        }
     }
 
     async fn look_up(&self, output: &Output) -> HostEvent {

@@ -25,6 +25,7 @@ use super::gaps::SharedGaps;
 use super::matching::{self, Matcher};
 use super::reconciling::{Comparer, PlaceStates};
 use super::registrations::Registrations;
+use super::renames::Renames;
 use super::repos::{AwaitedCommits, RepositoryReader};
 use super::repository_states::{RepoState, RepositoryStates};
 use super::run_directory::{RunDirectory, SharedRuntime, run_paths};
@@ -79,6 +80,7 @@ pub struct Host {
     pub(crate) claims: ClaimsPause,
     pub(crate) gaps: SharedGaps,
     pub(crate) places: PlaceStates,
+    pub(crate) renames: Renames,
 }
 
 impl std::fmt::Debug for Host {
@@ -139,6 +141,7 @@ impl Host {
             claims,
             gaps: SharedGaps::default(),
             places: PlaceStates::default(),
+            renames: Renames::default(),
         })
     }
 

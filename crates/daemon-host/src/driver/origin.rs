@@ -4,11 +4,14 @@
 //! the output itself; an event that a bot causes at either of them continues the chain; everything else begins a new one.
 //! Markers in messages, and branch names that look like a daemon's, prove nothing by themselves.
 
+mod account;
 mod authored;
 
 use daemon_engine::{Link, Output};
 use daemon_event::{ActorKind, DaemonKey, Event, Field, RepoName, Source, branch_ref};
 use daemon_store::{OutputPlace, Store, StoreError};
+
+pub(super) use account::note as note_account;
 
 /// The surface whose outputs are commits.
 const GIT: &str = "git";
@@ -107,6 +110,9 @@ async fn tied_output(
 ) -> Result<Option<(Output, Tie)>, StoreError> {
     for event in reports {
         if let Some(output) = authored::find(store, event).await? {
+            return Ok(Some((output, Tie::Output)));
+        }
+        if let Some(output) = account::find(store, event).await? {
             return Ok(Some((output, Tie::Output)));
         }
         for place in places(event) {

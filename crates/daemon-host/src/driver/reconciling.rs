@@ -267,7 +267,8 @@ async fn accept(comparer: &Comparer, compared: Compared) -> Result<(), StoreErro
     let now = comparer.matcher.clock.now();
     let since = compared.since_last + now.duration_since(compared.began);
     let events = compared.missed.into_iter();
-    let events = events.filter_map(|missed| new_event(compared.source, missed, (since, now)));
+    let about = (compared.source, compared.place.repo.as_ref());
+    let events = events.filter_map(|missed| new_event(about, missed, (since, now)));
     let bookmark = Bookmark {
         name: compared.place.name.clone(),
         text: compared.cursor,
@@ -295,7 +296,7 @@ async fn accept(comparer: &Comparer, compared: Compared) -> Result<(), StoreErro
 }
 
 fn new_event(
-    source: Source,
+    (source, repo): (Source, Option<&RepoName>),
     missed: MissedEvent,
     (since, now): (SignedDuration, Timestamp),
 ) -> Option<NewEvent> {
@@ -314,7 +315,8 @@ fn new_event(
         action: reading.action,
         subject: reading.subject,
         actor: reading.actor,
-        repo: reading.repo,
+        // A renamed repository is compared under its watched name.
+        repo: repo.cloned().or(reading.repo),
         time: reading.time.unwrap_or(now),
         received_at: now,
         delivery: missed.delivery,

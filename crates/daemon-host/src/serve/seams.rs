@@ -36,6 +36,25 @@ pub(super) struct Intake {
     pub(super) host: Arc<Host>,
 }
 
+impl Intake {
+    /// Stores events, those of renamed repositories with the watched name.
+    async fn store(&self, mut events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError> {
+        let (host, now) = (&self.host, self.host.now());
+        let runtime = host.runtime();
+        let is_watched = |name: &str| {
+            let mut names = runtime.parts.names();
+            names.any(|watched| watched.folded() == name)
+        };
+        let store = &*host.store;
+        let renamed = host.renames.resolve(store, &is_watched, (&mut events, now));
+        let bookmarks = renamed.await?;
+        match bookmarks.is_empty() {
+            true => store.accept(events).await,
+            false => store.accept_marked(bookmarks, events).await,
+        }
+    }
+}
+
 #[async_trait]
 impl Admit for Intake {
     fn now(&self) -> Timestamp {
@@ -43,7 +62,7 @@ impl Admit for Intake {
     }
 
     async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError> {
-        let accepted = self.host.store.accept(events).await;
+        let accepted = self.store(events).await;
         match &accepted {
             Ok(accepted) => self.host.matcher.backlog.add(accepted),
             Err(error) => self

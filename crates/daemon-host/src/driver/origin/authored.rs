@@ -62,13 +62,14 @@ pub(super) async fn find(store: &dyn Store, event: &Event) -> Result<Option<Outp
     };
     let outputs = store.outputs_of(&activation).await?;
     let is_it = |output: &Output| {
-        let is_open = matches!(
-            output.state,
-            OutputState::Sending | OutputState::Ambiguous | OutputState::Unknown
-        );
+        let may_have_written = match output.state {
+            OutputState::Sending | OutputState::Ambiguous | OutputState::Unknown => true,
+            // It was confirmed after the search above.
+            _ => output.remote_id.as_ref() == Some(&object.id),
+        };
         output.key.as_str() == key
             && output.surface == object.surface
-            && is_open
+            && may_have_written
             && is_of(output, event)
     };
     Ok(outputs.into_iter().find(is_it))
@@ -85,7 +86,18 @@ fn is_of(output: &Output, event: &Event) -> bool {
     };
     let target = output.target.strip_prefix("github:").unwrap_or_default();
     let end = target.find(['#', '@']).unwrap_or(target.len());
-    target[..end].to_lowercase() == repo.folded()
+    let target = target[..end].to_lowercase();
+    // After a rename the event belongs to the repository with the watched name, and its subject has the new one.
+    let renamed = event.subject.as_ref().and_then(|subject| {
+        let (name, _) = subject.as_str().strip_prefix("github:")?.split_once('#')?;
+        Some(name.to_lowercase())
+    });
+    target == repo.folded() || renamed.is_some_and(|renamed| renamed == target)
+}
+
+/// Returns the id that the surface gives to the output that wrote the object of an event.
+pub(super) fn object_id(event: &Event) -> Option<String> {
+    written(event).map(|object| object.id)
 }
 
 /// Returns the object that an event reports as written or changed by its author.
