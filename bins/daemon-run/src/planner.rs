@@ -72,7 +72,7 @@ impl OutputPlanner for SurfacePlanner {
         let default_branch = push
             .repo
             .repository
-            .default_branch(&refs)
+            .default_branch_name(&refs)
             .map_err(|error| chain(&error))?;
         let rules = BranchRules {
             default_branch,

@@ -210,6 +210,21 @@ impl Repository {
     /// Returns [`GitError`] with [`GitProblem::Unborn`] if the repository has no commit, and with [`GitProblem::MissingRef`] if the branch
     /// does not exist or HEAD is detached.
     pub fn default_branch(&self, refs: &RefSnapshot) -> Result<RefName, GitError> {
+        let branch = self.default_branch_name(refs)?;
+        if refs.get(&branch).is_some() {
+            Ok(branch)
+        } else if refs.is_empty() {
+            Err(self.error("for-each-ref", GitProblem::Unborn))
+        } else {
+            Err(self.missing(branch.as_str()))
+        }
+    }
+
+    /// Returns the name of the default branch, which may exist only at the remote: after a rename there, a clone has no such branch.
+    ///
+    /// # Errors
+    /// Returns [`GitError`] with [`GitProblem::MissingRef`] if HEAD is detached and nothing else names the branch.
+    pub fn default_branch_name(&self, refs: &RefSnapshot) -> Result<RefName, GitError> {
         let fallback = ["refs/heads/main", "refs/heads/master"];
         let candidate = refs.origin_head().cloned().or_else(|| {
             fallback
@@ -217,16 +232,9 @@ impl Repository {
                 .map(|name| name.parse().expect("the names are well formed"))
                 .find(|name| refs.get(name).is_some())
         });
-        let branch = match candidate {
-            Some(branch) => branch,
-            None => self.head_branch()?.ok_or_else(|| self.missing("HEAD"))?,
-        };
-        if refs.get(&branch).is_some() {
-            Ok(branch)
-        } else if refs.is_empty() {
-            Err(self.error("for-each-ref", GitProblem::Unborn))
-        } else {
-            Err(self.missing(branch.as_str()))
+        match candidate {
+            Some(branch) => Ok(branch),
+            None => self.head_branch()?.ok_or_else(|| self.missing("HEAD")),
         }
     }
 

@@ -215,7 +215,7 @@ async fn reason(
 /// Reports whether the default branch has the changes of a commit, by a merge or by a squash.
 fn is_merged(repo: &RunRepository, commit: &ObjectId) -> Result<bool, GitError> {
     let (repository, remote) = (&repo.repository, &repo.delivery);
-    let default = repository.default_branch(&repository.refs()?)?;
+    let default = repository.default_branch_name(&repository.refs()?)?;
     let Some(tip) = repository.branch_tip(remote, &default)? else {
         return Ok(false);
     };

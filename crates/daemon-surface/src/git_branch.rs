@@ -257,7 +257,9 @@ impl Place {
 
     /// Checks that a branch is not the default branch, which may have been renamed since the output was planned.
     fn check_unprotected(&self, branch: &RefName) -> Result<(), GitError> {
-        let default = self.repository.default_branch(&self.repository.refs()?)?;
+        let default = self
+            .repository
+            .default_branch_name(&self.repository.refs()?)?;
         match default == *branch {
             true => Err(self.repository.protected(branch)),
             false => Ok(()),

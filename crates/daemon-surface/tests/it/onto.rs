@@ -213,6 +213,17 @@ async fn the_default_branch_is_never_pushed_to() {
         "{error}"
     );
     assert_eq!(place.tip(), base);
+    // It is known by its name, also if only the remote has it.
+    run(
+        &scene.dir,
+        &["update-ref", "-d", "refs/remotes/origin/topic"],
+    );
+    let trunk = "refs/remotes/origin/trunk";
+    run(
+        &scene.dir,
+        &["symbolic-ref", "refs/remotes/origin/HEAD", trunk],
+    );
+    assert!(scene.surface(Remote::Here).deliver(&output).await.is_ok());
 }
 
 #[tokio::test]
