@@ -73,8 +73,11 @@ pub(super) enum Form {
     Number,
     /// The length of a list.
     Count,
-    /// A string that links to the URL in another member of the row.
-    Web(&'static str),
+    /// A string that links to the URL in a member of the row, with another member, the kind and the id of what was made.
+    Web {
+        url: &'static str,
+        made: &'static str,
+    },
 }
 
 /// A column: its title, the JSON pointer of its value in a row, and the format.
@@ -204,8 +207,13 @@ impl Cell {
                 text: values.len().to_string(),
                 ..with("number")
             },
-            (Form::Web(member), _) => match row[member].as_str().filter(|url| is_web(url)) {
-                Some(url) => words.to(url.to_owned()),
+            (Form::Web { url, made }, _) => match row[url].as_str().filter(|url| is_web(url)) {
+                Some(url) => {
+                    let made = row[made].as_str().unwrap_or_default();
+                    let text = format!("{} {}", words.text, short(made, WIDEST).replace(':', " "));
+                    let text = text.trim().to_owned();
+                    Self { text, ..words }.to(url.to_owned())
+                }
                 None => words,
             },
             _ => words,
@@ -236,11 +244,19 @@ mod tests {
             link(&row("../a?b#c\"", ""), id).as_deref(),
             Some("/runs/..%2Fa%3Fb%23c%22")
         );
-        let web = |url| link(&row("x", url), Form::Web("url"));
+        let form = Form::Web {
+            url: "url",
+            made: "made",
+        };
+        let web = |url| link(&row("x", url), form);
         assert_eq!(
             web("https://example.com/1").as_deref(),
             Some("https://example.com/1")
         );
+        let made =
+            json!({"id": "github:o/r", "url": "https://example.com/1", "made": "pull_request:3"});
+        let text = Column::new("", "/id", form).cell(&made).text;
+        assert_eq!(text, "github:o/r pull_request 3");
         for url in [
             "javascript:alert(1)",
             "data:text/html,x",

@@ -129,9 +129,16 @@ pub(super) const OUTPUTS: Kind = Kind {
     caption: "Outputs",
     empty: "No outputs.",
     columns: &[
-        column("Output", "/target", Form::Web("url")),
+        column(
+            "Output",
+            "/target",
+            Form::Web {
+                url: "url",
+                made: "remote_id",
+            },
+        ),
         column("State", "/state", Form::State),
-        column("Made", "/remote_id", Form::Words),
+        column("Surface", "/surface", Form::Name),
         column("Daemon", "/daemon_id", OF_DAEMON),
         column("Activation", "/activation_id", OF_ACTIVATION),
         column("Created", "/created_at", Form::Instant),
