@@ -66,7 +66,7 @@ fn text(answer: &Map<String, Value>) -> String {
         branches => table(COLUMNS, branches),
     };
     for problem in rows(answer, "problems").iter().filter_map(Value::as_str) {
-        text.push_str(&format!("not examined: {}\n", plain(problem)));
+        text.extend(["not examined: ", &plain(problem), "\n"]);
     }
     text
 }
