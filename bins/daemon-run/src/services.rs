@@ -153,6 +153,7 @@ pub(crate) fn reconcilers(
 ) -> Vec<Arc<dyn Reconciler>> {
     let mut acc: Vec<Arc<dyn Reconciler>> = Vec::new();
     if let Some(api) = &services.github
+        && config.sources.compares()
         && config.sources.receive(Source::Github)
     {
         let on_github = repos.iter().filter_map(|repo| {

@@ -78,7 +78,7 @@ fn waiting(api: &HeldApi) -> World {
     let path = world.home.join("config.toml");
     let text = std::fs::read_to_string(&path).expect("the configuration");
     let own = format!(
-        "[sources.github]\ntoken_file = \"api-token\"\napi_base = {:?}",
+        "[sources]\nreconcile = \"0s\"\n\n[sources.github]\ntoken_file = \"api-token\"\napi_base = {:?}",
         api.base
     );
     world.write_config(&text.replace("[sources.github]", &own));

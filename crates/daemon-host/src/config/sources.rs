@@ -22,7 +22,7 @@ pub struct Sources {
     pub sentry: Option<HookConfig>,
     /// CloudEvents of other senders.
     pub cloudevents: Option<CloudEventsConfig>,
-    /// How often the objects of services are compared with the webhooks that came, by default every five minutes.
+    /// How often the objects of services are compared with the webhooks that came, by default every five minutes; `0s` for never.
     pub reconcile: Option<Period>,
 }
 
@@ -33,7 +33,13 @@ impl Sources {
     /// Returns the interval of comparisons.
     pub fn reconcile_interval(&self) -> Period {
         let [usual, shortest] = RECONCILE;
-        self.reconcile.unwrap_or(usual).max(shortest)
+        let given = self.reconcile.filter(|_| self.compares());
+        given.unwrap_or(usual).max(shortest)
+    }
+
+    /// Reports whether services are compared; `0s` turns comparisons off.
+    pub fn compares(&self) -> bool {
+        self.reconcile != Some(Period::from_secs(0))
     }
 
     /// Reports whether webhooks of a service are received.
