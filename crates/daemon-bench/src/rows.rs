@@ -1,5 +1,6 @@
 //! The rows of the performance page, one module each.
 
+mod accept;
 mod cron;
 mod discovery;
 mod host;
@@ -9,6 +10,7 @@ mod redact;
 mod runs;
 mod schedule;
 mod store;
+mod store_accept;
 mod watch;
 
 use anyhow::{Result, bail};
@@ -90,6 +92,18 @@ const ROWS: &[RowEntry] = &[
         measure: host::trees_disk,
     },
     RowEntry {
+        name: "accept",
+        measure: accept::measure,
+    },
+    RowEntry {
+        name: "accept-match",
+        measure: accept::matched,
+    },
+    RowEntry {
+        name: "intake-rate",
+        measure: host::intake_rate,
+    },
+    RowEntry {
         name: "intake-large",
         measure: host::intake_large,
     },
@@ -100,6 +114,10 @@ const ROWS: &[RowEntry] = &[
     RowEntry {
         name: "intake-slow",
         measure: host::intake_slow,
+    },
+    RowEntry {
+        name: "store-accept",
+        measure: store_accept::measure,
     },
     RowEntry {
         name: "store-activations",

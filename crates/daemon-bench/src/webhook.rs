@@ -12,6 +12,15 @@ pub(crate) const SECRET: &str = "a secret of the bench";
 /// The section of the configuration that accepts the webhooks; the secret is in a file of the home.
 pub(crate) const SOURCES: &str = "[sources.github]\nsecret_file = \"hook-secret\"\n";
 
+/// Returns the header that signs a body.
+pub(crate) fn signature(body: &[u8]) -> Result<String> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes())?;
+    mac.update(body);
+    let digest = mac.finalize().into_bytes();
+    let digest: Vec<String> = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("sha256={}", digest.concat()))
+}
+
 /// One webhook, ready to be sent.
 pub(crate) struct Webhook {
     head: String,
@@ -21,15 +30,11 @@ pub(crate) struct Webhook {
 impl Webhook {
     /// Creates a webhook with a signed body.
     pub(crate) fn new(kind: &str, delivery: &str, body: Vec<u8>) -> Result<Self> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes())?;
-        mac.update(&body);
-        let digest = mac.finalize().into_bytes();
-        let digest: Vec<String> = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let signature = signature(&body)?;
         let head = format!(
             "POST /webhooks/github HTTP/1.1\r\nHost: bench\r\nConnection: close\r\nContent-Type: application/json\r\n\
-             X-GitHub-Event: {kind}\r\nX-GitHub-Delivery: {delivery}\r\nX-Hub-Signature-256: sha256={}\r\n\
+             X-GitHub-Event: {kind}\r\nX-GitHub-Delivery: {delivery}\r\nX-Hub-Signature-256: {signature}\r\n\
              Content-Length: {}\r\n\r\n",
-            digest.concat(),
             body.len()
         );
         Ok(Self { head, body })

@@ -31,7 +31,7 @@ const N_ROUNDS: usize = 5;
 const ROUND: Duration = Duration::from_secs(2);
 /// The transactions of one cycle: accept, match, claim, complete.
 const N_STEPS: u32 = 4;
-const PAYLOAD: usize = 1024;
+pub(super) const PAYLOAD: usize = 1024;
 
 pub(super) fn measure() -> Result<Row> {
     let scratch = tempfile::tempdir()?;
@@ -185,7 +185,7 @@ async fn complete(
     Ok(())
 }
 
-fn event(id: &EventId, n: u64, now: Timestamp) -> Result<NewEvent> {
+pub(super) fn event(id: &EventId, n: u64, now: Timestamp) -> Result<NewEvent> {
     Ok(NewEvent {
         happenings: Vec::new(),
         event: Event {

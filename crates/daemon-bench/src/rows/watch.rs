@@ -115,7 +115,7 @@ pub(super) fn match_one_repository() -> Result<Row> {
 type Met = (u32, usize);
 type Matcher<'a> = &'a dyn Fn(&Event, &mut Vec<Met>);
 
-struct Scene {
+pub(super) struct Scene {
     conditions: Vec<Condition>,
     events: Vec<Event>,
 }
@@ -127,7 +127,7 @@ struct Condition {
 }
 
 impl Scene {
-    fn new(n_repositories: usize) -> Result<Self> {
+    pub(super) fn new(n_repositories: usize) -> Result<Self> {
         let mut conditions = Vec::with_capacity(N_DAEMONS * CONDITIONS_PER_DAEMON);
         for daemon in 0..N_DAEMONS {
             for number in 0..CONDITIONS_PER_DAEMON {
@@ -155,7 +155,7 @@ impl Scene {
         Ok(Self { conditions, events })
     }
 
-    fn index(&self) -> MatchIndex<u32> {
+    pub(super) fn index(&self) -> MatchIndex<u32> {
         let mut index = MatchIndex::new();
         for Condition {
             repo,

@@ -30,7 +30,7 @@ const SLOWEST: f64 = 100e6;
 const FILE: &str = "---\nid: one\npurpose: Looks at what is released.\nwatch:\n  - when a release is published\nroutines:\n  - \
      Look at it.\ndeny:\n  - Merge.\n---\n\nIt looks at releases.\n";
 
-fn world() -> Result<BenchHome> {
+pub(super) fn world() -> Result<BenchHome> {
     settle()?;
     let world = BenchHome::of_one(FILE, "#!/bin/sh\n", SOURCES)?;
     fs::write(world.home().join("hook-secret"), SECRET)?;
@@ -38,7 +38,7 @@ fn world() -> Result<BenchHome> {
 }
 
 /// Returns the webhook of an opened issue with this description.
-fn issue(n: usize, text: &str) -> Result<Webhook> {
+pub(super) fn issue(n: usize, text: &str) -> Result<Webhook> {
     let body = json!({
         "action": "opened",
         "issue": {"number": n + 1, "title": "A title", "body": text, "user": {"login": "ann", "type": "User"}},
@@ -49,7 +49,7 @@ fn issue(n: usize, text: &str) -> Result<Webhook> {
 }
 
 /// Sends a webhook, and returns the nanoseconds until the response and its status.
-fn timed(webhook: &Webhook, address: &str) -> Result<(f64, u16)> {
+pub(super) fn timed(webhook: &Webhook, address: &str) -> Result<(f64, u16)> {
     let began = Instant::now();
     let status = webhook.send(address)?;
     Ok((began.elapsed().as_secs_f64() * 1e9, status))
