@@ -39,14 +39,10 @@ type Places = BTreeMap<String, Option<PlaceState>>;
 fn check(source: Source, places: Option<Places>) -> Option<Check> {
     let name = format!("{source} comparison");
     let Some(places) = places else {
-        let remedy = match source {
-            Source::Github => "set `surfaces.github`, or `sources.github.token_file`",
-            Source::Linear => "set `surfaces.linear`",
-            // Their APIs have no list of what happened; a gap has a check of its own.
-            _ => return None,
-        };
+        // Others are not compared; a gap has a check of its own.
         let detail = "webhooks that do not arrive are not found, because the API is not called";
-        return Some(Check::warn(name, detail, remedy));
+        let remedy = "set `surfaces.github`, or `sources.github.token_file`";
+        return (source == Source::Github).then(|| Check::warn(name, detail, remedy));
     };
     let states: Vec<&PlaceState> = places.values().flatten().collect();
     let mut problems: Vec<String> = Vec::new();
@@ -83,7 +79,7 @@ fn gap_check(source: Source, gap: Gap, now: Timestamp) -> Option<Check> {
         gap.since, gap.until
     );
     let remedy = match source {
-        Source::Github | Source::Linear => "the next complete comparison finds what is missing",
+        Source::Github => "the next complete comparison finds what is missing",
         _ => "the service repeats them for some minutes at most: look there for what happened then",
     };
     Some(Check::warn(format!("{source} gap"), detail, remedy))
