@@ -1,6 +1,6 @@
 //! The keys by which a webhook and an event that a comparison made are one.
 //!
-//! A webhook stores `told:<change>`, an event of a comparison `made:<change>`, and each is a duplicate of the other's key. Two
+//! A webhook's event has the key `told:<change>`, a comparison's event `made:<change>`. If one is stored, the other is a duplicate. Two
 //! webhooks have their own keys, so that the same change may happen twice.
 
 use daemon_event::{Event, Field, RepoName, Source, full_ref};
