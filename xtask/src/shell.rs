@@ -1,5 +1,6 @@
 //! Runs child processes.
 
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -11,9 +12,20 @@ pub(crate) fn cargo(root: &Path, args: &[&str]) -> Command {
     // Cargo sets CARGO to its own path, which keeps a pinned toolchain pinned.
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
+    // `cargo xtask` describes this package in variables that build scripts of others watch: with
+    // them a build after one without them would compile those packages again.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| describes_a_package(name)) {
+        command.env_remove(name);
+    }
     // A task that waits for input would hang in CI.
     command.args(args).current_dir(root).stdin(Stdio::null());
     command
+}
+
+/// Reports whether cargo sets the variable for the package that it runs.
+fn describes_a_package(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
 }
 
 /// Runs `command`, which inherits the output streams.
