@@ -1,23 +1,22 @@
 mod nothing;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use async_trait::async_trait;
 use daemon_api::control::RunTokens;
 use daemon_api::fire::FiredEvent;
 use daemon_engine::{FactOrigin, Gate, HostEpoch};
 use daemon_event::{Enrichment, Field, PullRequestFact, RepoName};
+use daemon_records::clock::Clock;
 use daemon_registry::{Definition, Registered};
-use daemon_runner::settings::{Overlays, Sandboxes};
 use daemon_store::memory::MemoryStore;
 use daemon_store::{DaemonRow, Events as _, Modes, Query, Validity};
 use jiff::SignedDuration;
 
 use super::*;
 use crate::config::Config;
-use crate::driver::{ClaimsPause, Host, HostParts, Parts, Runtime};
+use crate::driver::{ClaimsPause, Host, HostParts, Runtime};
 use crate::home::Home;
-use nothing::Nothing;
 
 pub(in crate::driver) type Scripted = Result<Enrichment, FactErrorKind>;
 
@@ -57,20 +56,33 @@ pub(in crate::driver) struct Rig {
 impl Rig {
     /// Registers daemons of `o/r`, each with one condition, and services with scripted responses.
     pub(in crate::driver) fn new(daemons: &[(&str, &str)], answers: Vec<Scripted>) -> Self {
+        Self::with_clock(
+            daemons,
+            answers,
+            Arc::new(daemon_records::clock::SystemClock),
+        )
+    }
+
+    /// Does the same with the clock of the test.
+    pub(in crate::driver) fn with_clock(
+        daemons: &[(&str, &str)],
+        answers: Vec<Scripted>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let scratch = tempfile::tempdir().unwrap();
         let script = Arc::new(Script {
             answers: Mutex::new(answers.into()),
             asked: Mutex::default(),
         });
         let store = MemoryStore::new();
-        let host = host(&scratch, &store, &script);
+        let host = host(&scratch, &store, &script, Arc::clone(&clock));
         let rig = Self {
             _scratch: scratch,
             store,
             script,
             finder: host.fact_finder(),
             host,
-            begin: daemon_records::clock::now(),
+            begin: clock.now(),
         };
         rig.register(daemons);
         rig
@@ -83,7 +95,8 @@ impl Rig {
 
     /// Continues as the next host of this home: only with the store.
     fn restart(&mut self, daemons: &[(&str, &str)]) {
-        self.host = host(&self._scratch, &self.store, &self.script);
+        let clock = Arc::clone(&self.host.registrations.clock);
+        self.host = host(&self._scratch, &self.store, &self.script, clock);
         self.finder = self.host.fact_finder();
         self.register(daemons);
     }
@@ -159,28 +172,15 @@ impl Rig {
     }
 }
 
-fn host(scratch: &tempfile::TempDir, store: &MemoryStore, script: &Arc<Script>) -> Arc<Host> {
-    let sandbox = daemon_runner::policy::ReachedSandbox {
-        level: 1,
-        detail: String::new(),
-    };
-    let parts = Parts {
-        checker: Arc::new(Nothing),
-        planner: Arc::new(Nothing),
-        providers: BTreeMap::new(),
-        presets: BTreeMap::new(),
-        surfaces: BTreeMap::new(),
-        facts: Arc::clone(script) as Arc<dyn daemon_engine::Facts>,
-        reconcilers: Vec::new(),
-        repos: Vec::new(),
-        unopened: Vec::new(),
-        servers: daemon_runner::servers::Servers::default(),
-        program: None,
-        sandboxes: Sandboxes::new(sandbox, BTreeMap::new(), Overlays::Mounted),
-    };
+fn host(
+    scratch: &tempfile::TempDir,
+    store: &MemoryStore,
+    script: &Arc<Script>,
+    clock: Arc<dyn Clock>,
+) -> Arc<Host> {
     let runtime = Runtime {
         config: Arc::new(Config::default()),
-        parts,
+        parts: nothing::parts(Arc::clone(script) as Arc<dyn daemon_engine::Facts>),
         generation: 1,
     };
     let home = Home::open(&scratch.path().join("home")).unwrap();
@@ -190,7 +190,7 @@ fn host(scratch: &tempfile::TempDir, store: &MemoryStore, script: &Arc<Script>) 
         epoch: HostEpoch(1),
         runtime,
         secrets: daemon_runner::secrets::HostSecrets::default(),
-        clock: Arc::new(daemon_records::clock::SystemClock),
+        clock,
         tokens: RunTokens::default(),
         claims: ClaimsPause::none(),
     })

@@ -1,3 +1,5 @@
+mod answers;
+
 use daemon_engine::Activation;
 use daemon_event::{Enrichment, RepoName, Source};
 use daemon_store::{Accepted, Activations as _, Events as _, Matching, Query};

@@ -1,14 +1,40 @@
 //! Parts that do nothing, for a host that only fetches facts.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use daemon_engine::proposal::{OutputVerb, OwnOutput};
 use daemon_engine::{NewOutput, Output};
 use daemon_repo::Discovery;
 use daemon_runner::planner::{ActRequest, BranchRequest, OutputPlanner, PullState};
+use daemon_runner::settings::{Overlays, Sandboxes};
 
-use crate::driver::{Checked, Checker};
+use crate::driver::{Checked, Checker, Parts};
+
+/// Makes the parts of a host that only fetches facts.
+pub(super) fn parts(facts: Arc<dyn daemon_engine::Facts>) -> Parts {
+    let sandbox = daemon_runner::policy::ReachedSandbox {
+        level: 1,
+        detail: String::new(),
+    };
+    Parts {
+        checker: Arc::new(Nothing),
+        planner: Arc::new(Nothing),
+        providers: BTreeMap::new(),
+        presets: BTreeMap::new(),
+        surfaces: BTreeMap::new(),
+        facts,
+        reconcilers: Vec::new(),
+        repos: Vec::new(),
+        unopened: Vec::new(),
+        servers: daemon_runner::servers::Servers::default(),
+        program: None,
+        sandboxes: Sandboxes::new(sandbox, BTreeMap::new(), Overlays::Mounted),
+    }
+}
 
 /// A linter that finds no daemon, and a planner that plans no output.
-pub(super) struct Nothing;
+struct Nothing;
 
 impl Checker for Nothing {
     fn check(&self, _: &Discovery, _: &dyn Fn(&str) -> String) -> Vec<Checked> {
