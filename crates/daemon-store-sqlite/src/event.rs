@@ -323,11 +323,13 @@ fn triggers(conn: &Connection, key: &TriggerKey) -> TxResult<Vec<EventTrigger>> 
 
 /// Deletes identities and ticks that were stored before given instants.
 pub(crate) fn forget(tx: &Connection, ids: Timestamp, ticks: Timestamp) -> TxResult<()> {
-    tx.execute(
-        // GLOB and not LIKE, which ignores case.
-        "DELETE FROM identity WHERE stored_at < iif(key GLOB 'body:*', ?2, ?1)",
-        [micros(ids), micros(ticks)],
-    )?;
+    for table in ["identity", "recent_identity", "recent_key"] {
+        tx.execute(
+            // GLOB and not LIKE, which ignores case.
+            &format!("DELETE FROM {table} WHERE stored_at < iif(key GLOB 'body:*', ?2, ?1)"),
+            [micros(ids), micros(ticks)],
+        )?;
+    }
     tx.execute("DELETE FROM tick WHERE recorded_at < ?1", [micros(ticks)])?;
     Ok(())
 }

@@ -30,10 +30,13 @@ pub(crate) fn put<'a>(
     keys: impl Iterator<Item = &'a Identity>,
     (seq, at): (i64, Timestamp),
 ) -> TxResult<()> {
+    let mut append =
+        tx.prepare_cached("INSERT INTO recent_identity (key, seq, stored_at) VALUES (?1, ?2, ?3)")?;
     // Replaced, not ignored: a key whose time has passed names the newer event from here on.
-    let mut put = tx.prepare_cached("INSERT OR REPLACE INTO identity VALUES (?1, ?2, ?3)")?;
+    let mut put = tx.prepare_cached("INSERT OR REPLACE INTO recent_key VALUES (?1, ?2, ?3, ?4)")?;
     for key in keys {
-        put.execute(params![key.key, seq, micros(at)])?;
+        let number = append.insert(params![key.key, seq, micros(at)])?;
+        put.execute(params![key.key, seq, micros(at), number])?;
     }
     Ok(())
 }
@@ -54,12 +57,28 @@ pub(crate) fn add<'a>(
 
 /// Returns the event that a key names, if the key still counts at an instant.
 fn counting(conn: &Connection, key: &Identity, at: Timestamp) -> TxResult<Option<i64>> {
-    let found: Option<(i64, i64)> = conn
-        .prepare_cached("SELECT seq, stored_at FROM identity WHERE key = ?1")?
-        .query_row([&key.key], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
+    // The recent entry of a key is newer than the one among all.
+    let recent =
+        "SELECT seq, stored_at FROM recent_key WHERE key = ?1 ORDER BY number DESC LIMIT 1";
+    let found = match entry(conn, recent, key)? {
+        Some(found) => Some(found),
+        None => entry(
+            conn,
+            "SELECT seq, stored_at FROM identity WHERE key = ?1",
+            key,
+        )?,
+    };
     let Some((seq, stored_at)) = found else {
         return Ok(None);
     };
     Ok(still_counts(key, instant("stored_at", stored_at)?, at).then_some(seq))
+}
+
+/// Returns the event of a key and the time when it was stored.
+fn entry(conn: &Connection, sql: &str, key: &Identity) -> TxResult<Option<(i64, i64)>> {
+    let entry = conn
+        .prepare_cached(sql)?
+        .query_row([&key.key], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(entry)
 }

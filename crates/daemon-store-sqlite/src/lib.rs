@@ -65,6 +65,7 @@ mod output;
 mod payload;
 mod pull_request;
 mod reader;
+mod recent;
 mod registry;
 mod repair;
 mod report;

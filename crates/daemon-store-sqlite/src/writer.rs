@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::failure::{TxError, TxResult};
 use crate::mark::LogMark;
+use crate::recent::RecentIdentities;
 use crate::{log, space};
 
 /// The most operations of one transaction.
@@ -44,6 +45,7 @@ impl WriterHandle {
         let writer_thread = WriterThread {
             conn: database.conn,
             mark: database.mark,
+            recent: RecentIdentities::default(),
             operations,
             next: None,
             broken: None,
@@ -189,6 +191,7 @@ where
 struct WriterThread {
     conn: Connection,
     mark: Option<LogMark>,
+    recent: RecentIdentities,
     operations: mpsc::Receiver<Box<dyn Operation>>,
     /// An operation from the queue that waits for a transaction of its own.
     next: Option<Box<dyn Operation>>,
@@ -273,6 +276,9 @@ impl WriterThread {
     /// Runs a batch in one transaction; on trouble nothing of it is kept.
     fn commit(&mut self, batch: &mut Vec<Box<dyn Operation>>) -> Result<(), Trouble> {
         let result = self.try_commit(batch);
+        if result.is_err() {
+            self.recent.rolled_back();
+        }
         if result.is_err() && !self.conn.is_autocommit() {
             // If even this fails, the connection stays inside the transaction and the next BEGIN fails.
             drop(self.conn.execute_batch("ROLLBACK"));
@@ -283,6 +289,8 @@ impl WriterThread {
     fn try_commit(&mut self, batch: &mut Vec<Box<dyn Operation>>) -> Result<(), Trouble> {
         // Immediate: a lock that another process holds fails here, before any operation has run.
         self.statement("BEGIN IMMEDIATE")?;
+        let recent = self.recent.begin(&self.conn);
+        recent.map_err(|failure| Trouble::of(failure, "read recent identities"))?;
         if let Some(first) = batch.first_mut()
             && first.scope() == TransactionScope::Own
         {
@@ -304,16 +312,25 @@ impl WriterThread {
                 }
             }
         }
-        self.statement("COMMIT")
+        self.end()
     }
 
     /// Runs the one operation of a transaction.
-    fn run_whole(&self, operation: &mut dyn Operation) -> Result<(), Trouble> {
+    fn run_whole(&mut self, operation: &mut dyn Operation) -> Result<(), Trouble> {
         match operation.run(&self.conn) {
             Kept::Disk(failure) => Err(Trouble::of(failure, operation.context())),
-            Kept::No => self.statement("ROLLBACK"),
-            Kept::Yes => self.statement("COMMIT"),
+            Kept::No => {
+                self.recent.rolled_back();
+                self.statement("ROLLBACK")
+            }
+            Kept::Yes => self.end(),
         }
+    }
+
+    fn end(&mut self) -> Result<(), Trouble> {
+        let settled = self.recent.settle(&self.conn);
+        settled.map_err(|failure| Trouble::of(failure, "move recent identities"))?;
+        self.statement("COMMIT")
     }
 
     fn run_one(&self, operation: &mut dyn Operation) -> Result<(), Trouble> {

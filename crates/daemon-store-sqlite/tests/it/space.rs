@@ -228,7 +228,7 @@ fn a_store_of_an_older_version_gives_space_back_too() {
     conn.execute_batch(
         "PRAGMA auto_vacuum = NONE; VACUUM; DELETE FROM payload WHERE seq = 2; \
          DROP INDEX activation_suspect; ALTER TABLE activation DROP COLUMN crashes_alone; DROP TABLE host_start; \
-         DROP TABLE report; DROP TABLE pull_request; DROP TABLE bookmark; DROP TRIGGER activation_made_leased; \
+         DROP TABLE report; DROP TABLE pull_request; DROP TABLE bookmark; DROP TABLE recent_identity; DROP TRIGGER activation_made_leased; \
          DROP TRIGGER activation_changed_leased; ALTER TABLE lane DROP COLUMN leased; \
          PRAGMA user_version = 4;",
     )
