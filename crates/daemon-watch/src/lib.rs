@@ -119,10 +119,13 @@ mod interpret;
 mod interpretation;
 mod lexicon;
 mod logic;
+mod meaning;
 mod normalise;
 mod phrasing;
 mod portability;
 mod prefix;
+#[cfg(any(test, feature = "shadow"))]
+pub mod reader;
 mod resolve;
 mod sentence;
 mod span;

@@ -7,16 +7,13 @@
 
 mod actives;
 mod agents;
-mod atom;
 mod clauses;
 mod commenting;
 mod complements;
 mod conditions;
 mod deeds;
 mod did_it;
-mod emit;
 mod force;
-mod formula;
 mod gains;
 mod gaps;
 mod handling;
@@ -40,13 +37,15 @@ mod regardless;
 mod requests;
 mod reviews;
 mod roles;
-mod sources;
+pub(crate) mod sources;
 mod subjects;
 mod texts;
 mod thing_parts;
 mod things;
 
 use crate::interpretation::Correction;
+use crate::meaning::spoken::Spoken;
+use crate::meaning::{atom, emit, formula};
 use crate::normalise::Token;
 use crate::resolve::ClauseSet;
 use crate::span::Span;
@@ -60,7 +59,7 @@ pub(crate) fn read(line: &str, tokens: &[Token]) -> Option<(ClauseSet, Vec<Corre
             return None;
         }
         let events = line.sentence()?;
-        let found = emit::emit(&line, &events)?;
+        let found = emit::emit(spoken(&line), &events)?;
         Some((found, line.corrections))
     })
 }
@@ -69,7 +68,14 @@ pub(crate) fn read(line: &str, tokens: &[Token]) -> Option<(ClauseSet, Vec<Corre
 pub(crate) fn read_around(line: &str, tokens: &[Token]) -> Option<(ClauseSet, Vec<Span>)> {
     let mut line = Line::new(line, tokens, false)?;
     let (events, left) = line.sentence_around()?;
-    let found = emit::emit(&line, &events)?;
+    let found = emit::emit(spoken(&line), &events)?;
     let spans = left.iter().map(|range| line.span(range)).collect();
     Some((found, spans))
+}
+
+/// Returns the tokens that were read, with typos corrected.
+fn spoken<'l>(line: &'l Line<'_>) -> Spoken<'l> {
+    Spoken {
+        tokens: &line.tokens,
+    }
 }

@@ -3,7 +3,7 @@
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
 
-use super::atom::{Guard, Place, Says};
+use super::atom::{Guard, Says, TextPlace};
 use super::deeds::{Deed, Event, events_of};
 use super::formula::{Formula, is};
 use super::idioms::{Idiom, Voice};
@@ -333,7 +333,7 @@ impl Line<'_> {
         .then_some(())?;
         let start = self.at;
         let value = self.name_called()?;
-        let text = self.says(Says::Text(Place::Own, Op::Contains, vec![value]), start);
+        let text = self.says(Says::Text(TextPlace::Own, Op::Contains, vec![value]), start);
         self.eat_any(&["in", "on", "under"]).then_some(())?;
         self.eat_phrase(&[
             "the conversation of",

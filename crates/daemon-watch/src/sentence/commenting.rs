@@ -4,7 +4,7 @@ use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
 
 use super::actives::deed;
-use super::atom::{Guard, Place, Says};
+use super::atom::{Guard, Says, TextPlace};
 use super::deeds::Event;
 use super::formula::{Formula, is};
 use super::line::Line;
@@ -127,8 +127,9 @@ impl Line<'_> {
         if !commands.is_empty() {
             self.eat_any(&["command", "commands"]);
         }
-        let text =
-            |line: &Self, values| line.says(Says::Text(Place::Own, Op::Contains, values), start);
+        let text = |line: &Self, values| {
+            line.says(Says::Text(TextPlace::Own, Op::Contains, values), start)
+        };
         let command = |line: &Self, values| {
             line.says(
                 Says::Test(Test::new(Field::Comment, Op::Command, values)),

@@ -1,29 +1,16 @@
 //! Events of things: participles and verbs, with the words that belong to them.
 
+use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
-use daemon_event::{Field, Source};
 
-use super::atom::{Guard, Place, Says};
+use super::atom::{Guard, Says, TextPlace};
 use super::formula::{Formula, is};
 use super::line::Line;
 use super::predicate::Behind;
 use super::things::{CONVERSATION_OF, Thing, comment_on, is_comment, of_parent};
 use crate::filter::{Op, Test};
+pub(super) use crate::meaning::event::GuardedEvent as Event;
 use crate::resolve::has_row;
-
-/// One event of one kind of thing, under a guard.
-#[derive(Clone, Debug)]
-pub(super) struct Event {
-    pub(super) noun: Noun,
-    pub(super) verb: Verb,
-    pub(super) on: Vec<Noun>,
-    pub(super) guard: Guard,
-    pub(super) source: Option<Source>,
-    pub(super) without: Option<&'static str>,
-    /// A raw name: the kind and the action.
-    pub(super) raw: Option<(&'static str, Option<&'static str>)>,
-    pub(super) start: usize,
-}
 
 impl Event {
     pub(super) fn of(thing: &Thing, verb: Verb) -> Self {
@@ -44,10 +31,6 @@ impl Event {
             event.guard = of_parent(&event.guard).unwrap_or(event.guard);
         }
         event
-    }
-
-    pub(super) fn require(&mut self, guard: Guard) {
-        self.guard = std::mem::replace(&mut self.guard, Formula::Always).and(guard);
     }
 }
 
@@ -217,13 +200,13 @@ impl Line<'_> {
         &mut self,
         things: &[Thing],
         start: usize,
-        place: Place,
+        place: TextPlace,
     ) -> Option<Vec<Event>> {
         let names: &[&str] = match place {
-            Place::Title => &["title"],
-            Place::Body => &["body"],
-            Place::Own => &["title", "body"],
-            Place::Message => return None,
+            TextPlace::Title => &["title"],
+            TextPlace::Body => &["body"],
+            TextPlace::Own => &["title", "body"],
+            TextPlace::Message => return None,
         };
         let changed = self.says(Says::Test(is(Field::Changed, names)), start);
         things

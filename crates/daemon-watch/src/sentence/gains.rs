@@ -3,7 +3,7 @@
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
 
-use super::atom::{Guard, Place, Says};
+use super::atom::{Guard, Says, TextPlace};
 use super::deeds::{Deed, Event, added, events_of, removed};
 use super::formula::{Formula, is};
 use super::line::Line;
@@ -107,9 +107,9 @@ impl Line<'_> {
             && let Some(place) = self.attempt(Self::place_named)
         {
             let names: &[&str] = match place {
-                Place::Title => &["title"],
-                Place::Body => &["body"],
-                Place::Own | Place::Message => return None,
+                TextPlace::Title => &["title"],
+                TextPlace::Body => &["body"],
+                TextPlace::Own | TextPlace::Message => return None,
             };
             let changed = self.says(Says::Test(is(Field::Changed, names)), start);
             return Some(Deed::with(Verb::Edit, changed));

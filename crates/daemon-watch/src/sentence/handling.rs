@@ -4,7 +4,7 @@ use daemon_event::Field;
 use daemon_event::vocabulary::Verb;
 
 use super::actives::deed;
-use super::atom::{Place, Says};
+use super::atom::{Says, TextPlace};
 use super::deeds::{Event, added, removed};
 use super::formula::{Formula, is};
 use super::line::Line;
@@ -365,15 +365,15 @@ impl Line<'_> {
         self.eat_phrase(&["but not", "and not", "not"])
             .then_some(())?;
         let found = match self.place_named()? {
-            Place::Title => &["title"][..],
-            Place::Body => &["body"][..],
-            Place::Own | Place::Message => return None,
+            TextPlace::Title => &["title"][..],
+            TextPlace::Body => &["body"][..],
+            TextPlace::Own | TextPlace::Message => return None,
         };
         self.eat_mark(",");
         Some(found)
     }
 
-    pub(super) fn edited_name(&mut self) -> Option<Option<Place>> {
+    pub(super) fn edited_name(&mut self) -> Option<Option<TextPlace>> {
         self.attempt(|line| {
             line.eat_phrase(&["base branch", "target branch", "base", "target"])
                 .then_some(None)
@@ -381,7 +381,7 @@ impl Line<'_> {
         .or_else(|| {
             self.attempt(|line| {
                 line.place_named()
-                    .filter(|place| *place != Place::Message)
+                    .filter(|place| *place != TextPlace::Message)
                     .map(Some)
             })
         })

@@ -3,7 +3,7 @@
 use daemon_event::Field;
 use daemon_event::vocabulary::Noun;
 
-use super::atom::{Guard, Place, Says};
+use super::atom::{Guard, Says, TextPlace};
 use super::formula::Formula;
 use super::line::Line;
 use super::people::OTHER_THAN;
@@ -335,7 +335,7 @@ impl Line<'_> {
     }
 
     /// `contains "x"`, `does not mention @y`, `starts with "z"`
-    pub(super) fn says_predicate(&mut self, place: Option<Place>) -> Option<Guard> {
+    pub(super) fn says_predicate(&mut self, place: Option<TextPlace>) -> Option<Guard> {
         let negated = self.eat_any(&["does", "do", "did"]) && self.eat("not");
         let op = if self.eat_phrase(&[
             "starts with",

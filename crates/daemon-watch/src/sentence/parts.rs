@@ -3,7 +3,7 @@
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
 
-use super::atom::{Place, Says};
+use super::atom::{Says, TextPlace};
 use super::clauses::BE;
 use super::deeds::{Deed, Event, added, removed};
 use super::formula::{Formula, is};
@@ -375,7 +375,7 @@ impl Line<'_> {
     }
 
     /// `title`, `title or description`, `base branch`; the last one contains no string.
-    pub(super) fn changed_part(&mut self) -> Option<Option<Place>> {
+    pub(super) fn changed_part(&mut self) -> Option<Option<TextPlace>> {
         self.attempt(|line| {
             line.eat_phrase(&[
                 "base branch",
@@ -389,7 +389,7 @@ impl Line<'_> {
         .or_else(|| {
             self.attempt(|line| {
                 line.place_named()
-                    .filter(|place| *place != Place::Message)
+                    .filter(|place| *place != TextPlace::Message)
                     .map(Some)
             })
         })
@@ -399,7 +399,7 @@ impl Line<'_> {
         &mut self,
         things: &[Thing],
         start: usize,
-        part: Option<Place>,
+        part: Option<TextPlace>,
     ) -> Option<Vec<Event>> {
         let passive = self.eat_phrase(BE);
         self.eat_any(if passive {

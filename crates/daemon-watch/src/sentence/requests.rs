@@ -3,7 +3,7 @@
 use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
 
-use super::atom::{Atom, Guard, Place, Says, UserRole};
+use super::atom::{Atom, Guard, Says, TextPlace, UserRole};
 use super::clauses::BE;
 use super::deeds::{Deed, Event, events_of};
 use super::formula::Formula;
@@ -239,7 +239,7 @@ impl Line<'_> {
             line.eat_phrase(BE).then_some(())?;
             line.eat_any(&["mentioned", "pinged", "tagged", "called"])
                 .then_some(())?;
-            let text = line.says(Says::Text(Place::Own, Op::Contains, vec![value]), start);
+            let text = line.says(Says::Text(TextPlace::Own, Op::Contains, vec![value]), start);
             line.eat_any(&["in", "on"]).then_some(text)
         });
         if let Some(text) = mention {
@@ -328,7 +328,7 @@ impl Line<'_> {
 }
 
 /// Moves a string to a part of the thing.
-fn in_place(text: &Guard, place: Place) -> Option<Guard> {
+fn in_place(text: &Guard, place: TextPlace) -> Option<Guard> {
     text.replace(false, &mut |atom: &Atom, _| {
         let mut atom = atom.clone();
         if let Says::Text(own, _, _) = &mut atom.says {

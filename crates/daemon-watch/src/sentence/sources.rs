@@ -23,5 +23,5 @@ mod topic;
 mod tracker;
 mod values;
 
-pub(super) use facts::{is_said, name_test, tells, value_test};
-pub(super) use topic::{Topic, topic};
+pub(crate) use facts::{is_said, name_test, tells, value_test};
+pub(crate) use topic::{Topic, topic};

@@ -3,7 +3,7 @@
 use daemon_event::Field;
 use daemon_event::vocabulary::Noun;
 
-use super::atom::{Guard, Place, Says};
+use super::atom::{Guard, Says, TextPlace};
 use super::formula::Formula;
 use super::line::Line;
 use crate::filter::{Op, Test};
@@ -12,7 +12,7 @@ use crate::normalise::TokenKind;
 
 impl Line<'_> {
     /// `containing "x"`, after the verb: the strings and their place.
-    pub(super) fn texts(&mut self, place: Option<Place>, op: Op) -> Option<Guard> {
+    pub(super) fn texts(&mut self, place: Option<TextPlace>, op: Op) -> Option<Guard> {
         self.attempt(|line| {
             let start = line.at;
             line.skip_any(&["the", "a", "either"]);
@@ -35,7 +35,7 @@ impl Line<'_> {
             let place = match (place, line.attempt(Self::in_place)) {
                 (_, Some(place)) => place,
                 (Some(place), None) => place,
-                (None, None) => Place::Own,
+                (None, None) => TextPlace::Own,
             };
             let one = |values: Vec<String>| line.text_test(place, op, values, start);
             if neither {
@@ -52,7 +52,7 @@ impl Line<'_> {
 
     pub(super) fn text_test(
         &self,
-        place: Place,
+        place: TextPlace,
         op: Op,
         values: Vec<String>,
         start: usize,
@@ -101,17 +101,17 @@ impl Line<'_> {
     }
 
     /// `in its title or body`, `in the commit message`
-    pub(super) fn in_place(&mut self) -> Option<Place> {
+    pub(super) fn in_place(&mut self) -> Option<TextPlace> {
         self.eat_any(&["in", "anywhere"]).then_some(())?;
         self.eat("in");
         if self.eat_any(&["it", "them"]) {
-            return Some(Place::Own);
+            return Some(TextPlace::Own);
         }
         self.place_named()
     }
 
     /// `the title or the description`
-    pub(super) fn place_named(&mut self) -> Option<Place> {
+    pub(super) fn place_named(&mut self) -> Option<TextPlace> {
         self.skip_any(&["its", "the", "their", "a", "commit", "comment"]);
         let first = self.place_word()?;
         let second = self.attempt(|line| {
@@ -121,20 +121,20 @@ impl Line<'_> {
         });
         match second {
             None => Some(first),
-            Some(second) if second != first => Some(Place::Own),
+            Some(second) if second != first => Some(TextPlace::Own),
             Some(_) => None,
         }
     }
 
-    pub(super) fn place_word(&mut self) -> Option<Place> {
+    pub(super) fn place_word(&mut self) -> Option<TextPlace> {
         let sense = self.eat_sense(|sense| {
             matches!(sense.part, Some(Part::Title | Part::Body))
                 || sense.nouns.contains(&Noun::Message)
         })?;
         Some(match sense.part {
-            Some(Part::Title) => Place::Title,
-            Some(_) => Place::Body,
-            None => Place::Message,
+            Some(Part::Title) => TextPlace::Title,
+            Some(_) => TextPlace::Body,
+            None => TextPlace::Message,
         })
     }
 

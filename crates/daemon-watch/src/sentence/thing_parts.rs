@@ -3,7 +3,7 @@
 use daemon_event::Field;
 use daemon_event::vocabulary::Noun;
 
-use super::atom::{Guard, Place, Says, UserRole};
+use super::atom::{Guard, Says, TextPlace, UserRole};
 use super::clauses::BE;
 use super::complements::the_label;
 use super::formula::Formula;
@@ -105,7 +105,7 @@ impl Line<'_> {
                 line.eat_any(&["is"]).then_some(())?;
                 let not = line.eat("not");
                 let found = match line.kind(0)? {
-                    TokenKind::Quoted if place == Place::Title => {
+                    TokenKind::Quoted if place == TextPlace::Title => {
                         let value = line.value(0);
                         line.at += 1;
                         line.says(

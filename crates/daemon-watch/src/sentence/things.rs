@@ -3,11 +3,12 @@
 use daemon_event::vocabulary::Noun;
 use daemon_event::{Field, Source};
 
-use super::atom::{Atom, Guard, Place, Says, UserRole};
+use super::atom::{Atom, Guard, Says, UserRole};
 use super::formula::{Formula, is};
 use super::line::Line;
 use crate::filter::{Op, Test};
 use crate::lexicon::{Class, Sense};
+pub(super) use crate::meaning::event::of_parent;
 use crate::normalise::TokenKind;
 
 /// A noun and its guard.
@@ -363,17 +364,6 @@ fn unsourced(guard: &Guard) -> Option<Guard> {
         Some(if negated { found.not() } else { found })
     })?;
     Some(bare)
-}
-
-/// Applies a guard to the parent of the event's noun.
-pub(super) fn of_parent(guard: &Guard) -> Option<Guard> {
-    guard.replace(false, &mut |atom: &Atom, negated| {
-        let mut atom = atom.clone();
-        // A string without a named part is in the comment itself, not in its parent.
-        atom.of_parent = !matches!(atom.says, Says::Text(Place::Own, ..));
-        let found = Formula::Atom(atom);
-        Some(if negated { found.not() } else { found })
-    })
 }
 
 /// Returns the noun of a comment with a parent.

@@ -6,7 +6,7 @@ use super::topic::{Scope, Topic, takes_name};
 use crate::filter::{Op, Test};
 use crate::lexicon::{Class, Part};
 use crate::normalise::TokenKind;
-use crate::sentence::atom::{Guard, Place, Says, UserRole};
+use crate::sentence::atom::{Guard, Says, TextPlace, UserRole};
 use crate::sentence::formula::Formula;
 use crate::sentence::line::Line;
 use crate::sentence::predicate::{BE, label_test};
@@ -157,11 +157,11 @@ impl Line<'_> {
         }
         let says = self.attempt(|line| {
             let place = line.place_named()?;
-            let place = if place == Place::Message
+            let place = if place == TextPlace::Message
                 || scope.topic == Topic::Talk
                 || scope.topic == Topic::Remark
             {
-                Place::Own
+                TextPlace::Own
             } else {
                 place
             };

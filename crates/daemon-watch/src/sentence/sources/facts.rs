@@ -5,10 +5,10 @@ use daemon_event::{Field, Source};
 
 use crate::filter::{Op, Test};
 use crate::lexicon::Part;
-use crate::sentence::atom::Occasion;
+use crate::sentence::atom::RowOfEvent;
 
 /// Returns the comparison with the name of a check, a job or a workflow, if events of the kind contain it.
-pub(in crate::sentence) fn name_test(event: &Occasion, values: &[String]) -> Option<Test> {
+pub(crate) fn name_test(event: &RowOfEvent, values: &[String]) -> Option<Test> {
     let field = match (event.kind, event.noun) {
         ("workflow_run" | "deployment_review", _) => Field::Workflow,
         ("workflow_dispatch", _) => {
@@ -26,8 +26,8 @@ pub(in crate::sentence) fn name_test(event: &Occasion, values: &[String]) -> Opt
 }
 
 /// A value of an attribute, in the field and the spelling of an event's kind.
-pub(in crate::sentence) fn value_test(
-    event: &Occasion,
+pub(crate) fn value_test(
+    event: &RowOfEvent,
     part: Option<Part>,
     values: &[String],
 ) -> Option<Test> {
@@ -36,12 +36,12 @@ pub(in crate::sentence) fn value_test(
 }
 
 /// Whether an event of a kind can hold a fact.
-pub(in crate::sentence) fn tells(source: Source, kind: &str, field: Field) -> bool {
+pub(crate) fn tells(source: Source, kind: &str, field: Field) -> bool {
     vocabulary::kind(source, kind).is_some_and(|kind: &EventKind| kind.can_hold(field))
 }
 
 /// Whether the actor is the author, as in Slack.
-pub(in crate::sentence) fn is_said(noun: Noun, verb: Verb) -> bool {
+pub(crate) fn is_said(noun: Noun, verb: Verb) -> bool {
     matches!(
         noun,
         Noun::Message | Noun::Reply | Noun::DirectMessage | Noun::Mention

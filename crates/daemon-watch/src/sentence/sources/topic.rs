@@ -5,7 +5,7 @@ use daemon_event::vocabulary::Noun;
 
 /// Things that are narrowed by the same words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::sentence) enum Topic {
+pub(crate) enum Topic {
     /// Checks, workflows, jobs and commit statuses.
     Run,
     Deployment,
@@ -26,28 +26,28 @@ pub(in crate::sentence) enum Topic {
 /// The noun or verb that modifiers are read for.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sentence) struct Scope {
-    pub(in crate::sentence) noun: Noun,
-    pub(in crate::sentence) topic: Topic,
+    pub(crate) noun: Noun,
+    pub(crate) topic: Topic,
     /// A verb precedes the words.
-    pub(in crate::sentence) is_verb: bool,
+    pub(crate) is_verb: bool,
 }
 
 impl Scope {
-    pub(in crate::sentence) fn behind_verb(self) -> Self {
+    pub(crate) fn behind_verb(self) -> Self {
         Self {
             is_verb: true,
             ..self
         }
     }
 
-    pub(in crate::sentence) fn runs(self) -> bool {
+    pub(crate) fn runs(self) -> bool {
         matches!(self.topic, Topic::Run | Topic::Deployment)
     }
 }
 
 /// Returns the topic of a noun if a source is named or only one source has the noun; `None` for nouns that the
 /// grammar of pull requests and issues reads.
-pub(in crate::sentence) fn topic(noun: Noun, source: Option<Source>) -> Option<Topic> {
+pub(crate) fn topic(noun: Noun, source: Option<Source>) -> Option<Topic> {
     let elsewhere = match source {
         Some(Source::Linear) => Some(Topic::Ticket),
         Some(Source::Sentry) => Some(Topic::Trouble),

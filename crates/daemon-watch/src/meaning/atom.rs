@@ -5,26 +5,26 @@ use std::ops::Range;
 use daemon_event::vocabulary::{Noun, Verb};
 use daemon_event::{Field, Source};
 
-use super::formula::{Formula, Literal, is};
-use super::sources::{Topic, is_said, name_test, tells, topic, value_test};
+use super::formula::{FilterLiteral, Formula, is};
 use crate::filter::{Op, Test};
 use crate::lexicon::Part;
+use crate::sentence::sources::{Topic, is_said, name_test, tells, topic, value_test};
 
 /// A formula over the statements of a condition.
-pub(super) type Guard = Formula<Atom>;
+pub(crate) type Guard = Formula<Atom>;
 
 /// One statement and its tokens.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Atom {
-    pub(super) says: Says,
+pub(crate) struct Atom {
+    pub(crate) says: Says,
     /// The statement is about the thing that the comment or review is on.
-    pub(super) of_parent: bool,
-    pub(super) range: Range<usize>,
+    pub(crate) of_parent: bool,
+    pub(crate) range: Range<usize>,
 }
 
 /// The content of a statement.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Says {
+pub(crate) enum Says {
     /// A comparison with the same meaning for every event.
     Test(Test),
     /// The base of a pull request, the branch of everything else.
@@ -34,7 +34,7 @@ pub(super) enum Says {
     /// The user who acted, or who wrote.
     Person(UserRole, Who),
     /// A string in a part of the thing.
-    Text(Place, Op, Vec<String>),
+    Text(TextPlace, Op, Vec<String>),
     /// The event is of this source.
     Source(Source),
     /// The label that the event adds or removes, else one that is present.
@@ -49,7 +49,7 @@ pub(super) enum Says {
 
 /// A state of a pull request or issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(crate) enum State {
     Draft,
     Open,
     Closed,
@@ -58,7 +58,7 @@ pub(super) enum State {
 
 /// The part of a thing that has to contain a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum TextPlace {
     Title,
     Body,
     /// The comment or commit message itself; the title or body of issues and pull requests.
@@ -68,7 +68,7 @@ pub(super) enum Place {
 
 /// The users that a phrase means.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Who {
+pub(crate) enum Who {
     Human,
     Bot,
     Maintainer,
@@ -80,7 +80,7 @@ pub(super) enum Who {
 
 /// The role of a user in the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum UserRole {
+pub(crate) enum UserRole {
     /// The user who acted.
     Actor,
     /// The author of the noun next to the words.
@@ -88,11 +88,11 @@ pub(super) enum UserRole {
 }
 
 /// The event for which atoms are resolved.
-pub(super) struct Occasion {
-    pub(super) source: Source,
-    pub(super) kind: &'static str,
-    pub(super) noun: Noun,
-    pub(super) verb: Verb,
+pub(crate) struct RowOfEvent {
+    pub(crate) source: Source,
+    pub(crate) kind: &'static str,
+    pub(crate) noun: Noun,
+    pub(crate) verb: Verb,
 }
 
 const INSIDERS: &[&str] = &["OWNER", "MEMBER", "COLLABORATOR"];
@@ -100,7 +100,11 @@ const FIRST: &[&str] = &["FIRST_TIME_CONTRIBUTOR", "FIRST_TIMER"];
 
 impl Atom {
     /// Returns the comparison for an event, or `None` if the event has no field for it.
-    pub(super) fn on(&self, event: &Occasion, is_negated: bool) -> Option<Formula<Literal>> {
+    pub(crate) fn on(
+        &self,
+        event: &RowOfEvent,
+        is_negated: bool,
+    ) -> Option<Formula<FilterLiteral>> {
         if let Says::State(state) = &self.says
             && event.turns(*state)
         {
@@ -115,7 +119,7 @@ impl Atom {
         Some(if is_negated { found.not() } else { found })
     }
 
-    fn says_on(&self, event: &Occasion) -> Option<Formula<Literal>> {
+    fn says_on(&self, event: &RowOfEvent) -> Option<Formula<FilterLiteral>> {
         match &self.says {
             // The payload of a check contains the default branch for its commit, not for the base of its pull request.
             Says::Test(test)
@@ -162,14 +166,19 @@ impl Atom {
         }
     }
 
-    fn literal(&self, test: Test) -> Formula<Literal> {
-        Formula::Atom(Literal {
+    fn literal(&self, test: Test) -> Formula<FilterLiteral> {
+        Formula::Atom(FilterLiteral {
             test,
             range: self.range.clone(),
         })
     }
 
-    fn person(&self, event: &Occasion, role: UserRole, who: &Who) -> Option<Formula<Literal>> {
+    fn person(
+        &self,
+        event: &RowOfEvent,
+        role: UserRole,
+        who: &Who,
+    ) -> Option<Formula<FilterLiteral>> {
         if *who == Who::TheAuthor {
             // Only these kinds compare the actor with the author.
             let has_author = event.kind.starts_with("pull_request")
@@ -198,7 +207,7 @@ impl Atom {
         Some(self.literal(test))
     }
 
-    fn person_fields(&self, event: &Occasion, role: UserRole) -> (Field, Field, Option<Field>) {
+    fn person_fields(&self, event: &RowOfEvent, role: UserRole) -> (Field, Field, Option<Field>) {
         let author = (
             Field::Author,
             Field::AuthorKind,
@@ -235,11 +244,11 @@ impl Atom {
 
     fn text(
         &self,
-        event: &Occasion,
-        place: Place,
+        event: &RowOfEvent,
+        place: TextPlace,
         op: Op,
         values: &[String],
-    ) -> Option<Formula<Literal>> {
+    ) -> Option<Formula<FilterLiteral>> {
         let is_command = op == Op::Begins
             && values
                 .iter()
@@ -255,30 +264,30 @@ impl Atom {
         };
         let speaks = event.speaks() && !self.of_parent;
         Some(match place {
-            Place::Title => one(Field::Title),
-            Place::Body | Place::Own if speaks => one(Field::Comment),
-            Place::Message if speaks => one(Field::Comment),
-            Place::Body => one(Field::Body),
+            TextPlace::Title => one(Field::Title),
+            TextPlace::Body | TextPlace::Own if speaks => one(Field::Comment),
+            TextPlace::Message if speaks => one(Field::Comment),
+            TextPlace::Body => one(Field::Body),
             // The words of a commit are its message, also for a file that it changes.
-            Place::Own | Place::Message
+            TextPlace::Own | TextPlace::Message
                 if matches!(event.noun, Noun::Commit | Noun::Branch | Noun::File) =>
             {
                 one(Field::Message)
             }
-            Place::Own if topic(event.noun, Some(event.source)).is_some() => {
+            TextPlace::Own if topic(event.noun, Some(event.source)).is_some() => {
                 let fields = [Field::Comment, Field::Title, Field::Body];
                 let told = fields
                     .into_iter()
                     .filter(|field| tells(event.source, event.kind, *field));
                 Formula::Any(told.map(one).collect())
             }
-            Place::Own => Formula::Any(vec![one(Field::Title), one(Field::Body)]),
-            Place::Message => return None,
+            TextPlace::Own => Formula::Any(vec![one(Field::Title), one(Field::Body)]),
+            TextPlace::Message => return None,
         })
     }
 }
 
-impl Occasion {
+impl RowOfEvent {
     /// Whether the event changes the state, so that words about it mean the time before or repeat the event.
     fn turns(&self, state: State) -> bool {
         let of_thing = matches!(

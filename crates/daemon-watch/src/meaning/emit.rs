@@ -3,20 +3,20 @@
 use daemon_event::vocabulary::{self, ActionRow, EventKind, Noun, RowGuard};
 use daemon_event::{Field, Source};
 
-use super::atom::{Occasion, Says};
-use super::deeds::Event;
-use super::formula::{Formula, Literal, alternatives, is};
-use super::line::Line;
-use super::sources::{tells, topic};
+use super::atom::{RowOfEvent, Says};
+use super::event::GuardedEvent;
+use super::formula::{FilterLiteral, Formula, alternatives, is};
+use super::spoken::Spoken;
 use crate::filter::{Filter, Mark, Op, Test};
 use crate::interpretation::{Clause, EventPattern};
 use crate::resolve::{ClauseSet, LABEL_BY_ID, default_note};
+use crate::sentence::sources::{tells, topic};
 
 /// The most clauses of one line.
 const MOST_CLAUSES: usize = 64;
 
 /// Builds the clauses of all events, or returns `None` if a statement has no field in an event.
-pub(super) fn emit(line: &Line<'_>, events: &[Event]) -> Option<ClauseSet> {
+pub(crate) fn emit(line: Spoken<'_>, events: &[GuardedEvent]) -> Option<ClauseSet> {
     let mut found = ClauseSet::default();
     for event in events {
         let mut sources = sources(event);
@@ -116,7 +116,7 @@ pub(super) fn emit(line: &Line<'_>, events: &[Event]) -> Option<ClauseSet> {
     (!found.clauses.is_empty() && found.clauses.len() <= MOST_CLAUSES).then_some(found)
 }
 
-fn names_source(event: &Event) -> bool {
+fn names_source(event: &GuardedEvent) -> bool {
     event.source.is_some()
         || event
             .guard
@@ -124,12 +124,12 @@ fn names_source(event: &Event) -> bool {
 }
 
 /// Whether a label belongs to the repository.
-fn is_label_of(line: &Line<'_>, noun: Noun) -> bool {
+fn is_label_of(line: Spoken<'_>, noun: Noun) -> bool {
     matches!(noun, Noun::RepositoryLabel | Noun::IssueLabel)
         && (0..line.tokens.len()).any(|at| matches!(line.word_at(at), "repository" | "repo"))
 }
 
-fn says_merge_request(line: &Line<'_>) -> bool {
+fn says_merge_request(line: Spoken<'_>) -> bool {
     (0..line.tokens.len()).any(|at| {
         matches!(line.word_at(at), "mr" | "mrs")
             || line.word_at(at) == "merge" && line.word_at(at + 1).starts_with("request")
@@ -137,7 +137,7 @@ fn says_merge_request(line: &Line<'_>) -> bool {
 }
 
 /// The sources of a noun without a named source.
-fn sources(event: &Event) -> Vec<Source> {
+fn sources(event: &GuardedEvent) -> Vec<Source> {
     if let Some(source) = event.source {
         return vec![source];
     }
@@ -176,8 +176,8 @@ fn row_tests(row: &ActionRow) -> Vec<Test> {
 
 /// Adds one event of one kind with its filters.
 fn add(
-    line: &Line<'_>,
-    event: &Event,
+    line: Spoken<'_>,
+    event: &GuardedEvent,
     kind: &EventKind,
     pattern: EventPattern,
     tests: Vec<Test>,
@@ -186,7 +186,7 @@ fn add(
 ) -> Option<()> {
     let whole = event.start..line.tokens.len();
     let literal = |test: Test| {
-        Formula::Atom(Literal {
+        Formula::Atom(FilterLiteral {
             test,
             range: whole.clone(),
         })
@@ -198,7 +198,7 @@ fn add(
     if let Some(on) = comment_place(event) {
         formula = formula.and(literal(on));
     }
-    let occasion = Occasion {
+    let occasion = RowOfEvent {
         source: kind.source,
         kind: kind.name,
         noun: event.noun,
@@ -215,7 +215,7 @@ fn add(
     };
     for list in alternatives(&formula.and(said))? {
         // A field that the kind never holds cannot be meant: `an unmerged branch is deleted`.
-        let is_untold = |literal: &Literal| {
+        let is_untold = |literal: &FilterLiteral| {
             !literal.test.op().is_negated() && !kind.can_hold(literal.test.field())
         };
         if list.iter().any(is_untold) {
@@ -244,7 +244,7 @@ fn add(
 }
 
 /// Whether one of the possible events can hold a fact.
-fn is_told(event: &Event, field: Field) -> bool {
+fn is_told(event: &GuardedEvent, field: Field) -> bool {
     topic(event.noun, event.source).is_none()
         || vocabulary::rows(event.noun).iter().any(|(kind, row)| {
             row.verbs.contains(&event.verb)
@@ -254,7 +254,7 @@ fn is_told(event: &Event, field: Field) -> bool {
 }
 
 /// The parent that a comment must have, if the kind of event does not imply it.
-fn comment_place(event: &Event) -> Option<Test> {
+fn comment_place(event: &GuardedEvent) -> Option<Test> {
     if event.noun != Noun::Comment || event.on.is_empty() {
         return None;
     }

@@ -11,7 +11,7 @@ const MOST_ALTERNATIVES: usize = 24;
 
 /// A formula over atoms.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Formula<A> {
+pub(crate) enum Formula<A> {
     /// Always true.
     Always,
     Atom(A),
@@ -21,14 +21,14 @@ pub(super) enum Formula<A> {
 }
 
 impl<A: Clone> Formula<A> {
-    pub(super) fn not(self) -> Self {
+    pub(crate) fn not(self) -> Self {
         match self {
             Self::Not(inner) => *inner,
             other => Self::Not(Box::new(other)),
         }
     }
 
-    pub(super) fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Always, one) | (one, Self::Always) => one,
             (Self::All(mut many), Self::All(more)) => {
@@ -44,7 +44,7 @@ impl<A: Clone> Formula<A> {
         }
     }
 
-    pub(super) fn or(self, other: Self) -> Self {
+    pub(crate) fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::Always, _) | (_, Self::Always) => Self::Always,
             (Self::Any(mut many), one) => {
@@ -56,7 +56,7 @@ impl<A: Clone> Formula<A> {
     }
 
     /// Whether the formula contains an atom of a sort.
-    pub(super) fn mentions(&self, is_wanted: &impl Fn(&A) -> bool) -> bool {
+    pub(crate) fn mentions(&self, is_wanted: &impl Fn(&A) -> bool) -> bool {
         match self {
             Self::Always => false,
             Self::Atom(atom) => is_wanted(atom),
@@ -65,13 +65,13 @@ impl<A: Clone> Formula<A> {
         }
     }
 
-    pub(super) fn is_always(&self) -> bool {
+    pub(crate) fn is_always(&self) -> bool {
         matches!(self, Self::Always)
     }
 
     /// Replaces every atom by a formula; `with` also receives whether the atom is negated. Returns `None` if an
     /// atom has no field in the event.
-    pub(super) fn replace<B: Clone>(
+    pub(crate) fn replace<B: Clone>(
         &self,
         is_negated: bool,
         with: &mut impl FnMut(&A, bool) -> Option<Formula<B>>,
@@ -106,18 +106,18 @@ impl<A: Clone> Formula<A> {
 
 /// A comparison and the tokens that say it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Literal {
-    pub(super) test: Test,
-    pub(super) range: Range<usize>,
+pub(crate) struct FilterLiteral {
+    pub(crate) test: Test,
+    pub(crate) range: Range<usize>,
 }
 
 /// Expands a formula to lists of comparisons of which one list must hold. Returns `None` if there are too many, or
 /// if a comparison has no negation.
-pub(super) fn alternatives(formula: &Formula<Literal>) -> Option<Vec<Vec<Literal>>> {
+pub(crate) fn alternatives(formula: &Formula<FilterLiteral>) -> Option<Vec<Vec<FilterLiteral>>> {
     spread(formula, false)
 }
 
-fn spread(formula: &Formula<Literal>, negated: bool) -> Option<Vec<Vec<Literal>>> {
+fn spread(formula: &Formula<FilterLiteral>, negated: bool) -> Option<Vec<Vec<FilterLiteral>>> {
     match formula {
         Formula::Always if negated => Some(Vec::new()),
         Formula::Always => Some(vec![Vec::new()]),
@@ -128,7 +128,7 @@ fn spread(formula: &Formula<Literal>, negated: bool) -> Option<Vec<Vec<Literal>>
                 literal.test.clone()
             };
             let range = literal.range.clone();
-            Some(vec![vec![Literal { test, range }]])
+            Some(vec![vec![FilterLiteral { test, range }]])
         }
         Formula::Not(inner) => spread(inner, !negated),
         Formula::All(many) if negated => any_of(many, true),
@@ -137,8 +137,8 @@ fn spread(formula: &Formula<Literal>, negated: bool) -> Option<Vec<Vec<Literal>>
     }
 }
 
-fn any_of(many: &[Formula<Literal>], negated: bool) -> Option<Vec<Vec<Literal>>> {
-    let mut found: Vec<Vec<Literal>> = Vec::new();
+fn any_of(many: &[Formula<FilterLiteral>], negated: bool) -> Option<Vec<Vec<FilterLiteral>>> {
+    let mut found: Vec<Vec<FilterLiteral>> = Vec::new();
     for one in many {
         for list in spread(one, negated)? {
             // Values of one field are one comparison, so that `main or develop` stays one alternative.
@@ -152,14 +152,14 @@ fn any_of(many: &[Formula<Literal>], negated: bool) -> Option<Vec<Vec<Literal>>>
     (found.len() <= MOST_ALTERNATIVES).then_some(found)
 }
 
-fn all_of(many: &[Formula<Literal>], negated: bool) -> Option<Vec<Vec<Literal>>> {
-    let mut found: Vec<Vec<Literal>> = vec![Vec::new()];
+fn all_of(many: &[Formula<FilterLiteral>], negated: bool) -> Option<Vec<Vec<FilterLiteral>>> {
+    let mut found: Vec<Vec<FilterLiteral>> = vec![Vec::new()];
     for one in many {
         let parts = spread(one, negated)?;
         if found.len() * parts.len() > MOST_ALTERNATIVES {
             return None;
         }
-        let both = |known: &Vec<Literal>| -> Vec<Vec<Literal>> {
+        let both = |known: &Vec<FilterLiteral>| -> Vec<Vec<FilterLiteral>> {
             parts
                 .iter()
                 .map(|part| {
@@ -181,7 +181,7 @@ fn all_of(many: &[Formula<Literal>], negated: bool) -> Option<Vec<Vec<Literal>>>
     Some(found)
 }
 
-fn join(known: &mut [Literal], other: &[Literal], is_any: bool) -> bool {
+fn join(known: &mut [FilterLiteral], other: &[FilterLiteral], is_any: bool) -> bool {
     match known {
         [one] => join_one(one, other, is_any),
         _ => false,
@@ -189,7 +189,7 @@ fn join(known: &mut [Literal], other: &[Literal], is_any: bool) -> bool {
 }
 
 /// Adds the values of a single comparison to another one of the same field, if the meaning stays the same.
-fn join_one(known: &mut Literal, other: &[Literal], is_any: bool) -> bool {
+fn join_one(known: &mut FilterLiteral, other: &[FilterLiteral], is_any: bool) -> bool {
     let [other] = other else { return false };
     let joins = if is_any {
         matches!(
@@ -257,7 +257,7 @@ fn turned(test: &Test) -> Option<Test> {
 }
 
 /// A comparison of a field that is one of the values.
-pub(super) fn is(field: Field, values: &[&str]) -> Test {
+pub(crate) fn is(field: Field, values: &[&str]) -> Test {
     let values = values.iter().map(|value| (*value).to_owned()).collect();
     Test::new(field, Op::Is, values)
 }

@@ -1,0 +1,7 @@
+//! The meaning of a condition before and after the vocabulary: formulas over statements, events, and the clauses emitted for them.
+
+pub(crate) mod atom;
+pub(crate) mod emit;
+pub(crate) mod event;
+pub(crate) mod formula;
+pub(crate) mod spoken;

@@ -1,0 +1,43 @@
+//! Accounts: what a reading must not have lost.
+
+use std::ops::Range;
+
+use crate::normalise::{Token, TokenKind};
+use crate::resolve::ClauseSet;
+
+/// Whether every literal of the line is in a filter or left over, and no placeholder became a value.
+pub(super) fn is_complete(tokens: &[Token], left: &[Range<usize>], found: &ClauseSet) -> bool {
+    let is_left = |at: usize| left.iter().any(|range| range.contains(&at));
+    tokens
+        .iter()
+        .enumerate()
+        .filter(|(at, token)| is_literal(token) && !is_left(*at))
+        .all(|(_, token)| !is_placeholder(&token.text) && is_value(token, found))
+}
+
+fn is_literal(token: &Token) -> bool {
+    match token.kind {
+        TokenKind::Quoted
+        | TokenKind::Code
+        | TokenKind::User
+        | TokenKind::Channel
+        | TokenKind::Reference
+        | TokenKind::Number => true,
+        TokenKind::Word | TokenKind::Mark => false,
+    }
+}
+
+/// Whether the author of the line is to replace the literal: `<branch>`, `{{name}}`.
+fn is_placeholder(text: &str) -> bool {
+    text.starts_with('<') && text.ends_with('>') || text.contains("{{")
+}
+
+fn is_value(token: &Token, found: &ClauseSet) -> bool {
+    let wanted = token.text.to_lowercase();
+    let bare = wanted.trim_start_matches("./").trim_end_matches('/');
+    let mut values = found.filters.iter().flat_map(|filter| filter.test.values());
+    values.any(|value| {
+        let value = value.to_lowercase();
+        value.trim_start_matches('!').trim_end_matches('/') == bare || value.contains(&wanted)
+    })
+}

@@ -1,0 +1,385 @@
+//! The chart: edges over the tokens of a line, combined cheapest first.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::rc::Rc;
+
+use super::category::{Category, CategorySet};
+use super::compose::{Call, Composition};
+use super::grammar::Grammar;
+use super::skips::{READ_INSTEAD, skips};
+use super::value::Value;
+use super::words::{Word, words};
+use crate::meaning::event::GuardedEvent;
+use crate::normalise::Token;
+
+/// The most edges of a line; the rest of a longer one is not read.
+const MOST_EDGES: usize = 4_000;
+/// The most meanings of a category over one span.
+const MOST_MEANINGS: usize = 2;
+
+/// A phrase over a span of tokens.
+struct Edge {
+    category: Category,
+    start: usize,
+    end: usize,
+    cost: u32,
+    value: Rc<Value>,
+    made: Made,
+}
+
+/// What an edge is made of.
+#[derive(Clone)]
+enum Made {
+    Word(Rc<Value>),
+    LeftOver,
+    /// A rule, and the active edge that holds its items.
+    Rule(usize, usize),
+}
+
+/// The beginning of a rule over a span.
+struct Active {
+    node: usize,
+    start: usize,
+    end: usize,
+    cost: u32,
+    /// The active edge before, if there is one, and the edge that continued it.
+    before: Option<usize>,
+    last: usize,
+}
+
+/// An edge that is not in the chart yet.
+struct Candidate {
+    category: Category,
+    start: usize,
+    end: usize,
+    cost: u32,
+    made: Made,
+}
+
+/// The parses of one line.
+pub(super) struct Chart<'g> {
+    grammar: &'g Grammar,
+    n_tokens: usize,
+    edges: Vec<Edge>,
+    actives: Vec<Active>,
+    candidates: Vec<Candidate>,
+    agenda: BinaryHeap<Reverse<(u32, usize, usize)>>,
+    /// The edges that begin at a token, and the active edges that end before it.
+    beginning: Vec<Vec<usize>>,
+    waiting: Vec<Vec<usize>>,
+    /// The categories of words that begin at a token.
+    seen: Vec<CategorySet>,
+    /// The least cost of the tokens before a place.
+    least: Vec<u32>,
+    read_instead: Vec<Category>,
+}
+
+impl<'g> Chart<'g> {
+    /// Prepares the words of a line.
+    pub(super) fn new(grammar: &'g Grammar, line: &str, tokens: &[Token]) -> Self {
+        let n_tokens = tokens.len();
+        let categories = READ_INSTEAD.iter();
+        let mut chart = Self {
+            grammar,
+            n_tokens,
+            edges: Vec::with_capacity(256),
+            actives: Vec::with_capacity(256),
+            candidates: Vec::with_capacity(256),
+            agenda: BinaryHeap::new(),
+            beginning: vec![Vec::new(); n_tokens + 1],
+            waiting: vec![Vec::new(); n_tokens + 1],
+            seen: vec![CategorySet::default(); n_tokens + 1],
+            least: Vec::new(),
+            read_instead: categories
+                .filter_map(|name| grammar.categories.find(name))
+                .collect(),
+        };
+        let mut is_known = vec![false; n_tokens];
+        for word in words(grammar, line, tokens) {
+            if word.cost == 0 {
+                is_known[word.range.clone()].fill(true);
+            }
+            chart.add_word(word);
+        }
+        for skip in skips(grammar, line, tokens, &is_known) {
+            chart.seen[skip.range.start].insert(skip.category);
+            chart.candidates.push(Candidate {
+                category: skip.category,
+                start: skip.range.start,
+                end: skip.range.end,
+                cost: skip.cost,
+                made: Made::LeftOver,
+            });
+        }
+        chart.estimate();
+        for number in 0..chart.candidates.len() {
+            chart.schedule(number);
+        }
+        chart
+    }
+
+    fn add_word(&mut self, word: Word) {
+        self.seen[word.range.start].insert(word.category);
+        self.candidates.push(Candidate {
+            category: word.category,
+            start: word.range.start,
+            end: word.range.end,
+            cost: word.cost,
+            made: Made::Word(Rc::new(word.value)),
+        });
+    }
+
+    /// Finds the least cost at which each token can be covered.
+    fn estimate(&mut self) {
+        let mut each = vec![u32::MAX; self.n_tokens];
+        for candidate in &self.candidates {
+            let length = u32::try_from(candidate.end - candidate.start).unwrap_or(u32::MAX);
+            for least in &mut each[candidate.start..candidate.end] {
+                *least = (*least).min(candidate.cost / length);
+            }
+        }
+        self.least = vec![0];
+        for least in each {
+            let before = self.least.last().copied().unwrap_or(0);
+            self.least
+                .push(before.saturating_add(if least == u32::MAX { 0 } else { least }));
+        }
+    }
+
+    fn schedule(&mut self, number: usize) {
+        let candidate = &self.candidates[number];
+        let inside = self.least[candidate.end] - self.least[candidate.start];
+        let outside = self.least[self.n_tokens] - inside;
+        let length = candidate.end - candidate.start;
+        self.agenda.push(Reverse((
+            candidate.cost + outside,
+            self.n_tokens - length,
+            number,
+        )));
+    }
+
+    /// Returns the next cheapest parse of the whole line.
+    pub(super) fn next_goal(&mut self) -> Option<usize> {
+        while let Some(Reverse((.., number))) = self.agenda.pop() {
+            if self.n_edges() > MOST_EDGES {
+                return None;
+            }
+            let Some(edge) = self.accept(number) else {
+                continue;
+            };
+            self.beginning[edge.start].push(self.edges.len());
+            let at = self.edges.len();
+            let is_goal =
+                edge.category == self.grammar.goal && (edge.start, edge.end) == (0, self.n_tokens);
+            self.edges.push(edge);
+            if is_goal {
+                return Some(at);
+            }
+            self.extend(at);
+        }
+        None
+    }
+
+    /// Returns the edge of a candidate, unless it is known or the composition refuses.
+    fn accept(&self, number: usize) -> Option<Edge> {
+        let candidate = &self.candidates[number];
+        let same = |at: &&usize| {
+            let edge = &self.edges[**at];
+            edge.category == candidate.category && edge.end == candidate.end
+        };
+        let known: Vec<usize> = (self.beginning[candidate.start].iter())
+            .filter(same)
+            .copied()
+            .collect();
+        if known.len() >= MOST_MEANINGS {
+            return None;
+        }
+        let value = match &candidate.made {
+            Made::Word(value) => Rc::clone(value),
+            Made::LeftOver => {
+                let is_read = (self.beginning[candidate.start].iter()).any(|at| {
+                    let edge = &self.edges[*at];
+                    edge.end == candidate.end && self.read_instead.contains(&edge.category)
+                });
+                if is_read {
+                    return None;
+                }
+                Rc::new(Value::Nothing)
+            }
+            Made::Rule(rule, active) => {
+                self.compose(*rule, *active, candidate.start..candidate.end)?
+            }
+        };
+        if known.iter().any(|at| *self.edges[*at].value == *value) {
+            return None;
+        }
+        Some(Edge {
+            category: candidate.category,
+            start: candidate.start,
+            end: candidate.end,
+            cost: candidate.cost,
+            value,
+            made: candidate.made.clone(),
+        })
+    }
+
+    fn compose(&self, rule: usize, active: usize, range: Range<usize>) -> Option<Rc<Value>> {
+        let rule = &self.grammar.rules[rule];
+        let items = self.items(active);
+        let values: Vec<&Rc<Value>> = (items.iter())
+            .map(|at| &self.edges[*at].value)
+            .filter(|value| ***value != Value::Nothing)
+            .collect();
+        match rule.compose {
+            Composition::Same => match values[..] {
+                [] => Some(Rc::new(Value::Nothing)),
+                [one] => Some(Rc::clone(one)),
+                _ => None,
+            },
+            Composition::By(function) => {
+                let values: Vec<&Value> = values.into_iter().map(Rc::as_ref).collect();
+                let call = Call {
+                    values: &values,
+                    arguments: &rule.arguments,
+                    range,
+                };
+                function(&call).map(Rc::new)
+            }
+        }
+    }
+
+    /// Returns the edges of an active edge, in order.
+    fn items(&self, active: usize) -> Vec<usize> {
+        let mut found = Vec::new();
+        let mut next = Some(active);
+        while let Some(at) = next {
+            found.push(self.actives[at].last);
+            next = self.actives[at].before;
+        }
+        found.reverse();
+        found
+    }
+
+    /// Continues every active edge before an edge, and begins rules with it.
+    fn extend(&mut self, at: usize) {
+        let edge = &self.edges[at];
+        let (category, start, end, cost) = (edge.category, edge.start, edge.end, edge.cost);
+        let mut fresh = Vec::new();
+        if let Some(node) = self.grammar.nodes[0].after(category) {
+            fresh.push(Active {
+                node,
+                start,
+                end,
+                cost,
+                before: None,
+                last: at,
+            });
+        }
+        for before in &self.waiting[start] {
+            let active = &self.actives[*before];
+            if let Some(node) = self.grammar.nodes[active.node].after(category) {
+                fresh.push(Active {
+                    node,
+                    start: active.start,
+                    end,
+                    cost: active.cost + cost,
+                    before: Some(*before),
+                    last: at,
+                });
+            }
+        }
+        while let Some(active) = fresh.pop() {
+            self.activate(active, &mut fresh);
+        }
+    }
+
+    fn activate(&mut self, active: Active, fresh: &mut Vec<Active>) {
+        let number = self.actives.len();
+        let node = &self.grammar.nodes[active.node];
+        let (start, end, cost) = (active.start, active.end, active.cost);
+        self.actives.push(active);
+        for rule in &node.complete {
+            let written = &self.grammar.rules[*rule];
+            self.candidates.push(Candidate {
+                category: written.left,
+                start,
+                end,
+                cost: cost + written.cost,
+                made: Made::Rule(*rule, number),
+            });
+            self.schedule(self.candidates.len() - 1);
+        }
+        // Most active edges cannot be continued by the words behind them; without the test the chart is several times larger.
+        if end >= self.n_tokens || !node.first.meets(&self.seen[end]) {
+            return;
+        }
+        self.waiting[end].push(number);
+        for at in &self.beginning[end] {
+            let edge = &self.edges[*at];
+            if let Some(next) = node.after(edge.category) {
+                fresh.push(Active {
+                    node: next,
+                    start,
+                    end: edge.end,
+                    cost: cost + edge.cost,
+                    before: Some(number),
+                    last: *at,
+                });
+            }
+        }
+    }
+
+    pub(super) fn n_edges(&self) -> usize {
+        self.edges.len() + self.actives.len()
+    }
+
+    /// Returns the events of a parse.
+    pub(super) fn events(&self, goal: usize) -> Option<&[GuardedEvent]> {
+        match &*self.edges[goal].value {
+            Value::Events(events) => Some(events),
+            _ => None,
+        }
+    }
+
+    /// Returns the ranges of tokens that a parse leaves over.
+    pub(super) fn left_over(&self, goal: usize) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        let mut open = vec![goal];
+        while let Some(at) = open.pop() {
+            let edge = &self.edges[at];
+            match edge.made {
+                Made::Word(_) => {}
+                Made::LeftOver => found.push(edge.start..edge.end),
+                Made::Rule(_, active) => open.extend(self.items(active)),
+            }
+        }
+        found.sort_unstable_by_key(|range| range.start);
+        found
+    }
+
+    /// Prints a parse.
+    pub(super) fn tree(&self, goal: usize) -> String {
+        let mut text = String::new();
+        let mut open = vec![(goal, 0_usize)];
+        while let Some((at, depth)) = open.pop() {
+            let edge = &self.edges[at];
+            let name = self.grammar.categories.name(edge.category);
+            let rule = match edge.made {
+                Made::Rule(rule, active) => {
+                    let items = self.items(active);
+                    open.extend(items.into_iter().rev().map(|item| (item, depth + 1)));
+                    self.grammar.rules[rule].text.as_str()
+                }
+                Made::Word(_) | Made::LeftOver => "",
+            };
+            let indent = depth * 2;
+            let (start, end, cost) = (edge.start, edge.end, edge.cost);
+            writeln!(text, "{:indent$}{start}..{end} {cost} {name}  {rule}", "")
+                .expect("writing to a string succeeds");
+        }
+        text
+    }
+}

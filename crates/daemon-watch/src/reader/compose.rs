@@ -1,0 +1,171 @@
+//! Compositions: the functions by which rules make the meaning of a phrase of the meanings of its parts.
+
+mod deeds;
+mod files;
+mod guards;
+mod things;
+
+use std::ops::Range;
+
+use daemon_event::Source;
+
+use super::value::{Deed, Sense, Thing, Value};
+use crate::meaning::atom::Guard;
+use crate::meaning::event::GuardedEvent;
+use crate::meaning::formula::Formula;
+
+/// One application of a rule.
+pub(super) struct Call<'c> {
+    /// The meanings of the items, without those that only mark structure.
+    pub(super) values: &'c [&'c Value],
+    pub(super) arguments: &'c [Sense],
+    pub(super) range: Range<usize>,
+}
+
+/// How a rule composes its meaning.
+#[derive(Clone, Copy)]
+pub(super) enum Composition {
+    /// The meaning of its only item that has one.
+    Same,
+    By(fn(&Call<'_>) -> Option<Value>),
+}
+
+/// Returns the composition that the grammar names.
+pub(super) fn composition(name: &str) -> Option<Composition> {
+    if name == "same" {
+        return Some(Composition::Same);
+    }
+    let tables = [
+        COMMON,
+        guards::TABLE,
+        files::TABLE,
+        things::TABLE,
+        deeds::TABLE,
+    ];
+    let mut rows = tables.into_iter().flatten();
+    let found = rows.find(|(known, _)| *known == name);
+    found.map(|(_, function)| Composition::By(*function))
+}
+
+/// A composition with its name.
+type Row = (&'static str, fn(&Call<'_>) -> Option<Value>);
+
+const COMMON: &[Row] = &[("any", any), ("all", all)];
+
+impl Call<'_> {
+    pub(super) fn guard(&self) -> Option<&Guard> {
+        self.values.iter().find_map(|value| match value {
+            Value::Guard(guard) => Some(guard),
+            _ => None,
+        })
+    }
+
+    /// Returns the guards of all items, joined by "and".
+    pub(super) fn guards(&self) -> Guard {
+        let guards = self.values.iter().filter_map(|value| match value {
+            Value::Guard(guard) => Some(guard.clone()),
+            _ => None,
+        });
+        guards.fold(Formula::Always, Formula::and)
+    }
+
+    pub(super) fn things(&self) -> Option<&[Thing]> {
+        self.values.iter().find_map(|value| match value {
+            Value::Things(things) => Some(things.as_slice()),
+            _ => None,
+        })
+    }
+
+    pub(super) fn deeds(&self) -> Option<&[Deed]> {
+        self.values.iter().find_map(|value| match value {
+            Value::Deeds(deeds) => Some(deeds.as_slice()),
+            _ => None,
+        })
+    }
+
+    pub(super) fn events(&self) -> Option<&[GuardedEvent]> {
+        self.values.iter().find_map(|value| match value {
+            Value::Events(events) => Some(events.as_slice()),
+            _ => None,
+        })
+    }
+
+    pub(super) fn strings(&self) -> Option<Vec<String>> {
+        self.values.iter().find_map(|value| match value {
+            Value::Strings(strings) => Some(strings.clone()),
+            _ => None,
+        })
+    }
+
+    pub(super) fn source(&self) -> Option<Source> {
+        self.values.iter().find_map(|value| match value {
+            Value::Source(source) => Some(*source),
+            _ => None,
+        })
+    }
+
+    /// Returns the first argument that is a word.
+    pub(super) fn word(&self) -> Option<&str> {
+        self.arguments.iter().find_map(|argument| match argument {
+            Sense::Word(word) => Some(word.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Returns the guard that the arguments say.
+    pub(super) fn said(&self) -> Option<Guard> {
+        let is_guard = |one: &&Sense| {
+            matches!(
+                one,
+                Sense::State(_) | Sense::Test(_) | Sense::Who(_) | Sense::Not(_)
+            )
+        };
+        let mut guards = self.arguments.iter().filter(is_guard);
+        guards.try_fold(Formula::Always, |acc, one| {
+            Some(Formula::and(acc, one.guard(&self.range)?))
+        })
+    }
+}
+
+/// One of the items.
+fn any(call: &Call<'_>) -> Option<Value> {
+    joined(call, Formula::or)
+}
+
+/// All items; alternatives of things and events stay alternatives.
+fn all(call: &Call<'_>) -> Option<Value> {
+    joined(call, Formula::and)
+}
+
+fn joined(call: &Call<'_>, join: fn(Guard, Guard) -> Guard) -> Option<Value> {
+    let mut values = call.values.iter();
+    let mut found = (*values.next()?).clone();
+    for value in values {
+        match (&mut found, *value) {
+            (Value::Guard(guard), Value::Guard(other)) => {
+                let before = std::mem::replace(guard, Formula::Always);
+                *guard = join(before, other.clone());
+            }
+            (Value::Things(things), Value::Things(more)) => {
+                things.extend(more.iter().cloned());
+                share(things);
+            }
+            (Value::Deeds(deeds), Value::Deeds(more)) => deeds.extend(more.iter().cloned()),
+            (Value::Events(events), Value::Events(more)) => events.extend(more.iter().cloned()),
+            (Value::Strings(strings), Value::Strings(more)) => strings.extend(more.iter().cloned()),
+            (Value::Places(places), Value::Places(more)) => places.extend(more.iter().copied()),
+            (Value::Verbs(verbs), Value::Verbs(more)) => verbs.extend(more.iter().copied()),
+            _ => return None,
+        }
+    }
+    Some(found)
+}
+
+/// "a GitHub issue or pull request": a source that is named once holds for the nouns that are joined.
+fn share(things: &mut [Thing]) {
+    if let Some(source) = things.iter().find_map(|thing| thing.source) {
+        for thing in things.iter_mut() {
+            thing.source = thing.source.or(Some(source));
+        }
+    }
+}

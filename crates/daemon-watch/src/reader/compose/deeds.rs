@@ -1,0 +1,311 @@
+//! Verbs, with the things that they happen to.
+
+use daemon_event::Field;
+use daemon_event::vocabulary::{Noun, Verb};
+
+use super::super::value::{Deed, Sense, Thing, Value};
+use super::things::placed;
+use super::{Call, Row};
+use crate::meaning::atom::{Guard, Says};
+use crate::meaning::event::{GuardedEvent, of_parent};
+use crate::meaning::formula::Formula;
+use crate::resolve::has_row;
+
+pub(super) const TABLE: &[Row] = &[
+    ("deed", deed),
+    ("own-deed", own_deed),
+    ("narrow-deed", narrow_deed),
+    ("pushed-to", deed_on),
+    ("posted-on", deed_on),
+    ("does-on", does_on),
+    ("does-only", does_only),
+    ("gets", gets),
+    ("source-events", source_events),
+    ("done", done),
+    ("does", does),
+    ("narrow-events", narrow_events),
+    ("is-created", is_created),
+];
+
+/// The verbs of the item or the arguments, with the guards of both.
+fn deed(call: &Call<'_>) -> Option<Value> {
+    Some(Value::Deeds(vec![one_deed(call, false)?]))
+}
+
+/// The same, with words behind it that belong to it alone.
+fn own_deed(call: &Call<'_>) -> Option<Value> {
+    Some(Value::Deeds(vec![one_deed(call, true)?]))
+}
+
+fn one_deed(call: &Call<'_>, has_own: bool) -> Option<Deed> {
+    Some(Deed {
+        verbs: verbs(call)?,
+        guard: call.said()?.and(call.guards()),
+        on: Vec::new(),
+        has_own,
+    })
+}
+
+/// Returns the verbs of the rule, else those that the items say.
+fn verbs(call: &Call<'_>) -> Option<Vec<Verb>> {
+    let said = call.arguments.iter().filter_map(|argument| match argument {
+        Sense::Verb(verb) => Some(*verb),
+        _ => None,
+    });
+    let said: Vec<Verb> = said.collect();
+    if !said.is_empty() {
+        return Some(said);
+    }
+    call.values.iter().find_map(|value| match value {
+        Value::Verbs(verbs) => Some(verbs.clone()),
+        _ => None,
+    })
+}
+
+/// Deeds under guards. Words behind a list belong to those of it that have none of their own.
+fn narrow_deed(call: &Call<'_>) -> Option<Value> {
+    let guard = call.said()?.and(call.guards());
+    let mut deeds = call.deeds()?.to_vec();
+    let is_single = deeds.len() == 1;
+    for deed in deeds.iter_mut().filter(|deed| is_single || !deed.has_own) {
+        deed.guard = std::mem::replace(&mut deed.guard, Formula::Always).and(guard.clone());
+        deed.has_own = true;
+    }
+    Some(Value::Deeds(deeds))
+}
+
+/// "posted on a pull request"
+fn deed_on(call: &Call<'_>) -> Option<Value> {
+    let mut deed = one_deed(call, true)?;
+    deed.on = call.things()?.to_vec();
+    Some(Value::Deeds(vec![deed]))
+}
+
+/// "posts a comment on a pull request": the second things are the parents of the first.
+fn does_on(call: &Call<'_>) -> Option<Value> {
+    let [
+        Value::Verbs(_),
+        Value::Things(things),
+        Value::Things(parents),
+    ] = call.values
+    else {
+        return None;
+    };
+    let mut deed = one_deed(call, false)?;
+    deed.on.clone_from(parents);
+    let events: Option<Vec<Vec<GuardedEvent>>> =
+        things.iter().map(|thing| done_to(thing, &deed)).collect();
+    events.map(|events| Value::Events(events.concat()))
+}
+
+/// "only touches docs/"
+fn does_only(call: &Call<'_>) -> Option<Value> {
+    let only = super::files::only_files(call)?;
+    let values: Vec<&Value> = (call.values.iter().copied())
+        .filter(|value| !matches!(value, Value::Guard(_)))
+        .chain([&only])
+        .collect();
+    does(&Call {
+        values: &values,
+        arguments: call.arguments,
+        range: call.range.clone(),
+    })
+}
+
+/// "an issue gets a comment"
+fn gets(call: &Call<'_>) -> Option<Value> {
+    let [Value::Things(parents), Value::Things(things)] = call.values else {
+        return None;
+    };
+    let placed: Option<Vec<Thing>> = things.iter().map(|thing| placed(thing, parents)).collect();
+    let things = Value::Things(placed?);
+    is_created(&Call {
+        values: &[&things],
+        arguments: call.arguments,
+        range: call.range.clone(),
+    })
+}
+
+/// "github: pull request opened"
+fn source_events(call: &Call<'_>) -> Option<Value> {
+    let source = call.source()?;
+    let mut events = call.events()?.to_vec();
+    for event in &mut events {
+        event.source = Some(source);
+    }
+    Some(Value::Events(events))
+}
+
+/// Things, and what happens to them.
+fn done(call: &Call<'_>) -> Option<Value> {
+    let mut events = Vec::new();
+    for thing in call.things()? {
+        for deed in call.deeds()? {
+            events.extend(done_to(thing, deed)?);
+        }
+    }
+    Some(Value::Events(events))
+}
+
+/// The verbs of the items or arguments, done to the things.
+fn does(call: &Call<'_>) -> Option<Value> {
+    let deed = one_deed(call, false)?;
+    // "requests changes": the rule names the thing that the words leave out.
+    let implied: Vec<Thing> = call.arguments.iter().filter_map(implied).collect();
+    let mut events = Vec::new();
+    for thing in call.things().unwrap_or(&implied) {
+        events.extend(done_to(thing, &deed)?);
+    }
+    (!events.is_empty()).then_some(Value::Events(events))
+}
+
+fn implied(argument: &Sense) -> Option<Thing> {
+    match argument {
+        Sense::Noun(noun) => Some(Thing::of(*noun, 0)),
+        _ => None,
+    }
+}
+
+fn narrow_events(call: &Call<'_>) -> Option<Value> {
+    let guard = call.said()?.and(call.guards());
+    let mut events = call.events()?.to_vec();
+    for event in &mut events {
+        event.require(guard.clone());
+    }
+    Some(Value::Events(events))
+}
+
+/// Nouns that name their event: a comment on an issue, a push to a branch.
+const EVENTS: &[Noun] = &[
+    Noun::Comment,
+    Noun::Commit,
+    Noun::CommitComment,
+    Noun::Review,
+    Noun::ReviewComment,
+];
+
+/// A thing that is named as its event: "a new pull request", "a comment on an issue".
+fn is_created(call: &Call<'_>) -> Option<Value> {
+    let mut events = Vec::new();
+    for thing in call.things()? {
+        (thing.is_new || EVENTS.contains(&thing.noun)).then_some(())?;
+        let verb = match thing.noun {
+            Noun::Commit => Verb::Push,
+            _ => Verb::Create,
+        };
+        let deed = Deed {
+            verbs: vec![verb],
+            guard: call.guards(),
+            on: Vec::new(),
+            has_own: false,
+        };
+        events.extend(done_to(thing, &deed)?);
+    }
+    Some(Value::Events(events))
+}
+
+/// Returns the events of a verb for a thing, or `None` if no source has them.
+fn done_to(thing: &Thing, deed: &Deed) -> Option<Vec<GuardedEvent>> {
+    let thing = if deed.on.is_empty() {
+        thing.clone()
+    } else if thing.noun == Noun::Commit && deed.verbs.iter().all(brings_commits) {
+        // Commits that are pushed to a pull request are an event of the pull request.
+        let is_pull = |parent: &Thing| parent.noun == Noun::PullRequest;
+        deed.on.iter().all(is_pull).then_some(())?;
+        let parents = deed
+            .on
+            .iter()
+            .map(|parent| event(parent, Verb::Synchronize));
+        return Some(parents.map(|event| with(event, &deed.guard)).collect());
+    } else {
+        placed(thing, &deed.on)?
+    };
+    let mut events = Vec::new();
+    for verb in &deed.verbs {
+        let found = match (thing.noun, verb) {
+            (Noun::File, _) => of_files(&thing, *verb, &deed.guard)?,
+            (noun, Verb::Comment) => vec![commented(&thing, noun)?],
+            (noun, verb) if has_row(noun, *verb) => vec![event(&thing, *verb)],
+            _ => return None,
+        };
+        events.extend(found.into_iter().map(|event| with(event, &deed.guard)));
+    }
+    Some(events)
+}
+
+fn brings_commits(verb: &Verb) -> bool {
+    matches!(verb, Verb::Push | Verb::Add | Verb::Create)
+}
+
+fn with(mut event: GuardedEvent, guard: &Guard) -> GuardedEvent {
+    event.require(guard.clone());
+    event
+}
+
+fn event(thing: &Thing, verb: Verb) -> GuardedEvent {
+    // Guards of a pull request apply to the parent of the review, which is the event.
+    let reviews = matches!(verb, Verb::Review | Verb::Approve | Verb::RequestChanges)
+        && thing.noun == Noun::PullRequest;
+    let of_review = if reviews {
+        of_parent(&thing.guard)
+    } else {
+        None
+    };
+    GuardedEvent {
+        noun: thing.noun,
+        verb,
+        on: thing.on.clone(),
+        guard: of_review.unwrap_or_else(|| thing.guard.clone()),
+        source: thing.source,
+        without: thing.is_top.then_some("pull_request_review_comment"),
+        raw: None,
+        start: thing.start,
+    }
+}
+
+/// A comment on a thing.
+fn commented(thing: &Thing, noun: Noun) -> Option<GuardedEvent> {
+    let mut event = event(thing, Verb::Create);
+    event.noun = match noun {
+        Noun::Discussion => Noun::DiscussionComment,
+        Noun::Commit => Noun::CommitComment,
+        Noun::PullRequest | Noun::Issue => Noun::Comment,
+        _ => return None,
+    };
+    event.on = vec![noun];
+    event.guard = of_parent(&thing.guard)?;
+    Some(event)
+}
+
+/// Changed files without a branch are those of pull requests and of pushes to the default branch.
+fn of_files(thing: &Thing, verb: Verb, guard: &Guard) -> Option<Vec<GuardedEvent>> {
+    let verb = match verb {
+        Verb::Touch | Verb::Change | Verb::Update | Verb::Edit => Verb::Touch,
+        Verb::Create | Verb::Add | Verb::Delete | Verb::Remove => verb,
+        _ => return None,
+    };
+    let is_branch = |says: &Says| match says {
+        Says::Branch(..) => true,
+        Says::Test(test) => test.field() == Field::OnDefaultBranch,
+        _ => false,
+    };
+    let names_branch = |guard: &Guard| guard.mentions(&|atom| is_branch(&atom.says));
+    // The rows of pull requests have no other verb for files, those of pushes have.
+    let pushed = if verb == Verb::Touch {
+        Verb::Push
+    } else {
+        verb
+    };
+    let pushed = event(thing, pushed);
+    if names_branch(&thing.guard) || names_branch(guard) {
+        return Some(vec![pushed]);
+    }
+    let default = Sense::parse("test:on_default_branch is true")?;
+    let pushed = with(pushed, &default.guard(&(thing.start..thing.start + 1))?);
+    if verb != Verb::Touch {
+        return Some(vec![pushed]);
+    }
+    let mut pulled = event(thing, verb);
+    pulled.without = Some("push");
+    Some(vec![pulled, pushed])
+}

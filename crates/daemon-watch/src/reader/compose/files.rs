@@ -1,0 +1,83 @@
+//! Changed paths.
+
+use super::super::value::{Value, says_at};
+use super::guards::mapped;
+use super::{Call, Row};
+use crate::filter::Op;
+use crate::meaning::atom::{Atom, Guard, Says};
+use crate::meaning::formula::Formula;
+
+pub(super) const TABLE: &[Row] = &[
+    ("files", files),
+    ("within", within),
+    ("only-files", only_files),
+    ("except-files", except_files),
+    ("outside", outside),
+];
+
+fn files(call: &Call<'_>) -> Option<Value> {
+    let says = Says::Files(Op::Any, call.strings()?);
+    Some(Value::Guard(says_at(says, &call.range)))
+}
+
+/// Files below folders: `docs` is `docs/`.
+fn within(call: &Call<'_>) -> Option<Value> {
+    let found = mapped(call.guard()?, &mut |atom| match &atom.says {
+        Says::Files(op, paths) => Some(Says::Files(
+            *op,
+            paths.iter().map(|path| folder(path)).collect(),
+        )),
+        _ => None,
+    })?;
+    Some(Value::Guard(found))
+}
+
+fn folder(path: &str) -> String {
+    if path.contains(['*', '.']) || path.ends_with('/') {
+        path.to_owned()
+    } else {
+        format!("{path}/")
+    }
+}
+
+/// Returns the paths of files that are joined by "or" or "and".
+fn paths(guard: &Guard) -> Option<Vec<String>> {
+    match guard {
+        Formula::Atom(Atom {
+            says: Says::Files(Op::Any, paths),
+            ..
+        }) => Some(paths.clone()),
+        Formula::Any(many) | Formula::All(many) => {
+            let lists: Option<Vec<Vec<String>>> = many.iter().map(paths).collect();
+            lists.map(|lists| lists.concat())
+        }
+        Formula::Always | Formula::Atom(_) | Formula::Not(_) => None,
+    }
+}
+
+pub(super) fn only_files(call: &Call<'_>) -> Option<Value> {
+    let says = Says::Files(Op::Only, paths(call.guard()?)?);
+    Some(Value::Guard(says_at(says, &call.range)))
+}
+
+/// Files of the first guard without those of the second.
+fn except_files(call: &Call<'_>) -> Option<Value> {
+    let [Value::Guard(first), Value::Guard(second)] = call.values else {
+        return None;
+    };
+    Some(without(call, paths(first)?, paths(second)?))
+}
+
+/// Files that are not below the folders.
+fn outside(call: &Call<'_>) -> Option<Value> {
+    let out = paths(call.guard()?)?
+        .iter()
+        .map(|path| folder(path))
+        .collect();
+    Some(without(call, vec!["**".to_owned()], out))
+}
+
+fn without(call: &Call<'_>, mut all: Vec<String>, out: Vec<String>) -> Value {
+    all.extend(out.into_iter().map(|path| format!("!{path}")));
+    Value::Guard(says_at(Says::Files(Op::Any, all), &call.range))
+}

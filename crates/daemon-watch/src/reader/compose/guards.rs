@@ -1,0 +1,230 @@
+//! Guards: conditions on things, and people as conditions on the actor.
+
+use daemon_event::Field;
+
+use super::super::value::{Value, says_at};
+use super::{Call, Row};
+use crate::filter::{Op, Test};
+use crate::meaning::atom::{Atom, Guard, Says, TextPlace, UserRole, Who};
+use crate::meaning::formula::Formula;
+
+pub(super) const TABLE: &[Row] = &[
+    ("not", not),
+    ("and", and),
+    ("and-not", and_not),
+    ("says", says),
+    ("named", named),
+    ("author", author),
+    ("author-not", author_not),
+    ("same-author", same_author),
+    ("nothing", nothing),
+    ("nobody", says),
+    ("first-guard", first_guard),
+    ("says-source", says_source),
+    ("begins", begins),
+    ("milestone", milestone),
+    ("branch", branch),
+    ("head", head),
+    ("label", label),
+    ("text", text),
+    ("own-text", own_text),
+    ("command", command),
+    ("as-field", as_field),
+    ("field", field),
+    ("changed", changed),
+];
+
+fn not(call: &Call<'_>) -> Option<Value> {
+    let guard = call.guard()?.clone();
+    // Every event has an actor, so the negation of any actor matches no event.
+    (!guard.is_always()).then(|| Value::Guard(guard.not()))
+}
+
+fn and(call: &Call<'_>) -> Option<Value> {
+    Some(Value::Guard(call.guards()))
+}
+
+/// "anyone other than a bot": the first guard without the second.
+fn and_not(call: &Call<'_>) -> Option<Value> {
+    let [Value::Guard(first), Value::Guard(second)] = call.values else {
+        return None;
+    };
+    (!second.is_always()).then(|| Value::Guard(first.clone().and(second.clone().not())))
+}
+
+/// The guard of the rule's arguments, with those of the items.
+fn says(call: &Call<'_>) -> Option<Value> {
+    Some(Value::Guard(call.said()?.and(call.guards())))
+}
+
+fn named(call: &Call<'_>) -> Option<Value> {
+    let who = Who::Named(call.strings()?);
+    let says = Says::Person(UserRole::Actor, who);
+    Some(Value::Guard(says_at(says, &call.range)))
+}
+
+/// People as the author of the thing next to the words.
+fn author(call: &Call<'_>) -> Option<Value> {
+    let guard = mapped(call.guard()?, &mut |atom| match &atom.says {
+        Says::Person(UserRole::Actor, who) => Some(Says::Person(UserRole::Author, who.clone())),
+        _ => None,
+    })?;
+    (!guard.is_always()).then_some(Value::Guard(guard))
+}
+
+fn author_not(call: &Call<'_>) -> Option<Value> {
+    let Value::Guard(guard) = author(call)? else {
+        return None;
+    };
+    Some(Value::Guard(guard.not()))
+}
+
+/// Words that only name what is spoken about already.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the table of compositions has one type"
+)]
+fn nothing(_call: &Call<'_>) -> Option<Value> {
+    Some(Value::Nothing)
+}
+
+/// A guard next to a noun that adds nothing: "the main branch".
+fn first_guard(call: &Call<'_>) -> Option<Value> {
+    call.guard().cloned().map(Value::Guard)
+}
+
+/// "on GitHub"
+fn says_source(call: &Call<'_>) -> Option<Value> {
+    let source = call.source()?;
+    Some(Value::Guard(says_at(Says::Source(source), &call.range)))
+}
+
+/// The author of the pull request or issue acts.
+fn same_author(call: &Call<'_>) -> Option<Value> {
+    let says = Says::Person(UserRole::Actor, Who::TheAuthor);
+    Some(Value::Guard(says_at(says, &call.range)))
+}
+
+fn branch(call: &Call<'_>) -> Option<Value> {
+    let names = call.strings()?;
+    let says = Says::Branch(glob_op(&names), names);
+    Some(Value::Guard(says_at(says, &call.range)))
+}
+
+/// Branches as the source of a pull request.
+fn head(call: &Call<'_>) -> Option<Value> {
+    let found = mapped(call.guard()?, &mut |atom| match &atom.says {
+        Says::Branch(op, names) => Some(Says::Test(Test::new(Field::Head, *op, names.clone()))),
+        _ => None,
+    })?;
+    Some(Value::Guard(found))
+}
+
+fn label(call: &Call<'_>) -> Option<Value> {
+    let says = Says::TheLabel(call.strings()?);
+    Some(Value::Guard(says_at(says, &call.range)))
+}
+
+/// Strings in named parts of a thing.
+fn text(call: &Call<'_>) -> Option<Value> {
+    let places = call.values.iter().find_map(|value| match value {
+        Value::Places(places) => Some(places.as_slice()),
+        _ => None,
+    })?;
+    let op = call.word().unwrap_or("contains");
+    let op = Op::ALL.into_iter().find(|known| known.as_str() == op)?;
+    said_in(call, op, places)
+}
+
+/// Strings in the thing itself.
+fn own_text(call: &Call<'_>) -> Option<Value> {
+    said_in(call, Op::Contains, &[TextPlace::Own])
+}
+
+fn begins(call: &Call<'_>) -> Option<Value> {
+    said_in(call, Op::Begins, &[TextPlace::Own])
+}
+
+fn milestone(call: &Call<'_>) -> Option<Value> {
+    let test = Test::new(Field::Milestone, Op::Is, call.strings()?);
+    Some(Value::Guard(says_at(Says::Test(test), &call.range)))
+}
+
+/// A string that a comment says: a command if it begins with a slash, else a part of the text.
+fn command(call: &Call<'_>) -> Option<Value> {
+    let strings = call.strings()?;
+    let is_command = strings.iter().all(|string| string.starts_with('/'));
+    let op = if is_command { Op::Begins } else { Op::Contains };
+    said_in(call, op, &[TextPlace::Own])
+}
+
+fn said_in(call: &Call<'_>, op: Op, places: &[TextPlace]) -> Option<Value> {
+    let strings = call.strings()?;
+    let says = |place: &TextPlace| says_at(Says::Text(*place, op, strings.clone()), &call.range);
+    let found = places.iter().map(says).reduce(Formula::or)?;
+    Some(Value::Guard(found))
+}
+
+/// Labels, people or branches, as values of the field that the argument names.
+fn as_field(call: &Call<'_>) -> Option<Value> {
+    let field = known_field(call.word()?)?;
+    let found = mapped(call.guard()?, &mut |atom| {
+        let (op, values) = match &atom.says {
+            Says::TheLabel(values) | Says::Person(_, Who::Named(values)) => (Op::Is, values),
+            Says::Branch(op, values) => (*op, values),
+            _ => return None,
+        };
+        Some(Says::Test(Test::new(field, op, values.clone())))
+    })?;
+    Some(Value::Guard(found))
+}
+
+/// Strings as values of the field that the argument names.
+fn field(call: &Call<'_>) -> Option<Value> {
+    let field = known_field(call.word()?)?;
+    let strings = call.strings()?;
+    let test = Test::new(field, glob_op(&strings), strings);
+    Some(Value::Guard(says_at(Says::Test(test), &call.range)))
+}
+
+/// The event changes the named parts.
+fn changed(call: &Call<'_>) -> Option<Value> {
+    let places = call.values.iter().find_map(|value| match value {
+        Value::Places(places) => Some(places.as_slice()),
+        _ => None,
+    })?;
+    let name = |place: &TextPlace| match place {
+        TextPlace::Title => Some("title".to_owned()),
+        TextPlace::Body => Some("body".to_owned()),
+        TextPlace::Own | TextPlace::Message => None,
+    };
+    let names: Vec<String> = places.iter().map(name).collect::<Option<_>>()?;
+    let says = Says::Test(Test::new(Field::Changed, Op::Is, names));
+    Some(Value::Guard(says_at(says, &call.range)))
+}
+
+fn known_field(name: &str) -> Option<Field> {
+    let mut fields = Field::ALL.iter().copied();
+    fields.find(|field| field.name() == name)
+}
+
+fn glob_op(names: &[String]) -> Op {
+    if names.iter().any(|name| name.contains('*')) {
+        Op::Matches
+    } else {
+        Op::Is
+    }
+}
+
+/// Replaces what every statement of a guard says; `None` if one of them cannot be replaced.
+pub(super) fn mapped(guard: &Guard, with: &mut impl FnMut(&Atom) -> Option<Says>) -> Option<Guard> {
+    guard.replace(false, &mut |atom: &Atom, negated| {
+        let says = with(atom)?;
+        let found = Formula::Atom(Atom {
+            says,
+            of_parent: atom.of_parent,
+            range: atom.range.clone(),
+        });
+        Some(if negated { found.not() } else { found })
+    })
+}

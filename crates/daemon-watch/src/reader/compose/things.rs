@@ -1,0 +1,182 @@
+//! Noun phrases.
+
+use daemon_event::Field;
+use daemon_event::vocabulary::Noun;
+
+use super::super::value::{Sense, Thing, Value, says_at};
+use super::guards::mapped;
+use super::{Call, Row};
+use crate::filter::{Op, Test};
+use crate::meaning::atom::Says;
+use crate::meaning::event::of_parent;
+use crate::meaning::formula::Formula;
+
+pub(super) const TABLE: &[Row] = &[
+    ("narrow", narrow),
+    ("new", new),
+    ("of-source", of_source),
+    ("put-on", put_on),
+    ("noun", noun),
+    ("numbered", numbered),
+    ("labelled", labelled),
+    ("top-level", top_level),
+    ("of-sources", of_sources),
+    ("not-thing", not_thing),
+];
+
+/// A thing under a guard.
+fn narrow(call: &Call<'_>) -> Option<Value> {
+    let guard = call.said()?.and(call.guards());
+    let things = call.things()?.iter().cloned().map(|mut thing| {
+        thing.guard = thing.guard.and(guard.clone());
+        thing
+    });
+    Some(Value::Things(things.collect()))
+}
+
+fn new(call: &Call<'_>) -> Option<Value> {
+    let mut things = call.things()?.to_vec();
+    things.iter_mut().for_each(|thing| thing.is_new = true);
+    Some(Value::Things(things))
+}
+
+fn of_source(call: &Call<'_>) -> Option<Value> {
+    let source = call.source()?;
+    let mut things = call.things()?.to_vec();
+    let is_other = |thing: &Thing| thing.source.is_some_and(|known| known != source);
+    if things.iter().any(is_other) {
+        return None;
+    }
+    for thing in &mut things {
+        thing.source = Some(source);
+    }
+    Some(Value::Things(things))
+}
+
+/// A comment or review on something: both are things, and the second is the parent unless the rule says otherwise.
+fn put_on(call: &Call<'_>) -> Option<Value> {
+    let [Value::Things(first), Value::Things(second)] = call.values else {
+        return None;
+    };
+    let (things, parents) = if call.word() == Some("parent-first") {
+        (second, first)
+    } else {
+        (first, second)
+    };
+    let placed: Option<Vec<Thing>> = things.iter().map(|thing| placed(thing, parents)).collect();
+    placed.map(Value::Things)
+}
+
+/// Returns a comment on its parents; `None` if it cannot be on them.
+pub(super) fn placed(thing: &Thing, parents: &[Thing]) -> Option<Thing> {
+    let is_on = |nouns: &[Noun]| parents.iter().all(|parent| nouns.contains(&parent.noun));
+    let nouns: Vec<Noun> = parents.iter().map(|parent| parent.noun).collect();
+    let first = parents.first()?;
+    let mut thing = thing.clone();
+    if !thing.on.is_empty() {
+        return None;
+    }
+    match thing.noun {
+        Noun::Comment if is_on(&[Noun::Commit]) => thing.noun = Noun::CommitComment,
+        Noun::Comment if is_on(&[Noun::PullRequest, Noun::Issue]) => thing.on = nouns,
+        Noun::Review | Noun::ReviewComment | Noun::ReviewThread if is_on(&[Noun::PullRequest]) => {
+            thing.on = nouns;
+        }
+        _ => return None,
+    }
+    // Guards that differ between the parents would need one event each.
+    if parents.iter().any(|parent| parent.guard != first.guard) {
+        return None;
+    }
+    thing.guard = thing.guard.and(of_parent(&first.guard)?);
+    thing.source = thing.source.or(first.source);
+    Some(thing)
+}
+
+/// The nouns of the arguments, under the guards of the items.
+fn noun(call: &Call<'_>) -> Option<Value> {
+    let thing = |argument: &Sense| match argument {
+        Sense::Noun(noun) => {
+            let mut thing = Thing::of(*noun, call.range.start);
+            thing.guard = call.guards();
+            Some(thing)
+        }
+        _ => None,
+    };
+    let things: Option<Vec<Thing>> = call.arguments.iter().map(thing).collect();
+    things.map(Value::Things)
+}
+
+/// "#41", and "issue #41"
+fn numbered(call: &Call<'_>) -> Option<Value> {
+    let test = Test::new(Field::Number, Op::Is, call.strings()?);
+    let guard = says_at(Says::Test(test), &call.range);
+    let both = [Noun::PullRequest, Noun::Issue].map(|noun| Thing::of(noun, call.range.start));
+    let mut things = call
+        .things()
+        .map_or_else(|| both.to_vec(), <[Thing]>::to_vec);
+    for thing in &mut things {
+        thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(guard.clone());
+    }
+    Some(Value::Things(things))
+}
+
+/// "a bug issue": a bare word before the noun is a label where the noun has labels.
+fn labelled(call: &Call<'_>) -> Option<Value> {
+    let guard = mapped(call.guard()?, &mut |atom| match &atom.says {
+        Says::TheLabel(values) => {
+            Some(Says::Test(Test::new(Field::Labels, Op::Is, values.clone())))
+        }
+        _ => None,
+    })?;
+    let mut things = call.things()?.to_vec();
+    for thing in &mut things {
+        matches!(thing.noun, Noun::PullRequest | Noun::Issue).then_some(())?;
+        thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(guard.clone());
+    }
+    Some(Value::Things(things))
+}
+
+/// A comment in the conversation, not on a line of the diff.
+fn top_level(call: &Call<'_>) -> Option<Value> {
+    let mut things = call.things()?.to_vec();
+    for thing in &mut things {
+        (thing.noun == Noun::Comment).then_some(())?;
+        thing.is_top = true;
+    }
+    Some(Value::Things(things))
+}
+
+/// "a GitHub or Linear issue"
+fn of_sources(call: &Call<'_>) -> Option<Value> {
+    let sources = call.values.iter().filter_map(|value| match value {
+        Value::Source(source) => Some(*source),
+        _ => None,
+    });
+    let things = call.things()?;
+    let of = |source| {
+        things.iter().map(move |thing| Thing {
+            source: Some(source),
+            ..thing.clone()
+        })
+    };
+    Some(Value::Things(sources.flat_map(of).collect()))
+}
+
+/// "an issue (not a pull request)": what the noun does not mean anyway, or the comments on lines of a diff.
+fn not_thing(call: &Call<'_>) -> Option<Value> {
+    let [Value::Things(things), Value::Things(others)] = call.values else {
+        return None;
+    };
+    let mut things = things.clone();
+    for thing in &mut things {
+        for other in others {
+            match (thing.noun, other.noun) {
+                (Noun::Comment, Noun::ReviewComment) => thing.is_top = true,
+                (noun, other) if noun == other => return None,
+                _ => {}
+            }
+        }
+    }
+    Some(Value::Things(things))
+}

@@ -1,0 +1,123 @@
+//! Every row of the lexicon and the frames is tested by its example, and the chart by whole readings.
+
+use super::lexicon::Row;
+use super::load::{FRAMES, LEXICON};
+use super::{frames, interpret};
+use crate::interpretation::{Interpretation, Status};
+
+/// Returns the reading as text: each event with its filters, and what is left over.
+fn reading(line: &str) -> String {
+    let Some(meaning) = interpret(line) else {
+        return "none".to_owned();
+    };
+    let clauses = meaning.clauses.iter().map(|clause| {
+        let events: Vec<String> = clause.events.iter().map(ToString::to_string).collect();
+        let filters = clause
+            .filters
+            .iter()
+            .map(|at| meaning.filters[*at].test.to_string());
+        format!(
+            "{} [{}]",
+            events.join(", "),
+            filters.collect::<Vec<_>>().join("; ")
+        )
+    });
+    let mut found: Vec<String> = clauses.collect();
+    found.extend(
+        meaning
+            .remainder
+            .iter()
+            .map(|span| format!("left: {}", span.of(line))),
+    );
+    found.join("\n")
+}
+
+fn is_mapped(meaning: &Interpretation) -> bool {
+    meaning.status == Status::Mapped
+}
+
+#[test]
+fn the_example_of_every_row_is_read() {
+    let words = LEXICON.iter().flat_map(|file| Row::parse(file));
+    let words = words
+        .filter(|row| row.category != "opener")
+        .map(|row| row.example);
+    let frames = frames::rows(FRAMES).filter_map(|row| row.last().copied());
+    let mut unread: Vec<&str> = words
+        .chain(frames)
+        .filter(|example| !interpret(example).as_ref().is_some_and(is_mapped))
+        .collect();
+    unread.sort_unstable();
+    unread.dedup();
+    assert_eq!(unread, Vec::<&str>::new());
+}
+
+#[test]
+fn rows_are_sorted_and_no_row_is_repeated() {
+    for file in LEXICON {
+        let rows: Vec<&str> = file.lines().skip(1).collect();
+        let mut sorted = rows.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(rows, sorted);
+    }
+}
+
+#[test]
+fn guards_apply_to_the_thing_or_the_actor_by_their_place() {
+    for (line, expected) in [
+        (
+            "when a pull request by @kit is merged by a human",
+            "github pull_request.closed, git merge [merged is true; author is kit; actor_kind is human]",
+        ),
+        (
+            "when a pull request is opened or reopened by someone who is not a bot",
+            "github pull_request.opened [author_kind is_not bot]\n\
+             github pull_request.reopened [actor_kind is_not bot]",
+        ),
+        (
+            "when a non-draft pull request targeting release/* that does not touch docs/ is opened",
+            "github pull_request.opened [draft is false; base matches release/*; changed_files none_of docs/]",
+        ),
+        (
+            "when the label bug is added to an open GitHub issue",
+            "github issues.labeled [state is open; label_added is bug]",
+        ),
+        (
+            "when @kit is requested to review a pull request with \"WIP\" in the title",
+            "github pull_request.review_requested [title contains WIP; reviewer is kit]",
+        ),
+    ] {
+        assert_eq!(reading(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn words_without_a_meaning_are_left_over_and_nothing_else() {
+    for (line, expected) in [
+        (
+            "when a frobnicated pull request is opened",
+            "github pull_request.opened []\nleft: frobnicated",
+        ),
+        (
+            "when a pull request is opened during the frobnication",
+            "github pull_request.opened []\nleft: during the frobnication",
+        ),
+        ("when a Jira ticket is opened", "none"),
+        ("when the frobnication begins", "none"),
+    ] {
+        assert_eq!(reading(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn hostile_lines_end_at_the_bound_of_edges() {
+    let nested = format!(
+        "when a pull request {}is opened",
+        "that touches docs/ or src/ ".repeat(20)
+    );
+    let many = format!("when {} is opened", vec!["a pull request"; 30].join(" or "));
+    for line in [nested, many] {
+        assert!(super::edges(&line) <= 4_100, "{}", super::edges(&line));
+    }
+}
