@@ -107,6 +107,24 @@ impl EventFacts {
         }
     }
 
+    /// Returns the same facts with each string replaced.
+    #[must_use]
+    pub fn map_texts(&self, replace: impl Fn(&str) -> String) -> Self {
+        let replaced = |value: &FieldValue| match value {
+            FieldValue::Text(text) => FieldValue::Text(replace(text).into()),
+            FieldValue::Texts(texts) => {
+                FieldValue::Texts(texts.iter().map(|text| replace(text).into()).collect())
+            }
+            FieldValue::Flag(_) | FieldValue::Number(_) => value.clone(),
+        };
+        let entries = self.entries.iter();
+        Self {
+            entries: entries
+                .map(|(field, value)| (*field, replaced(value)))
+                .collect(),
+        }
+    }
+
     /// Returns every known field with its value, ordered by field.
     pub fn iter(&self) -> impl Iterator<Item = (Field, &FieldValue)> {
         self.entries.iter().map(|(field, value)| (*field, value))

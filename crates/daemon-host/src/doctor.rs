@@ -10,6 +10,7 @@ use daemon_engine::{FactState, Gate, PlaceCondition};
 use daemon_records::error::chain;
 use daemon_registry::Registered;
 use daemon_runner::policy::RunPolicy;
+use daemon_runner::secrets::HostSecrets;
 use daemon_schedule::TickOutcome;
 use daemon_store::{MAX_PAGE, Query, Store, StoreError, Validity};
 use jiff::Timestamp;
@@ -276,7 +277,22 @@ pub async fn examine(host: &Host) -> Value {
     let daemons: Vec<&Registered> = registry.iter().map(AsRef::as_ref).collect();
     let limits = &runtime.config.limits;
     checks.extend(rate_checks(&daemons, limits, host.now()));
-    checks_json(&checks)
+    let secrets = &host.runs().context.secrets;
+    checks_json(&without_secrets(checks, secrets))
+}
+
+/// Removes secrets from checks: addresses are shown, which may contain one, and so is what services and git say.
+pub fn without_secrets(mut checks: Vec<Check>, secrets: &HostSecrets) -> Vec<Check> {
+    let redactor = secrets.redactor();
+    for check in &mut checks {
+        for text in [&mut check.name, &mut check.detail]
+            .into_iter()
+            .chain(&mut check.remedy)
+        {
+            *text = redactor.text(text).into_owned();
+        }
+    }
+    checks
 }
 
 /// Checks whether claims pause after a crash loop; `None` if they do not.

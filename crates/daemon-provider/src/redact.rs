@@ -75,6 +75,21 @@ impl Redactor {
         written(text, self.covered(text))
     }
 
+    /// Replaces only the secrets that the redactor was made for, and not what looks like one.
+    ///
+    /// ```
+    /// use daemon_provider::redact::Redactor;
+    ///
+    /// let redactor = Redactor::of(["hunter2/hunter2".to_owned()]);
+    /// let text = "hunter2%2Fhunter2 ghp_a1B2c3D4e5F6g7H8i9J0a1B2c3D4e5F6g7H8";
+    /// assert_eq!(redactor.known_text(text), "<redacted> ghp_a1B2c3D4e5F6g7H8i9J0a1B2c3D4e5F6g7H8");
+    /// assert_eq!(redactor.text(text), "<redacted> <redacted>");
+    /// ```
+    pub fn known_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let covered = self.known_in(text, SHORTEST_HEAD).covered;
+        written(text, merged(covered))
+    }
+
     /// Replaces the secrets in truncated text, including the beginning of one at its end.
     pub fn cut<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut covered = daemon_validate::secret_ranges(text);

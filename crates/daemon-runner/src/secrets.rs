@@ -38,6 +38,11 @@ impl HostSecrets {
         self.known().redactor.clone()
     }
 
+    /// Returns a string without the secrets, for what others wrote: a service or git may repeat a token in an error.
+    pub fn removed_from(&self, text: &str) -> String {
+        self.redactor().text(text).into_owned()
+    }
+
     /// Returns a redactor of the secrets and those of one run.
     pub(crate) fn and(&self, more: impl IntoIterator<Item = String>) -> Redactor {
         let own = self.known().secrets.clone();

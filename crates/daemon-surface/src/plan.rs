@@ -152,13 +152,23 @@ fn check_changes(
     if shape.is_err() {
         return Ok(shape);
     }
+    let paths: Vec<&str> = changes
+        .files
+        .iter()
+        .map(|file| file.path.as_str())
+        .collect();
     let lines = match worktree.added_lines(changes) {
         Err(error) if matches!(error.problem(), GitProblem::TooMuchOutput) => {
             return Ok(Err(BranchRefusal::Unsearchable));
         }
         lines => lines?,
     };
-    for (place, text) in [("an added line", lines.as_str()), ("the message", message)] {
+    for (place, text) in [
+        ("an added line", lines.as_str()),
+        // The lines of an empty file do not contain its name.
+        ("the name of a file", &paths.join("\n")),
+        ("the message", message),
+    ] {
         let checked = check_text(place, text);
         if checked.is_err() {
             return Ok(checked);

@@ -6,7 +6,7 @@ use daemon_api::ops::Operation;
 use daemon_host::config::Config;
 use daemon_host::doctor::{
     Check, checks_json, daemon_check, examine_machine, hold_check, port_check, sandbox_checks,
-    surface_checks, token_checks, webhook_checks,
+    surface_checks, token_checks, webhook_checks, without_secrets,
 };
 use daemon_host::home::Home;
 use daemon_host::rates::rate_checks;
@@ -186,7 +186,9 @@ async fn local(args: &DoctorArgs, place: &Place, host: HostPresence) -> Vec<Chec
         checks.push(port_check(&config.host.listen));
         checks.extend(store(place, &config).await);
     }
-    checks
+    let secrets = composer.secrets();
+    secrets.add(daemon_host::secrets::read(existing, &config));
+    without_secrets(checks, &secrets)
 }
 
 fn git(composer: &Composer) -> Check {

@@ -12,7 +12,7 @@ use crate::trap::{OF_ARGUMENTS, OF_ENVIRONMENT, Trap};
 use crate::world::{Host, World, processes_with, until};
 
 /// Something that was stored or sent.
-type Told = Vec<(String, String)>;
+pub(crate) type Told = Vec<(String, String)>;
 
 /// Runs all programs to their ends, and returns everything that was stored or sent during and after that.
 fn live(trap: &Trap, more: &[(&str, &str)]) -> Told {
@@ -88,7 +88,7 @@ fn asked(world: &World, host: &Host, runs: &[String]) -> Told {
     told
 }
 
-fn asked_of_api(host: &Host) -> Told {
+pub(crate) fn asked_of_api(host: &Host) -> Told {
     let mut told = Vec::new();
     let mut ids: Vec<(&str, String)> = Vec::new();
     for (plural, singular) in [

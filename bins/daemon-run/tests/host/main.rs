@@ -43,6 +43,7 @@ mod serve_attacks;
 mod serve_backends;
 mod serve_browser;
 mod serve_budget;
+mod serve_canaries;
 mod serve_cancel;
 mod serve_cloudevents;
 mod serve_commit;

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::git_server::tip;
 use crate::serve_github::{opened, outputs, world_with};
+use crate::world::World;
 
 const WRITE: &str = "[policy.daemon.helper]\ncapability = \"write\"\n";
 const OPENED: &str = "when a pull request is opened";
@@ -93,4 +94,36 @@ fn a_pull_request_that_moved_during_the_run_is_left_alone() {
     let moved = format!("branch `refs/heads/topic` moved: it is at `{theirs}`");
     assert!(why.contains(&moved), "{why}");
     assert_eq!(tip(&world.repo, "topic"), Some(theirs));
+}
+
+#[test]
+fn credentials_in_the_address_of_a_remote_are_not_shown() {
+    let world = World::pushed();
+    world.configure("[surfaces.git]\nremote = \"http://bot:hunter2-of-git@127.0.0.1:9/x.git\"\n");
+    let offline = world.run(&["doctor"]);
+    let host = world.serve();
+    let asked = host.get("doctor").to_string();
+    let served = world.run(&["doctor", "--json"]);
+    host.hook(
+        "push",
+        "d-1",
+        &crate::http::push("o/r", &"a".repeat(40), &"b".repeat(40)),
+    );
+    let outputs = host.list("outputs");
+    host.stop();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    for (what, told) in [
+        ("offline", text(&offline.stdout)),
+        ("API", asked),
+        ("served", text(&served.stdout)),
+        ("outputs", format!("{outputs:?}")),
+        ("log", world.log()),
+    ] {
+        assert!(!told.contains("hunter2"), "{what}: {told}");
+    }
+    assert!(
+        text(&offline.stdout).contains("<redacted>"),
+        "{}",
+        text(&offline.stdout)
+    );
 }

@@ -30,6 +30,8 @@ pub enum ServiceFault {
     LateEffect(Duration),
     /// The response has this status and an error in the form of the service.
     Status(u16, Applied),
+    /// The response has this status, and an error with this message in the forms of all services.
+    Says(u16, String, Applied),
     /// The response asks the client to come back after this many seconds, in the form of the service.
     RateLimited(u32, Applied),
     /// The response is an HTML page with this status, as of a proxy.

@@ -10,6 +10,7 @@ use super::listener::{Closing, Listener};
 use super::recent::Recent;
 use super::request::HttpRequest;
 use super::response::{HttpResponse, write, write_half, write_slowly};
+use serde_json::json;
 
 const PROXY_PAGE: &str = "<!doctype html><title>Bad gateway</title><h1>The server is busy</h1>";
 
@@ -128,6 +129,10 @@ impl Exchange<'_> {
             }
             ServiceFault::Status(status, applied) => {
                 self.instead(applied, self.service.failure(ServiceError::Status(status)))
+            }
+            ServiceFault::Says(status, text, applied) => {
+                let body = json!({"ok": false, "error": text, "message": text, "errors": [{"message": text}]});
+                self.instead(applied, HttpResponse::json(status, &body))
             }
             ServiceFault::RateLimited(seconds, applied) => {
                 let failure = ServiceError::RateLimited(seconds);

@@ -251,6 +251,7 @@ impl Performer {
             None => Err(unconfigured(output)),
         };
         failpoint::hit("O4");
+        let sent = sent.map_err(|error| self.without_secrets(error));
         HostEvent::Sent(output.key.clone(), sent, random::jitter())
     }
 
@@ -280,7 +281,16 @@ impl Performer {
             Some(surface) => surface.find(output).await,
             None => Err(unconfigured(output)),
         };
+        let found = found.map_err(|error| self.without_secrets(error));
         HostEvent::LookedUp(output.key.clone(), found, random::jitter())
+    }
+
+    /// Removes secrets from the error of a surface, which contains words of a service and is stored.
+    fn without_secrets(&self, error: SurfaceError) -> SurfaceError {
+        let secrets = &self.upkeep.runs.context.secrets;
+        let mut clean = error;
+        clean.message = secrets.removed_from(&clean.message);
+        clean
     }
 
     async fn settle(

@@ -264,7 +264,11 @@ async fn fetch(
     {
         finder.delays.note(event.source, patience, now);
     }
-    fetched.map_err(with_miss)
+    let secrets = &finder.matcher.registrations.secrets;
+    fetched.map_err(|error| {
+        let error = with_miss(error);
+        FactError::new(error.kind, secrets.removed_from(&error.message))
+    })
 }
 
 /// Reads a fact from local git; an error is the reason if local git could have had it.

@@ -117,6 +117,7 @@ impl Host {
             states: Arc::new(RepositoryStates::new(&runtime, &signals)),
             failures: Arc::clone(&failures),
             lock: Arc::default(),
+            secrets: secrets.clone(),
             runtime,
         };
         let runs = runs(&home, &registrations, secrets);

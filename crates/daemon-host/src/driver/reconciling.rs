@@ -188,7 +188,8 @@ async fn compare(
     let compared = match compared {
         Ok(compared) => compared,
         Err(error) => {
-            let (problem, repo) = (error.message.clone(), place.repo.as_ref());
+            let secrets = &comparer.matcher.registrations.secrets;
+            let (problem, repo) = (secrets.removed_from(&error.message), place.repo.as_ref());
             let repo = repo.map(RepoName::to_string);
             if error.kind == FactErrorKind::Final {
                 tracing::warn!(

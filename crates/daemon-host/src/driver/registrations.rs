@@ -6,6 +6,7 @@ use std::sync::Arc;
 use daemon_event::RepoName;
 use daemon_records::clock::Clock;
 use daemon_registry::SharedRegistry;
+use daemon_runner::secrets::HostSecrets;
 use daemon_store::{DaemonRow, Registration, Store, StoreError};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -35,6 +36,8 @@ pub(crate) struct Registrations {
     pub(crate) states: Arc<RepositoryStates>,
     pub(super) failures: Arc<Failures>,
     pub(super) lock: Arc<RwLock<()>>,
+    /// What neither the store nor an interface may contain.
+    pub(super) secrets: HostSecrets,
 }
 
 impl Registrations {

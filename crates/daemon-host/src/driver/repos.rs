@@ -125,6 +125,12 @@ impl RepositoryReader {
             locks: ReadingLocks::default(),
         }
     }
+
+    /// Returns an error with its causes and without secrets: git repeats addresses and what servers say.
+    fn problem(&self, error: &RepoError) -> String {
+        let secrets = &self.registrations.secrets;
+        secrets.removed_from(&daemon_records::error::chain(error))
+    }
 }
 
 /// One lock for each repository, held while it is read.
@@ -143,7 +149,7 @@ pub(super) async fn read_all(reader: &RepositoryReader, stop: &CancellationToken
     let runtime = reader.registrations.runtime.get();
     for repo in &runtime.parts.repos {
         let read = sync(reader, repo, stop).await;
-        let problem = read.err().map(|error| daemon_records::error::chain(&error));
+        let problem = read.err().map(|error| reader.problem(&error));
         reader
             .registrations
             .states
@@ -173,7 +179,7 @@ pub(super) async fn run(reader: RepositoryReader, repo: Arc<Watched>, stop: Canc
                 // A stopped reading is repeated by the next configuration, if that has the repository.
                 Err(RepoError::Stopped { .. }) => break,
                 Err(error) => {
-                    let text = daemon_records::error::chain(&error);
+                    let text = reader.problem(&error);
                     tracing::error!(repo = %repo.name, error = text, "a repository could not be read");
                     reader
                         .registrations

@@ -71,8 +71,17 @@ pub(super) struct Granted {
 }
 
 impl Granted {
-    /// Removes secrets from state changes and refused proposals. A branch with a secret is refused by its planner.
+    /// Removes secrets from state changes and refused proposals, and refuses changes of keys with a secret. A branch with a secret
+    /// is refused by its planner.
     pub(super) fn without_secrets(mut self, redactor: &Redactor) -> Self {
+        // Two keys may be the same without their secrets, so a key is not redacted.
+        let n_changes = self.changes.len();
+        self.changes
+            .retain(|change| !redactor.finds_in(key(change)));
+        for _ in self.changes.len()..n_changes {
+            let reason = "the key of a change of the state holds what looks like a secret";
+            self.refused.push((String::new(), reason.to_owned()));
+        }
         for change in &mut self.changes {
             if let StateChange::Set { json, .. } = change
                 && let Ok(value) = serde_json::from_str(json)
@@ -269,7 +278,9 @@ mod tests {
     use super::RunGrants;
     use crate::budget::{DailyBudget, RunBudget};
     use crate::test_clock::TestClock;
+    use daemon_engine::StateChange;
     use daemon_engine::proposal::{OutputCapability, ProposalRules};
+    use daemon_provider::redact::Redactor;
     use daemon_provider::{Grants as _, Verdict};
     use jiff::Timestamp;
     use serde_json::json;
@@ -374,5 +385,26 @@ mod tests {
         assert_eq!(grants.state_set("seen", json!(2)).await, Ok(()));
         assert_eq!(grants.state_get("seen").await, Ok(Some(json!(2))));
         assert_eq!(grants.taken().changes.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_key_of_the_state_with_a_secret_is_refused() {
+        let grants = grants(OutputCapability::Propose);
+        for key in ["hunter2-hunter2", "aHVudGVyMi1odW50ZXIy", "seen"] {
+            assert_eq!(
+                grants.state_set(key, json!("hunter2-hunter2")).await,
+                Ok(())
+            );
+        }
+        let redactor = Redactor::of(["hunter2-hunter2".to_owned()]);
+        let granted = grants.taken().without_secrets(&redactor);
+        let kept = StateChange::Set {
+            key: "seen".to_owned(),
+            json: "\"<redacted>\"".to_owned(),
+        };
+        assert_eq!(granted.changes, [kept]);
+        let reason = "the key of a change of the state holds what looks like a secret";
+        let refused = (String::new(), reason.to_owned());
+        assert_eq!(granted.refused, [refused.clone(), refused]);
     }
 }

@@ -1,12 +1,14 @@
 //! Preparing an attempt: the daemon, its files, the commit, the context and the worktree.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use daemon_engine::proposal::ProposalRules;
 use daemon_engine::{Activation, DaemonState};
-use daemon_event::{Field, RepoName, TriggerKey};
+use daemon_event::{Event, Field, RepoName, TriggerKey};
+use daemon_provider::redact::Redactor;
 use daemon_provider::{FollowUps, Limits, MicroUsd, Overlay, Provider, RunEvent, RunRequest};
 use daemon_records::error::chain;
 use daemon_registry::Registered;
@@ -24,6 +26,7 @@ use crate::policy::{ReachedSandbox, RunPolicy, micros};
 use crate::rolling_turns::RollingTurn;
 use crate::run_context::RunContext;
 use crate::runs::Record;
+use crate::secrets::HostSecrets;
 use crate::settings::{RunRepository, RunSettings};
 use crate::trees::TreeUse;
 
@@ -158,6 +161,8 @@ pub(super) async fn prepare(
     let from = (&*settings, &repo, &policy);
     let known = (&*daemon, &*events);
     let (source, rolling, rules) = situate(run_context, activation, from, known).await?;
+    // Only now, because the commit and the rules are found by names, a part of which may look like a short secret.
+    let events = shown(events, &run_context.secrets);
     let tallies = tallied::tallies(run_context, activation, &daemon, from).await;
     let tallies = tallies.map_err(|error| AttemptRefusal::retryable(chain(&error)))?;
     let context = crate::context::build(&crate::context::Ingredients {
@@ -345,4 +350,29 @@ pub(crate) async fn trigger_events(
         }
     }
     Ok(events)
+}
+
+/// Returns events as a run may see them: without the secrets of the host, which no run receives. Those of others stay, because a run
+/// may be about them.
+fn shown(mut events: Vec<EventRow>, secrets: &HostSecrets) -> Vec<EventRow> {
+    let redactor = secrets.redactor();
+    for row in &mut events {
+        for event in std::iter::once(&mut row.event).chain(&mut row.later_reports) {
+            remove_secrets(event, &redactor);
+        }
+    }
+    events
+}
+
+fn remove_secrets(event: &mut Event, redactor: &Redactor) {
+    let payload = String::from_utf8_lossy(&event.payload);
+    if let Cow::Owned(clean) = redactor.known_text(&payload) {
+        event.payload = clean.into_bytes().into();
+    }
+    let clean = |text: &str| redactor.known_text(text).into_owned();
+    if let Some(actor) = &mut event.actor {
+        actor.name = clean(&actor.name);
+    }
+    event.action = event.action.as_deref().map(clean);
+    event.facts = event.facts.map_texts(clean);
 }

@@ -6,10 +6,13 @@ use std::io::Write as _;
 use std::path::Path;
 
 use daemon_event::Source;
+use daemon_host::serve::Compose as _;
+use daemon_provider::redact::Redactor;
 use daemon_validate::without_secrets;
 use serde_json::{Map, Value, json};
 
 use crate::cli::RecordArgs;
+use crate::compose::{Composer, Overrides};
 use crate::failure::CommandFailure;
 use crate::out::plain;
 use crate::out::{Out, put};
@@ -58,6 +61,7 @@ pub(super) async fn run(args: &RecordArgs, place: &Place, out: Out) -> Result<()
                 .map_err(|error| CommandFailure::usage(error.to_string()))?,
         ),
     };
+    let known = known_secrets(place)?;
     let mut session = CommandSession::open(place, Intent::Look).await?;
     let ids = newest(&mut session, source, args.count).await?;
     let directory = place.directory.join(&args.out);
@@ -84,7 +88,7 @@ pub(super) async fn run(args: &RecordArgs, place: &Place, out: Out) -> Result<()
             names.insert(name.clone());
         }
         let file = format!("{name}.json");
-        let text = serde_json::to_string_pretty(&envelope(&event))
+        let text = serde_json::to_string_pretty(&envelope(&event, &known))
             .map_err(|error| CommandFailure::bug(error.to_string()))?;
         write(&directory, &file, &text)?;
         recorded.push(Recorded {
@@ -96,6 +100,15 @@ pub(super) async fn run(args: &RecordArgs, place: &Place, out: Out) -> Result<()
         });
     }
     print(&directory, &recorded, &skipped, out)
+}
+
+/// Returns what finds the secrets that the configuration names.
+fn known_secrets(place: &Place) -> Result<Redactor, CommandFailure> {
+    let config = Composer::new(place, Overrides::default()).load()?;
+    let home = place.home.as_deref();
+    Ok(Redactor::of(home.map_or_else(Vec::new, |home| {
+        daemon_host::secrets::read(home, &config)
+    })))
 }
 
 /// Returns the ids of the newest events of a source, or of all.
@@ -131,14 +144,14 @@ async fn newest(
 }
 
 /// Returns the envelope of an event, without secrets.
-fn envelope(event: &Value) -> Value {
+fn envelope(event: &Value, known: &Redactor) -> Value {
     json!({
         "id": event["delivery_id"],
         "source": event["source"],
         "event": event["kind"],
         "headers": headers(event),
-        "enrichment": cleaned(&known(&event["enrichment"])),
-        "body": cleaned(&event["payload"]),
+        "enrichment": cleaned(&given(&event["enrichment"]), known),
+        "body": cleaned(&event["payload"], known),
     })
 }
 
@@ -154,7 +167,7 @@ fn headers(event: &Value) -> Value {
 }
 
 /// Removes members that are `null`.
-fn known(enrichment: &Value) -> Value {
+fn given(enrichment: &Value) -> Value {
     let members = enrichment.as_object().into_iter().flatten();
     let members = members.filter(|(_, value)| !value.is_null());
     Value::Object(
@@ -164,11 +177,15 @@ fn known(enrichment: &Value) -> Value {
     )
 }
 
-/// Replaces strings that look like a secret or whose name is one of [`SECRET_NAMES`].
-fn cleaned(value: &Value) -> Value {
+/// Replaces known secrets, and strings that look like a secret or whose name is one of [`SECRET_NAMES`].
+fn cleaned(value: &Value, known: &Redactor) -> Value {
+    let clean = |text: &str| {
+        let text = known.known_text(text);
+        without_secrets(&text).unwrap_or_else(|| text.into_owned())
+    };
     match value {
-        Value::String(text) => Value::String(without_secrets(text).unwrap_or_else(|| text.clone())),
-        Value::Array(values) => values.iter().map(cleaned).collect(),
+        Value::String(text) => Value::String(clean(text)),
+        Value::Array(values) => values.iter().map(|value| cleaned(value, known)).collect(),
         Value::Object(members) => {
             let members = members.iter().map(|(name, value)| {
                 let is_secret =
@@ -176,10 +193,9 @@ fn cleaned(value: &Value) -> Value {
                 let value = if is_secret {
                     json!("[removed]")
                 } else {
-                    cleaned(value)
+                    cleaned(value, known)
                 };
-                let name = without_secrets(name).unwrap_or_else(|| name.clone());
-                (name, value)
+                (clean(name), value)
             });
             Value::Object(members.collect())
         }
@@ -274,6 +290,8 @@ fn print(
 mod tests {
     use serde_json::json;
 
+    use daemon_provider::redact::Redactor;
+
     use super::{LONGEST_NAME, cleaned, file_name};
 
     #[test]
@@ -298,14 +316,15 @@ mod tests {
     }
 
     #[test]
-    fn strings_that_look_like_or_are_named_like_secrets_are_removed_at_any_depth() {
+    fn known_secrets_and_what_looks_like_one_are_removed_at_any_depth() {
         let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
-        let body = json!({"token": "XXYYZZ", "token_count": "7", "event": [{"text": format!("use {token}!"), "Secret": "x",
+        let known = Redactor::of(["hunter2-x".to_owned()]);
+        let body = json!({"token": "XXYYZZ", "token_count": "7", "event": [{"text": format!("use {token}!"), "Secret": "x", "hunter2-x": "aHVudGVyMi14",
             "secret": {"note": "kept"}, "n": 1, "gone": null}]});
         assert_eq!(
-            cleaned(&body),
+            cleaned(&body, &known),
             json!({"token": "[removed]", "token_count": "7", "event": [{"text": "use [a GitHub token, removed]!",
-                "Secret": "[removed]", "secret": {"note": "kept"}, "n": 1, "gone": null}]})
+                "Secret": "[removed]", "secret": {"note": "kept"}, "n": 1, "gone": null, "<redacted>": "<redacted>"}]})
         );
     }
 }

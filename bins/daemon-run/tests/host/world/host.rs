@@ -20,10 +20,10 @@ impl World {
 
     /// Starts a host with more flags and variables.
     pub(crate) fn serve_with(&self, args: &[&str], env: &[(&str, &str)]) -> Host {
-        match Host::start(self, args, env) {
+        match Host::launch(self, args, env) {
             Ok(host) => host,
-            Err(status) => panic!(
-                "the host ended with {status} before it was ready: {}",
+            Err((status, line)) => panic!(
+                "the host ended with {status} before it was ready: {line}{}",
                 self.log()
             ),
         }
@@ -137,6 +137,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
+    #[cfg(feature = "internal-testing")]
     fn start(world: &World, args: &[&str], env: &[(&str, &str)]) -> Result<Self, ExitStatus> {
         Self::launch(world, args, env).map_err(|(status, _)| status)
     }
