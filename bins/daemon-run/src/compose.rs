@@ -193,7 +193,7 @@ impl Compose for Composer {
         let git = GitAccess { git, server };
         let (repos, unopened) = self.watched(&git, config, until, failure)?;
         self.check_system(config)?;
-        let reconcilers = reconcilers(config, &facts, &repos);
+        let reconcilers = reconcilers(config, (&facts, &apis), &repos);
         let github = self.github(&repos, apis.github.clone());
         let surfaces = self.surfaces(config, &repos, (apis, github.clone()))?;
         Ok(Parts {

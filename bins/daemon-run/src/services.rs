@@ -16,8 +16,8 @@ use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_repo::RemoteToken;
 use daemon_runner::secrets::HostSecrets;
 use daemon_surface::{
-    ApiBase, ApiToken, AppCredentials, AppKey, Credentials, GithubReconciler, RefReading,
-    ServiceApi, ServiceFacts, WallClock,
+    ApiBase, ApiToken, AppCredentials, AppKey, Credentials, GithubReconciler, LinearReconciler,
+    RefReading, ServiceApi, ServiceFacts, WallClock,
 };
 use tokio::runtime::Handle;
 
@@ -148,12 +148,14 @@ pub(crate) fn services(
 /// Returns what compares the services whose webhooks are received with their objects.
 pub(crate) fn reconcilers(
     config: &Config,
-    services: &ServiceFacts,
+    (services, surfaces): (&ServiceFacts, &SurfaceApis),
     repos: &[Arc<Watched>],
 ) -> Vec<Arc<dyn Reconciler>> {
     let mut acc: Vec<Arc<dyn Reconciler>> = Vec::new();
+    if !config.sources.compares() {
+        return acc;
+    }
     if let Some(api) = &services.github
-        && config.sources.compares()
         && config.sources.receive(Source::Github)
     {
         let on_github = repos.iter().filter_map(|repo| {
@@ -168,6 +170,11 @@ pub(crate) fn reconcilers(
             api.clone(),
             on_github.collect(),
         )));
+    }
+    if let Some(api) = &surfaces.linear
+        && config.sources.receive(Source::Linear)
+    {
+        acc.push(Arc::new(LinearReconciler::new(api.clone())));
     }
     acc
 }

@@ -1,5 +1,6 @@
 //! The keys of events: those that identify a repeated delivery, and those by which different sources report one change.
 
+mod linear;
 mod reconciled;
 
 use daemon_event::{Event, Source, branch_ref, full_ref, is_zeros};

@@ -49,6 +49,8 @@ pub struct Comparison {
     pub n_asked: usize,
     /// What limits the comparison, for people.
     pub note: Option<String>,
+    /// Whether more was missed than the comparison reports, so that a gap stays open.
+    pub is_partial: bool,
 }
 
 /// A change that the service's objects show, in the form of its webhook.

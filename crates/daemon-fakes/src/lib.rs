@@ -65,7 +65,7 @@ pub use github::{
     GithubReviewComment, GithubWebhook, GithubWorkflowRun,
 };
 pub use http::{Applied, FakeServer, FaultPlan, HttpRequest, ServiceFault};
-pub use linear::{LinearApi, LinearComment, LinearIssue, LinearName, LinearUser};
+pub use linear::{LinearApi, LinearComment, LinearIssue, LinearName, LinearUser, LinearWebhook};
 pub use model_api::{ModelApi, Received};
 pub use reply::{Call, Message, Reply, Tokens};
 pub use slack::{SlackApi, SlackChannel, SlackMessage, SlackUser};

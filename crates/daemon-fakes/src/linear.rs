@@ -4,9 +4,11 @@ mod error;
 mod execute;
 mod filter;
 mod graphql;
+mod history;
 mod pages;
 mod schema;
 mod state;
+mod webhooks;
 
 use std::fmt;
 use std::io;
@@ -22,6 +24,7 @@ use execute::LinearCall;
 use state::LinearState;
 
 pub use state::{LinearComment, LinearIssue, LinearName, LinearUser};
+pub use webhooks::LinearWebhook;
 
 /// Requests an hour, as of an API key.
 const HOURLY_LIMIT: u32 = 5000;
@@ -142,6 +145,7 @@ impl LinearApi {
                 updated_at: now,
             };
             let identifier = state.identifier(&issue);
+            state.tell_created(&issue, now);
             state.issues.push(issue);
             identifier
         })
@@ -155,6 +159,24 @@ impl LinearApi {
     /// Returns the comments, the oldest first.
     pub fn comments(&self) -> Vec<LinearComment> {
         self.service.change(|state, _| state.comments.clone())
+    }
+
+    /// Carries out a document as a user, as for a request, and returns the data, or the error.
+    ///
+    /// # Errors
+    /// The message that the service answers with.
+    pub fn act(&self, user: &str, document: &str, variables: &Value) -> Result<Value, String> {
+        let operation = graphql::parse(document, variables)?;
+        let user = user.to_owned();
+        let answer = self
+            .service
+            .change(|state, now| LinearCall { state, user, now }.execute(&operation));
+        answer.map_err(LinearError::into_message)
+    }
+
+    /// Returns the webhooks that the service would have sent, the oldest first.
+    pub fn webhooks(&self) -> Vec<LinearWebhook> {
+        self.service.change(|state, _| state.webhooks.clone())
     }
 
     /// Returns the states of issues.
@@ -247,7 +269,7 @@ mod tests {
         let user = api.add_app("Helper", "t");
         api.add_label("docs");
         api.add_issue(&user, "Broken", "");
-        let body = json!({"query": "mutation { commentCreate(input: {issueId: \"ENG-1\", body: \"x\"}) { success } }"});
+        let body = json!({"query": "mutation { commentCreate(input: {issueId: \"ENG-1\", body: \"x\"}) { success } issueUpdate(id: \"ENG-1\", input: {priority: 1}) { success } }"});
         let request = HttpRequest {
             method: "POST".to_owned(),
             path: "/graphql".to_owned(),
@@ -263,6 +285,7 @@ mod tests {
                 "WorkflowState",
                 "IssueLabel",
                 "Issue",
+                "IssueHistory",
                 "Comment",
             ] {
                 let id = state.all(of).remove(0);

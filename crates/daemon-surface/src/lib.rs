@@ -83,5 +83,5 @@ pub use git_branch::{GIT, GitBranch};
 pub use github::{GITHUB, GithubSurface};
 pub use linear::{LINEAR, LinearSurface};
 pub use plan::{BranchPlan, plan_branch};
-pub use reconcile::{GithubReconciler, RefReading};
+pub use reconcile::{GithubReconciler, LinearReconciler, RefReading};
 pub use slack::{SLACK, SlackSurface};

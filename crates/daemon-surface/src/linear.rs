@@ -1,7 +1,7 @@
 //! The surface `linear`: comments on issues, and changes to them.
 
 mod comments;
-mod graphql;
+pub(crate) mod graphql;
 mod issues;
 
 use std::sync::{Arc, Mutex};

@@ -2,7 +2,10 @@
 
 mod deliveries;
 mod github;
+mod instant;
+mod linear;
 mod objects;
 mod snapshot;
 
 pub use github::{GithubReconciler, RefReading};
+pub use linear::LinearReconciler;

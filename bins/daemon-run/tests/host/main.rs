@@ -96,6 +96,8 @@ mod serve_prune;
 mod serve_push;
 mod serve_rates;
 mod serve_reconciled;
+#[cfg(test)]
+mod serve_reconciled_linear;
 mod serve_replay;
 mod serve_reported;
 mod serve_retain;

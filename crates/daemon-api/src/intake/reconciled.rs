@@ -9,7 +9,7 @@ use daemon_store::{Identity, Matching, NewEvent};
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-use super::new_event;
+use super::{linear, new_event};
 
 /// How long a webhook that comes late is a duplicate, if its change can happen again.
 const LATE: SignedDuration = SignedDuration::from_mins(15);
@@ -17,10 +17,23 @@ const LATE: SignedDuration = SignedDuration::from_mins(15);
 const LAG: SignedDuration = SignedDuration::from_mins(10);
 
 /// A change that both a webhook and a comparison can report.
-struct Change {
-    key: String,
+pub(super) struct Change {
+    pub(super) key: String,
+    /// The keys under which the other one may have reported it.
+    pub(super) others: Vec<String>,
     /// Whether the change can happen again with the same key.
-    recurs: bool,
+    pub(super) recurs: bool,
+}
+
+impl Change {
+    /// Makes a change that has one key.
+    pub(super) fn new(key: String, recurs: bool) -> Self {
+        Self {
+            others: vec![key.clone()],
+            key,
+            recurs,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -36,27 +49,27 @@ struct Closed {
     closed_at: Option<String>,
 }
 
-/// Returns the keys that a webhook stores, and those under which a comparison may have reported its change before.
-pub(super) fn keys_of_webhook(event: &Event) -> (Option<Identity>, Vec<Identity>) {
-    let Some(change) = change(event) else {
-        return (None, Vec::new());
-    };
-    let told = Identity {
-        key: format!("told:{}", change.key),
-        // No webhook is a duplicate by this key, so it always names the newest.
-        within: Some(SignedDuration::ZERO),
-    };
-    let made = Identity {
-        key: format!("made:{}", change.key),
-        within: change.recurs.then_some(LATE),
-    };
-    (Some(told), vec![made])
+/// Returns the keys that a webhook stores, and those under which a comparison may have reported its changes before.
+pub(super) fn keys_of_webhook(event: &Event) -> (Vec<Identity>, Vec<Identity>) {
+    let (mut told, mut made) = (Vec::new(), Vec::new());
+    for change in changes(event) {
+        told.push(Identity {
+            key: format!("told:{}", change.key),
+            // No webhook is a duplicate by this key, so it always names the newest.
+            within: Some(SignedDuration::ZERO),
+        });
+        made.extend(change.others.iter().map(|key| Identity {
+            key: format!("made:{key}"),
+            within: change.recurs.then_some(LATE),
+        }));
+    }
+    (told, made)
 }
 
 /// Adds to an event of a comparison the keys by which it is a duplicate of a webhook. `since_last` is the time since the comparison before,
 /// after which the change happened.
 pub fn reconciled(event: Event, since_last: SignedDuration) -> NewEvent {
-    let change = change(&event);
+    let changes = changes(&event);
     let ids = identities(&event).into_iter();
     // Without the hash of the body: the same change may happen again after a year.
     let ids = ids.filter(|key| key.starts_with("id:"));
@@ -66,27 +79,32 @@ pub fn reconciled(event: Event, since_last: SignedDuration) -> NewEvent {
     keys.extend(moved.filter(|one| one.key.starts_with("github-")));
     new.happenings.retain(|one| !one.key.starts_with("told:"));
     new.counterparts = Vec::new();
-    if let Some(change) = change {
+    for change in changes {
         keys.push(Identity {
             key: format!("made:{}", change.key),
             within: change.recurs.then_some(LATE),
         });
-        new.counterparts.push(Identity {
-            key: format!("told:{}", change.key),
-            within: change.recurs.then_some(since_last + LAG),
-        });
+        new.counterparts
+            .extend(change.others.iter().map(|key| Identity {
+                key: format!("told:{key}"),
+                within: change.recurs.then_some(since_last + LAG),
+            }));
     }
     new.identities = keys;
     new
 }
 
-/// Returns the change that an event reports, if comparisons find such changes.
-fn change(event: &Event) -> Option<Change> {
-    let repo = event
-        .repo
-        .as_ref()
-        .filter(|_| event.source == Source::Github)
-        .map(RepoName::folded)?;
+/// Returns the changes that an event reports, if comparisons find such changes.
+fn changes(event: &Event) -> Vec<Change> {
+    match event.source {
+        Source::Github => on_github(event).into_iter().collect(),
+        Source::Linear => linear::changes(event),
+        Source::Slack | Source::Sentry | Source::Git | Source::Cloudevents => Vec::new(),
+    }
+}
+
+fn on_github(event: &Event) -> Option<Change> {
+    let repo = event.repo.as_ref().map(RepoName::folded)?;
     let after = || event.facts.text(Field::After);
     let number = || event.facts.number(Field::Number);
     let payload = || serde_json::from_slice::<Payload>(&event.payload).ok();
@@ -110,7 +128,7 @@ fn change(event: &Event) -> Option<Change> {
         }
         _ => return None,
     };
-    Some(Change { key, recurs })
+    Some(Change::new(key, recurs))
 }
 
 #[cfg(test)]

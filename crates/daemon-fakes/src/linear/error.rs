@@ -86,6 +86,10 @@ impl LinearError {
         }
     }
 
+    pub(crate) fn into_message(self) -> String {
+        self.message
+    }
+
     pub(crate) fn to_response(&self) -> HttpResponse {
         let kind = self.kind;
         let mut error = json!({

@@ -81,6 +81,11 @@ impl LinearCall<'_> {
                 Some(LinearValue::List(ids)) => {
                     self.list(type_name.trim_end_matches("Connection"), ids, field)?
                 }
+                Some(LinearValue::Nodes(ids)) => {
+                    let nodes = ids.iter();
+                    let nodes = nodes.map(|id| self.entity(type_name, id, &field.fields));
+                    Value::Array(nodes.collect::<Result<_, _>>()?)
+                }
             };
             acc.insert(field.alias.clone(), value);
         }
@@ -184,6 +189,7 @@ impl LinearCall<'_> {
             created_at: self.now,
             updated_at: self.now,
         };
+        self.state.tell_comment(&comment, None);
         self.state.comments.push(comment);
         self.touch(&issue);
         self.payload("Comment", &id, field)
@@ -195,8 +201,10 @@ impl LinearCall<'_> {
         let found = self.state.comments.iter_mut().find(|it| it.id == id);
         let comment = found.ok_or_else(|| LinearError::not_found("Comment"))?;
         if let Some(body) = input.get("body").and_then(Value::as_str) {
-            body.clone_into(&mut comment.body);
+            let former = std::mem::replace(&mut comment.body, body.to_owned());
             comment.updated_at = now;
+            let comment = comment.clone();
+            self.state.tell_comment(&comment, Some(&former));
         }
         self.payload("Comment", id, field)
     }
@@ -247,10 +255,15 @@ impl LinearCall<'_> {
             }
         }
         let id = issue.id.clone();
+        let mut before = issue.clone();
         for stored in self.state.issues.iter_mut().filter(|it| it.id == id) {
-            stored.clone_from(&issue);
+            before = std::mem::replace(stored, issue.clone());
         }
+        issue.updated_at = self.now;
         self.touch(&id);
+        let (actor, now) = (self.user.clone(), self.now);
+        self.state.record((&before, &issue), &actor, now);
+        self.state.tell_updated((&before, &issue), &actor, now);
         self.payload("Issue", &id, field)
     }
 

@@ -61,7 +61,7 @@ fn field_meets(
         }
         Some(LinearValue::Entity(Some(other))) => meets(state, type_name, &other, condition),
         Some(LinearValue::Entity(None)) => Ok(condition["null"] == true),
-        Some(LinearValue::List(_)) | None => Err(unknown()),
+        Some(LinearValue::List(_) | LinearValue::Nodes(_)) | None => Err(unknown()),
     }
 }
 

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::history::LinearHistory;
+use super::webhooks::LinearWebhook;
 use crate::clock::to_milliseconds_text;
 
 /// A user.
@@ -85,6 +87,8 @@ pub(crate) struct LinearState {
     pub(crate) labels: Vec<LinearName>,
     pub(crate) issues: Vec<LinearIssue>,
     pub(crate) comments: Vec<LinearComment>,
+    pub(crate) history: Vec<LinearHistory>,
+    pub(crate) webhooks: Vec<LinearWebhook>,
     pub(crate) last_id: u64,
 }
 
@@ -95,8 +99,10 @@ pub(crate) enum LinearValue {
     Scalar(Value),
     /// Another entity, by id; its type is in the schema.
     Entity(Option<String>),
-    /// A list of entities, by id.
+    /// A connection of entities, by id.
     List(Vec<String>),
+    /// A list of entities without pages, by id.
+    Nodes(Vec<String>),
 }
 
 impl LinearState {
@@ -110,6 +116,8 @@ impl LinearState {
             labels: Vec::new(),
             issues: Vec::new(),
             comments: Vec::new(),
+            history: Vec::new(),
+            webhooks: Vec::new(),
             last_id: 0,
         }
     }
@@ -143,6 +151,7 @@ impl LinearState {
             "User" => self.users.iter().map(|it| it.id.clone()).collect(),
             "Issue" => self.issues.iter().map(|it| it.id.clone()).collect(),
             "Comment" => self.comments.iter().map(|it| it.id.clone()).collect(),
+            "IssueHistory" => self.history.iter().map(|it| it.id.clone()).collect(),
             "WorkflowState" => names(&self.states),
             "IssueLabel" => names(&self.labels),
             "Team" => vec![self.team.clone()],
@@ -156,6 +165,7 @@ impl LinearState {
             "User" => self.user_value(id, name),
             "Issue" => self.issue_value(id, name),
             "Comment" => self.comment_value(id, name),
+            "IssueHistory" => self.history_value(id, name),
             "WorkflowState" => self.name_value(&self.states, id, name),
             "IssueLabel" => self.name_value(&self.labels, id, name),
             "Team" => (id == self.team).then(|| LinearValue::Scalar(json!(self.team))),
@@ -204,6 +214,12 @@ impl LinearState {
             "state" => return entity(&issue.state),
             "creator" => return entity(&issue.creator),
             "assignee" => return Some(LinearValue::Entity(issue.assignee.clone())),
+            "estimate" | "dueDate" | "archivedAt" => Value::Null,
+            "project" | "cycle" | "botActor" => return Some(LinearValue::Entity(None)),
+            "history" => {
+                let entries = self.history.iter().filter(|it| it.issue == issue.id);
+                return Some(LinearValue::List(entries.map(|it| it.id.clone()).collect()));
+            }
             "labels" => return Some(LinearValue::List(issue.labels.clone())),
             "comments" => {
                 let comments = self.comments.iter().filter(|it| it.issue == issue.id);
@@ -228,6 +244,12 @@ impl LinearState {
             )),
             "createdAt" => json!(to_milliseconds_text(comment.created_at)),
             "updatedAt" => json!(to_milliseconds_text(comment.updated_at)),
+            "editedAt" => {
+                let is_edited = comment.updated_at != comment.created_at;
+                json!(is_edited.then(|| to_milliseconds_text(comment.updated_at)))
+            }
+            "resolvedAt" => Value::Null,
+            "parent" | "botActor" => return Some(LinearValue::Entity(None)),
             "issue" => return Some(LinearValue::Entity(Some(comment.issue.clone()))),
             "user" => return Some(LinearValue::Entity(Some(comment.user.clone()))),
             _ => return None,

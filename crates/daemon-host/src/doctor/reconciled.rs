@@ -27,9 +27,10 @@ pub(super) async fn checks(host: &Host) -> Vec<Check> {
             let state = |name: String| (name.clone(), states.get(&name).cloned());
             places.map(|place| state(place.name)).collect()
         });
-        checks.extend(check(source, places));
         let gap = gaps.get(&source).copied();
-        checks.extend(gap.and_then(|gap| gap_check(source, gap, host.now())));
+        let gap = gap.and_then(|gap| gap_check((source, reconciler.is_some()), gap, host.now()));
+        checks.extend(check(source, places));
+        checks.extend(gap);
     }
     checks
 }
@@ -39,10 +40,14 @@ type Places = BTreeMap<String, Option<PlaceState>>;
 fn check(source: Source, places: Option<Places>) -> Option<Check> {
     let name = format!("{source} comparison");
     let Some(places) = places else {
-        // Others are not compared; a gap has a check of its own.
+        // Others cannot be compared; a gap has a check of its own.
+        let remedy = match source {
+            Source::Github => "set `surfaces.github`, or `sources.github.token_file`",
+            Source::Linear => "set `surfaces.linear`",
+            Source::Slack | Source::Sentry | Source::Git | Source::Cloudevents => return None,
+        };
         let detail = "webhooks that do not arrive are not found, because the API is not called";
-        let remedy = "set `surfaces.github`, or `sources.github.token_file`";
-        return (source == Source::Github).then(|| Check::warn(name, detail, remedy));
+        return Some(Check::warn(name, detail, remedy));
     };
     let states: Vec<&PlaceState> = places.values().flatten().collect();
     let mut problems: Vec<String> = Vec::new();
@@ -56,10 +61,13 @@ fn check(source: Source, places: Option<Places>) -> Option<Check> {
     let n_made: usize = states.iter().map(|state| state.n_made).sum();
     let all = places.values();
     let oldest = all.map(|state| state.as_ref()?.compared).min().flatten();
+    // Only GitHub sends a delivery again when it is asked.
+    let asked = match source {
+        Source::Github => format!("{n_asked} deliveries asked for again, "),
+        _ => String::new(),
+    };
     let detail = match oldest {
-        Some(at) => format!(
-            "compared at {at}: since the start {n_asked} deliveries asked for again, {n_made} events made"
-        ),
+        Some(at) => format!("compared at {at}: since the start {asked}{n_made} events made"),
         None => "not compared yet".to_owned(),
     };
     if problems.is_empty() {
@@ -70,7 +78,7 @@ fn check(source: Source, places: Option<Places>) -> Option<Check> {
     Some(Check::warn(name, detail, remedy))
 }
 
-fn gap_check(source: Source, gap: Gap, now: Timestamp) -> Option<Check> {
+fn gap_check((source, is_compared): (Source, bool), gap: Gap, now: Timestamp) -> Option<Check> {
     if now.duration_since(gap.until) > SHOWN {
         return None;
     }
@@ -78,9 +86,14 @@ fn gap_check(source: Source, gap: Gap, now: Timestamp) -> Option<Check> {
         "webhooks may be missing that were sent between {} and {}",
         gap.since, gap.until
     );
-    let remedy = match source {
-        Source::Github => "the next complete comparison finds what is missing",
-        _ => "the service repeats them for some minutes at most: look there for what happened then",
+    let remedy = match (is_compared, source) {
+        (true, _) => "the next complete comparison finds what is missing",
+        (false, Source::Linear) => {
+            "Linear repeats them for six hours at most: look there for what happened then"
+        }
+        (false, _) => {
+            "the service repeats them for some minutes at most: look there for what happened then"
+        }
     };
     Some(Check::warn(format!("{source} gap"), detail, remedy))
 }

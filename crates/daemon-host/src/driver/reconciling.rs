@@ -70,14 +70,17 @@ pub(crate) struct Comparer {
     pub(super) stop: CancellationToken,
 }
 
-/// A complete comparison whose events are not stored yet.
+/// A comparison whose events are not stored yet.
 struct Compared {
     place: ReconcilePlace,
     source: Source,
     began: Timestamp,
+    /// Whether there is more to find, so that the gap stays.
+    is_partial: bool,
     /// The time since the comparison before.
     since_last: SignedDuration,
-    cursor: String,
+    /// `None` if nothing is to be stored.
+    cursor: Option<String>,
     missed: Vec<MissedEvent>,
 }
 
@@ -139,10 +142,14 @@ async fn round(comparer: &Comparer, interval: Duration) -> Result<(), StoreError
         let mut waiting = Vec::new();
         let mut is_complete = true;
         for place in reconciler.places() {
-            match compare(comparer, &**reconciler, place).await? {
-                Some(compared) if compared.missed.is_empty() => accept(comparer, compared).await?,
+            let compared = compare(comparer, &**reconciler, place).await?;
+            is_complete &= compared.as_ref().is_some_and(|one| !one.is_partial);
+            match compared {
+                Some(compared) if compared.missed.is_empty() => {
+                    is_complete &= accept(comparer, compared).await?;
+                }
                 Some(compared) => waiting.push(compared),
-                None => is_complete = false,
+                None => {}
             }
             if comparer.stop.is_cancelled() {
                 return Ok(());
@@ -156,7 +163,7 @@ async fn round(comparer: &Comparer, interval: Duration) -> Result<(), StoreError
             }
         }
         for compared in waiting {
-            accept(comparer, compared).await?;
+            is_complete &= accept(comparer, compared).await?;
         }
         if is_complete {
             let store = &*comparer.matcher.store;
@@ -210,31 +217,15 @@ async fn compare(
     let since_last = stored.as_ref().map(|one| began.duration_since(one.at));
     let is_old = since_last.is_none_or(|since| since >= RENEWAL);
     let unchanged = stored.map(|one| one.text).filter(|_| is_old);
-    let Some(cursor) = compared.cursor.or(unchanged) else {
-        return Ok(Some(Compared::unchanged(place, reconciler.source(), began)));
-    };
     Ok(Some(Compared {
         place,
         source: reconciler.source(),
         began,
+        is_partial: compared.is_partial,
         since_last: since_last.unwrap_or(SignedDuration::ZERO),
-        cursor,
+        cursor: compared.cursor.or(unchanged),
         missed: compared.missed,
     }))
-}
-
-impl Compared {
-    /// A comparison of which nothing is to be stored.
-    fn unchanged(place: ReconcilePlace, source: Source, began: Timestamp) -> Self {
-        Self {
-            place,
-            source,
-            began,
-            since_last: SignedDuration::ZERO,
-            cursor: String::new(),
-            missed: Vec::new(),
-        }
-    }
 }
 
 fn note(comparer: &Comparer, place: &ReconcilePlace, (at, compared): (Timestamp, &Comparison)) {
@@ -251,11 +242,11 @@ fn note(comparer: &Comparer, place: &ReconcilePlace, (at, compared): (Timestamp,
     });
 }
 
-/// Stores the events of a comparison together with its cursor.
-async fn accept(comparer: &Comparer, compared: Compared) -> Result<(), StoreError> {
-    if compared.cursor.is_empty() {
-        return Ok(());
-    }
+/// Stores the events of a comparison together with its cursor; returns false if there is no space for them.
+async fn accept(comparer: &Comparer, compared: Compared) -> Result<bool, StoreError> {
+    let Some(cursor) = compared.cursor else {
+        return Ok(true);
+    };
     let root = comparer.home.root();
     // Refused like a webhook. The cursor stays, so that the next comparison finds the same.
     if let Some(why) = Space::of(root).refusal(root) {
@@ -263,7 +254,7 @@ async fn accept(comparer: &Comparer, compared: Compared) -> Result<(), StoreErro
         comparer
             .states
             .change(&compared.place, |state| state.problem = Some(problem));
-        return Ok(());
+        return Ok(false);
     }
     let now = comparer.matcher.clock.now();
     let since = compared.since_last + now.duration_since(compared.began);
@@ -272,7 +263,7 @@ async fn accept(comparer: &Comparer, compared: Compared) -> Result<(), StoreErro
     let events = events.filter_map(|missed| new_event(about, missed, (since, now)));
     let bookmark = Bookmark {
         name: compared.place.name.clone(),
-        text: compared.cursor,
+        text: cursor,
         // When the objects were read, and not when they are stored: what happens in between belongs to the next comparison.
         at: compared.began,
     };
@@ -293,7 +284,7 @@ async fn accept(comparer: &Comparer, compared: Compared) -> Result<(), StoreErro
     comparer
         .states
         .change(&compared.place, |state| state.n_made += n_new);
-    Ok(())
+    Ok(true)
 }
 
 fn new_event(

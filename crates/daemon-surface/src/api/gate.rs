@@ -15,8 +15,8 @@ pub(super) struct RateGate(Arc<Mutex<RateState>>);
 #[derive(Debug, Default)]
 struct RateState {
     closed: Option<Timestamp>,
-    /// Until when less than a quarter of the requests of a limit is left.
-    scarce: Option<Timestamp>,
+    /// The limits of which less than a quarter is left, each with its end.
+    scarce: Vec<(&'static str, Timestamp)>,
 }
 
 impl RateGate {
@@ -46,16 +46,25 @@ impl RateGate {
         if remaining == Some(0) {
             self.close(limit_end(headers), now);
         }
-        if let Some((remaining, limit)) = remaining.zip(number(headers, "x-ratelimit-limit")) {
+        for kind in ["", "requests-", "complexity-"] {
+            let of = |name: &str| number(headers, &format!("x-ratelimit-{kind}{name}"));
+            let Some((remaining, limit)) = of("remaining").zip(of("limit")) else {
+                continue;
+            };
+            // Linear has a limit of each kind, and writes their ends in milliseconds.
+            let reset = of("reset").filter(|_| !kind.is_empty());
+            let reset = reset.and_then(|reset| Timestamp::from_millisecond(reset).ok());
+            let end = reset.unwrap_or_else(|| limit_end(headers).end(now));
             let is_scarce = remaining < limit / 4;
-            let end = is_scarce.then(|| limit_end(headers).end(now));
-            self.0.lock().expect("no holder panics").scarce = end;
+            let mut state = self.0.lock().expect("no holder panics");
+            state.scarce.retain(|(scarce, _)| *scarce != kind);
+            state.scarce.extend(is_scarce.then_some((kind, end)));
         }
     }
 
     /// Reports whether the service allows enough requests for work that can wait.
     pub(super) fn has_spare(&self, now: Timestamp) -> bool {
-        let scarce = self.0.lock().expect("no holder panics").scarce;
-        scarce.is_none_or(|until| until <= now)
+        let state = self.0.lock().expect("no holder panics");
+        state.scarce.iter().all(|(_, until)| *until <= now)
     }
 }

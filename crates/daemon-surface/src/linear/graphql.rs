@@ -29,7 +29,7 @@ struct Extensions {
 }
 
 /// Sends a query.
-pub(super) async fn read<T: DeserializeOwned>(
+pub(crate) async fn read<T: DeserializeOwned>(
     api: &ServiceApi,
     query: &str,
     variables: Value,

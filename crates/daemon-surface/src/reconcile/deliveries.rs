@@ -44,7 +44,7 @@ struct Cursor {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct HookCursor {
     /// When the newest known delivery was made.
-    #[serde(with = "instant")]
+    #[serde(with = "super::instant")]
     until: Timestamp,
     /// How often recent deliveries were asked for, by their ids that stay the same.
     asked: BTreeMap<String, u32>,
@@ -67,7 +67,7 @@ struct HookConfig {
 struct DeliveryRow {
     id: u64,
     guid: String,
-    #[serde(with = "instant")]
+    #[serde(with = "super::instant")]
     delivered_at: Timestamp,
     status_code: u16,
 }
@@ -327,19 +327,4 @@ fn next_cursor(answer: &ApiAnswer) -> Option<String> {
         .take_while(|c| c.is_ascii_alphanumeric() || "_-".contains(*c))
         .collect();
     (!cursor.is_empty()).then_some(cursor)
-}
-
-/// Instants as RFC 3339 writes them.
-mod instant {
-    use jiff::Timestamp;
-    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
-
-    pub(super) fn serialize<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(at)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
-        let text = String::deserialize(from)?;
-        text.parse().map_err(D::Error::custom)
-    }
 }

@@ -93,7 +93,7 @@ pub(super) async fn compare(
         cursor: (cursor != Some(text.as_str())).then_some(text),
         missed,
         note: repo.note,
-        n_asked: 0,
+        ..Comparison::default()
     })
 }
 

@@ -43,6 +43,8 @@ mod pull_requests;
 #[cfg(test)]
 mod reconcile;
 #[cfg(test)]
+mod reconcile_linear;
+#[cfg(test)]
 mod slack_faults;
 #[cfg(test)]
 mod slack_verbs;

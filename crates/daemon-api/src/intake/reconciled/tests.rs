@@ -17,17 +17,22 @@ use Teller::{Comparison, Webhook};
 
 fn new(n: u8, from: Teller, (kind, body): (&str, &Value), minute: i64) -> NewEvent {
     let payload = body.to_string().into_bytes();
-    let reading = read(Source::Github, kind, &payload, &Enrichment::default()).expect("a body");
+    // Only Linear's kinds begin with a capital letter.
+    let source = match kind.starts_with(char::is_uppercase) {
+        true => Source::Linear,
+        false => Source::Github,
+    };
+    let reading = read(source, kind, &payload, &Enrichment::default()).expect("a body");
     let at = Timestamp::from_second(1_800_000_000 + 60 * minute).expect("a time");
     let event = Event {
         id: EventId::new(1, [n; 10]),
-        source: Source::Github,
+        source,
         kind: kind.to_owned(),
         action: reading.action,
         subject: reading.subject,
         actor: reading.actor,
         repo: reading.repo,
-        time: at,
+        time: reading.time.unwrap_or(at),
         received_at: at,
         delivery: format!("{from:?}-{n}").parse().expect("an id"),
         facts: reading.facts,
@@ -136,4 +141,72 @@ async fn what_happens_again_is_another_event() {
         (Webhook, pull("synchronize", "z", None), 4),
     ];
     assert_eq!(stored(&sent).await, [true; 5]);
+}
+
+/// An update of an issue of Linear, with its later and former values, at a minute.
+fn update(minute: i64, later: &Value, former: &Value) -> (&'static str, Value) {
+    let at = Timestamp::from_second(1_800_000_000 + 60 * minute).expect("a time");
+    let mut data = json!({"id": "i-1", "identifier": "ENG-1"});
+    let (Value::Object(data_of), Value::Object(later)) = (&mut data, later) else {
+        panic!("objects");
+    };
+    data_of.extend(later.clone());
+    let body = json!({
+        "action": "update", "type": "Issue", "createdAt": at.to_string(), "data": data,
+        "updatedFrom": former, "minute": minute,
+    });
+    ("Issue", body)
+}
+
+#[tokio::test]
+async fn updates_of_linear_are_one_by_attribute_value_and_time() {
+    let done = json!({"stateId": "s-2", "labelIds": ["a", "b"], "priority": 1});
+    let webhook = update(
+        0,
+        &done,
+        &json!({"stateId": "s-1", "priority": 0, "updatedAt": "x"}),
+    );
+    let state = update(1, &done, &json!({"stateId": "s-1"}));
+    let priority = update(1, &json!({"priority": 1.0}), &json!({"priority": 0}));
+    let other = update(1, &json!({"stateId": "s-3"}), &json!({"stateId": "s-1"}));
+    // The webhook reports both attributes; the comparison finds it in two events, and a third state that no webhook brought.
+    let sent = [
+        (Webhook, webhook.clone(), 0),
+        (Comparison, state.clone(), 4),
+        (Comparison, priority.clone(), 4),
+        (Comparison, other, 4),
+    ];
+    assert_eq!(stored(&sent).await, [true, false, false, true]);
+    // A webhook that Linear repeats after six hours is a duplicate; the same change after an hour is another one.
+    let again = update(60, &done, &json!({"stateId": "s-1"}));
+    let sent = [
+        (Comparison, state, 4),
+        (Comparison, priority, 4),
+        (Webhook, again, 61),
+        (Webhook, webhook, 360),
+    ];
+    assert_eq!(stored(&sent).await, [true, true, true, false]);
+    // Labels are a set.
+    let labels = |ids: &Value| update(0, &json!({"labelIds": ids}), &json!({"labelIds": ["a"]}));
+    let sent = [
+        (Webhook, labels(&json!(["a", "b"])), 0),
+        (Comparison, labels(&json!(["b", "a"])), 4),
+        (Comparison, labels(&json!(["b"])), 4),
+    ];
+    assert_eq!(stored(&sent).await, [true, false, true]);
+}
+
+#[tokio::test]
+async fn issues_and_comments_of_linear_are_created_once() {
+    for kind in ["Issue", "Comment"] {
+        let body =
+            |by: &str| json!({"action": "create", "type": kind, "data": {"id": "x-1"}, "by": by});
+        for (first, second) in [(Webhook, Comparison), (Comparison, Webhook)] {
+            let sent = [
+                (first, (kind, body("one")), 0),
+                (second, (kind, body("two")), 400),
+            ];
+            assert_eq!(stored(&sent).await, [true, false], "{kind} {first:?}");
+        }
+    }
 }
