@@ -19,7 +19,7 @@ mod words;
 
 use std::sync::LazyLock;
 
-use crate::interpretation::{Interpretation, Status};
+use crate::interpretation::{Correction, Interpretation, Status};
 use crate::meaning::emit::emit;
 use crate::meaning::spoken::Spoken;
 use crate::normalise::{Token, TokenKind, tokens};
@@ -59,17 +59,25 @@ pub fn interpret(line: &str) -> Option<Interpretation> {
         } else {
             Status::Partial
         };
-        return Some(Interpretation {
+        let typo = |(at, word): (usize, &'static str)| Correction {
+            span: tokens[at].span,
+            replacement: word.to_owned(),
+        };
+        let meaning = Interpretation {
             status,
             clauses: found.clauses,
             filters: found.filters,
             remainder,
             notes: found.notes,
             time: None,
-            corrections: Vec::new(),
+            corrections: chart.mended(goal).into_iter().map(typo).collect(),
             instruction: None,
             suggestion: None,
-        });
+        };
+        // No event passes filters that exclude each other, so another parse is meant.
+        if meaning.contradiction().is_none() {
+            return Some(meaning);
+        }
     }
     None
 }

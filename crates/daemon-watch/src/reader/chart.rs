@@ -33,7 +33,8 @@ struct Edge {
 /// What an edge is made of.
 #[derive(Clone)]
 enum Made {
-    Word(Rc<Value>),
+    /// A word, and the correction of a misspelt one.
+    Word(Rc<Value>, Option<(usize, &'static str)>),
     LeftOver,
     /// A rule, and the active edge that holds its items.
     Rule(usize, usize),
@@ -128,7 +129,7 @@ impl<'g> Chart<'g> {
             start: word.range.start,
             end: word.range.end,
             cost: word.cost,
-            made: Made::Word(Rc::new(word.value)),
+            made: Made::Word(Rc::new(word.value), word.mended),
         });
     }
 
@@ -198,7 +199,7 @@ impl<'g> Chart<'g> {
             return None;
         }
         let value = match &candidate.made {
-            Made::Word(value) => Rc::clone(value),
+            Made::Word(value, _) => Rc::clone(value),
             Made::LeftOver => {
                 let is_read = (self.beginning[candidate.start].iter()).any(|at| {
                     let edge = &self.edges[*at];
@@ -346,17 +347,33 @@ impl<'g> Chart<'g> {
 
     /// Returns the ranges of tokens that a parse leaves over.
     pub(super) fn left_over(&self, goal: usize) -> Vec<Range<usize>> {
+        let leaves = self.leaves(goal);
+        let edges = leaves.iter().map(|at| &self.edges[*at]);
+        let left = edges.filter(|edge| matches!(edge.made, Made::LeftOver));
+        left.map(|edge| edge.start..edge.end).collect()
+    }
+
+    /// Returns the misspelt tokens of a parse, and what they were read as.
+    pub(super) fn mended(&self, goal: usize) -> Vec<(usize, &'static str)> {
+        let leaves = self.leaves(goal);
+        let typo = |at: &usize| match self.edges[*at].made {
+            Made::Word(_, mended) => mended,
+            Made::LeftOver | Made::Rule(..) => None,
+        };
+        leaves.iter().filter_map(typo).collect()
+    }
+
+    /// Returns the edges of words of a parse, in the order of the line.
+    fn leaves(&self, goal: usize) -> Vec<usize> {
         let mut found = Vec::new();
         let mut open = vec![goal];
         while let Some(at) = open.pop() {
-            let edge = &self.edges[at];
-            match edge.made {
-                Made::Word(_) => {}
-                Made::LeftOver => found.push(edge.start..edge.end),
+            match self.edges[at].made {
+                Made::Word(..) | Made::LeftOver => found.push(at),
                 Made::Rule(_, active) => open.extend(self.items(active)),
             }
         }
-        found.sort_unstable_by_key(|range| range.start);
+        found.sort_unstable_by_key(|at| self.edges[*at].start);
         found
     }
 
@@ -373,7 +390,7 @@ impl<'g> Chart<'g> {
                     open.extend(items.into_iter().rev().map(|item| (item, depth + 1)));
                     self.grammar.rules[rule].text.as_str()
                 }
-                Made::Word(_) | Made::LeftOver => "",
+                Made::Word(..) | Made::LeftOver => "",
             };
             let indent = depth * 2;
             let (start, end, cost) = (edge.start, edge.end, edge.cost);

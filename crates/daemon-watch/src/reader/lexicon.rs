@@ -22,6 +22,9 @@ pub(super) struct Row {
 pub(super) struct Lexicon {
     by_first: FxHashMap<String, Vec<Phrase>>,
     fillers: FxHashSet<String>,
+    /// Words of structure, which are never values: articles, prepositions, forms of "be".
+    closed: FxHashSet<String>,
+    words: FxHashSet<String>,
 }
 
 /// A phrase in one of its forms.
@@ -65,9 +68,17 @@ impl Row {
     }
 }
 
+/// The categories of words of structure, or the beginnings of their names.
+const CLOSED: &[&str] = &[
+    "det", "opener", "be.", "get.", "have.", "do", "pron", "poss",
+];
+
 impl Lexicon {
     /// Adds a row in all its forms: `v.` are verbs, `n.` nouns with a plural.
     pub(super) fn add(&mut self, row: &Row, categories: &mut Categories) {
+        if CLOSED.iter().any(|name| row.category.starts_with(name)) {
+            self.closed.insert(row.phrase.to_owned());
+        }
         if row.category == FILLER {
             self.fillers.insert(row.phrase.to_owned());
         } else if row.category.starts_with("v.") {
@@ -97,6 +108,7 @@ impl Lexicon {
 
     /// Adds words that the grammar names itself.
     pub(super) fn phrase(&mut self, phrase: &str, category: Category, sense: &Sense) {
+        self.words.extend(phrase.split(' ').map(str::to_owned));
         let mut words = phrase.split(' ').map(str::to_owned);
         let Some(first) = words.next() else { return };
         let rest: Box<[String]> = words.collect();
@@ -113,6 +125,15 @@ impl Lexicon {
 
     pub(super) fn beginning_with(&self, word: &str) -> &[Phrase] {
         self.by_first.get(word).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn is_closed(&self, word: &str) -> bool {
+        self.closed.contains(word)
+    }
+
+    /// Whether a word is in a phrase.
+    pub(super) fn is_word(&self, word: &str) -> bool {
+        self.words.contains(word)
     }
 
     pub(super) fn is_filler(&self, word: &str) -> bool {

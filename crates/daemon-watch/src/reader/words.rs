@@ -2,9 +2,13 @@
 
 use std::ops::Range;
 
+use daemon_event::{Source, vocabulary};
+
 use super::category::Category;
 use super::grammar::Grammar;
 use super::value::Value;
+use crate::meaning::event::GuardedEvent;
+use crate::meaning::formula::Formula;
 use crate::normalise::{Token, TokenKind};
 
 /// A word or phrase over a span of tokens.
@@ -13,6 +17,8 @@ pub(super) struct Word {
     pub(super) range: Range<usize>,
     pub(super) cost: u32,
     pub(super) value: Value,
+    /// The token that was misspelt, and the word that it was read as.
+    pub(super) mended: Option<(usize, &'static str)>,
 }
 
 /// A bare word that looks like a name, an unknown word, and a word of the lexicon, as values.
@@ -20,15 +26,22 @@ const NAME_LIKE: u32 = 10;
 const UNKNOWN: u32 = 30;
 const KNOWN: u32 = 60;
 
+/// A misspelt word.
+const TYPO: u32 = 60;
+
 /// Returns the words that begin at each token.
 pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word> {
+    let mended: Vec<Option<&'static str>> = (tokens.iter())
+        .map(|token| mended(grammar, line, token))
+        .collect();
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         let before = found.len();
         if matches!(token.kind, TokenKind::Word | TokenKind::Mark) {
-            phrases(grammar, tokens, at, &mut found);
+            phrases(grammar, tokens, &mended, at, &mut found);
         }
-        let is_known = found.len() > before;
+        let is_known = found[before..].iter().any(|word| word.cost == 0);
+        let is_capital = token.span.of(line).starts_with(char::is_uppercase);
         let (name, cost) = match token.kind {
             TokenKind::Mark => continue,
             TokenKind::Quoted => ("lit.quoted", 0),
@@ -37,8 +50,11 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
             TokenKind::Channel => ("lit.channel", 0),
             TokenKind::Reference => ("lit.reference", 0),
             TokenKind::Number => ("lit.number", 0),
-            TokenKind::Word if is_known => ("bare", KNOWN),
+            TokenKind::Word if grammar.lexicon.is_closed(&token.text) => continue,
             TokenKind::Word if is_name_like(&token.text) => ("bare.name", NAME_LIKE),
+            TokenKind::Word if is_known => ("bare", KNOWN),
+            // The name of another service must not become a branch.
+            TokenKind::Word if is_capital => ("bare.capital", UNKNOWN),
             TokenKind::Word => ("bare", UNKNOWN),
         };
         let text = match token.kind {
@@ -46,34 +62,105 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
             TokenKind::Word => token.span.of(line).to_owned(),
             _ => token.text.clone(),
         };
-        if let Some(category) = grammar.categories.find(name) {
-            found.push(Word {
-                category,
-                range: at..at + 1,
-                cost,
-                value: Value::Strings(vec![text]),
-            });
+        let mut add = |name: &str, cost: u32, value: Value| {
+            if let Some(category) = grammar.categories.find(name) {
+                found.push(Word {
+                    category,
+                    range: at..at + 1,
+                    cost,
+                    value,
+                    mended: None,
+                });
+            }
+        };
+        if let Some(event) = raw(&text, at) {
+            add("raw", 0, Value::Events(vec![event]));
         }
+        add(name, cost, Value::Strings(vec![text]));
     }
     found
 }
 
-fn phrases(grammar: &Grammar, tokens: &[Token], at: usize, found: &mut Vec<Word>) {
-    for phrase in grammar.lexicon.beginning_with(&tokens[at].text) {
-        let end = at + 1 + phrase.rest.len();
-        let Some(behind) = tokens.get(at + 1..end) else {
-            continue;
-        };
-        let is_said = behind.iter().zip(&phrase.rest).all(|(token, word)| {
-            matches!(token.kind, TokenKind::Word | TokenKind::Mark) && token.text == *word
-        });
-        if is_said {
-            found.push(Word {
-                category: phrase.category,
-                range: at..end,
-                cost: 0,
-                value: phrase.sense.value(&(at..end)),
-            });
+/// Returns the event that a payload's own name names: `issues.labeled`, `pull_request`.
+fn raw(text: &str, start: usize) -> Option<GuardedEvent> {
+    let (name, action) = match text.split_once('.') {
+        Some((name, action)) => (name, Some(action)),
+        None => (text, None),
+    };
+    // Names without an underscore or an action are ordinary words.
+    (action.is_some() || name.contains('_')).then_some(())?;
+    let kind = vocabulary::kind(Source::Github, name)?;
+    let row = match action {
+        Some(action) => kind.rows.iter().find(|row| row.action == Some(action))?,
+        None => kind.rows.first()?,
+    };
+    Some(GuardedEvent {
+        noun: row.noun,
+        verb: *row.verbs.first()?,
+        on: Vec::new(),
+        guard: Formula::Always,
+        source: None,
+        without: None,
+        raw: Some((kind.name, action.and(row.action))),
+        start,
+    })
+}
+
+/// Returns the correct spelling of a misspelt word.
+fn mended(grammar: &Grammar, line: &str, token: &Token) -> Option<&'static str> {
+    // A word with a capital inside is a name, and names are not corrected.
+    let is_lower = (token.span.of(line).chars().skip(1)).all(char::is_lowercase);
+    let is_unknown = token.kind == TokenKind::Word
+        && is_lower
+        && !grammar.lexicon.is_word(&token.text)
+        && !crate::lexicon::is_known(&token.text);
+    if is_unknown {
+        crate::lexicon::mend(&token.text)
+    } else {
+        None
+    }
+}
+
+fn phrases(
+    grammar: &Grammar,
+    tokens: &[Token],
+    mended: &[Option<&'static str>],
+    at: usize,
+    found: &mut Vec<Word>,
+) {
+    let spellings = [Some(tokens[at].text.as_str()), mended[at]];
+    for first in spellings.into_iter().flatten() {
+        for phrase in grammar.lexicon.beginning_with(first) {
+            let end = at + 1 + phrase.rest.len();
+            let Some(behind) = tokens.get(at + 1..end) else {
+                continue;
+            };
+            let corrected = mended.get(at + 1..end).unwrap_or_default();
+            let mut typo = mended[at]
+                .filter(|mended| *mended == first)
+                .map(|mended| (at, mended));
+            let is_said = behind
+                .iter()
+                .zip(corrected)
+                .zip(&phrase.rest)
+                .enumerate()
+                .all(|(index, ((token, mended), word))| {
+                    let is_plain = matches!(token.kind, TokenKind::Word | TokenKind::Mark);
+                    let is_mended = *mended == Some(word.as_str());
+                    if let Some(mended) = mended.filter(|_| is_mended) {
+                        typo = typo.or(Some((at + 1 + index, mended)));
+                    }
+                    is_plain && (token.text == *word || is_mended)
+                });
+            if is_said {
+                found.push(Word {
+                    category: phrase.category,
+                    range: at..end,
+                    cost: if typo.is_some() { TYPO } else { 0 },
+                    value: phrase.sense.value(&(at..end)),
+                    mended: typo,
+                });
+            }
         }
     }
 }

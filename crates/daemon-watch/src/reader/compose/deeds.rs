@@ -4,9 +4,11 @@ use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
 
 use super::super::value::{Deed, Sense, Thing, Value};
+use super::guards::mapped;
 use super::things::placed;
 use super::{Call, Row};
-use crate::meaning::atom::{Guard, Says};
+use crate::filter::Op;
+use crate::meaning::atom::{Guard, Says, TextPlace, Who};
 use crate::meaning::event::{GuardedEvent, of_parent};
 use crate::meaning::formula::Formula;
 use crate::resolve::has_row;
@@ -23,6 +25,11 @@ pub(super) const TABLE: &[Row] = &[
     ("source-events", source_events),
     ("done", done),
     ("does", does),
+    ("narrow-deeds", narrow_deeds),
+    ("does-act", does_act),
+    ("raw-on", raw_on),
+    ("mentioned", mentioned),
+    ("says-in", does),
     ("narrow-events", narrow_events),
     ("is-created", is_created),
 ];
@@ -72,6 +79,51 @@ fn narrow_deed(call: &Call<'_>) -> Option<Value> {
         deed.has_own = true;
     }
     Some(Value::Deeds(deeds))
+}
+
+/// All deeds of a list under guards.
+fn narrow_deeds(call: &Call<'_>) -> Option<Value> {
+    let guard = call.guards();
+    let mut deeds = call.deeds()?.to_vec();
+    for deed in &mut deeds {
+        deed.guard = std::mem::replace(&mut deed.guard, Formula::Always).and(guard.clone());
+    }
+    Some(Value::Deeds(deeds))
+}
+
+/// "a merged pull request touches docs/": the first verb is the event, and the files are its guard.
+fn does_act(call: &Call<'_>) -> Option<Value> {
+    does(call)
+}
+
+/// "pull_request.closed for pull requests against main": the guards of the things apply to the raw event.
+fn raw_on(call: &Call<'_>) -> Option<Value> {
+    let things = call.things()?;
+    let mut found = Vec::new();
+    for event in call.events()? {
+        for thing in things.iter().filter(|thing| thing.noun == event.noun) {
+            found.push(with(event.clone(), &thing.guard));
+        }
+    }
+    (!found.is_empty()).then_some(Value::Events(found))
+}
+
+/// "@kit is mentioned in a comment"
+fn mentioned(call: &Call<'_>) -> Option<Value> {
+    let guard = mapped(call.guard()?, &mut |atom| match &atom.says {
+        Says::Person(_, Who::Named(names)) => Some(Says::Text(
+            TextPlace::Own,
+            Op::Contains,
+            names.iter().map(|name| format!("@{name}")).collect(),
+        )),
+        _ => None,
+    })?;
+    let values = [Value::Things(call.things()?.to_vec()), Value::Guard(guard)];
+    is_created(&Call {
+        values: &values.iter().collect::<Vec<_>>(),
+        arguments: call.arguments,
+        range: call.range.clone(),
+    })
 }
 
 /// "posted on a pull request"
@@ -141,6 +193,9 @@ fn done(call: &Call<'_>) -> Option<Value> {
     let mut events = Vec::new();
     for thing in call.things()? {
         for deed in call.deeds()? {
+            // "is updated" is an event of files by itself, and of other things with files only.
+            let touches = deed.verbs.contains(&Verb::Touch);
+            (thing.noun == Noun::File || !touches).then_some(())?;
             events.extend(done_to(thing, deed)?);
         }
     }

@@ -1,9 +1,11 @@
-//! Changed paths.
+//! Changed paths, and repositories.
+
+use daemon_event::Field;
 
 use super::super::value::{Value, says_at};
 use super::guards::mapped;
 use super::{Call, Row};
-use crate::filter::Op;
+use crate::filter::{Op, Test};
 use crate::meaning::atom::{Atom, Guard, Says};
 use crate::meaning::formula::Formula;
 
@@ -13,6 +15,8 @@ pub(super) const TABLE: &[Row] = &[
     ("only-files", only_files),
     ("except-files", except_files),
     ("outside", outside),
+    ("extension", extension),
+    ("repository", repository),
 ];
 
 fn files(call: &Call<'_>) -> Option<Value> {
@@ -30,6 +34,35 @@ fn within(call: &Call<'_>) -> Option<Value> {
         _ => None,
     })?;
     Some(Value::Guard(found))
+}
+
+/// "any .sql file": an extension before the noun.
+fn extension(call: &Call<'_>) -> Option<Value> {
+    let found = mapped(call.guard()?, &mut |atom| match &atom.says {
+        Says::Files(op, paths) => {
+            let globs = paths.iter().map(|path| {
+                let is_extension = path.starts_with('.') && !path[1..].contains(['.', '/']);
+                format!("{}{path}", if is_extension { "*" } else { "" })
+            });
+            Some(Says::Files(*op, globs.collect()))
+        }
+        _ => None,
+    })?;
+    Some(Value::Guard(found))
+}
+
+/// "in acme/pump": an owner and a name, which no path with two parts and an extension is.
+fn repository(call: &Call<'_>) -> Option<Value> {
+    let names = call.strings()?;
+    let is_name = |name: &String| {
+        let parts = name.split_once('/');
+        parts.is_some_and(|(owner, rest)| {
+            !owner.is_empty() && !rest.is_empty() && !rest.contains('/')
+        }) && !name.contains(['*', '{', '.'])
+    };
+    names.iter().all(is_name).then_some(())?;
+    let test = Test::new(Field::Repo, Op::Is, names);
+    Some(Value::Guard(says_at(Says::Test(test), &call.range)))
 }
 
 fn folder(path: &str) -> String {
