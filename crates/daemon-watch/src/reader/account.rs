@@ -33,6 +33,15 @@ fn is_placeholder(text: &str) -> bool {
 }
 
 fn is_value(token: &Token, found: &ClauseSet) -> bool {
+    let names = |kind: &str| {
+        let rest = token.text.strip_prefix(kind);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    // The raw name of an event is the event itself.
+    let mut events = found.clauses.iter().flat_map(|clause| &clause.events);
+    if events.any(|event| names(event.kind)) {
+        return true;
+    }
     let wanted = token.text.to_lowercase();
     let bare = wanted.trim_start_matches("./").trim_end_matches('/');
     let mut values = found.filters.iter().flat_map(|filter| filter.test.values());

@@ -340,7 +340,7 @@ impl<'g> Chart<'g> {
     /// Returns the events of a parse.
     pub(super) fn events(&self, goal: usize) -> Option<&[GuardedEvent]> {
         match &*self.edges[goal].value {
-            Value::Events(events) => Some(events),
+            Value::Events(events, _) => Some(events),
             _ => None,
         }
     }

@@ -85,9 +85,18 @@ impl Call<'_> {
 
     pub(super) fn events(&self) -> Option<&[GuardedEvent]> {
         self.values.iter().find_map(|value| match value {
-            Value::Events(events) => Some(events.as_slice()),
+            Value::Events(events, _) => Some(events.as_slice()),
             _ => None,
         })
+    }
+
+    /// Returns the things that the events are about.
+    pub(super) fn about(&self) -> &[Thing] {
+        let mut about = self.values.iter().filter_map(|value| match value {
+            Value::Events(_, about) => Some(about.as_slice()),
+            _ => None,
+        });
+        about.next().unwrap_or_default()
     }
 
     pub(super) fn strings(&self) -> Option<Vec<String>> {
@@ -151,7 +160,11 @@ fn joined(call: &Call<'_>, join: fn(Guard, Guard) -> Guard) -> Option<Value> {
                 share(things);
             }
             (Value::Deeds(deeds), Value::Deeds(more)) => deeds.extend(more.iter().cloned()),
-            (Value::Events(events), Value::Events(more)) => events.extend(more.iter().cloned()),
+            (Value::Events(events, about), Value::Events(more, also)) => {
+                events.extend(more.iter().cloned());
+                // "it" is the nearest thing on its left.
+                about.clone_from(also);
+            }
             (Value::Strings(strings), Value::Strings(more)) => strings.extend(more.iter().cloned()),
             (Value::Places(places), Value::Places(more)) => places.extend(more.iter().copied()),
             (Value::Verbs(verbs), Value::Verbs(more)) => verbs.extend(more.iter().copied()),

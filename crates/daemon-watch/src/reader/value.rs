@@ -24,7 +24,8 @@ pub(super) enum Value {
     /// What happens to a thing that the parse has not reached.
     Deeds(Vec<Deed>),
     /// What happens, to known things.
-    Events(Vec<GuardedEvent>),
+    /// What happens, and the things that "it" behind it means.
+    Events(Vec<GuardedEvent>, Vec<Thing>),
     /// Strings of the line.
     Strings(Vec<String>),
     /// A part of a thing that contains text.

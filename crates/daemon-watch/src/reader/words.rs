@@ -74,7 +74,7 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
             }
         };
         if let Some(event) = raw(&text, at) {
-            add("raw", 0, Value::Events(vec![event]));
+            add("raw", 0, Value::Events(vec![event], Vec::new()));
         }
         add(name, cost, Value::Strings(vec![text]));
     }

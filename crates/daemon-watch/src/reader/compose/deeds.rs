@@ -26,7 +26,9 @@ pub(super) const TABLE: &[Row] = &[
     ("done", done),
     ("does", does),
     ("narrow-deeds", narrow_deeds),
-    ("does-act", does_act),
+    ("does-act", does),
+    ("also", also),
+    ("does-but", does_but),
     ("raw-on", raw_on),
     ("mentioned", mentioned),
     ("says-in", does),
@@ -91,11 +93,6 @@ fn narrow_deeds(call: &Call<'_>) -> Option<Value> {
     Some(Value::Deeds(deeds))
 }
 
-/// "a merged pull request touches docs/": the first verb is the event, and the files are its guard.
-fn does_act(call: &Call<'_>) -> Option<Value> {
-    does(call)
-}
-
 /// "pull_request.closed for pull requests against main": the guards of the things apply to the raw event.
 fn raw_on(call: &Call<'_>) -> Option<Value> {
     let things = call.things()?;
@@ -105,7 +102,7 @@ fn raw_on(call: &Call<'_>) -> Option<Value> {
             found.push(with(event.clone(), &thing.guard));
         }
     }
-    (!found.is_empty()).then_some(Value::Events(found))
+    (!found.is_empty()).then_some(Value::Events(found, things.to_vec()))
 }
 
 /// "@kit is mentioned in a comment"
@@ -147,7 +144,7 @@ fn does_on(call: &Call<'_>) -> Option<Value> {
     deed.on.clone_from(parents);
     let events: Option<Vec<Vec<GuardedEvent>>> =
         things.iter().map(|thing| done_to(thing, &deed)).collect();
-    events.map(|events| Value::Events(events.concat()))
+    events.map(|events| Value::Events(events.concat(), parents.clone()))
 }
 
 /// "only touches docs/"
@@ -164,13 +161,27 @@ fn does_only(call: &Call<'_>) -> Option<Value> {
     })
 }
 
+/// "touches src/ but not docs/"
+fn does_but(call: &Call<'_>) -> Option<Value> {
+    let [things, verbs, first, Value::Guard(second)] = call.values else {
+        return None;
+    };
+    let not = Value::Guard(second.clone().not());
+    does(&Call {
+        values: &[things, verbs, first, &not],
+        arguments: call.arguments,
+        range: call.range.clone(),
+    })
+}
+
 /// "an issue gets a comment"
 fn gets(call: &Call<'_>) -> Option<Value> {
     let [Value::Things(parents), Value::Things(things)] = call.values else {
         return None;
     };
-    let placed: Option<Vec<Thing>> = things.iter().map(|thing| placed(thing, parents)).collect();
-    let things = Value::Things(placed?);
+    let placed: Option<Vec<Vec<Thing>>> =
+        things.iter().map(|thing| placed(thing, parents)).collect();
+    let things = Value::Things(placed?.concat());
     is_created(&Call {
         values: &[&things],
         arguments: call.arguments,
@@ -185,7 +196,7 @@ fn source_events(call: &Call<'_>) -> Option<Value> {
     for event in &mut events {
         event.source = Some(source);
     }
-    Some(Value::Events(events))
+    Some(Value::Events(events, call.about().to_vec()))
 }
 
 /// Things, and what happens to them.
@@ -199,7 +210,7 @@ fn done(call: &Call<'_>) -> Option<Value> {
             events.extend(done_to(thing, deed)?);
         }
     }
-    Some(Value::Events(events))
+    Some(Value::Events(events, call.things()?.to_vec()))
 }
 
 /// The verbs of the items or arguments, done to the things.
@@ -208,10 +219,11 @@ fn does(call: &Call<'_>) -> Option<Value> {
     // "requests changes": the rule names the thing that the words leave out.
     let implied: Vec<Thing> = call.arguments.iter().filter_map(implied).collect();
     let mut events = Vec::new();
-    for thing in call.things().unwrap_or(&implied) {
+    let things = call.things().unwrap_or(&implied);
+    for thing in things {
         events.extend(done_to(thing, &deed)?);
     }
-    (!events.is_empty()).then_some(Value::Events(events))
+    (!events.is_empty()).then(|| Value::Events(events, things.to_vec()))
 }
 
 fn implied(argument: &Sense) -> Option<Thing> {
@@ -227,7 +239,7 @@ fn narrow_events(call: &Call<'_>) -> Option<Value> {
     for event in &mut events {
         event.require(guard.clone());
     }
-    Some(Value::Events(events))
+    Some(Value::Events(events, call.about().to_vec()))
 }
 
 /// Nouns that name their event: a comment on an issue, a push to a branch.
@@ -256,13 +268,25 @@ fn is_created(call: &Call<'_>) -> Option<Value> {
         };
         events.extend(done_to(thing, &deed)?);
     }
-    Some(Value::Events(events))
+    Some(Value::Events(events, call.things()?.to_vec()))
+}
+
+/// "… or comments on it": the deeds happen to the things of the events on the left.
+fn also(call: &Call<'_>) -> Option<Value> {
+    let about = call.about();
+    let mut events = call.events()?.to_vec();
+    for thing in about {
+        for deed in call.deeds()? {
+            events.extend(done_to(thing, deed)?);
+        }
+    }
+    (!about.is_empty()).then(|| Value::Events(events, about.to_vec()))
 }
 
 /// Returns the events of a verb for a thing, or `None` if no source has them.
 fn done_to(thing: &Thing, deed: &Deed) -> Option<Vec<GuardedEvent>> {
-    let thing = if deed.on.is_empty() {
-        thing.clone()
+    let things = if deed.on.is_empty() {
+        vec![thing.clone()]
     } else if thing.noun == Noun::Commit && deed.verbs.iter().all(brings_commits) {
         // Commits that are pushed to a pull request are an event of the pull request.
         let is_pull = |parent: &Thing| parent.noun == Noun::PullRequest;
@@ -276,14 +300,16 @@ fn done_to(thing: &Thing, deed: &Deed) -> Option<Vec<GuardedEvent>> {
         placed(thing, &deed.on)?
     };
     let mut events = Vec::new();
-    for verb in &deed.verbs {
-        let found = match (thing.noun, verb) {
-            (Noun::File, _) => of_files(&thing, *verb, &deed.guard)?,
-            (noun, Verb::Comment) => vec![commented(&thing, noun)?],
-            (noun, verb) if has_row(noun, *verb) => vec![event(&thing, *verb)],
-            _ => return None,
-        };
-        events.extend(found.into_iter().map(|event| with(event, &deed.guard)));
+    for thing in &things {
+        for verb in &deed.verbs {
+            let found = match (thing.noun, verb) {
+                (Noun::File, _) => of_files(thing, *verb, &deed.guard)?,
+                (noun, Verb::Comment) => vec![commented(thing, noun)?],
+                (noun, verb) if has_row(noun, *verb) => vec![event(thing, *verb)],
+                _ => return None,
+            };
+            events.extend(found.into_iter().map(|event| with(event, &deed.guard)));
+        }
     }
     Some(events)
 }

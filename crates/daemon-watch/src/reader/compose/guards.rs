@@ -12,6 +12,10 @@ pub(super) const TABLE: &[Row] = &[
     ("not", not),
     ("and", and),
     ("and-not", and_not),
+    ("nor", nor),
+    ("and-nor", and_nor),
+    ("and-not-files", and_not),
+    ("named-bot", named_bot),
     ("says", says),
     ("named", named),
     ("author", author),
@@ -46,10 +50,44 @@ fn and(call: &Call<'_>) -> Option<Value> {
 
 /// "anyone other than a bot": the first guard without the second.
 fn and_not(call: &Call<'_>) -> Option<Value> {
-    let [Value::Guard(first), Value::Guard(second)] = call.values else {
+    let mut guards = call.values.iter().filter_map(|value| match value {
+        Value::Guard(guard) => Some(guard),
+        _ => None,
+    });
+    let (first, second) = (guards.next()?, guards.next()?);
+    (!second.is_always()).then(|| Value::Guard(first.clone().and(second.clone().not())))
+}
+
+/// "neither open nor a draft"
+fn nor(call: &Call<'_>) -> Option<Value> {
+    let guards = call.values.iter().filter_map(|value| match value {
+        Value::Guard(guard) => Some(guard.clone()),
+        _ => None,
+    });
+    let all = guards.map(Formula::not).reduce(Formula::and)?;
+    Some(Value::Guard(all))
+}
+
+/// "someone who is neither a bot nor a maintainer"
+fn and_nor(call: &Call<'_>) -> Option<Value> {
+    let [
+        Value::Guard(first),
+        Value::Guard(second),
+        Value::Guard(third),
+    ] = call.values
+    else {
         return None;
     };
-    (!second.is_always()).then(|| Value::Guard(first.clone().and(second.clone().not())))
+    let neither = second.clone().not().and(third.clone().not());
+    Some(Value::Guard(first.clone().and(neither)))
+}
+
+/// A login with the ending of GitHub's bots: `renovate[bot]`.
+fn named_bot(call: &Call<'_>) -> Option<Value> {
+    let names = call.strings()?;
+    let is_bot = names.iter().all(|name| name.ends_with("[bot]"));
+    is_bot.then_some(())?;
+    named(call)
 }
 
 /// The guard of the rule's arguments, with those of the items.

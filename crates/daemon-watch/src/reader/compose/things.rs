@@ -1,7 +1,7 @@
 //! Noun phrases.
 
-use daemon_event::Field;
 use daemon_event::vocabulary::Noun;
+use daemon_event::{Field, Source};
 
 use super::super::value::{Sense, Thing, Value, says_at};
 use super::guards::mapped;
@@ -21,6 +21,7 @@ pub(super) const TABLE: &[Row] = &[
     ("labelled", labelled),
     ("top-level", top_level),
     ("of-sources", of_sources),
+    ("commits", commits),
     ("not-thing", not_thing),
 ];
 
@@ -63,12 +64,23 @@ fn put_on(call: &Call<'_>) -> Option<Value> {
     } else {
         (first, second)
     };
-    let placed: Option<Vec<Thing>> = things.iter().map(|thing| placed(thing, parents)).collect();
-    placed.map(Value::Things)
+    let placed: Option<Vec<Vec<Thing>>> =
+        things.iter().map(|thing| placed(thing, parents)).collect();
+    placed.map(|placed| Value::Things(placed.concat()))
 }
 
-/// Returns a comment on its parents; `None` if it cannot be on them.
-pub(super) fn placed(thing: &Thing, parents: &[Thing]) -> Option<Thing> {
+/// Returns a comment on its parents, one for each of their sources; `None` if it cannot be on them.
+pub(super) fn placed(thing: &Thing, parents: &[Thing]) -> Option<Vec<Thing>> {
+    let mut sources: Vec<Option<Source>> = parents.iter().map(|parent| parent.source).collect();
+    sources.dedup();
+    let of = |source: &Option<Source>| -> Option<Thing> {
+        let parents = parents.iter().filter(|parent| parent.source == *source);
+        placed_on(thing, &parents.cloned().collect::<Vec<_>>())
+    };
+    sources.iter().map(of).collect()
+}
+
+fn placed_on(thing: &Thing, parents: &[Thing]) -> Option<Thing> {
     let is_on = |nouns: &[Noun]| parents.iter().all(|parent| nouns.contains(&parent.noun));
     let nouns: Vec<Noun> = parents.iter().map(|parent| parent.noun).collect();
     let first = parents.first()?;
@@ -179,4 +191,10 @@ fn not_thing(call: &Call<'_>) -> Option<Value> {
         }
     }
     Some(Value::Things(things))
+}
+
+/// Commits, as the object of a push.
+fn commits(call: &Call<'_>) -> Option<Value> {
+    let is_commit = |thing: &Thing| thing.noun == Noun::Commit;
+    (call.things()?.iter().all(is_commit)).then_some(Value::Nothing)
 }
