@@ -73,7 +73,14 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
                 });
             }
         };
-        if let Some(event) = raw(&text, at) {
+        let labelled = ["-labelled", "-labeled"]
+            .iter()
+            .find_map(|end| text.strip_suffix(end));
+        if let Some(label) = labelled.filter(|label| !label.is_empty()) {
+            add("bare.labelled", 0, Value::Strings(vec![label.to_owned()]));
+        }
+        let behind = tokens.get(at + 1).map_or("", |token| token.text.as_str());
+        if let Some(event) = raw(&text, behind, at) {
             add("raw", 0, Value::Events(vec![event], Vec::new()));
         }
         add(name, cost, Value::Strings(vec![text]));
@@ -82,13 +89,14 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
 }
 
 /// Returns the event that a payload's own name names: `issues.labeled`, `pull_request`.
-fn raw(text: &str, start: usize) -> Option<GuardedEvent> {
+fn raw(text: &str, behind: &str, start: usize) -> Option<GuardedEvent> {
     let (name, action) = match text.split_once('.') {
         Some((name, action)) => (name, Some(action)),
         None => (text, None),
     };
-    // Names without an underscore or an action are ordinary words.
-    (action.is_some() || name.contains('_')).then_some(())?;
+    // Names without an underscore or an action are ordinary words, unless they name an event.
+    let is_named = action.is_some() || name.contains('_') || behind == "event";
+    is_named.then_some(())?;
     let kind = vocabulary::kind(Source::Github, name)?;
     let row = match action {
         Some(action) => kind.rows.iter().find(|row| row.action == Some(action))?,

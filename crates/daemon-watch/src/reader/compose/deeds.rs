@@ -1,7 +1,7 @@
 //! Verbs, with the things that they happen to.
 
-use daemon_event::Field;
-use daemon_event::vocabulary::{Noun, Verb};
+use daemon_event::vocabulary::{self, Noun, Verb};
+use daemon_event::{Field, Source};
 
 use super::super::value::{Deed, Sense, Thing, Value};
 use super::guards::mapped;
@@ -30,6 +30,7 @@ pub(super) const TABLE: &[Row] = &[
     ("also", also),
     ("does-but", does_but),
     ("raw-on", raw_on),
+    ("raw-action", raw_action),
     ("mentioned", mentioned),
     ("says-in", does),
     ("narrow-events", narrow_events),
@@ -103,6 +104,24 @@ fn raw_on(call: &Call<'_>) -> Option<Value> {
         }
     }
     (!found.is_empty()).then_some(Value::Events(found, things.to_vec()))
+}
+
+/// "the pull_request event with action opened or reopened"
+fn raw_action(call: &Call<'_>) -> Option<Value> {
+    let actions = call.strings()?;
+    let mut found = Vec::new();
+    for event in call.events()? {
+        let (kind, _) = event.raw?;
+        let kind = vocabulary::kind(Source::Github, kind)?;
+        for action in &actions {
+            let mut rows = kind.rows.iter();
+            let row = rows.find(|row| row.action == Some(action.as_str()))?;
+            let mut event = event.clone();
+            event.raw = Some((kind.name, row.action));
+            found.push(event);
+        }
+    }
+    Some(Value::Events(found, Vec::new()))
 }
 
 /// "@kit is mentioned in a comment"
@@ -191,11 +210,18 @@ fn gets(call: &Call<'_>) -> Option<Value> {
 
 /// "github: pull request opened"
 fn source_events(call: &Call<'_>) -> Option<Value> {
-    let source = call.source()?;
-    let mut events = call.events()?.to_vec();
-    for event in &mut events {
-        event.source = Some(source);
-    }
+    let sources = call.values.iter().filter_map(|value| match value {
+        Value::Source(source) => Some(*source),
+        _ => None,
+    });
+    let events = call.events()?;
+    let of = |source| {
+        events.iter().map(move |event| GuardedEvent {
+            source: Some(source),
+            ..event.clone()
+        })
+    };
+    let events: Vec<GuardedEvent> = sources.flat_map(of).collect();
     Some(Value::Events(events, call.about().to_vec()))
 }
 
@@ -287,15 +313,6 @@ fn also(call: &Call<'_>) -> Option<Value> {
 fn done_to(thing: &Thing, deed: &Deed) -> Option<Vec<GuardedEvent>> {
     let things = if deed.on.is_empty() {
         vec![thing.clone()]
-    } else if thing.noun == Noun::Commit && deed.verbs.iter().all(brings_commits) {
-        // Commits that are pushed to a pull request are an event of the pull request.
-        let is_pull = |parent: &Thing| parent.noun == Noun::PullRequest;
-        deed.on.iter().all(is_pull).then_some(())?;
-        let parents = deed
-            .on
-            .iter()
-            .map(|parent| event(parent, Verb::Synchronize));
-        return Some(parents.map(|event| with(event, &deed.guard)).collect());
     } else {
         placed(thing, &deed.on)?
     };
@@ -303,6 +320,10 @@ fn done_to(thing: &Thing, deed: &Deed) -> Option<Vec<GuardedEvent>> {
     for thing in &things {
         for verb in &deed.verbs {
             let found = match (thing.noun, verb) {
+                (Noun::Commit, verb) if !thing.on.is_empty() => {
+                    brings_commits(verb).then_some(())?;
+                    vec![synchronized(thing)]
+                }
                 (Noun::File, _) => of_files(thing, *verb, &deed.guard)?,
                 (noun, Verb::Comment) => vec![commented(thing, noun)?],
                 (noun, verb) if has_row(noun, *verb) => vec![event(thing, *verb)],
@@ -312,6 +333,14 @@ fn done_to(thing: &Thing, deed: &Deed) -> Option<Vec<GuardedEvent>> {
         }
     }
     Some(events)
+}
+
+/// Commits that arrive on a pull request.
+fn synchronized(thing: &Thing) -> GuardedEvent {
+    let mut event = event(thing, Verb::Synchronize);
+    event.noun = Noun::PullRequest;
+    event.on = Vec::new();
+    event
 }
 
 fn brings_commits(verb: &Verb) -> bool {

@@ -16,6 +16,7 @@ pub(super) const TABLE: &[Row] = &[
     ("except-files", except_files),
     ("outside", outside),
     ("extension", extension),
+    ("only-within", only_within),
     ("repository", repository),
 ];
 
@@ -91,6 +92,16 @@ fn paths(guard: &Guard) -> Option<Vec<String>> {
 pub(super) fn only_files(call: &Call<'_>) -> Option<Value> {
     let says = Says::Files(Op::Only, paths(call.guard()?)?);
     Some(Value::Guard(says_at(says, &call.range)))
+}
+
+/// "whose changes are all inside docs"
+fn only_within(call: &Call<'_>) -> Option<Value> {
+    let inside = within(call)?;
+    only_files(&Call {
+        values: &[&inside],
+        arguments: call.arguments,
+        range: call.range.clone(),
+    })
 }
 
 /// Files of the first guard without those of the second.

@@ -24,12 +24,13 @@ pub(super) const TABLE: &[Row] = &[
     ("nothing", nothing),
     ("nobody", says),
     ("first-guard", first_guard),
-    ("says-source", says_source),
     ("begins", begins),
     ("milestone", milestone),
     ("branch", branch),
     ("head", head),
     ("label", label),
+    ("label-words", label_words),
+    ("team", team),
     ("text", text),
     ("own-text", own_text),
     ("command", command),
@@ -131,12 +132,6 @@ fn first_guard(call: &Call<'_>) -> Option<Value> {
     call.guard().cloned().map(Value::Guard)
 }
 
-/// "on GitHub"
-fn says_source(call: &Call<'_>) -> Option<Value> {
-    let source = call.source()?;
-    Some(Value::Guard(says_at(Says::Source(source), &call.range)))
-}
-
 /// The author of the pull request or issue acts.
 fn same_author(call: &Call<'_>) -> Option<Value> {
     let says = Says::Person(UserRole::Actor, Who::TheAuthor);
@@ -161,6 +156,29 @@ fn head(call: &Call<'_>) -> Option<Value> {
 fn label(call: &Call<'_>) -> Option<Value> {
     let says = Says::TheLabel(call.strings()?);
     Some(Value::Guard(says_at(says, &call.range)))
+}
+
+/// A label of several bare words: "the help wanted label".
+fn label_words(call: &Call<'_>) -> Option<Value> {
+    let words = call.values.iter().filter_map(|value| match value {
+        Value::Strings(words) => Some(words.join(" ")),
+        _ => None,
+    });
+    let says = Says::TheLabel(vec![words.collect::<Vec<_>>().join(" ")]);
+    Some(Value::Guard(says_at(says, &call.range)))
+}
+
+/// A team whose review is requested; of `@owner/team`, only the team is in payloads.
+fn team(call: &Call<'_>) -> Option<Value> {
+    let names = call
+        .strings()?
+        .into_iter()
+        .map(|name| match name.rsplit_once('/') {
+            Some((_, team)) => team.to_owned(),
+            None => name,
+        });
+    let test = Test::new(Field::ReviewerTeam, Op::Is, names.collect());
+    Some(Value::Guard(says_at(Says::Test(test), &call.range)))
 }
 
 /// Strings in named parts of a thing.

@@ -21,6 +21,7 @@ pub(super) const TABLE: &[Row] = &[
     ("labelled", labelled),
     ("top-level", top_level),
     ("of-sources", of_sources),
+    ("tagged", tagged),
     ("commits", commits),
     ("not-thing", not_thing),
 ];
@@ -91,6 +92,12 @@ fn placed_on(thing: &Thing, parents: &[Thing]) -> Option<Thing> {
     match thing.noun {
         Noun::Comment if is_on(&[Noun::Commit]) => thing.noun = Noun::CommitComment,
         Noun::Comment if is_on(&[Noun::PullRequest, Noun::Issue]) => thing.on = nouns,
+        // Commits on a pull request are an event of it, and so are their guards.
+        Noun::Commit if is_on(&[Noun::PullRequest]) => {
+            thing.on = nouns;
+            thing.guard = thing.guard.and(first.guard.clone());
+            return (parents.len() == 1).then_some(thing);
+        }
         Noun::Review | Noun::ReviewComment | Noun::ReviewThread if is_on(&[Noun::PullRequest]) => {
             thing.on = nouns;
         }
@@ -197,4 +204,18 @@ fn not_thing(call: &Call<'_>) -> Option<Value> {
 fn commits(call: &Call<'_>) -> Option<Value> {
     let is_commit = |thing: &Thing| thing.noun == Noun::Commit;
     (call.things()?.iter().all(is_commit)).then_some(Value::Nothing)
+}
+
+/// A tag by its name.
+fn tagged(call: &Call<'_>) -> Option<Value> {
+    let names = call.strings()?;
+    let is_glob = names.iter().any(|name| name.contains('*'));
+    let op = if is_glob { Op::Matches } else { Op::Is };
+    let guard = says_at(Says::Test(Test::new(Field::Tag, op, names)), &call.range);
+    let mut things = call.things()?.to_vec();
+    for thing in &mut things {
+        (thing.noun == Noun::Tag).then_some(())?;
+        thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(guard.clone());
+    }
+    Some(Value::Things(things))
 }
