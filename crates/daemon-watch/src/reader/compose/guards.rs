@@ -33,6 +33,7 @@ pub(super) const TABLE: &[Row] = &[
     ("team", team),
     ("text", text),
     ("own-text", own_text),
+    ("mentions", mentions),
     ("command", command),
     ("as-field", as_field),
     ("field", field),
@@ -204,6 +205,13 @@ fn begins(call: &Call<'_>) -> Option<Value> {
 fn milestone(call: &Call<'_>) -> Option<Value> {
     let test = Test::new(Field::Milestone, Op::Is, call.strings()?);
     Some(Value::Guard(says_at(Says::Test(test), &call.range)))
+}
+
+/// "mentions @kit"
+fn mentions(call: &Call<'_>) -> Option<Value> {
+    let names = call.strings()?.into_iter().map(|name| format!("@{name}"));
+    let says = Says::Text(TextPlace::Own, Op::Contains, names.collect());
+    Some(Value::Guard(says_at(says, &call.range)))
 }
 
 /// A string that a comment says: a command if it begins with a slash, else a part of the text.
