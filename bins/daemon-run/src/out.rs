@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
 use daemon_api::wire::{FailureObject, Versioned};
-use daemon_validate::{visible, visible_styled};
+use daemon_validate::{is_unseen, visible, visible_styled};
 use serde::Serialize;
 
 use crate::cli::{Color, GlobalArgs};
@@ -49,7 +49,7 @@ impl Out {
 
     /// Prints one envelope: the version, then the members.
     pub(crate) fn envelope(self, members: impl Serialize) -> Result<(), CommandFailure> {
-        self.bytes(Versioned::new(members).to_line().as_bytes())
+        self.bytes(escaped_json(&Versioned::new(members).to_line()).as_bytes())
     }
 
     /// Prints text, which may be coloured, and ends it with a line feed. Untrusted text in it must have gone through [`plain`].
@@ -92,7 +92,7 @@ impl Out {
             let object =
                 FailureObject::new(&failure.code, &failure.message, failure.help.as_deref());
             // If standard output is closed, the exit code still reports the failure.
-            self.bytes(Versioned::new(object).to_line().as_bytes())
+            self.bytes(escaped_json(&Versioned::new(object).to_line()).as_bytes())
                 .unwrap_or_default();
             return;
         }
@@ -143,3 +143,19 @@ macro_rules! put {
     }};
 }
 pub(crate) use put;
+
+/// Escapes control and invisible characters in JSON, except line feeds. Its strings may contain DEL, C1 controls and direction marks
+/// unescaped, which act on a terminal.
+pub(crate) fn escaped_json(json: &str) -> String {
+    let mut acc = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_control() && c != '\n' || is_unseen(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                put!(acc, "\\u{unit:04x}");
+            }
+        } else {
+            acc.push(c);
+        }
+    }
+    acc
+}

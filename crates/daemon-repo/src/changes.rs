@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use daemon_validate::without_unseen;
 use jiff::Timestamp;
 
 use crate::error::{GitError, GitProblem};
@@ -289,12 +290,10 @@ fn object_name(
     name.ok().ok_or_else(malformed)
 }
 
-/// Returns the message without control characters, or a default if it is empty; the trailers follow in a paragraph of their own.
+/// Returns the message without control characters and hidden ones, or a default if it is empty; the trailers follow in a paragraph
+/// of their own.
 fn clean_message(message: &str, author: &Author) -> String {
-    let text: String = message
-        .chars()
-        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-        .collect();
+    let text = without_unseen(message);
     match text.trim() {
         "" => format!("Changes by {}", author.name),
         text => text.to_owned(),

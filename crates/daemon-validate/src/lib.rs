@@ -112,6 +112,6 @@ pub use subject::Subject;
 pub use support_entry::{SupportEntry, SupportKind};
 pub use support_links::{is_ancestor, resolve_link};
 pub use table::{Fixability, RuleEntry, rule, rules};
-pub use unseen::{is_unseen, push_code, visible, visible_line, visible_styled};
+pub use unseen::{is_unseen, push_code, visible, visible_line, visible_styled, without_unseen};
 pub use validate::{MAX_PER_CODE, Rule, apply_severity, registrable, validate};
 pub use verdict::{ConditionStatus, ConditionVerdict, SpellingCorrection};

@@ -46,6 +46,20 @@ pub fn visible_styled(text: &str) -> String {
     })
 }
 
+/// Removes control and hidden characters. Line ends and tabs stay, and the joiners that some scripts and emoji need.
+///
+/// ```
+/// assert_eq!(daemon_validate::without_unseen("a\u{202e}b\r\u{1b}[m\u{200d}c\n"), "ab[m\u{200d}c\n");
+/// ```
+#[must_use]
+pub fn without_unseen(text: &str) -> String {
+    let is_kept = |c: &char| match c {
+        '\n' | '\t' | '\u{200c}' | '\u{200d}' => true,
+        c => !c.is_control() && !is_unseen(*c),
+    };
+    text.chars().filter(is_kept).collect()
+}
+
 fn shown(text: &str, steers: impl Fn(char) -> bool) -> String {
     let mut acc = String::with_capacity(text.len());
     for c in text.chars() {

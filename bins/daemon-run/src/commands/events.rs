@@ -4,14 +4,13 @@ mod record;
 mod replay;
 
 use daemon_api::ops::Operation;
-use daemon_validate::is_unseen;
 use serde_json::Value;
 
 use crate::cli::{EventsArgs, EventsVerb};
 use crate::commands::listings::{EVENTS, list};
 use crate::commands::reading::facts_text;
 use crate::failure::CommandFailure;
-use crate::out::{Out, plain, put};
+use crate::out::{Out, escaped_json, plain, put};
 use crate::place::Place;
 use crate::session::{CommandSession, Intent, parameter};
 
@@ -79,22 +78,6 @@ fn text(event: &Value) -> String {
     }
     text.push_str(&facts_text(&event["facts"]));
     let payload = serde_json::to_string_pretty(&event["payload"]).unwrap_or_default();
-    put!(text, "{}\n", escaped(&payload));
+    put!(text, "{}\n", escaped_json(&payload));
     text
-}
-
-/// Escapes control and invisible characters as JSON does, except line feeds.
-fn escaped(json: &str) -> String {
-    let mut acc = String::with_capacity(json.len());
-    for c in json.chars() {
-        // A payload comes from the network; control characters could move the cursor of the terminal.
-        if c.is_control() && c != '\n' || is_unseen(c) {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                put!(acc, "\\u{unit:04x}");
-            }
-        } else {
-            acc.push(c);
-        }
-    }
-    acc
 }

@@ -75,6 +75,7 @@ mod serve_from_zero;
 mod serve_github;
 mod serve_happenings;
 mod serve_hooks;
+mod serve_hostile_text;
 mod serve_instructions;
 mod serve_intake;
 mod serve_kills;

@@ -1,13 +1,15 @@
 //! Makes plain text of what would notify people or hide something.
 
 use daemon_engine::proposal::mentions;
+use daemon_validate::without_unseen;
 
 /// A character that is not shown and ends a mention.
 const BREAK: char = '\u{200b}';
 
-/// Returns a string without mentions that are not allowed, and without comments of HTML, which could hide something or forge a
-/// marker.
+/// Returns a string without mentions that are not allowed, without comments of HTML, which could hide something or forge a
+/// marker, and without control and hidden characters.
 pub(crate) fn defused(text: &str, surface: &str, may_mention: &dyn Fn(&str) -> bool) -> String {
+    let text = &without_unseen(text);
     match surface {
         "slack" => plain_names(&escaped(text, may_mention), may_mention),
         "linear" => {
@@ -87,6 +89,12 @@ mod tests {
                 "`&lt;!channel>` @\u{200b}here",
             ),
             ("slack", "<!subteam^S9|x> <!", "<!subteam^S9|x> &lt;!"),
+            (
+                "github",
+                "a\u{1b}[31mb\rc\u{202e}d\u{200d}e\0 @\u{200b}other",
+                "a[31mbcd\u{200d}e @\u{200b}other",
+            ),
+            ("slack", "<\u{200b}!here>", "&lt;!here>"),
             ("linear", "a <!-- b -->", "a <\u{200b}!-- b -->"),
             (
                 "linear",
