@@ -7,7 +7,7 @@ use super::super::value::{Sense, Thing, Value, says_at};
 use super::guards::mapped;
 use super::{Call, Row};
 use crate::filter::{Op, Test};
-use crate::meaning::atom::Says;
+use crate::meaning::atom::{Says, UserRole};
 use crate::meaning::event::of_parent;
 use crate::meaning::formula::Formula;
 
@@ -21,6 +21,7 @@ pub(super) const TABLE: &[Row] = &[
     ("labelled", labelled),
     ("top-level", top_level),
     ("of-sources", of_sources),
+    ("said", said),
     ("tagged", tagged),
     ("commits", commits),
     ("not-thing", not_thing),
@@ -95,7 +96,12 @@ fn placed_on(thing: &Thing, parents: &[Thing]) -> Option<Thing> {
         // Commits on a pull request are an event of it, and so are their guards.
         Noun::Commit if is_on(&[Noun::PullRequest]) => {
             thing.on = nouns;
-            thing.guard = thing.guard.and(first.guard.clone());
+            // A commit's author is a name in git, and the event has the user who pushed.
+            let own = mapped(&thing.guard, &mut |atom| match &atom.says {
+                Says::Person(_, who) => Some(Says::Person(UserRole::Actor, who.clone())),
+                says => Some(says.clone()),
+            })?;
+            thing.guard = own.and(first.guard.clone());
             return (parents.len() == 1).then_some(thing);
         }
         Noun::Review | Noun::ReviewComment | Noun::ReviewThread if is_on(&[Noun::PullRequest]) => {
@@ -218,4 +224,20 @@ fn tagged(call: &Call<'_>) -> Option<Value> {
         thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(guard.clone());
     }
     Some(Value::Things(things))
+}
+
+/// A string before a comment: `a "/merge" comment`.
+fn said(call: &Call<'_>) -> Option<Value> {
+    let things = call.things()?;
+    let speaks = |thing: &Thing| {
+        matches!(
+            thing.noun,
+            Noun::Comment | Noun::Review | Noun::ReviewComment | Noun::CommitComment
+        )
+    };
+    if things.iter().all(speaks) {
+        narrow(call)
+    } else {
+        None
+    }
 }
