@@ -83,6 +83,7 @@ pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<KnownEvent, 
     Ok(KnownEvent::stored(
         event,
         facts.cloned().unwrap_or_default(),
+        stored.get("chain").cloned().unwrap_or_default(),
     ))
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct KnownEvent {
     pub(crate) event: Event,
     /// The facts that a payload may not contain, as JSON objects.
     pub(crate) facts: Vec<Value>,
+    /// The chain that a stored event continues, as its object has it; null for none.
+    pub(crate) chain: Value,
     /// Why local git could not list the changed files, if it was asked.
     missed: Option<String>,
 }
@@ -40,6 +42,7 @@ impl KnownEvent {
         let event = fired.event(now)?;
         let mut known = Self {
             facts: Vec::new(),
+            chain: Value::Null,
             event,
             missed: None,
         };
@@ -59,10 +62,11 @@ impl KnownEvent {
     }
 
     /// Wraps a stored event with the facts that its host recorded.
-    pub(crate) fn stored(event: Event, facts: Vec<Value>) -> Self {
+    pub(crate) fn stored(event: Event, facts: Vec<Value>, chain: Value) -> Self {
         Self {
             event,
             facts,
+            chain,
             missed: None,
         }
     }

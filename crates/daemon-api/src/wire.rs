@@ -144,6 +144,16 @@ pub struct ActivationObject {
     pub chain: Option<ChainObject>,
 }
 
+impl ChainObject {
+    /// Builds the object of an activation; `None` if no output woke it.
+    pub fn of(activation: &Activation) -> Option<Self> {
+        (activation.chain.depth > 0).then(|| Self {
+            root: activation.chain.root.to_string(),
+            depth: activation.chain.depth,
+        })
+    }
+}
+
 impl ActivationObject {
     /// Builds the object from an activation and its outputs.
     pub fn new(activation: &Activation, outputs: &[Output]) -> Self {
@@ -167,10 +177,7 @@ impl ActivationObject {
                 .collect(),
             tokens: activation.tokens,
             cost_usd: activation.cost_usd,
-            chain: (activation.chain.depth > 0).then(|| ChainObject {
-                root: activation.chain.root.to_string(),
-                depth: activation.chain.depth,
-            }),
+            chain: ChainObject::of(activation),
         }
     }
 }
@@ -246,6 +253,9 @@ pub struct EventObject {
     pub duplicates: u64,
     /// The conditions that it matched; for a single event, also those that it did not match.
     pub verdicts: Vec<VerdictObject>,
+    /// The chain that the activations of the event continue; absent if no output caused it, or it woke no daemon.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chain: Option<ChainObject>,
 }
 
 impl EventObject {
@@ -277,6 +287,7 @@ impl EventObject {
             repo: repo.as_ref().map(ToString::to_string),
             duplicates: row.duplicates,
             verdicts: row.triggers.iter().flat_map(woken).collect(),
+            chain: None,
         }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::cli::{EventsArgs, EventsVerb};
 use crate::commands::listings::{EVENTS, list};
-use crate::commands::reading::facts_text;
+use crate::commands::reading::{chain_text, facts_text};
 use crate::failure::CommandFailure;
 use crate::out::{Out, escaped_json, plain, put};
 use crate::place::Place;
@@ -63,6 +63,7 @@ fn text(event: &Value) -> String {
         put!(text, "  {name:<12} {}\n", word(name));
     }
     put!(text, "  {:<12} {}\n", "duplicates", event["duplicates"]);
+    text.push_str(&chain_text(&event["chain"]));
     for verdict in event["verdicts"].as_array().into_iter().flatten() {
         let daemon = plain(verdict["daemon_id"].as_str().unwrap_or_default());
         let outcome = match (verdict["wakes"] == true, verdict["activation_id"].as_str()) {

@@ -92,7 +92,8 @@ fn print(
         return out.text(&(text + &facts));
     }
     let objects = members["daemons"].as_array().cloned().unwrap_or_default();
-    out.text(&(reading::daemons_text(&objects, event.as_ref()) + &facts))?;
+    let chain = reading::chain_text(&members["event"]["chain"]);
+    out.text(&(reading::daemons_text(&objects, event.as_ref()) + &chain + &facts))?;
     if objects.is_empty() {
         let root = local::root(place, args.repo.as_deref())?;
         out.note(&format!("no daemons in `{}`", root.display()));
@@ -172,7 +173,11 @@ fn daemons(
     let event = known.as_ref().map(|known| &known.event);
     let mut members = Map::new();
     members.insert("facts".to_owned(), facts(known.as_ref()));
-    members.insert("event".to_owned(), event.map_or(Value::Null, event_json));
+    let mut described = event.map_or(Value::Null, event_json);
+    if let Some(known) = known.as_ref().filter(|known| known.chain.is_object()) {
+        described["chain"] = known.chain.clone();
+    }
+    members.insert("event".to_owned(), described);
     members.insert("daemons".to_owned(), Value::Array(objects));
     Ok(ExplainAnswer {
         members,

@@ -55,6 +55,7 @@ pub(crate) const ACTIVATIONS: Kind = Kind {
         column("STATE", "/state"),
         column("TRIGGER", "/trigger/key"),
         column("CREATED", "/created_at"),
+        column("DEPTH", "/chain/depth"),
         column("REASON", "/reason"),
     ],
 };
@@ -87,6 +88,7 @@ pub(crate) const EVENTS: Kind = Kind {
         column("ACTOR", "/actor"),
         column("RECEIVED", "/received_at"),
         column("DUPLICATES", "/duplicates"),
+        column("DEPTH", "/chain/depth"),
     ],
 };
 

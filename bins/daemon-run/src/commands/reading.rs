@@ -58,6 +58,18 @@ pub(crate) fn facts_text(facts: &Value) -> String {
     text
 }
 
+/// Formats the chain that an event continues; empty for an event that no output caused, or that woke no daemon.
+pub(crate) fn chain_text(chain: &Value) -> String {
+    match (chain["root"].as_str(), chain["depth"].as_u64()) {
+        (Some(root), Some(depth)) => format!(
+            "  {:<12} an output of a daemon, depth {depth} of the chain of activation {}\n",
+            "origin",
+            plain(root)
+        ),
+        _ => String::new(),
+    }
+}
+
 /// Formats how a condition is read, and with an event its verdicts.
 pub(crate) fn condition_text(condition: &Value, event: Option<&Event>) -> String {
     match event {

@@ -316,6 +316,60 @@ fn a_program_that_answers_each_output_continues_its_chain() {
 }
 
 #[test]
+fn origin_and_depth_are_shown_by_listings_explanations_and_pages() {
+    let world = World::new(&[(
+        "maker",
+        &watch(&["when a commit is pushed", "when a pull request is updated"]),
+    )]);
+    let host = world.serve();
+    world.commit("wake it");
+    let woken = host.settled(1);
+    let root = woken[0]["id"].as_str().expect("an id").to_owned();
+    let made = delivered(&world, "maker", &woken[0]);
+    let mut body = requested(1, &made);
+    body["action"] = "synchronize".into();
+    body["after"] = on_top_of(&world, &made).into();
+    body["pull_request"]["head"]["sha"] = body["after"].clone();
+    body["sender"] = program();
+    host.hook("pull_request", "d-1", &body);
+    let woken = host.settled(2);
+    let next = newest(&woken, "maker");
+    assert_eq!(next["chain"], serde_json::json!({"root": root, "depth": 1}));
+    let event = next["trigger"]["event_ids"][0].as_str().expect("an id");
+    assert_eq!(host.get(&format!("events/{event}"))["chain"], next["chain"]);
+    let origin =
+        format!("origin       an output of a daemon, depth 1 of the chain of activation {root}");
+    for args in [
+        vec!["events", "show", event],
+        vec!["explain", "maker", "--event", event, "--repo", "repo"],
+    ] {
+        let shown = world.run(&args);
+        let shown = String::from_utf8(shown.stdout).expect("text");
+        assert!(shown.contains(&origin), "{args:?}: {shown}");
+    }
+    for (listing, id) in [
+        ("events", event),
+        ("activations", next["id"].as_str().expect("an id")),
+    ] {
+        let listed = String::from_utf8(world.run(&[listing]).stdout).expect("text");
+        let line = listed
+            .lines()
+            .find(|line| line.contains(id))
+            .expect("a line");
+        assert!(
+            listed.contains("DEPTH") && line.split_whitespace().any(|word| word == "1"),
+            "{listed}"
+        );
+        let page = host.page(&format!("/{listing}/{id}")).body;
+        assert!(
+            page.contains(&format!("href=\"/activations/{root}\"")),
+            "{page}"
+        );
+        assert!(page.contains("<dt>Depth</dt>"), "{page}");
+    }
+}
+
+#[test]
 fn a_chain_through_checks_ends_with_one_notice() {
     let world = World::new(&[("fixer", &watch(&["when CI fails"]))]);
     let host = world.serve();

@@ -7,7 +7,7 @@ use crate::world::{Host, World, eventually, until, watch};
 
 /// The pages that list something.
 const LISTINGS: [&str; 5] = ["runs", "activations", "events", "ticks", "outputs"];
-const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+pub(crate) const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -22,7 +22,7 @@ impl Host {
         )
     }
 
-    fn object(&self, path: &str) -> Answer {
+    pub(crate) fn object(&self, path: &str) -> Answer {
         let bearer = format!("Bearer {}", self.token());
         let accept = ("Accept", "application/json");
         self.open("GET", path, &[("Authorization", &bearer), accept])
@@ -30,7 +30,7 @@ impl Host {
 }
 
 /// Returns the strings that a page does not contain.
-fn missing<'t>(page: &Answer, texts: &[&'t str]) -> Vec<&'t str> {
+pub(crate) fn missing<'t>(page: &Answer, texts: &[&'t str]) -> Vec<&'t str> {
     let texts = texts.iter().copied();
     texts.filter(|text| !page.body.contains(text)).collect()
 }
@@ -170,11 +170,11 @@ fn the_page_of_a_run_shows_its_input_its_steps_and_its_outputs() {
         "name=grep",
         "daemon_done",
         "1,200 input, 80 output",
-        "/activations?daemon=pusher",
+        "/daemons/pusher",
         "Permissions",
         "Sandbox",
         "30 min in all",
-        "daemon/pusher/",
+        "daemon/<wbr>pusher/",
         "✓</span> confirmed",
         "Keeps notes in order.",
         "context/DAEMON.md",

@@ -6,13 +6,13 @@ use std::slice;
 use daemon_engine::{Activation, ActivationState, Gate};
 use daemon_event::ActivationId;
 use daemon_records::error::OpError;
-use daemon_store::{DaemonRow, Page, Query};
+use daemon_store::{DaemonRow, EventRow, Page, Query};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Operations, Params, value};
 use crate::wire::{
-    ActivationObject, DaemonObject, EventObject, OutputObject, RunObject, TickObject,
+    ActivationObject, ChainObject, DaemonObject, EventObject, OutputObject, RunObject, TickObject,
 };
 
 /// Why no activation starts while the whole host is held; it begins with the word that pending activations have as reason.
@@ -186,7 +186,27 @@ impl Operations {
     ) -> Result<Map<String, Value>, OpError> {
         let query = params.query(self.live.now())?;
         params.finish()?;
-        listing("events", self.store.events(&query).await?, EventObject::new)
+        let found = self.store.events(&query).await?;
+        let mut objects = Vec::with_capacity(found.rows.len());
+        for row in &found.rows {
+            objects.push(self.event_object(row).await?);
+        }
+        page("events", &objects, found.next)
+    }
+
+    /// Returns the object of an event, with the chain that its activations continue.
+    pub(super) async fn event_object(&self, row: &EventRow) -> Result<EventObject, OpError> {
+        let mut object = EventObject::new(row);
+        for id in row
+            .triggers
+            .iter()
+            .filter_map(|one| one.activation.as_ref())
+        {
+            let activation = self.store.activation(id).await?;
+            let chain = activation.as_ref().and_then(ChainObject::of);
+            object.chain = object.chain.or(chain);
+        }
+        Ok(object)
     }
 
     pub(super) async fn tick_list(

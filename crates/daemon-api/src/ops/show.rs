@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::act::activation_id;
 use super::{Operations, Params, members, value};
 use crate::explain::{Decided, indexed};
-use crate::wire::{EventObject, FactObject, VerdictObject, instant};
+use crate::wire::{FactObject, VerdictObject, instant};
 
 /// The default number of instants that `daemon/next` returns.
 const DEFAULT_NEXT: u64 = 5;
@@ -95,7 +95,7 @@ impl Operations {
             .event(&event_id)
             .await?
             .ok_or_else(|| OpError::not_found("event", &id))?;
-        let mut object = EventObject::new(&row);
+        let mut object = self.event_object(&row).await?;
         complete_verdicts(&self.registry.get(), &row.event, &mut object.verdicts);
         let mut map = members(&object)?;
         map.insert("payload".to_owned(), payload(&row.event.payload));

@@ -63,6 +63,10 @@ pub(super) enum Form {
     Name,
     /// An id, which links to this path followed by the id.
     Id(&'static str),
+    /// The id of a daemon, which links to its page in the repository of the row.
+    Daemon,
+    /// The key of a trigger, which links to the event if it is one.
+    Trigger,
     /// A state, with its badge.
     State,
     /// An instant in RFC 3339.
@@ -106,6 +110,12 @@ impl Column {
             or: pointer,
             ..self
         }
+    }
+
+    /// Reports whether a row has the value.
+    pub(super) fn is_known(&self, row: &Value) -> bool {
+        row.pointer(self.pointer)
+            .is_some_and(|value| !value.is_null())
     }
 
     /// Formats the value of a row.
@@ -174,6 +184,11 @@ impl Cell {
         }
     }
 
+    /// Returns the text in pieces between which a line may end: addresses and names are long words otherwise.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = &str> {
+        self.text.split_inclusive(['/', '#', '@'])
+    }
+
     fn of(value: &Value, form: Form, row: &Value) -> Self {
         let words = Self {
             text: shown(value, WIDEST),
@@ -190,6 +205,16 @@ impl Cell {
             (Form::Id(path), Value::String(id)) => {
                 with("code").to(format!("{path}{}", encoded(id)))
             }
+            (Form::Daemon, Value::String(id)) => {
+                let repo = row["repo"].as_str();
+                let repo = repo.map(|repo| format!("?repo={}", encoded(repo)));
+                let path = format!("/daemons/{}{}", encoded(id), repo.unwrap_or_default());
+                with("code").to(path)
+            }
+            (Form::Trigger, Value::String(key)) => match key.strip_prefix("event:") {
+                Some(id) => words.to(format!("/events/{}", encoded(id))),
+                None => words,
+            },
             (Form::State, Value::String(state)) => Self::state(state),
             (Form::State, Value::Bool(is_valid)) => {
                 Self::state(if *is_valid { "valid" } else { "invalid" })

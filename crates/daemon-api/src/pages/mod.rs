@@ -7,6 +7,7 @@
 mod accept;
 mod assets;
 mod cell;
+mod detail;
 mod frame;
 mod listing;
 mod login;

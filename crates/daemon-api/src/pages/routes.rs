@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::get;
 
 use super::accept::{self, Representation};
-use super::{assets, frame, listing, login, overview, run};
+use super::{assets, detail, frame, listing, login, overview, run};
 use crate::http::{AppState, answer};
 
 /// Builds the routes of the pages.
@@ -18,6 +18,7 @@ pub(crate) fn router() -> Router<Arc<AppState>> {
         .post(login::log_in)
         .layer(DefaultBodyLimit::max(login::FORM_BYTES));
     listing::router()
+        .merge(detail::router())
         .route("/", get(overview::show))
         .route("/runs/{id}", get(run::show))
         .route("/login", login)

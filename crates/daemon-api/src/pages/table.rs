@@ -29,14 +29,14 @@ pub(super) struct Kind {
     columns: &'static [Column],
 }
 
-const fn column(title: &'static str, pointer: &'static str, form: Form) -> Column {
+pub(super) const fn column(title: &'static str, pointer: &'static str, form: Form) -> Column {
     Column::new(title, pointer, form)
 }
 
-/// The id of a daemon, which links to its activations.
-const OF_DAEMON: Form = Form::Id("/activations?daemon=");
-/// The id of an activation, which links to its JSON object because it has no page.
-const OF_ACTIVATION: Form = Form::Id("/api/v1/activations/");
+/// The id of a daemon, which links to its page.
+const OF_DAEMON: Form = Form::Daemon;
+/// The id of an activation, which links to its page.
+const OF_ACTIVATION: Form = Form::Id("/activations/");
 
 /// Registered daemons.
 pub(super) const DAEMONS: Kind = Kind {
@@ -78,8 +78,8 @@ pub(super) const ACTIVATIONS: Kind = Kind {
     columns: &[
         column("Activation", "/id", OF_ACTIVATION),
         column("State", "/state", Form::State),
-        column("Daemon", "/daemon_id", Form::Id("/runs?daemon=")),
-        column("Trigger", "/trigger/key", Form::Words),
+        column("Daemon", "/daemon_id", OF_DAEMON),
+        column("Trigger", "/trigger/key", Form::Trigger),
         column("Created", "/created_at", Form::Instant),
         column("Attempts", "/attempts", Form::Number),
         column("Outputs", "/outputs", Form::Count),
@@ -95,7 +95,7 @@ pub(super) const EVENTS: Kind = Kind {
     caption: "Events",
     empty: "No events.",
     columns: &[
-        column("Event", "/id", Form::Id("/api/v1/events/")),
+        column("Event", "/id", Form::Id("/events/")),
         column("Source", "/source", Form::Name),
         column("Kind", "/kind", Form::Words),
         column("Action", "/action", Form::Words),
@@ -104,6 +104,7 @@ pub(super) const EVENTS: Kind = Kind {
         column("Received", "/received_at", Form::Instant),
         column("Woke", "/verdicts", Form::Count),
         column("Duplicates", "/duplicates", Form::Number),
+        column("Depth", "/chain/depth", Form::Number),
     ],
 };
 
@@ -120,6 +121,54 @@ pub(super) const TICKS: Kind = Kind {
         column("Count", "/count", Form::Number),
         column("Activation", "/activation_id", OF_ACTIVATION),
         column("Repository", "/repo", Form::Name),
+    ],
+};
+
+/// The conditions of a daemon.
+pub(super) const CONDITIONS: Kind = Kind {
+    plural: "conditions",
+    caption: "Conditions",
+    empty: "It has no conditions.",
+    columns: &[
+        column("Condition", "/condition", Form::Words),
+        column("Status", "/status", Form::Words),
+    ],
+};
+
+/// The files next to a daemon file.
+pub(super) const SUPPORT: Kind = Kind {
+    plural: "support",
+    caption: "Support files",
+    empty: "It has no scripts and no references.",
+    columns: &[
+        column("Path", "/path", Form::Words),
+        column("Bytes", "/bytes", Form::Number),
+    ],
+};
+
+/// What the conditions of daemons say about an event.
+pub(super) const VERDICTS: Kind = Kind {
+    plural: "verdicts",
+    caption: "Conditions",
+    empty: "No daemon has a condition on it.",
+    columns: &[
+        column("Daemon", "/daemon_id", OF_DAEMON),
+        column("Condition", "/condition", Form::Number),
+        column("Wakes", "/wakes", Form::Words),
+        column("Activation", "/activation_id", OF_ACTIVATION),
+    ],
+};
+
+/// Facts that a payload may not contain.
+pub(super) const FACTS: Kind = Kind {
+    plural: "facts",
+    caption: "Facts beyond the payload",
+    empty: "No condition needs any.",
+    columns: &[
+        column("Fact", "/need", Form::Name),
+        column("State", "/state", Form::Words),
+        column("From", "/from", Form::Words),
+        column("Note", "/note", Form::Words),
     ],
 };
 

@@ -88,14 +88,14 @@ impl Facts<'_> {
         let provider: Vec<&str> = provider.into_iter().flatten().collect();
         self.add("Provider", Cell::words(provider.join(" · ")));
         if let Some(daemon) = &run.daemon_id {
-            let path = format!("/activations?daemon={}", encoded(daemon));
+            let path = format!("/daemons/{}", encoded(daemon));
             self.add("Daemon", Cell::code(daemon).to(path));
         } else {
             self.add_some("Parent", self.text("parent_addr").map(Cell::code));
             self.add_some("Group", self.text("group_id").map(Cell::code));
         }
         if let Some(activation) = &run.activation_id {
-            let path = format!("/api/v1/activations/{}", encoded(activation));
+            let path = format!("/activations/{}", encoded(activation));
             self.add("Activation", Cell::code(activation).to(path));
             self.add("Attempt", Cell::words(run.attempt.to_string()));
         }

@@ -1,0 +1,204 @@
+//! The pages of one daemon, one activation and one event.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, Response, StatusCode};
+use axum::routing::get;
+use serde_json::{Map, Value};
+
+use super::accept::Representation;
+use super::cell::{Cell, Column, Form};
+use super::frame::{self, Frame, page};
+use super::login;
+use super::table::{CONDITIONS, FACTS, Kind, SUPPORT, Table, VERDICTS, column};
+use super::text::{short, visible};
+use crate::http::{AppState, api};
+use crate::ops::{Operation, Params};
+
+/// The maximum length of a payload, in characters.
+const LONGEST: usize = 65_536;
+
+/// The page of one object.
+struct Detail {
+    /// The route, with `{id}`.
+    route: &'static str,
+    /// The entry of the navigation.
+    place: &'static str,
+    operation: Operation,
+    /// The word for such an object.
+    noun: &'static str,
+    /// The member of the result with the object; empty if the result is the object.
+    member: &'static str,
+    facts: &'static [Column],
+    tables: &'static [&'static Kind],
+    /// The member that is shown as JSON; empty for none.
+    json: &'static str,
+}
+
+const DAEMON: Detail = Detail {
+    route: "/daemons/{id}",
+    place: "/",
+    operation: Operation::DaemonGet,
+    noun: "daemon",
+    member: "daemon",
+    facts: &[
+        column("Purpose", "/purpose", Form::Words),
+        column("File", "/valid", Form::State),
+        column("Gate", "/gate", Form::State),
+        column("Wakes on", "/modes", Form::Name),
+        column("Next tick", "/next_tick", Form::Instant),
+        column(
+            "Last activation",
+            "/last_activation/id",
+            Form::Id("/activations/"),
+        ),
+        column("All activations", "/id", Form::Id("/activations?daemon=")),
+        column("All runs", "/id", Form::Id("/runs?daemon=")),
+        column("Path", "/path", Form::Words),
+        column("Revision", "/rev", Form::Words),
+        column("Repository", "/repo", Form::Name),
+    ],
+    tables: &[&CONDITIONS, &SUPPORT],
+    json: "",
+};
+
+const ACTIVATION: Detail = Detail {
+    route: "/activations/{id}",
+    place: "/activations",
+    operation: Operation::ActivationGet,
+    noun: "activation",
+    member: "",
+    facts: &[
+        column("State", "/state", Form::State),
+        column("Reason", "/reason", Form::Words),
+        column("Daemon", "/daemon_id", Form::Daemon),
+        column("Trigger", "/trigger/key", Form::Trigger),
+        column("Newest event", "/trigger/event_ids/0", Form::Id("/events/")),
+        column("Scheduled", "/trigger/scheduled_at", Form::Instant),
+        column("By", "/trigger/by", Form::Words),
+        column("Origin", "/chain/root", Form::Id("/activations/")),
+        column("Depth", "/chain/depth", Form::Number),
+        column("Created", "/created_at", Form::Instant),
+        column("Started", "/started_at", Form::Instant),
+        column("Finished", "/finished_at", Form::Instant),
+        column("Attempts", "/attempts", Form::Number),
+        column("Outputs", "/outputs", Form::Count),
+        column("Tokens", "/tokens", Form::Number),
+        column("Revision", "/rev", Form::Words),
+        column("Repository", "/repo", Form::Name),
+    ],
+    tables: &[],
+    json: "",
+};
+
+const EVENT: Detail = Detail {
+    route: "/events/{id}",
+    place: "/events",
+    operation: Operation::EventGet,
+    noun: "event",
+    member: "",
+    facts: &[
+        column("Source", "/source", Form::Name),
+        column("Kind", "/kind", Form::Words),
+        column("Action", "/action", Form::Words),
+        column("Subject", "/subject", Form::Words),
+        column("Actor", "/actor", Form::Words),
+        column("Repository", "/repo", Form::Name),
+        column("Time", "/time", Form::Instant),
+        column("Received", "/received_at", Form::Instant),
+        column("Delivery", "/delivery_id", Form::Words),
+        column("Duplicates", "/duplicates", Form::Number),
+        column("Origin", "/chain/root", Form::Id("/activations/")),
+        column("Depth", "/chain/depth", Form::Number),
+    ],
+    tables: &[&VERDICTS, &FACTS],
+    json: "payload",
+};
+
+const DETAILS: [&Detail; 3] = [&DAEMON, &ACTIVATION, &EVENT];
+
+#[derive(Template)]
+#[template(path = "detail.html")]
+struct DetailPage {
+    frame: Frame,
+    id: String,
+    facts: Vec<Cell>,
+    tables: Vec<Table>,
+    /// The title and the text of a member that is shown as JSON.
+    json: Option<String>,
+}
+
+/// Builds the routes of these pages.
+pub(super) fn router() -> Router<Arc<AppState>> {
+    DETAILS.into_iter().fold(Router::new(), |router, detail| {
+        let show =
+            move |state: State<Arc<AppState>>,
+                  path: Result<Path<String>, PathRejection>,
+                  query: Query<Vec<(String, String)>>,
+                  headers: HeaderMap| show(detail, state, path, (query, headers));
+        router.route(detail.route, get(show))
+    })
+}
+
+async fn show(
+    detail: &'static Detail,
+    State(app): State<Arc<AppState>>,
+    path: Result<Path<String>, PathRejection>,
+    (Query(query), headers): (Query<Vec<(String, String)>>, HeaderMap),
+) -> Response<Body> {
+    let wanted = match login::admit(&app, &headers) {
+        Ok(wanted) => wanted,
+        Err(refusal) => return *refusal,
+    };
+    // An id is never other than UTF-8.
+    let path = path.ok();
+    if wanted == Representation::Json {
+        return api::look(&app, detail.operation, query, path, &headers).await;
+    }
+    let Some(Path(id)) = path else {
+        let message = format!("There is no such {}.", detail.noun);
+        return frame::problem(StatusCode::NOT_FOUND, &message, None);
+    };
+    let given = std::iter::once(("id".to_owned(), id.clone())).chain(query);
+    let found = match Params::default().with_url(given.collect::<Vec<_>>()) {
+        Ok(params) => app.operations.call(detail.operation, params).await,
+        Err(error) => Err(error),
+    };
+    match found {
+        Ok(found) => page(StatusCode::OK, &detail.page(&id, found)),
+        Err(error) => frame::op_error(&error),
+    }
+}
+
+impl Detail {
+    fn page(&self, id: &str, found: Map<String, Value>) -> DetailPage {
+        let found = Value::Object(found);
+        let object = match self.member {
+            "" => &found,
+            member => &found[member],
+        };
+        let facts = self.facts.iter().filter(|fact| fact.is_known(object));
+        let table = |kind: &&Kind| {
+            let rows = found[kind.plural].as_array();
+            kind.table(rows.map(Vec::as_slice).unwrap_or_default())
+        };
+        let json = (!self.json.is_empty()).then(|| {
+            let text = serde_json::to_string_pretty(&found[self.json]);
+            let text = text.unwrap_or_default();
+            let whole: String = text.chars().take(LONGEST).collect();
+            visible(&whole)
+        });
+        DetailPage {
+            frame: Frame::new(format!("{} {}", self.noun, short(id, 60)), self.place),
+            id: short(id, 80),
+            facts: facts.map(|fact| fact.cell(object)).collect(),
+            tables: self.tables.iter().map(table).collect(),
+            json,
+        }
+    }
+}
