@@ -76,6 +76,7 @@ pub(super) struct Chart<'g> {
     /// The least cost of the tokens before a place.
     least: Vec<u32>,
     read_instead: Vec<Category>,
+    unknown_word: Option<Category>,
 }
 
 impl<'g> Chart<'g> {
@@ -94,6 +95,7 @@ impl<'g> Chart<'g> {
             waiting: vec![Vec::new(); n_tokens + 1],
             seen: vec![CategorySet::default(); n_tokens + 1],
             least: Vec::new(),
+            unknown_word: grammar.categories.find("skip.word"),
             read_instead: categories
                 .filter_map(|name| grammar.categories.find(name))
                 .collect(),
@@ -345,12 +347,29 @@ impl<'g> Chart<'g> {
         }
     }
 
-    /// Returns the ranges of tokens that a parse leaves over.
+    /// Returns the ranges of tokens that a parse leaves over: an unknown word with the phrase that it belongs to.
     pub(super) fn left_over(&self, goal: usize) -> Vec<Range<usize>> {
-        let leaves = self.leaves(goal);
-        let edges = leaves.iter().map(|at| &self.edges[*at]);
-        let left = edges.filter(|edge| matches!(edge.made, Made::LeftOver));
-        left.map(|edge| edge.start..edge.end).collect()
+        let mut found: Vec<Range<usize>> = Vec::new();
+        let mut open = vec![goal];
+        while let Some(at) = open.pop() {
+            let edge = &self.edges[at];
+            let Made::Rule(_, active) = edge.made else {
+                if matches!(edge.made, Made::LeftOver) {
+                    found.push(edge.start..edge.end);
+                }
+                continue;
+            };
+            let items = self.items(active);
+            let is_unknown = |item: &usize| Some(self.edges[*item].category) == self.unknown_word;
+            if items.iter().any(is_unknown) {
+                // "second approval": the noun alone would be another condition.
+                found.push(edge.start..edge.end);
+            } else {
+                open.extend(items);
+            }
+        }
+        found.sort_unstable_by_key(|range| range.start);
+        found
     }
 
     /// Returns the misspelt tokens of a parse, and what they were read as.

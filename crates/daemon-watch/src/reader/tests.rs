@@ -97,7 +97,7 @@ fn words_without_a_meaning_are_left_over_and_nothing_else() {
     for (line, expected) in [
         (
             "when a frobnicated pull request is opened",
-            "github pull_request.opened []\nleft: frobnicated",
+            "github pull_request.opened []\nleft: frobnicated pull request",
         ),
         (
             "when a pull request is opened during the frobnication",
