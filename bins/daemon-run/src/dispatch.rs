@@ -182,10 +182,11 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
             .await
             .map(done),
         Command::Outputs(args) => match &args.verb {
-            None => listings::list(&listings::OUTPUTS, &args.listing, place, out).await,
+            None => listings::list(&listings::OUTPUTS, &args.listing, place, out)
+                .await
+                .map(done),
             Some(OutputsVerb::Prune(args)) => prune::run(args, place, out).await,
-        }
-        .map(done),
+        },
         Command::Doctor(args) => doctor::run(args, place, out).await.map(good),
         Command::Mcp(args) => crate::mcp::serve(args, place).await.map(done),
         Command::Schema(args) => schema::run(args, out).map(done),

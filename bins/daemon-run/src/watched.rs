@@ -102,11 +102,14 @@ impl Entry<'_> {
 
     /// Combines the opened repository with its configuration.
     fn watched(self, opened: Repository, home: &Path, server: Option<&GitServer>) -> Watched {
+        // `name` in the configuration may be any name; that of the remote's URL has an owner.
+        let on_remote = opened.name().clone();
         let opened = match self.key {
             (_, None) => opened,
             (_, Some(name)) => opened.named(name),
         };
-        let token = server.and_then(|server| server.token(opened.name()));
+        let names = [opened.name(), &on_remote].into_iter();
+        let token = server.and_then(|server| { names }.find_map(|name| server.token(name)));
         let store = format!("objects/{}.git", encode(&opened.name().folded()));
         Watched {
             name: opened.name().clone(),

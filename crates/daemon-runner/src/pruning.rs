@@ -1,7 +1,7 @@
 //! Removing the branches of daemons that are merged, or whose pull request is closed.
 
 use daemon_engine::proposal::OutputVerb;
-use daemon_engine::{Output, OutputState};
+use daemon_engine::{ActivationState, Output, OutputState};
 use daemon_event::{DaemonId, RepoName};
 use daemon_records::error::chain;
 use daemon_repo::{DaemonBranch, GitError, Merge, ObjectId, RefName};
@@ -125,6 +125,11 @@ pub async fn prune(scope: PruneScope<'_>, filter: &PruneFilter) -> Result<Pruned
             };
             match reason(scope, repo, &pushed, (&branch, &commit)).await? {
                 Ok(None) => {}
+                // An activation that runs began at this commit, and its push would find no branch.
+                Ok(Some(_)) if is_in_use(scope.store, &pushed).await? => {
+                    let why = "an activation of its daemon is not finished; prune again after it";
+                    pruned.problems.push(format!("`{branch}`: {why}"));
+                }
                 Ok(Some(reason)) => {
                     let found = PrunedBranch {
                         repo: repo.name.clone(),
@@ -191,25 +196,67 @@ async fn reason(
         Ok(false) => {}
         Err(why) => return Ok(Err(why)),
     }
-    let query = Query {
+    let Some(opened) = opened(scope, pushed, branch).await? else {
+        return Ok(Ok(None));
+    };
+    let state = scope.planner.pull_state(&opened).await;
+    Ok(state.map(|state| (state == PullState::Closed).then_some(PruneReason::Closed)))
+}
+
+/// Returns the output that opened the pull request of a branch.
+async fn opened(
+    scope: PruneScope<'_>,
+    pushed: &Output,
+    branch: &RefName,
+) -> Result<Option<Output>, StoreError> {
+    let mut query = of_daemon(pushed, OutputState::Confirmed.as_str());
+    loop {
+        let page = scope.store.outputs(&query).await?;
+        let opened = page.rows.into_iter().find(|output| {
+            let own = scope.planner.own_output(output);
+            own.is_some_and(|own| {
+                own.verb == OutputVerb::OpenPullRequest
+                    && own.head.as_deref() == Some(branch.as_str())
+            })
+        });
+        query.after = page.next;
+        if opened.is_some() || query.after.is_none() {
+            return Ok(opened);
+        }
+    }
+}
+
+/// Reports whether an activation may be about to add to a rolling branch: it runs, or its push is not settled.
+async fn is_in_use(store: &dyn Store, pushed: &Output) -> Result<bool, StoreError> {
+    let is_rolling = RefName::branch(pushed.target.trim_start_matches("refs/heads/"))
+        .ok()
+        .and_then(|name| DaemonBranch::parse(&name))
+        .is_some_and(|name| matches!(name, DaemonBranch::Rolling(..)));
+    if !is_rolling {
+        return Ok(false);
+    }
+    for state in [
+        ActivationState::Claimed,
+        ActivationState::Running,
+        ActivationState::Delivering,
+    ] {
+        let query = of_daemon(pushed, state.as_str());
+        if !store.activations(&query).await?.rows.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns the query for rows of the daemon of an output in a state.
+fn of_daemon(pushed: &Output, state: &str) -> Query {
+    Query {
         limit: MAX_PAGE,
         daemon: Some(pushed.daemon.id.to_string()),
         repo: Some(pushed.daemon.repo.clone()),
-        state: Some(OutputState::Confirmed.as_str().to_owned()),
+        state: Some(state.to_owned()),
         ..Query::default()
-    };
-    let page = scope.store.outputs(&query).await?;
-    let opened = page.rows.iter().find(|output| {
-        let own = scope.planner.own_output(output);
-        own.is_some_and(|own| {
-            own.verb == OutputVerb::OpenPullRequest && own.head.as_deref() == Some(branch.as_str())
-        })
-    });
-    let Some(opened) = opened else {
-        return Ok(Ok(None));
-    };
-    let state = scope.planner.pull_state(opened).await;
-    Ok(state.map(|state| (state == PullState::Closed).then_some(PruneReason::Closed)))
+    }
 }
 
 /// Reports whether the default branch has the changes of a commit, by a merge or by a squash.

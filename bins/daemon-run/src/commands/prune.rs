@@ -1,6 +1,6 @@
 //! `outputs prune`: removes the branches of daemons that have served their purpose.
 
-use daemon_api::ops::Operation;
+use daemon_api::ops::{Operation, Params};
 use serde_json::{Map, Value, json};
 
 use crate::cli::PruneArgs;
@@ -33,23 +33,27 @@ const COLUMNS: &[Column] = &[
     },
 ];
 
-/// Removes branches, through a running host or without one.
-pub(crate) async fn run(args: &PruneArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
-    let mut session = CommandSession::open(place, Intent::Change).await?;
+/// Removes branches, through a running host or without one. Returns the exit code.
+pub(crate) async fn run(args: &PruneArgs, place: &Place, out: Out) -> Result<u8, CommandFailure> {
     let mut params = Map::new();
     params.insert("dry_run".to_owned(), json!(args.dry_run));
     let named = [("daemon", &args.daemon), ("older", &args.older)];
     for (name, value) in named {
         params.extend(value.as_ref().map(|value| (name.to_owned(), json!(value))));
     }
+    // Before the store is opened, so that a wrong argument is reported first.
+    let mut checked = Params::new(params.clone());
+    checked.instant("older", daemon_records::clock::now())?;
+    let mut session = CommandSession::open(place, Intent::Change).await?;
     let answer = session.call(Operation::OutputPrune, params).await?;
     let failure = failure(&answer);
     if out.is_json() {
+        // The object lists what failed; a second one would not be read.
         out.envelope(answer)?;
-    } else {
-        out.text(&text(&answer))?;
+        return Ok(failure.map_or(0, |failure| failure.exit as u8));
     }
-    failure.map_or(Ok(()), Err)
+    out.text(&text(&answer))?;
+    failure.map_or(Ok(0), Err)
 }
 
 fn rows<'a>(answer: &'a Map<String, Value>, name: &str) -> &'a [Value] {

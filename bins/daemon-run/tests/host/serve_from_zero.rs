@@ -275,6 +275,36 @@ fn a_wrong_secret_is_logged_with_its_remedy() {
     let host = zero.world.serve();
     let body = json!({"zen": "Keep it simple.", "hook_id": 1});
     assert_eq!(host.hook("ping", "p-1", &body).status, 401);
+    assert_eq!(host.hook("ping", "p-2", &body).status, 401);
+    // Refusals of a source that is not configured are not counted.
+    let unknown = host.post(
+        "/webhooks/sentry",
+        &[("Content-Type", "application/json")],
+        "{}",
+    );
+    assert_eq!(unknown.status, 401);
     let log = zero.world.log();
-    assert!(log.contains("a webhook was refused"), "{log}");
+    assert!(log.contains("key=\"sources.github.secret_file\""), "{log}");
+    let found = check(&host.get("doctor"), "github signatures");
+    let remedy = "if they are from your webhook, compare its secret with that in `sources.github.secret_file`";
+    shows!(found, {"status": "warn", "remedy": remedy});
+    let detail = found["detail"].as_str().expect("a text");
+    let expected =
+        "2 deliveries since the start were not signed with the configured secret, the last at ";
+    assert!(detail.starts_with(expected), "{detail}");
+    let report = host.get("doctor").to_string();
+    assert!(!report.contains("sentry signatures"), "{report}");
+    assert!(!(report + &zero.world.log()).contains(crate::world::SECRET));
+}
+
+#[test]
+fn a_repository_that_is_named_without_its_owner_has_the_token() {
+    let zero = Zero::new();
+    zero.configure(None);
+    let path = zero.world.home.join("config.toml");
+    let config = std::fs::read_to_string(&path).expect("it exists");
+    let renamed = config.replace("acme/lantern\"", "lamps\"");
+    assert_ne!(renamed, config);
+    zero.world.write_config(&renamed);
+    shows!(zero.examined("surface git lamps"), {"status": "ok"});
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::serve_github::world_with;
-use crate::serve_rolling::wake;
+use crate::serve_rolling::{send, wake};
+use crate::world::{World, until, watch};
 
 /// Writes a new file each time, and asks for a pull request.
 const WRITES: &str = r#"cat > /dev/null
@@ -79,4 +80,47 @@ fn only_own_branches_that_are_merged_or_closed_are_removed() {
         String::from_utf8_lossy(&again.stdout),
         "no branch of a daemon is merged or has a closed pull request\n"
     );
+}
+
+#[test]
+fn a_rolling_branch_stays_while_an_activation_may_push_to_it() {
+    let rolling = "[policy.daemon.helper]\nrolling = true\n";
+    let (world, _api) = world_with("when a pull request is opened", WRITES, rolling);
+    let host = world.serve();
+    wake(&world, &host, 1);
+    world.script("cat > /dev/null\nwhile true; do sleep 1; done\n");
+    send(&world, &host, 2);
+    let running = host.activation_in("running");
+    // The branch is merged after the run began at it.
+    world.git(&["merge", "--quiet", "--no-ff", "daemon/helper/rolling"]);
+    let (code, kept) = world.json(&["outputs", "prune"]);
+    assert_eq!((code, &kept["branches"]), (69, &json!([])), "{kept}");
+    let why = "`refs/heads/daemon/helper/rolling`: an activation of its daemon is not finished; prune again after it";
+    assert_eq!(kept["problems"], json!([why]));
+    let id = running["id"].as_str().expect("an id");
+    assert_eq!(world.json(&["cancel", id, "--yes"]).0, 0);
+    until("nothing runs", || {
+        let rows = host.list("activations");
+        rows.iter().all(|row| row["finished_at"].is_string())
+    });
+    let (code, done) = world.json(&["outputs", "prune"]);
+    let expected = (
+        "daemon/helper/rolling".to_owned(),
+        "merged".to_owned(),
+        true,
+    );
+    assert_eq!(
+        (code, rows(&done)),
+        (0, BTreeSet::from([expected])),
+        "{done}"
+    );
+}
+
+#[test]
+fn a_wrong_argument_is_reported_before_a_missing_store() {
+    let world = World::new(&[("helper", &watch(&["when a pull request is opened"]))]);
+    let (code, answer) = world.json(&["outputs", "prune", "--older", "nonsense"]);
+    let message = answer["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.starts_with("`older` must be"), "{answer}");
+    assert_eq!(code, 64, "{answer}");
 }

@@ -23,7 +23,7 @@ fn world() -> (World, GithubApi) {
 }
 
 /// Sends the `n`th webhook. Each has another body, since a repeated one is a duplicate.
-fn send(world: &World, host: &Host, n: usize) {
+pub(crate) fn send(world: &World, host: &Host, n: usize) {
     let mut body = opened(world);
     body["pull_request"]["title"] = json!(format!("Change {n}"));
     host.hook("pull_request", &format!("d-{n}"), &body);

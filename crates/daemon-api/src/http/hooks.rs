@@ -54,6 +54,9 @@ pub trait Admit: Send + Sync {
     /// Notes that a delivery of a source was refused for want of resources, so that its sender may never repeat it.
     fn missed(&self, source: Source);
 
+    /// Notes that a delivery for a source was refused because its signature is not that of a configured secret.
+    fn unsigned(&self, source: Source);
+
     /// Returns the reason if this many more bytes cannot be stored at the moment.
     fn refusal(&self, bytes: u64) -> Option<String>;
 }
@@ -196,6 +199,9 @@ async fn respond(
     // Only of a source that is received, because any sender can name any source.
     if answer.status() == StatusCode::SERVICE_UNAVAILABLE && hooks.source(name).is_some() {
         hooks.admit.missed(name);
+    }
+    if answer.status() == StatusCode::UNAUTHORIZED && hooks.source(name).is_some() {
+        hooks.admit.unsigned(name);
     }
     answer
 }

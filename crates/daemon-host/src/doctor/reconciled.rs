@@ -6,7 +6,7 @@ use daemon_event::Source;
 use jiff::{SignedDuration, Timestamp};
 
 use super::Check;
-use crate::driver::gaps::{self, Gap};
+use crate::driver::gaps::{self, Gap, Unsigned};
 use crate::driver::{Host, PlaceState};
 
 /// How long a gap is shown that nothing closes.
@@ -32,7 +32,23 @@ pub(super) async fn checks(host: &Host) -> Vec<Check> {
         checks.extend(check(source, places));
         checks.extend(gap);
     }
+    let unsigned = |source| Some((source, host.gaps.unsigned(source)?));
+    let unsigned = Source::ALL.into_iter().filter_map(unsigned);
+    checks.extend(unsigned.map(|(source, unsigned)| unsigned_check(source, unsigned)));
     checks
+}
+
+/// Any sender can cause these refusals, so they are no failure of the host.
+fn unsigned_check(source: Source, unsigned: Unsigned) -> Check {
+    let Unsigned { count, last } = unsigned;
+    let detail = format!(
+        "{count} deliveries since the start were not signed with the configured secret, the last at {last}"
+    );
+    let remedy = format!(
+        "if they are from your webhook, compare its secret with that in `{}`",
+        gaps::secret_key(source)
+    );
+    Check::warn(format!("{source} signatures"), detail, remedy)
 }
 
 type Places = BTreeMap<String, Option<PlaceState>>;

@@ -44,11 +44,42 @@ struct GapText {
 #[derive(Debug, Default)]
 pub(crate) struct Gaps {
     unstored: Mutex<BTreeMap<Source, Gap>>,
+    /// The deliveries without a valid signature since the start.
+    unsigned: Mutex<BTreeMap<Source, Unsigned>>,
     /// A gap was noted.
     pub(super) noted: Notify,
 }
 
+/// The deliveries of a source that had no valid signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unsigned {
+    /// How many there were.
+    pub(crate) count: u64,
+    /// When the last one came.
+    pub(crate) last: Timestamp,
+}
+
 impl Gaps {
+    /// Counts a delivery without a valid signature. The first one of a source is reported, because the secret may be wrong.
+    pub(crate) fn note_unsigned(&self, source: Source, now: Timestamp) {
+        let mut unsigned = self.unsigned.lock().expect("no holder panics");
+        let known = unsigned.entry(source).or_insert(Unsigned {
+            count: 0,
+            last: now,
+        });
+        (known.count, known.last) = (known.count + 1, now);
+        if known.count == 1 {
+            let key = secret_key(source);
+            tracing::warn!(%source, key, "a webhook has another signature: compare its secret with the configured one");
+        }
+    }
+
+    /// Returns the deliveries of a source that had no valid signature since the start.
+    pub(crate) fn unsigned(&self, source: Source) -> Option<Unsigned> {
+        let unsigned = self.unsigned.lock().expect("no holder panics");
+        unsigned.get(&source).copied()
+    }
+
     /// Notes that a webhook of a source was refused for want of resources.
     pub(crate) fn note(&self, source: Source, now: Timestamp) {
         self.add(
@@ -137,6 +168,14 @@ impl Gaps {
 
     fn unstored(&self) -> std::sync::MutexGuard<'_, BTreeMap<Source, Gap>> {
         self.unstored.lock().expect("no holder panics")
+    }
+}
+
+/// Returns the key of the configuration that names the secret of a source.
+pub(crate) fn secret_key(source: Source) -> String {
+    match source {
+        Source::Cloudevents => "sources.cloudevents.token_file".to_owned(),
+        _ => format!("sources.{source}.secret_file"),
     }
 }
 

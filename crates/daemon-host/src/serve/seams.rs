@@ -81,6 +81,10 @@ impl Admit for Intake {
         self.host.gaps.note(source, self.host.now());
     }
 
+    fn unsigned(&self, source: Source) {
+        self.host.gaps.note_unsigned(source, self.host.now());
+    }
+
     fn refusal(&self, bytes: u64) -> Option<String> {
         // Read for each webhook: with a figure that is a second old, a burst of large bodies would fill the disk.
         Space::of(self.host.home.root()).refusal_of(self.host.home.root(), bytes)

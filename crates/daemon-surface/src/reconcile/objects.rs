@@ -9,10 +9,12 @@ use serde_json::{Map, Value, json};
 
 use super::github::RefReading;
 use super::snapshot::{Change, PullRow, RefChange, Snapshot};
-use crate::api::{ApiError, Listed, PAGE, ServiceApi, Taken};
+use crate::api::{ApiError, Listed, PAGE, RequestEffect, ServiceApi, Taken};
 
-/// How many pages of pull requests are read: a thousand.
+/// How many pages of open pull requests are read for the baseline: a thousand.
 const PULL_PAGES: usize = 10;
+/// How many pages of changed pull requests are read: ten thousand.
+const CHANGED_PAGES: usize = 100;
 /// How many pages of branches, and of tags, are read.
 const REF_PAGES: usize = 30;
 /// The id of an object that does not exist, in payloads.
@@ -221,7 +223,7 @@ impl ComparedRepo<'_> {
     /// Lists the pull requests that changed since a snapshot, oldest change first.
     async fn changed_pulls(&mut self, snapshot: &Snapshot) -> Result<Vec<PullRow>, ApiError> {
         let mut pulls = Vec::new();
-        for page in 1..=PULL_PAGES {
+        for page in 1..=CHANGED_PAGES {
             let number = page.to_string();
             let query = [
                 ("state", "all"),
@@ -248,11 +250,16 @@ impl ComparedRepo<'_> {
             let is_whole = rows.iter().any(|row| snapshot.is_older(row)) || !has_next;
             pulls.extend(rows.into_iter().filter(|row| !snapshot.is_older(row)));
             if is_whole {
-                break;
+                pulls.reverse();
+                return Ok(pulls);
             }
         }
-        pulls.reverse();
-        Ok(pulls)
+        // Without the oldest of them nothing is stored, so that none is skipped and the gap stays.
+        let why = format!(
+            "more than {} pull requests changed since the comparison before",
+            CHANGED_PAGES * PAGE
+        );
+        Err(ApiError::failed(RequestEffect::None, why))
     }
 
     /// Returns the events of one difference.

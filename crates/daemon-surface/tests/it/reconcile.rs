@@ -127,22 +127,26 @@ async fn what_changed_since_the_baseline_becomes_events_once() {
 #[tokio::test]
 async fn pull_requests_are_read_in_pages_until_the_known_ones() {
     let api = github();
-    for n in 0..130 {
+    for n in 0..1_050 {
         let branch = format!("b{n}");
         api.set_branch(REPO, &branch, Some(&format!("{n:040x}")));
     }
     let one = reconciler(&api, TOKEN);
     let mut cursor = None;
     step(&one, OBJECTS, &mut cursor).await;
-    for n in 0..130 {
+    for n in 0..1_050 {
         let pull = json!({"title": "Many", "body": "", "head": format!("b{n}"), "base": "main"});
         as_ann(&api, "pulls", pull);
     }
     let missed = step(&one, OBJECTS, &mut cursor).await;
     let numbers: Vec<String> = told(&missed);
-    assert_eq!(numbers.len(), 130);
+    assert_eq!(numbers.len(), 1_050);
     assert!(numbers[0].contains("opened #3 "), "{}", numbers[0]);
-    assert!(numbers[129].contains("opened #132 "), "{}", numbers[129]);
+    assert!(
+        numbers[1_049].contains("opened #1052 "),
+        "{}",
+        numbers[1_049]
+    );
 }
 
 #[tokio::test]

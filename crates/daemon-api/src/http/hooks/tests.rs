@@ -55,6 +55,8 @@ impl Admit for SlowStore {
         self.missed.lock().expect("no holder panics").push(source);
     }
 
+    fn unsigned(&self, _: Source) {}
+
     fn refusal(&self, _: u64) -> Option<String> {
         self.refusal.map(str::to_owned)
     }
