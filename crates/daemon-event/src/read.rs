@@ -2,6 +2,7 @@
 
 mod derive;
 mod labels;
+mod scan;
 mod slack;
 mod subject;
 mod tree;

@@ -7,8 +7,10 @@ use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 
+use super::scan::scan;
+
 /// A value found at one of the paths.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PathValue<'de> {
     // Negative numbers and fractions are kept as text: no field counts below zero, and ids must not be rounded.
     Text(Cow<'de, str>),
@@ -24,9 +26,11 @@ pub(crate) enum PathValue<'de> {
 #[derive(Debug, Default)]
 pub(crate) struct PathTree {
     children: Vec<(&'static str, Self)>,
-    element: Option<Box<Self>>,
-    leaves: Vec<usize>,
-    keys: Option<usize>,
+    /// The lengths of the children's names, a bit for each: most keys of a body have another length.
+    lengths: u64,
+    pub(crate) element: Option<Box<Self>>,
+    pub(crate) leaves: Vec<usize>,
+    pub(crate) keys: Option<usize>,
 }
 
 impl PathTree {
@@ -41,6 +45,7 @@ impl PathTree {
             let name = part.trim_end_matches("[]");
             let at = node.children.iter().position(|(child, _)| *child == name);
             let at = at.unwrap_or_else(|| {
+                node.lengths |= length_bit(name);
                 node.children.push((name, Self::default()));
                 node.children.len() - 1
             });
@@ -52,12 +57,21 @@ impl PathTree {
         node.leaves.push(leaf);
     }
 
-    fn child(&self, key: &str) -> Option<&Self> {
+    /// Returns the paths below a key.
+    pub(crate) fn child(&self, key: &str) -> Option<&Self> {
+        if self.lengths & length_bit(key) == 0 {
+            return None;
+        }
         self.children
             .iter()
             .find(|(name, _)| *name == key)
             .map(|(_, tree)| tree)
     }
+}
+
+/// Returns the bit of a name's length.
+fn length_bit(name: &str) -> u64 {
+    1 << name.len().min(63)
 }
 
 /// Visits one JSON value and records the values at the tree's paths.
@@ -192,7 +206,7 @@ impl<'de> Visitor<'de> for PathVisitor<'_, '_, 'de> {
 }
 
 /// Records an empty list at every path below `tree`.
-fn mark_known(tree: &PathTree, found: &mut Vec<(usize, PathValue<'_>)>) {
+pub(crate) fn mark_known(tree: &PathTree, found: &mut Vec<(usize, PathValue<'_>)>) {
     found.extend(tree.leaves.iter().map(|leaf| (*leaf, PathValue::Container)));
     for (_, child) in &tree.children {
         mark_known(child, found);
@@ -204,11 +218,22 @@ pub(crate) fn walk<'de>(
     tree: &PathTree,
     body: &'de str,
 ) -> Result<Vec<(usize, PathValue<'de>)>, serde_json::Error> {
+    match scan(tree, body) {
+        Some(found) => Ok(found),
+        None => parse(tree, body),
+    }
+}
+
+/// Reads a whole body with the parser.
+pub(crate) fn parse<'de>(
+    tree: &PathTree,
+    body: &'de str,
+) -> Result<Vec<(usize, PathValue<'de>)>, serde_json::Error> {
     // Checked first because the visitor accepts any JSON value at any depth, the root included.
     if !body.trim_start().starts_with('{') {
         return Err(serde_json::Error::custom("not a JSON object"));
     }
-    let mut found = Vec::with_capacity(32);
+    let mut found = Vec::with_capacity(64);
     let mut deserializer = serde_json::Deserializer::from_str(body);
     PathVisitor {
         tree,
