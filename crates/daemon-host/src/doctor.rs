@@ -22,6 +22,7 @@ use crate::driver::{ClaimsPause, Host, Parts};
 use crate::policy::{policy_of_key, run_policy};
 use crate::rates::rate_checks;
 use crate::servers;
+use crate::spending;
 
 pub use self::sources::{token_checks, webhook_checks};
 
@@ -247,6 +248,7 @@ pub async fn examine(host: &Host) -> Value {
     checks.extend(reconciled::checks(host).await);
     let search = runtime.parts.servers.search();
     checks.extend(servers::checks(host.home.root(), &runtime.config, search));
+    checks.extend(budget_check(host).await);
     checks.push(facts_check(host).await);
     checks.push(ticks_check(host.store.as_ref(), host.now()).await);
     for (name, state) in host.repo_states() {
@@ -293,6 +295,14 @@ pub fn without_secrets(mut checks: Vec<Check>, secrets: &HostSecrets) -> Vec<Che
         }
     }
     checks
+}
+
+/// Checks what is left of the budget of the day. A store that cannot be read is reported by its own check.
+async fn budget_check(host: &Host) -> Option<Check> {
+    let spent = spending::of_day(host.store.as_ref(), host.now())
+        .await
+        .ok()?;
+    spending::check(spent, host.runtime().config.budget.day_usd)
 }
 
 /// Checks whether claims pause after a crash loop; `None` if they do not.

@@ -51,6 +51,7 @@ pub mod registration;
 pub mod secrets;
 pub mod serve;
 pub mod servers;
+pub mod spending;
 pub mod strays;
 pub mod token;
 

@@ -5,7 +5,8 @@ use std::fs;
 use daemon_fakes::{Message, ModelApi, Reply, Tokens};
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::fields::Shown as _;
+use crate::world::{Host, World, until};
 
 #[test]
 fn a_hundred_runs_at_once_never_pass_the_budget_of_the_day() {
@@ -54,4 +55,71 @@ fn a_hundred_runs_at_once_never_pass_the_budget_of_the_day() {
     let ledger =
         fs::read_to_string(world.home.join("logs/token_ledger.jsonl")).expect("the ledger");
     assert_eq!(ledger.lines().count(), 10);
+}
+
+/// Ends at once, with a price.
+const COSTS: &str = r#"cat > /dev/null
+echo '{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555"}'
+echo '{"type":"result","subtype":"success","is_error":false,"result":"Done.","total_cost_usd":0.45,"usage":{"input_tokens":9,"output_tokens":2}}'
+"#;
+
+/// Returns the check of the budget.
+fn budget(host: &Host) -> (String, String) {
+    let doctor = host.get("doctor");
+    let checks = doctor["checks"].as_array().expect("a list");
+    let check = checks.iter().find(|check| check["name"] == "budget");
+    let check = check.expect("there is a budget");
+    (check.text("status"), check.text("detail"))
+}
+
+#[test]
+fn one_off_runs_of_agents_count_in_the_day_and_a_person_is_warned_before_activations_wait() {
+    let world = World::of_claude(COSTS, "\n[budget]\nday_usd = 1.0\n");
+    let host = world.serve();
+    let spend = || {
+        let call = json!({"action": "emanate", "backend": "claude", "tasks": [{"task": "Spend."}]});
+        let reply = shown!(world.tool(&call), {"$?": 0});
+        let ended = world.announced(&reply.text("run_ids.0"));
+        assert_eq!(ended["status"], "done", "{ended}");
+    };
+    let spent = |status: &str, detail: &str| (status.to_owned(), detail.to_owned());
+    spend();
+    assert_eq!(
+        budget(&host),
+        spent("ok", "0.45 of 1.00 USD were spent within 24 hours")
+    );
+    spend();
+    assert_eq!(
+        budget(&host),
+        spent("warn", "0.90 of 1.00 USD were spent within 24 hours")
+    );
+    spend();
+    let over = spent(
+        "warn",
+        "1.35 of 1.00 USD were spent within 24 hours: activations wait",
+    );
+    assert_eq!(budget(&host), over);
+    // An earlier host's runs count as well.
+    host.kill();
+    let host = world.serve();
+    assert_eq!(budget(&host), over);
+    world.write("docs/a.md", "two\n");
+    world.commit("two");
+    until("the activation waits", || {
+        host.list("activations")
+            .iter()
+            .any(|one| one["state"] == "pending")
+    });
+    until("the log warns", || {
+        world
+            .log()
+            .contains("the budget of the day is nearly used up")
+    });
+    let activations = host.list("activations");
+    assert_eq!(activations[0]["state"], "pending", "{activations:?}");
+    let attempts = host.list("runs");
+    assert!(
+        attempts.iter().all(|run| run["activation_id"].is_null()),
+        "{attempts:?}"
+    );
 }
