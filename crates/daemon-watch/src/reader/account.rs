@@ -52,3 +52,36 @@ fn is_value(token: &Token, found: &ClauseSet) -> bool {
             || wanted.ends_with(&format!("/{value}"))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::normalise::tokens;
+
+    #[test]
+    fn a_literal_without_a_filter_is_left_over_or_the_parse_is_refused() {
+        let found = ClauseSet::default();
+        for (line, left, expected) in [
+            ("when a thing is opened", &[][..], true),
+            ("when \"a\" is opened", &[], false),
+            ("when \"a\" is opened", &[1], true),
+            ("when @kit opens docs/", &[1], false),
+            ("when @kit opens docs/", &[1, 3], true),
+        ] {
+            let left: Vec<Range<usize>> = left.iter().map(|at| *at..at + 1).collect();
+            assert_eq!(
+                is_complete(&tokens(line), &left, &found),
+                expected,
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_placeholder_is_never_a_value() {
+        let meaning = crate::reader::interpret("when a commit is pushed to <branch>");
+        let filters = meaning.map(|meaning| meaning.filters.len());
+        assert_eq!(filters, None);
+        assert!(is_placeholder("{{branch}}") && !is_placeholder("release/{a,b}"));
+    }
+}

@@ -318,6 +318,9 @@ fn done_to(thing: &Thing, deed: &Deed) -> Option<Vec<GuardedEvent>> {
     };
     let mut events = Vec::new();
     for thing in &things {
+        // Only GitHub has comments on the lines of a diff, which "top-level" excludes.
+        let is_elsewhere = thing.source.is_some_and(|source| source != Source::Github);
+        (!thing.is_top || !is_elsewhere).then_some(())?;
         for verb in &deed.verbs {
             let found = match (thing.noun, verb) {
                 (Noun::Commit, verb) if !thing.on.is_empty() => {
@@ -325,6 +328,8 @@ fn done_to(thing: &Thing, deed: &Deed) -> Option<Vec<GuardedEvent>> {
                     vec![synchronized(thing)]
                 }
                 (Noun::File, _) => of_files(thing, *verb, &deed.guard)?,
+                // The push of a new branch creates it, and the creation is an event of its own.
+                (Noun::Branch, Verb::Push) if thing.is_new => vec![event(thing, Verb::Create)],
                 (noun, Verb::Comment) => vec![commented(thing, noun)?],
                 (noun, verb) if has_row(noun, *verb) => vec![event(thing, *verb)],
                 _ => return None,
