@@ -264,6 +264,10 @@ impl Live for Offline {
         Rates::default()
     }
 
+    async fn is_over_budget(&self) -> Result<bool, OpError> {
+        Ok(false)
+    }
+
     // No loop is running that would have to be woken.
     fn nudge(&self) {}
 

@@ -60,6 +60,12 @@ pub trait Live: Send + Sync {
     /// Returns the configured rates of activations.
     fn rates(&self) -> Rates;
 
+    /// Reports whether the budget of the day is used up, so that no activation starts.
+    ///
+    /// # Errors
+    /// The store could not be read.
+    async fn is_over_budget(&self) -> Result<bool, OpError>;
+
     /// Notifies the host that an activation may be ready.
     fn nudge(&self);
 

@@ -105,10 +105,10 @@ fn one_off_runs_of_agents_count_in_the_day_and_a_person_is_warned_before_activat
     assert_eq!(budget(&host), over);
     world.write("docs/a.md", "two\n");
     world.commit("two");
-    until("the activation waits", || {
+    until("the activation waits for the budget", || {
         host.list("activations")
             .iter()
-            .any(|one| one["state"] == "pending")
+            .any(|one| one["state"] == "pending" && one["reason"] == "budget")
     });
     until("the log warns", || {
         world

@@ -143,6 +143,10 @@ impl Operations {
             true => BTreeSet::new(),
             false => self.store.over_rate(&ready, self.live.rates(), now).await?,
         };
+        let over_budget = match !ready.is_empty() && self.live.is_over_budget().await? {
+            true => ready.into_iter().collect(),
+            false => BTreeSet::new(),
+        };
         let registry = self.registry.get();
         let is_host_held = self.store.host_gate().await? != Gate::Open;
         let is_held = |one: &&&Activation| {
@@ -154,6 +158,7 @@ impl Operations {
             held: held.map(|one| one.id.clone()).collect(),
             pause: self.live.pause(),
             over_rate,
+            over_budget,
         })
     }
 
@@ -232,7 +237,7 @@ impl Operations {
     }
 }
 
-/// The gates, the pause and the rates that hold pending activations back.
+/// The gates, the pause, the rates and the budget that hold pending activations back.
 ///
 /// They take precedence over the stored reason, because they change without a write to the rows that wait for them.
 #[derive(Default)]
@@ -242,6 +247,8 @@ struct Obstacles {
     pause: Option<String>,
     /// The due activations that only a rate holds back.
     over_rate: BTreeSet<ActivationId>,
+    /// The due activations, if the budget of the day is used up.
+    over_budget: BTreeSet<ActivationId>,
 }
 
 impl Obstacles {
@@ -254,9 +261,11 @@ impl Obstacles {
             return Some("hold".to_owned());
         }
         let is_over_rate = self.over_rate.contains(&activation.id);
+        let is_over_budget = self.over_budget.contains(&activation.id);
         self.pause
             .clone()
             .or_else(|| is_over_rate.then(|| "rate".to_owned()))
+            .or_else(|| is_over_budget.then(|| "budget".to_owned()))
     }
 }
 

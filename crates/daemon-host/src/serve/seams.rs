@@ -352,6 +352,14 @@ impl Live for HostLive {
         self.host.runtime().config.limits.rates()
     }
 
+    async fn is_over_budget(&self) -> Result<bool, OpError> {
+        let Some(limit) = self.host.runtime().config.budget.day_usd else {
+            return Ok(false);
+        };
+        let spent = crate::spending::of_day(self.host.store.as_ref(), self.host.now()).await?;
+        Ok(spent >= limit)
+    }
+
     fn nudge(&self) {
         self.host.signals.claims.notify_one();
         self.host.signals.outputs.notify_one();
