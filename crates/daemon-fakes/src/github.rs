@@ -5,6 +5,7 @@ mod call;
 mod checks;
 mod comments;
 mod diff;
+mod graphql;
 mod hooks;
 mod issues;
 mod labels;

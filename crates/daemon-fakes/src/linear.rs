@@ -3,7 +3,7 @@
 mod error;
 mod execute;
 mod filter;
-mod graphql;
+pub(crate) mod graphql;
 mod history;
 mod pages;
 mod schema;

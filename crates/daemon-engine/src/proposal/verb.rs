@@ -182,7 +182,7 @@ pub const VERBS: &[VerbRow] = &[
     VerbRow {
         verb: OutputVerb::EditPullRequest,
         name: "edit_pull_request",
-        summary: "changes the title or the body of a pull request",
+        summary: "changes the title or the body of a pull request, or whether it is a draft",
         capability: OutputCapability::Write,
         own: OutputCapability::Propose,
         most: 5,
@@ -190,6 +190,7 @@ pub const VERBS: &[VerbRow] = &[
         fields: &[
             optional("title", FieldKind::Line(256), "the new title"),
             optional("body", FieldKind::Text, "the new body"),
+            optional("draft", FieldKind::Flag, "whether it is a draft"),
         ],
         example: r#"{"v":1,"verb":"edit_pull_request","target":"github:o/r#42","title":"Repair three links"}"#,
     },

@@ -12,24 +12,6 @@ pub(crate) fn user(call: &mut GithubCall<'_>) -> Answer {
     Ok(HttpResponse::json(200, &user))
 }
 
-/// Answers the one query of GraphQL that this service has: for the account of the token.
-pub(crate) fn viewer(call: &mut GithubCall<'_>) -> Answer {
-    let query: String = call.text("query")?.unwrap_or_default();
-    let words: Vec<&str> = query
-        .split(|c: char| !c.is_alphabetic())
-        .filter(|word| !word.is_empty())
-        .collect();
-    let body = match words[..] {
-        ["query", "viewer", "login"] | ["viewer", "login"] => {
-            json!({"data": {"viewer": {"login": call.caller.login}}})
-        }
-        _ => {
-            json!({"errors": [{"message": "A query attribute must be specified and must be a string."}]})
-        }
-    };
-    Ok(HttpResponse::json(200, &body))
-}
-
 pub(crate) fn get(call: &mut GithubCall<'_>) -> Answer {
     let mut body = call.view().repo(call.repo()?);
     let may_push = call.repo()?.is_collaborator(&call.caller.login);

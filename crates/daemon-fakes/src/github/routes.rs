@@ -1,7 +1,7 @@
 //! The routes of the API, and which kind of token each needs.
 
 use super::call::{GithubCall, GithubError};
-use super::{app, checks, comments, hooks, issues, labels, pulls, refs, repos, reviews};
+use super::{app, checks, comments, graphql, hooks, issues, labels, pulls, refs, repos, reviews};
 use crate::http::{HttpResponse, decode};
 
 /// What a request needs before its handler is called.
@@ -50,7 +50,7 @@ const ROUTES: &[GithubRoute] = &[
     row("POST", "/app/hook/deliveries/{id}/attempts", Needs::App, hooks::attempt),
     row("POST", "/app/installations/{id}/access_tokens", Needs::App, app::access_token),
     row("GET", "/user", Needs::User, repos::user),
-    row("POST", "/graphql", Needs::Read, repos::viewer),
+    row("POST", "/graphql", Needs::Read, graphql::execute),
     row("GET", "/repos/{o}/{r}", Needs::Read, repos::get),
     row("GET", "/repos/{o}/{r}/installation", Needs::App, app::installation),
     row("GET", "/repos/{o}/{r}/branches/{branch*}", Needs::Read, repos::branch),

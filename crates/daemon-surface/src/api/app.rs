@@ -197,6 +197,7 @@ impl AppCredentials {
             body: None,
             effect: RequestEffect::None,
             tag: None,
+            about: None,
         };
         let answer = api.follow(&request, self.own(api)?).await;
         let answer = answer.map_err(|error| error.context("the App's installation"))?;
@@ -220,6 +221,7 @@ impl AppCredentials {
             // A token that got lost does nothing, and the next request gets another.
             effect: RequestEffect::None,
             tag: None,
+            about: None,
         };
         let answer = api.follow(&request, self.own(api)?).await;
         let answer = answer.map_err(|error| error.context("the App's token"))?;

@@ -155,6 +155,7 @@ impl ServiceApi {
             body: None,
             effect: RequestEffect::None,
             tag,
+            about: None,
         })
         .await
     }
@@ -173,6 +174,7 @@ impl ServiceApi {
             body: Some(body),
             effect: RequestEffect::Write,
             tag: None,
+            about: None,
         };
         let answer = self.exchange(&request).await?;
         // The success of a proxy is not that of the service, also where the caller does not read the body.
@@ -191,6 +193,21 @@ impl ServiceApi {
             body: Some(body),
             effect: RequestEffect::None,
             tag: None,
+            about: None,
+        })
+        .await
+    }
+
+    /// Sends a mutation of GraphQL about an object of a repository, with the token for the repository at a path.
+    pub(crate) async fn mutate(&self, about: &[&str], body: &Value) -> Result<ApiAnswer, ApiError> {
+        self.exchange(&Request {
+            method: Method::POST,
+            path: &["graphql"],
+            query: &[],
+            body: Some(body),
+            effect: RequestEffect::Write,
+            tag: None,
+            about: Some(about),
         })
         .await
     }
@@ -208,12 +225,12 @@ impl ServiceApi {
             Credentials::Token(token) => return self.follow(request, token.header()).await,
             Credentials::App(app) => app,
         };
-        let authorization = app.authorization(self, request.path).await?;
+        let authorization = app.authorization(self, request.about()).await?;
         let answered = self.follow(request, authorization).await;
         match answered {
             // The token was revoked before its time; the request had no effect.
-            Err(error) if error.is_unauthorized() && app.forget(request.path) => {
-                let authorization = app.authorization(self, request.path).await?;
+            Err(error) if error.is_unauthorized() && app.forget(request.about()) => {
+                let authorization = app.authorization(self, request.about()).await?;
                 self.follow(request, authorization).await
             }
             answered => answered,
@@ -335,9 +352,16 @@ pub(super) struct Request<'a> {
     pub(super) effect: RequestEffect,
     /// The entity tag of what the caller has.
     pub(super) tag: Option<&'a str>,
+    /// The path of what the request is about, if its own path does not name the repository.
+    pub(super) about: Option<&'a [&'a str]>,
 }
 
 impl Request<'_> {
+    /// Returns the path by which the token of an App is chosen.
+    fn about(&self) -> &[&str] {
+        self.about.unwrap_or(self.path)
+    }
+
     fn unusable(&self, why: impl Into<String>) -> ApiError {
         ApiError::new(ApiErrorKind::Unusable, self.effect, why)
     }

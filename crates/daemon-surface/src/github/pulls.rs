@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::rows::{UserRow, is_ours};
 use super::{Job, refused};
-use crate::api::{ApiError, ApiErrorKind, RequestEffect, ServiceApi, Taken};
+use crate::api::{ApiError, ApiErrorKind, RequestEffect, ServiceApi, Taken, cleaned};
 use crate::text::MAX_TEXT;
 
 /// How many pages of the pull requests of one branch are read.
@@ -29,6 +29,10 @@ pub(super) struct PullRow {
     pub(super) head: EndRow,
     #[serde(default)]
     labels: Vec<LabelRow>,
+    /// The id in GraphQL.
+    node_id: Option<String>,
+    #[serde(default)]
+    draft: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -50,6 +54,20 @@ struct StateRow {
 #[derive(Debug, Deserialize)]
 struct RepoRow {
     default_branch: String,
+}
+
+/// The response to a mutation of GraphQL, which is successful also if the mutation is not.
+#[derive(Debug, Deserialize)]
+struct MutationAnswer {
+    #[serde(default)]
+    errors: Vec<MutationError>,
+}
+
+#[derive(Debug, Deserialize)]
+struct MutationError {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    message: String,
 }
 
 impl PullRow {
@@ -230,7 +248,7 @@ async fn open(job: &Job<'_>) -> Result<PullRow, ApiError> {
 pub(super) async fn find_edit(job: &Job<'_>) -> Result<Found, ApiError> {
     let pull = current(job).await?;
     Ok(match changes(job, &pull).await? {
-        changes if changes.is_empty() => Found::At(pull.remote()),
+        changes if changes.is_empty() && draft(job, &pull).is_none() => Found::At(pull.remote()),
         _ => Found::Absent,
     })
 }
@@ -242,7 +260,44 @@ pub(super) async fn edit(job: &Job<'_>) -> Result<RemoteId, ApiError> {
         let path = job.path(&["pulls", &job.object]);
         job.api.write(Method::PATCH, &path, &changes.into()).await?;
     }
+    if let Some(is_draft) = draft(job, &pull) {
+        set_draft(job, &pull, is_draft).await?;
+    }
     Ok(pull.remote())
+}
+
+/// Returns whether the pull request is to be a draft, if it is not so yet.
+fn draft(job: &Job<'_>, pull: &PullRow) -> Option<bool> {
+    let wanted = job.act.fields.flag("draft")?;
+    (wanted != pull.draft).then_some(wanted)
+}
+
+/// Makes the pull request a draft, or ready for review. Only GraphQL can.
+async fn set_draft(job: &Job<'_>, pull: &PullRow, is_draft: bool) -> Result<(), ApiError> {
+    let mutation = match is_draft {
+        true => {
+            "mutation($id: ID!) { convertPullRequestToDraft(input: {pullRequestId: $id}) { pullRequest { isDraft } } }"
+        }
+        false => {
+            "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) { pullRequest { isDraft } } }"
+        }
+    };
+    let body = json!({"query": mutation, "variables": {"id": pull.node_id}});
+    let about = job.path(&["pulls", &job.object]);
+    let answer: MutationAnswer = job.api.mutate(&about, &body).await?.json()?;
+    let Some(failure) = answer.errors.into_iter().next() else {
+        return Ok(());
+    };
+    let said = cleaned(&failure.message).unwrap_or_default();
+    let error = match failure.kind.as_deref() {
+        Some("RATE_LIMITED") => ApiError::rate_limited(said),
+        Some("INTERNAL" | "SERVICE_UNAVAILABLE") | None => {
+            ApiError::failed(RequestEffect::Write, said)
+        }
+        Some(_) => ApiError::refused(RequestEffect::Write, said),
+    };
+    job.api.pause(&error);
+    Err(error)
 }
 
 async fn current(job: &Job<'_>) -> Result<PullRow, ApiError> {

@@ -62,10 +62,15 @@ const CASES: &[Case] = &[
         effects: pulls,
     },
     Case {
-        line: r#"{"v":1,"verb":"edit_pull_request","target":"github:o/r#2","title":"Better","body":"More."}"#,
+        line: r#"{"v":1,"verb":"edit_pull_request","target":"github:o/r#2","title":"Better","body":"More.","draft":true}"#,
         head: None,
         prepare: |_| None,
-        effects: pulls,
+        effects: |api, key| {
+            let issues = api.issues(REPO);
+            let pull = issues.iter().find_map(|issue| issue.pull.as_ref());
+            let is_draft = pull.is_some_and(|pull| pull.is_draft);
+            pulls(api, key).into_iter().filter(|_| is_draft).collect()
+        },
     },
     Case {
         line: r#"{"v":1,"verb":"open_pull_request","target":"github:o/r","title":"Repair","body":"Both.","base":"main","draft":true,"labels":["docs"]}"#,

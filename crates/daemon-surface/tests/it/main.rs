@@ -19,6 +19,8 @@ mod fake_api;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod github_draft;
+#[cfg(test)]
 mod github_examined;
 #[cfg(test)]
 mod github_faults;

@@ -136,7 +136,9 @@ fn kind(event: &Event) -> Option<Kind> {
             "assigned" | "unassigned" | "review_requested" | "review_request_removed" => {
                 Some(Kind::Change("assignees:"))
             }
-            "edited" => Some(Kind::Change("pull_request:")),
+            "edited" | "converted_to_draft" | "ready_for_review" => {
+                Some(Kind::Change("pull_request:"))
+            }
             _ => None,
         },
         (Source::Linear, "Issue") if action == "update" => Some(Kind::Change("issue:")),
