@@ -32,7 +32,7 @@ impl Interpreter for Grammar {
 }
 
 /// The longest line that is read, in bytes.
-const LONGEST_LINE: usize = 16 * 1024;
+pub(crate) const LONGEST_LINE: usize = 16 * 1024;
 /// The most tokens of a line that is read.
 const MOST_UNITS: usize = 600;
 /// The most patterns of a line that is read; compiling them takes longer than reading the rest.
@@ -163,7 +163,7 @@ fn is_foreign(drafts: &[Draft]) -> bool {
 }
 
 /// Whether a line has more tokens or patterns than any condition needs.
-fn is_beyond_use(words: &[Token]) -> bool {
+pub(crate) fn is_beyond_use(words: &[Token]) -> bool {
     let patterns = || {
         let code = words.iter().filter(|word| word.kind == TokenKind::Code);
         let quoted = words.iter().filter(|word| word.kind == TokenKind::Quoted);
@@ -205,7 +205,7 @@ fn is_state(draft: &Draft) -> bool {
     !happens || draft.foreign.is_some()
 }
 
-fn time_based(condition: &str, time: TimeKind) -> Interpretation {
+pub(crate) fn time_based(condition: &str, time: TimeKind) -> Interpretation {
     let note = match &time {
         TimeKind::Schedule(Some(cron)) => {
             format!("a time, not an event; `schedule: \"{cron}\"` says it")
@@ -228,7 +228,7 @@ fn time_based(condition: &str, time: TimeKind) -> Interpretation {
     }
 }
 
-fn unread(condition: &str) -> Interpretation {
+pub(crate) fn unread(condition: &str) -> Interpretation {
     Interpretation {
         status: Status::Vague,
         clauses: Vec::new(),
@@ -317,7 +317,7 @@ fn finish(
 }
 
 /// Adds a span to the remainder; adjacent spans become one.
-fn with_span(mut spans: Vec<Span>, part: Span) -> Vec<Span> {
+pub(crate) fn with_span(mut spans: Vec<Span>, part: Span) -> Vec<Span> {
     spans.push(part);
     spans.sort_unstable();
     let mut acc: Vec<Span> = Vec::new();
@@ -330,7 +330,7 @@ fn with_span(mut spans: Vec<Span>, part: Span) -> Vec<Span> {
     acc
 }
 
-fn whole(condition: &str) -> Vec<Span> {
+pub(crate) fn whole(condition: &str) -> Vec<Span> {
     let start = condition.len() - condition.trim_start().len();
     let end = condition.trim_end().len();
     if start < end {

@@ -13,17 +13,27 @@ mod frames;
 mod grammar;
 mod lexicon;
 mod load;
+mod nearest;
 mod skips;
+mod unread;
 mod value;
 mod words;
 
 use std::sync::LazyLock;
 
-use crate::interpretation::{Correction, Interpretation, Status};
+use daemon_event::Source;
+use daemon_event::vocabulary::Noun;
+
+use crate::filter::Mark;
+use crate::instruction::instruction;
+use crate::interpret::{LONGEST_LINE, is_beyond_use, time_based, unread, with_span};
+use crate::interpretation::{Correction, Interpretation, Status, TimeKind};
 use crate::meaning::emit::emit;
+use crate::meaning::event::GuardedEvent;
 use crate::meaning::spoken::Spoken;
 use crate::normalise::{Token, TokenKind, tokens};
 use crate::span::Span;
+use crate::time;
 use chart::Chart;
 use grammar::Grammar;
 
@@ -33,53 +43,138 @@ static GRAMMAR: LazyLock<Grammar> = LazyLock::new(load::grammar);
 /// The longest line that the chart reads, in tokens.
 const MOST_TOKENS: usize = 120;
 
-/// Reads one line; `None` if no parse of the whole line has a meaning.
-pub fn interpret(line: &str) -> Option<Interpretation> {
-    let all = tokens(line);
-    let tokens = spoken(&GRAMMAR, all);
+/// Interprets one line, as [`interpret`](crate::interpret) does.
+pub fn interpret(line: &str) -> Interpretation {
+    if line.len() > LONGEST_LINE {
+        return unread(line);
+    }
+    let words = tokens(line);
+    if is_beyond_use(&words) {
+        return unread(line);
+    }
+    if let Some(cron) = time::expression(line) {
+        return time_based(line, TimeKind::Schedule(Some(cron)));
+    }
+    let times = time::Words::new(&words);
+    if let Some(schedule) = times.schedule() {
+        return time_based(line, schedule);
+    }
+    let order = instruction(line);
+    let is_condition = |token: &Token| order.is_none_or(|order| token.span.end <= order.start);
+    let condition: Vec<Token> = words
+        .iter()
+        .filter(|token| is_condition(token))
+        .cloned()
+        .collect();
+    let found = read(line, condition);
+    // `a PR has been open for three days` contains `open`, but no event reports the end of the three days.
+    let is_whole = found
+        .as_ref()
+        .is_some_and(|found| found.status == Status::Mapped);
+    if !is_whole && times.has_duration() && (found.is_none() || times.lasts_for()) {
+        return time_based(line, TimeKind::Elapsed);
+    }
+    let Some(mut meaning) = found else {
+        return unread::interpreted(&GRAMMAR, line, &words);
+    };
+    if let Some(order) = order {
+        meaning.remainder = with_span(meaning.remainder, order);
+        meaning.instruction = Some(order);
+        meaning.status = Status::Partial;
+    }
+    if meaning.status == Status::Partial {
+        meaning.suggestion = nearest::without(line, &meaning.remainder);
+    }
+    meaning
+}
+
+/// Reads a condition; `None` if no parse of all its words has a meaning.
+fn read(line: &str, words: Vec<Token>) -> Option<Interpretation> {
+    let tokens = spoken(&GRAMMAR, words);
     if tokens.is_empty() || tokens.len() > MOST_TOKENS {
         return None;
     }
-    let spoken = Spoken { tokens: &tokens };
     let mut chart = Chart::new(&GRAMMAR, line, &tokens);
     while let Some(goal) = chart.next_goal() {
-        let Some(events) = chart.events(goal) else {
-            continue;
-        };
-        let Some(found) = emit(spoken, events) else {
-            continue;
-        };
-        let left = chart.left_over(goal);
-        if !account::is_complete(&tokens, &left, &found) {
-            continue;
-        }
-        let remainder: Vec<Span> = left.iter().map(|range| spoken.span(range)).collect();
-        let status = if remainder.is_empty() {
-            Status::Mapped
-        } else {
-            Status::Partial
-        };
-        let typo = |(at, word): (usize, &'static str)| Correction {
-            span: tokens[at].span,
-            replacement: word.to_owned(),
-        };
-        let meaning = Interpretation {
-            status,
-            clauses: found.clauses,
-            filters: found.filters,
-            remainder,
-            notes: found.notes,
-            time: None,
-            corrections: chart.mended(goal).into_iter().map(typo).collect(),
-            instruction: None,
-            suggestion: None,
-        };
-        // No event passes filters that exclude each other, so another parse is meant.
-        if meaning.contradiction().is_none() {
-            return Some(meaning);
+        let meaning = meaning(&chart, goal, line, &tokens);
+        if meaning.is_some() {
+            return meaning;
         }
     }
     None
+}
+
+/// Returns the meaning of a parse, unless the vocabulary or the accounts refuse it.
+fn meaning(chart: &Chart<'_>, goal: usize, line: &str, tokens: &[Token]) -> Option<Interpretation> {
+    let spoken = Spoken { tokens };
+    let events = chart.events(goal)?;
+    let found = emit(spoken, events).or_else(|| emit(spoken, &elsewhere(events)?))?;
+    let left = chart.left_over(goal);
+    account::is_complete(&GRAMMAR, tokens, &left, &found).then_some(())?;
+    let remainder: Vec<Span> = left.iter().map(|range| spoken.span(range)).collect();
+    let corrections = chart.mended(goal).into_iter().map(|(at, word)| Correction {
+        span: tokens[at].span,
+        replacement: word.to_owned(),
+    });
+    let mut meaning = Interpretation {
+        status: if remainder.is_empty() {
+            Status::Mapped
+        } else {
+            Status::Partial
+        },
+        clauses: found.clauses,
+        filters: found.filters,
+        remainder,
+        notes: found.notes,
+        time: None,
+        corrections: corrections.collect(),
+        instruction: None,
+        suggestion: None,
+    };
+    mark_corrected(line, &mut meaning);
+    // No event passes filters that exclude each other, so another parse is meant.
+    meaning.contradiction().is_none().then_some(meaning)
+}
+
+/// Returns the events with those that have no source in Linear: "an urgent issue" is in Linear, since GitHub has no priorities.
+fn elsewhere(events: &[GuardedEvent]) -> Option<Vec<GuardedEvent>> {
+    let is_open = |event: &GuardedEvent| {
+        event.source.is_none() && matches!(event.noun, Noun::Issue | Noun::Comment)
+    };
+    events.iter().any(is_open).then(|| {
+        let of = |event: &GuardedEvent| GuardedEvent {
+            source: event.source.or(is_open(event).then_some(Source::Linear)),
+            ..event.clone()
+        };
+        events.iter().map(of).collect()
+    })
+}
+
+/// Marks what depends on a corrected word, and notes the correction.
+fn mark_corrected(line: &str, meaning: &mut Interpretation) {
+    let typos = meaning.corrections.clone();
+    let has_typo = |span: Span| {
+        let is_inside =
+            |typo: &Correction| span.start <= typo.span.start && typo.span.end <= span.end;
+        typos.iter().any(is_inside)
+    };
+    for clause in meaning
+        .clauses
+        .iter_mut()
+        .filter(|clause| has_typo(clause.span))
+    {
+        clause.mark = Mark::Corrected;
+    }
+    for filter in meaning
+        .filters
+        .iter_mut()
+        .filter(|filter| has_typo(filter.span))
+    {
+        filter.mark = Mark::Corrected;
+    }
+    let note =
+        |typo: &Correction| format!("read `{}` as `{}`", typo.span.of(line), typo.replacement);
+    meaning.notes.extend(typos.iter().map(note));
 }
 
 /// Returns the cost, the number of edges and the parse of a line as a tree, for those who extend the grammar.
@@ -102,10 +197,15 @@ fn edges(line: &str) -> usize {
 
 /// Drops fillers and the marks at the end, so that no rule has to name them.
 fn spoken(grammar: &Grammar, all: Vec<Token>) -> Vec<Token> {
-    let is_kept = |token: &Token| {
-        token.kind != TokenKind::Word || !grammar.lexicon.is_filler(token.text.as_str())
+    let is_kept = |at: &usize| {
+        let token = &all[*at];
+        token.kind != TokenKind::Word
+            || !grammar.lexicon.is_filler(token.text.as_str())
+            // "direct" is passed over in "a direct push" and not in "a direct message".
+            || grammar.lexicon.begins_phrase(&all[*at..])
     };
-    let mut kept: Vec<Token> = all.into_iter().filter(is_kept).collect();
+    let kept = (0..all.len()).filter(is_kept).map(|at| all[at].clone());
+    let mut kept: Vec<Token> = kept.flat_map(|token| apart(grammar, token)).collect();
     for token in &mut kept {
         // A dash separates clauses as a comma does.
         if token.kind == TokenKind::Word && matches!(token.text.as_str(), "-" | "--") {
@@ -120,6 +220,29 @@ fn spoken(grammar: &Grammar, all: Vec<Token>) -> Vec<Token> {
         kept.pop();
     }
     kept
+}
+
+/// "fatal-level" is two words: the second names an attribute.
+fn apart(grammar: &Grammar, token: Token) -> Vec<Token> {
+    let words = (token.kind == TokenKind::Word)
+        .then(|| token.text.split_once('-'))
+        .flatten();
+    let (Some((value, attribute)), false) = (words, grammar.lexicon.is_word(&token.text)) else {
+        return vec![token];
+    };
+    if !grammar.lexicon.is_word(value) || !grammar.lexicon.is_second(attribute) {
+        return vec![token];
+    }
+    let dash = token.span.start + value.len();
+    let part = |text: &str, start: usize, end: usize| Token {
+        kind: TokenKind::Word,
+        span: Span::new(start, end),
+        text: text.to_owned(),
+    };
+    vec![
+        part(value, token.span.start, dash),
+        part(attribute, dash + 1, token.span.end),
+    ]
 }
 
 #[cfg(test)]

@@ -69,16 +69,15 @@ pub(crate) fn print() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout().lock();
     for (kind, line) in lines() {
         let shipped = interpret(&line);
-        let cause = match reader::interpret(&line) {
-            None if shipped.status == Status::Mapped => "unread",
-            None => "unread by either",
-            Some(meaning) if meaning.means_the_same_as(&shipped) => "same",
-            Some(meaning) if shipped.status != Status::Mapped => match meaning.status {
-                Status::Mapped => "read by the shadow only",
-                _ => "left over by either",
-            },
-            Some(meaning) if meaning.status == Status::Partial => "left over",
-            Some(_) => "differs",
+        let meaning = reader::interpret(&line);
+        let cause = match (meaning.status, shipped.status) {
+            _ if meaning.means_the_same_as(&shipped) => "same",
+            (Status::Mapped, Status::Mapped) => "differs",
+            (Status::Mapped, _) => "read by the shadow only",
+            (Status::Partial, Status::Mapped) => "left over",
+            (Status::Partial, _) => "left over by either",
+            (_, Status::Mapped) => "unread",
+            _ => "unread by either",
         };
         if matches!(cause, "unread" | "left over" | "differs") {
             writeln!(out, "{kind} | {cause} | {line}")?;

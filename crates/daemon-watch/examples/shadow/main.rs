@@ -27,9 +27,10 @@ fn read(line: &str) -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout().lock();
     let shipped = interpret(line);
     writeln!(out, "{line}\n  shipped {}", described(&shipped, line))?;
-    match reader::interpret(line) {
-        Some(meaning) => writeln!(out, "  shadow  {}", described(&meaning, line))?,
-        None => writeln!(out, "  shadow  no reading")?,
+    let meaning = reader::interpret(line);
+    writeln!(out, "  shadow  {}", described(&meaning, line))?;
+    if let Some(suggestion) = &meaning.suggestion {
+        writeln!(out, "  nearest {suggestion}")?;
     }
     write!(out, "{}", reader::trace(line))?;
     Ok(())

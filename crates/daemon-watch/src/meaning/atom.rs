@@ -329,9 +329,8 @@ impl RowOfEvent {
                 | Verb::Review
                 | Verb::Approve
                 | Verb::RequestChanges
-                | Verb::Complete
-                | Verb::Start
-        );
+        ) || self.noun == Noun::Review
+            && matches!(self.verb, Verb::Complete | Verb::Start);
         writes
             && matches!(
                 self.noun,

@@ -2,18 +2,79 @@
 
 use std::ops::Range;
 
+use daemon_event::{Field, Source};
+
+use super::grammar::Grammar;
+use super::lexicon::Signal;
 use crate::normalise::{Token, TokenKind};
 use crate::resolve::ClauseSet;
 
 /// Whether every literal of the line is in a filter or left over, and no placeholder became a value.
-pub(super) fn is_complete(tokens: &[Token], left: &[Range<usize>], found: &ClauseSet) -> bool {
+///
+/// The name of another service forbids the reading, unless it is in an alternative that is left over: "a pull request is
+/// merged in Bitbucket" is no event here, and "a pull request is merged or Bitbucket fails" is one.
+pub(super) fn is_complete(
+    grammar: &Grammar,
+    tokens: &[Token],
+    left: &[Range<usize>],
+    found: &ClauseSet,
+) -> bool {
     let is_left = |at: usize| left.iter().any(|range| range.contains(&at));
+    let is_alternative = |range: &Range<usize>| {
+        let first = tokens
+            .get(range.start)
+            .filter(|token| token.kind == TokenKind::Word);
+        first.is_some_and(|first| grammar.lexicon.joins(&first.text))
+    };
+    if has_foreign_login(tokens, found) {
+        return false;
+    }
+    let mut signals = grammar.lexicon.signals(tokens);
+    let is_foreign = signals.any(|(place, signal)| {
+        signal == Signal::Foreign
+            && left
+                .iter()
+                .any(|range| range.contains(&place.start) && !is_alternative(range))
+    });
+    if is_foreign {
+        return false;
+    }
     tokens
         .iter()
         .enumerate()
         .filter(|(at, token)| is_literal(token) && !is_left(*at))
         .all(|(_, token)| !is_placeholder(&token.text) && is_value(token, found))
 }
+
+/// Whether GitHub is to have a user whose name is no login: a bare word with a capital, or several words.
+fn has_foreign_login(tokens: &[Token], found: &ClauseSet) -> bool {
+    let is_quoted = |name: &str| {
+        tokens
+            .iter()
+            .any(|token| is_literal(token) && token.text == name)
+    };
+    let is_login = |name: &String| {
+        is_quoted(name) || !name.contains(' ') && !name.starts_with(char::is_uppercase)
+    };
+    let of_github = (found.clauses.iter()).filter(|clause| {
+        let mut sources = clause.events.iter().map(|event| event.source);
+        sources.any(|source| matches!(source, Source::Github | Source::Git))
+    });
+    of_github.flat_map(|clause| &clause.filters).any(|at| {
+        let test = &found.filters[*at].test;
+        PEOPLE.contains(&test.field()) && !test.values().iter().all(is_login)
+    })
+}
+
+/// The fields whose values are logins.
+const PEOPLE: &[Field] = &[
+    Field::Actor,
+    Field::Author,
+    Field::ParentAuthor,
+    Field::Assignee,
+    Field::Assignees,
+    Field::Reviewer,
+];
 
 fn is_literal(token: &Token) -> bool {
     match token.kind {
@@ -70,7 +131,7 @@ mod tests {
         ] {
             let left: Vec<Range<usize>> = left.iter().map(|at| *at..at + 1).collect();
             assert_eq!(
-                is_complete(&tokens(line), &left, &found),
+                is_complete(&crate::reader::GRAMMAR, &tokens(line), &left, &found),
                 expected,
                 "{line}"
             );
@@ -80,8 +141,7 @@ mod tests {
     #[test]
     fn a_placeholder_is_never_a_value() {
         let meaning = crate::reader::interpret("when a commit is pushed to <branch>");
-        let filters = meaning.map(|meaning| meaning.filters.len());
-        assert_eq!(filters, None);
+        assert!(!meaning.status.can_wake());
         assert!(is_placeholder("{{branch}}") && !is_placeholder("release/{a,b}"));
     }
 }

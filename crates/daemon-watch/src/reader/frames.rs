@@ -15,7 +15,7 @@ const NOTHING: &str = "-";
 ///
 /// # Panics
 /// Panics if a frame does not fit its template; the files are a part of the program.
-pub(super) fn expanded(grammar: &'static str, frames: &'static str) -> Vec<String> {
+pub(super) fn expanded(grammar: &str, frames: &'static [&'static str]) -> Vec<String> {
     let mut templates: FxHashMap<&str, Template<'_>> = FxHashMap::default();
     let mut found = Vec::new();
     let mut open: Option<&str> = None;
@@ -49,9 +49,10 @@ pub(super) fn expanded(grammar: &'static str, frames: &'static str) -> Vec<Strin
 }
 
 /// Returns the rows of the frames: the template's name, its cells, and an example.
-pub(super) fn rows(frames: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
+pub(super) fn rows(frames: &'static [&'static str]) -> impl Iterator<Item = Vec<&'static str>> {
     let rows = frames
-        .lines()
+        .iter()
+        .flat_map(|file| file.lines())
         .filter(|line| !line.is_empty() && !line.starts_with('#'));
     rows.map(|row| row.split('\t').collect())
 }

@@ -1,19 +1,21 @@
 //! Words and phrases with their categories, from `lexicon/*.tsv`.
 
+use std::ops::Range;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::category::{Categories, Category};
 use super::value::Sense;
 use crate::lexicon::Forms;
 use crate::lexicon::inflect::{plural, verb_forms};
+use crate::normalise::{Token, TokenKind};
 
 /// One row: a phrase with a category, a sense and an example.
 pub(super) struct Row {
     pub(super) phrase: &'static str,
     pub(super) category: &'static str,
     pub(super) sense: Sense,
-    /// A line that is read with the row: its test.
-    #[cfg(test)]
+    /// A line that is read with the row: its test, and what is suggested for a line with the phrase.
     pub(super) example: &'static str,
 }
 
@@ -25,6 +27,41 @@ pub(super) struct Lexicon {
     /// Words of structure, which are never values: articles, prepositions, forms of "be".
     closed: FxHashSet<String>,
     words: FxHashSet<String>,
+    /// Words that join alternatives, that lead a participle, and that name a source.
+    joints: FxHashSet<String>,
+    passive: FxHashSet<String>,
+    sources: FxHashSet<String>,
+    /// Second parts of compounds.
+    seconds: FxHashSet<String>,
+    /// Phrases that decide the status of a line without a reading, by their first word.
+    signals: FxHashMap<String, Vec<SignalPhrase>>,
+    /// The examples of phrases, for suggestions.
+    examples: FxHashMap<String, &'static str>,
+}
+
+/// The words behind the first one, and what the phrase says.
+type SignalPhrase = (Box<[String]>, Signal);
+
+/// What a phrase says about a line without a reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Signal {
+    /// The name of a service that is no source of events here.
+    Foreign,
+    /// What no source reports.
+    Unsupported,
+    /// A state or a quality.
+    State,
+}
+
+impl Signal {
+    fn of(category: &str) -> Option<Self> {
+        Some(match category {
+            "foreign" => Self::Foreign,
+            "unsupported" => Self::Unsupported,
+            "state.word" => Self::State,
+            _ => return None,
+        })
+    }
 }
 
 /// A phrase in one of its forms.
@@ -38,6 +75,16 @@ pub(super) struct Phrase {
 
 /// The category of nouns for people, which have a plural too.
 const PERSON: &str = "p.noun";
+/// The category of nouns with events, which are suggested by their examples.
+const THING: &str = "n.thing";
+/// The category of words that join alternatives.
+const JOINT: &str = "joint";
+/// The category of the names of sources.
+const SOURCE: &str = "source";
+/// The category of words that are the second part of a compound: "fatal-level".
+const SECOND: &str = "compound";
+/// The categories of words that lead a passive participle.
+const PASSIVE: &[&str] = &["be.f", "get.f"];
 /// The category of words that are passed over at any place of a line.
 const FILLER: &str = "filler";
 
@@ -53,15 +100,14 @@ impl Row {
         lines
             .map(|line| {
                 let cells: Vec<&str> = line.split('\t').collect();
-                let [phrase, category, sense, _example] = cells[..] else {
+                let [phrase, category, sense, example] = cells[..] else {
                     panic!("a row has four cells: {line}");
                 };
                 Self {
                     phrase,
                     category,
                     sense: Sense::parse(sense).unwrap_or_else(|| panic!("no sense: {line}")),
-                    #[cfg(test)]
-                    example: _example,
+                    example,
                 }
             })
             .collect()
@@ -76,6 +122,27 @@ const CLOSED: &[&str] = &[
 impl Lexicon {
     /// Adds a row in all its forms: `v.` are verbs, `n.` nouns with a plural.
     pub(super) fn add(&mut self, row: &Row, categories: &mut Categories) {
+        if let Some(signal) = Signal::of(row.category) {
+            return self.signal(row.phrase, signal);
+        }
+        if row.category == THING {
+            self.examples.insert(row.phrase.to_owned(), row.example);
+            self.examples.insert(plural(row.phrase), row.example);
+        }
+        if row.category == JOINT {
+            self.joints.insert(row.phrase.to_owned());
+            return;
+        }
+        if row.category == SOURCE {
+            self.sources.insert(row.phrase.to_owned());
+        }
+        if row.category == SECOND {
+            self.seconds.insert(row.phrase.to_owned());
+            return;
+        }
+        if PASSIVE.contains(&row.category) {
+            self.passive.insert(row.phrase.to_owned());
+        }
         if CLOSED.iter().any(|name| row.category.starts_with(name)) {
             self.closed.insert(row.phrase.to_owned());
         }
@@ -127,6 +194,18 @@ impl Lexicon {
         self.by_first.get(word).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether tokens begin with a phrase of several words.
+    pub(super) fn begins_phrase(&self, tokens: &[Token]) -> bool {
+        let Some((first, behind)) = tokens.split_first() else {
+            return false;
+        };
+        self.beginning_with(&first.text).iter().any(|phrase| {
+            !phrase.rest.is_empty()
+                && phrase.rest.len() <= behind.len()
+                && (phrase.rest.iter().zip(behind)).all(|(word, token)| *word == token.text)
+        })
+    }
+
     pub(super) fn is_closed(&self, word: &str) -> bool {
         self.closed.contains(word)
     }
@@ -134,6 +213,60 @@ impl Lexicon {
     /// Whether a word is in a phrase.
     pub(super) fn is_word(&self, word: &str) -> bool {
         self.words.contains(word)
+    }
+
+    fn signal(&mut self, phrase: &str, signal: Signal) {
+        let mut words = phrase.split(' ').map(str::to_owned);
+        let Some(first) = words.next() else { return };
+        let known = self.signals.entry(first).or_default();
+        known.push((words.collect(), signal));
+    }
+
+    /// Returns the phrases of a line that decide its status, with their tokens.
+    pub(super) fn signals<'t>(
+        &'t self,
+        tokens: &'t [Token],
+    ) -> impl Iterator<Item = (Range<usize>, Signal)> + 't {
+        let is_word = |token: &Token| token.kind == TokenKind::Word;
+        let places = tokens
+            .iter()
+            .enumerate()
+            .filter(move |(_, token)| is_word(token));
+        places.flat_map(move |(at, token)| {
+            let known = self.signals.get(&token.text);
+            let known = known.map_or(&[][..], Vec::as_slice);
+            known.iter().filter_map(move |(rest, signal)| {
+                let end = at + 1 + rest.len();
+                let behind = tokens.get(at + 1..end)?;
+                let is_said = (behind.iter().zip(rest)).all(|(token, word)| token.text == *word);
+                is_said.then_some((at..end, *signal))
+            })
+        })
+    }
+
+    /// Returns the example of a noun.
+    pub(super) fn example(&self, noun: &str) -> Option<&'static str> {
+        self.examples.get(noun).copied()
+    }
+
+    /// Whether a word joins alternatives.
+    pub(super) fn joins(&self, word: &str) -> bool {
+        self.joints.contains(word)
+    }
+
+    /// Whether a participle behind a word is passive.
+    pub(super) fn is_passive(&self, word: &str) -> bool {
+        self.passive.contains(word)
+    }
+
+    /// Whether a word is the second part of compounds.
+    pub(super) fn is_second(&self, word: &str) -> bool {
+        self.seconds.contains(word)
+    }
+
+    /// Whether a word is the name of a source.
+    pub(super) fn is_source(&self, word: &str) -> bool {
+        self.sources.contains(word)
     }
 
     pub(super) fn is_filler(&self, word: &str) -> bool {

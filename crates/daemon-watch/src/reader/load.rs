@@ -7,15 +7,31 @@ use super::lexicon::Row;
 /// The files of the lexicon, one for each kind of word.
 pub(super) const LEXICON: &[&str] = &[
     include_str!("../../lexicon/adjectives.tsv"),
+    include_str!("../../lexicon/attributes.tsv"),
+    include_str!("../../lexicon/foreign.tsv"),
     include_str!("../../lexicon/function.tsv"),
     include_str!("../../lexicon/nouns.tsv"),
     include_str!("../../lexicon/parts.tsv"),
     include_str!("../../lexicon/people.tsv"),
+    include_str!("../../lexicon/states.tsv"),
+    include_str!("../../lexicon/values.tsv"),
     include_str!("../../lexicon/verbs.tsv"),
+    include_str!("../../lexicon/workspace.tsv"),
+    include_str!("../../lexicon/workspace_function.tsv"),
+    include_str!("../../lexicon/workspace_verbs.tsv"),
 ];
 
-pub(super) const RULES: &str = include_str!("../../grammar/grammar.txt");
-pub(super) const FRAMES: &str = include_str!("../../grammar/frames.tsv");
+/// The files of rules, one for each kind of thing.
+const RULES: &[&str] = &[
+    include_str!("../../grammar/grammar.txt"),
+    include_str!("../../grammar/trackers.txt"),
+];
+
+/// The files of frames, which fill the templates of the rules.
+pub(super) const FRAMES: &[&str] = &[
+    include_str!("../../grammar/frames.tsv"),
+    include_str!("../../grammar/attributes.tsv"),
+];
 
 /// The category of a whole line.
 const GOAL: &str = "Line";
@@ -28,7 +44,7 @@ pub(super) fn grammar() -> Grammar {
             builder.lexicon.add(&row, &mut builder.categories);
         }
     }
-    for line in frames::expanded(RULES, FRAMES) {
+    for line in frames::expanded(&RULES.join("\n\n"), FRAMES) {
         builder.line(&line);
     }
     builder.finish(GOAL)

@@ -47,6 +47,8 @@ pub(super) struct Thing {
     /// In the conversation, not on a line of the diff.
     pub(super) is_top: bool,
     pub(super) start: usize,
+    /// The event that an adjective says: "a critical alert".
+    pub(super) fired_as: Option<Verb>,
 }
 
 /// A verb without its thing.
@@ -179,6 +181,12 @@ impl Value {
                 things.extend(more);
                 Self::Things(things)
             }
+            (Self::Things(mut things), Self::Source(source)) => {
+                things
+                    .iter_mut()
+                    .for_each(|thing| thing.source = Some(source));
+                Self::Things(things)
+            }
             (Self::Places(mut places), Self::Places(more)) => {
                 places.extend(more);
                 Self::Places(places)
@@ -199,6 +207,7 @@ impl Thing {
             is_new: false,
             is_top: false,
             start,
+            fired_as: None,
         }
     }
 }

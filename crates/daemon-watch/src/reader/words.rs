@@ -45,6 +45,7 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
         let (name, cost) = match token.kind {
             TokenKind::Mark => continue,
             TokenKind::Quoted => ("lit.quoted", 0),
+            TokenKind::Code if token.span.of(line).starts_with(':') => ("lit.emoji", 0),
             TokenKind::Code => ("lit.code", 0),
             TokenKind::User => ("lit.user", 0),
             TokenKind::Channel => ("lit.channel", 0),
@@ -173,7 +174,8 @@ fn phrases(
     }
 }
 
-/// Whether a word looks like a name: `mira-holt`, `v2`, `needs_review`.
+/// Whether a word looks like a name: `mira-holt`, `v2`, `needs_review`, and not `customer-reported`.
 fn is_name_like(word: &str) -> bool {
-    word.contains(['-', '_']) || word.bytes().any(|b| b.is_ascii_digit())
+    let is_participle = word.contains('-') && word.ends_with("ed");
+    !is_participle && (word.contains(['-', '_']) || word.bytes().any(|b| b.is_ascii_digit()))
 }

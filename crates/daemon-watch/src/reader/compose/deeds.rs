@@ -27,6 +27,8 @@ pub(super) const TABLE: &[Row] = &[
     ("does", does),
     ("narrow-deeds", narrow_deeds),
     ("does-act", does),
+    ("does-for", does_for),
+    ("does-in", does_in),
     ("also", also),
     ("does-but", does_but),
     ("raw-on", raw_on),
@@ -243,7 +245,7 @@ fn done(call: &Call<'_>) -> Option<Value> {
 fn does(call: &Call<'_>) -> Option<Value> {
     let deed = one_deed(call, false)?;
     // "requests changes": the rule names the thing that the words leave out.
-    let implied: Vec<Thing> = call.arguments.iter().filter_map(implied).collect();
+    let implied = implied(call);
     let mut events = Vec::new();
     let things = call.things().unwrap_or(&implied);
     for thing in things {
@@ -252,11 +254,51 @@ fn does(call: &Call<'_>) -> Option<Value> {
     (!events.is_empty()).then(|| Value::Events(events, things.to_vec()))
 }
 
-fn implied(argument: &Sense) -> Option<Thing> {
-    match argument {
-        Sense::Noun(noun) => Some(Thing::of(*noun, 0)),
+/// "Sentry opens an issue": the source does it.
+fn does_for(call: &Call<'_>) -> Option<Value> {
+    let things = super::things::of_source(call)?;
+    let verbs = call
+        .values
+        .iter()
+        .filter(|value| matches!(value, Value::Verbs(_)));
+    let values: Vec<&Value> = verbs.copied().chain([&things]).collect();
+    does(&Call {
+        values: &values,
+        arguments: call.arguments,
+        range: call.range.clone(),
+    })
+}
+
+/// "reacts with :eyes: to a message in #general": the rule's noun, in the place of the things.
+fn does_in(call: &Call<'_>) -> Option<Value> {
+    let parents = call.things()?;
+    let placed: Option<Vec<Vec<Thing>>> = implied(call)
+        .iter()
+        .map(|thing| placed(thing, parents))
+        .collect();
+    let things = Value::Things(placed?.concat());
+    let guard = Value::Guard(call.guards());
+    does(&Call {
+        values: &[&things, &guard],
+        arguments: call.arguments,
+        range: call.range.clone(),
+    })
+}
+
+/// Returns the things that the rule names, of the source that it names.
+pub(super) fn implied(call: &Call<'_>) -> Vec<Thing> {
+    let source = call.arguments.iter().find_map(|argument| match argument {
+        Sense::Source(source) => Some(*source),
         _ => None,
-    }
+    });
+    let thing = |argument: &Sense| match argument {
+        Sense::Noun(noun) => Some(Thing {
+            source,
+            ..Thing::of(*noun, 0)
+        }),
+        _ => None,
+    };
+    call.arguments.iter().filter_map(thing).collect()
 }
 
 fn narrow_events(call: &Call<'_>) -> Option<Value> {
@@ -275,13 +317,23 @@ const EVENTS: &[Noun] = &[
     Noun::CommitComment,
     Noun::Review,
     Noun::ReviewComment,
+    Noun::Message,
+    Noun::Reply,
+    Noun::DirectMessage,
+    Noun::Mention,
+    Noun::Reaction,
+    Noun::Alert,
+    Noun::IssueAlert,
+    Noun::MetricAlert,
+    Noun::ErrorEvent,
 ];
 
 /// A thing that is named as its event: "a new pull request", "a comment on an issue".
 fn is_created(call: &Call<'_>) -> Option<Value> {
     let mut events = Vec::new();
     for thing in call.things()? {
-        (thing.is_new || EVENTS.contains(&thing.noun)).then_some(())?;
+        let is_event = thing.is_new || thing.fired_as.is_some() || EVENTS.contains(&thing.noun);
+        is_event.then_some(())?;
         let verb = match thing.noun {
             Noun::Commit => Verb::Push,
             _ => Verb::Create,
@@ -322,6 +374,12 @@ fn done_to(thing: &Thing, deed: &Deed) -> Option<Vec<GuardedEvent>> {
         let is_elsewhere = thing.source.is_some_and(|source| source != Source::Github);
         (!thing.is_top || !is_elsewhere).then_some(())?;
         for verb in &deed.verbs {
+            // "a critical alert fires": the adjective says which of the events.
+            let verb = match thing.fired_as {
+                Some(fired) if matches!(verb, Verb::Fire | Verb::Create) => &{ fired },
+                Some(_) => return None,
+                None => verb,
+            };
             let found = match (thing.noun, verb) {
                 (Noun::Commit, verb) if !thing.on.is_empty() => {
                     brings_commits(verb).then_some(())?;

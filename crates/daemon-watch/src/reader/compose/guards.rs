@@ -2,9 +2,10 @@
 
 use daemon_event::Field;
 
-use super::super::value::{Value, says_at};
+use super::super::value::{Sense, Value, says_at};
 use super::{Call, Row};
 use crate::filter::{Op, Test};
+use crate::lexicon::Part;
 use crate::meaning::atom::{Atom, Guard, Says, TextPlace, UserRole, Who};
 use crate::meaning::formula::Formula;
 
@@ -37,6 +38,10 @@ pub(super) const TABLE: &[Row] = &[
     ("command", command),
     ("as-field", as_field),
     ("field", field),
+    ("value", value),
+    ("reach", reach),
+    ("joined", joined),
+    ("names", names),
     ("changed", changed),
 ];
 
@@ -249,6 +254,72 @@ fn field(call: &Call<'_>) -> Option<Value> {
     let strings = call.strings()?;
     let test = Test::new(field, glob_op(&strings), strings);
     Some(Value::Guard(says_at(Says::Test(test), &call.range)))
+}
+
+/// Strings as values of an attribute, in the field that the event has for it: the argument names the attribute.
+fn value(call: &Call<'_>) -> Option<Value> {
+    let part = match call.word() {
+        Some(name) => Some(part(name)?),
+        None => None,
+    };
+    let says = Says::Value(part, call.strings()?);
+    Some(Value::Guard(says_at(says, &call.range)))
+}
+
+fn part(name: &str) -> Option<Part> {
+    Some(match name {
+        "priority" => Part::Priority,
+        "severity" => Part::Severity,
+        "level" => Part::Level,
+        "environment" => Part::Environment,
+        "health" => Part::Health,
+        "conclusion" => Part::Conclusion,
+        "status" => Part::Status,
+        "category" => Part::Category,
+        _ => return None,
+    })
+}
+
+/// A value and those above or below it: the arguments are `from`, `above`, `to` or `below`, and the steps of the scale from
+/// low to high, with names of one step joined by `|`.
+fn reach(call: &Call<'_>) -> Option<Value> {
+    let [Sense::Word(reach), Sense::Word(steps)] = call.arguments else {
+        return None;
+    };
+    let values = call.strings()?;
+    let steps: Vec<Vec<&str>> = steps
+        .split(',')
+        .map(|step| step.split('|').collect())
+        .collect();
+    let at = steps
+        .iter()
+        .position(|names| values.iter().any(|value| names.contains(&value.as_str())))?;
+    let reached = match reach.as_str() {
+        "from" => &steps[at..],
+        "above" => &steps[at + 1..],
+        "to" => &steps[..=at],
+        "below" => &steps[..at],
+        _ => return None,
+    };
+    let found: Vec<String> = reached.concat().into_iter().map(str::to_owned).collect();
+    (!found.is_empty()).then_some(Value::Strings(found))
+}
+
+/// The name of the thing next to the words.
+fn names(call: &Call<'_>) -> Option<Value> {
+    Some(Value::Guard(says_at(
+        Says::Name(call.strings()?),
+        &call.range,
+    )))
+}
+
+/// Words of one name: "Rowan Pike".
+fn joined(call: &Call<'_>) -> Option<Value> {
+    let words = call.values.iter().filter_map(|value| match value {
+        Value::Strings(words) => Some(words.join(" ")),
+        _ => None,
+    });
+    Some(Value::Strings(vec![words.collect::<Vec<_>>().join(" ")]))
 }
 
 /// The event changes the named parts.

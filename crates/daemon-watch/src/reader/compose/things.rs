@@ -1,15 +1,17 @@
 //! Noun phrases.
 
-use daemon_event::vocabulary::Noun;
+use daemon_event::vocabulary::{self, Noun};
 use daemon_event::{Field, Source};
 
 use super::super::value::{Sense, Thing, Value, says_at};
+use super::deeds::implied;
 use super::guards::mapped;
 use super::{Call, Row};
 use crate::filter::{Op, Test};
 use crate::meaning::atom::{Says, UserRole};
 use crate::meaning::event::of_parent;
 use crate::meaning::formula::Formula;
+use crate::resolve::has_row;
 
 pub(super) const TABLE: &[Row] = &[
     ("narrow", narrow),
@@ -25,6 +27,8 @@ pub(super) const TABLE: &[Row] = &[
     ("tagged", tagged),
     ("commits", commits),
     ("not-thing", not_thing),
+    ("called", called),
+    ("fired-as", fired_as),
 ];
 
 /// A thing under a guard.
@@ -43,7 +47,7 @@ fn new(call: &Call<'_>) -> Option<Value> {
     Some(Value::Things(things))
 }
 
-fn of_source(call: &Call<'_>) -> Option<Value> {
+pub(super) fn of_source(call: &Call<'_>) -> Option<Value> {
     let source = call.source()?;
     let mut things = call.things()?.to_vec();
     let is_other = |thing: &Thing| thing.source.is_some_and(|known| known != source);
@@ -91,6 +95,31 @@ fn placed_on(thing: &Thing, parents: &[Thing]) -> Option<Thing> {
         return None;
     }
     match thing.noun {
+        // What is in a message or a channel has their facts as its own.
+        Noun::Message
+        | Noun::Reply
+        | Noun::Reaction
+        | Noun::Mention
+        | Noun::Pin
+        | Noun::SharedFile
+            if is_on(&[
+                Noun::Message,
+                Noun::Reply,
+                Noun::Channel,
+                Noun::PrivateChannel,
+            ]) =>
+        {
+            thing.guard = thing.guard.and(first.guard.clone());
+            thing.source = thing.source.or(first.source);
+            return (parents.len() == 1).then_some(thing);
+        }
+        // No payload contains facts of the issue that these belong to.
+        Noun::Attachment | Noun::Sla | Noun::CustomerNeed
+            if is_on(&[Noun::Issue, Noun::Project]) =>
+        {
+            thing.source = thing.source.or(first.source);
+            return (parents.len() == 1 && first.guard.is_always()).then_some(thing);
+        }
         Noun::Comment if is_on(&[Noun::Commit]) => thing.noun = Noun::CommitComment,
         Noun::Comment if is_on(&[Noun::PullRequest, Noun::Issue]) => thing.on = nouns,
         // Commits on a pull request are an event of it, and so are their guards.
@@ -120,16 +149,12 @@ fn placed_on(thing: &Thing, parents: &[Thing]) -> Option<Thing> {
 
 /// The nouns of the arguments, under the guards of the items.
 fn noun(call: &Call<'_>) -> Option<Value> {
-    let thing = |argument: &Sense| match argument {
-        Sense::Noun(noun) => {
-            let mut thing = Thing::of(*noun, call.range.start);
-            thing.guard = call.guards();
-            Some(thing)
-        }
-        _ => None,
-    };
-    let things: Option<Vec<Thing>> = call.arguments.iter().map(thing).collect();
-    things.map(Value::Things)
+    let things = implied(call).into_iter().map(|mut thing| {
+        thing.start = call.range.start;
+        thing.guard = call.guards();
+        thing
+    });
+    Some(Value::Things(things.collect()))
 }
 
 /// "#41", and "issue #41"
@@ -226,13 +251,50 @@ fn tagged(call: &Call<'_>) -> Option<Value> {
     Some(Value::Things(things))
 }
 
+/// "the "p95" alert": a name before or behind what has one.
+fn called(call: &Call<'_>) -> Option<Value> {
+    let guard = says_at(Says::Name(call.strings()?), &call.range);
+    let mut things = call.things()?.to_vec();
+    for thing in &mut things {
+        has_name(thing.noun).then_some(())?;
+        thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(guard.clone());
+    }
+    Some(Value::Things(things))
+}
+
+/// Whether things of a noun are called by a name; the kind of their events decides whether it is known.
+fn has_name(noun: Noun) -> bool {
+    vocabulary::rows(noun)
+        .iter()
+        .any(|(kind, _)| kind.can_hold(Field::Name) && kind.source != Source::Slack)
+}
+
+/// "escalating issues": the verb that the adjective says.
+fn fired_as(call: &Call<'_>) -> Option<Value> {
+    let verb = call.arguments.iter().find_map(|argument| match argument {
+        Sense::Verb(verb) => Some(*verb),
+        _ => None,
+    })?;
+    let mut things = call.things()?.to_vec();
+    for thing in &mut things {
+        has_row(thing.noun, verb).then_some(())?;
+        thing.fired_as = Some(verb);
+    }
+    Some(Value::Things(things))
+}
+
 /// A string before a comment: `a "/merge" comment`.
 fn said(call: &Call<'_>) -> Option<Value> {
     let things = call.things()?;
     let speaks = |thing: &Thing| {
         matches!(
             thing.noun,
-            Noun::Comment | Noun::Review | Noun::ReviewComment | Noun::CommitComment
+            Noun::Comment
+                | Noun::Review
+                | Noun::ReviewComment
+                | Noun::CommitComment
+                | Noun::Message
+                | Noun::Reply
         )
     };
     if things.iter().all(speaks) {
