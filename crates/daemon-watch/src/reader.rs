@@ -110,6 +110,7 @@ fn meaning(chart: &Chart<'_>, goal: usize, line: &str, tokens: &[Token]) -> Opti
     let events = chart.events(goal)?;
     let found = emit(spoken, events).or_else(|| emit(spoken, &elsewhere(events)?))?;
     let left = chart.left_over(goal);
+    account::is_told(&found).then_some(())?;
     account::is_complete(&GRAMMAR, tokens, &left, &found).then_some(())?;
     let remainder: Vec<Span> = left.iter().map(|range| spoken.span(range)).collect();
     let corrections = chart.mended(goal).into_iter().map(|(at, word)| Correction {

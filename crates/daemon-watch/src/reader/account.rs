@@ -2,12 +2,29 @@
 
 use std::ops::Range;
 
-use daemon_event::{Field, Source};
+use daemon_event::{Field, Source, vocabulary};
 
 use super::grammar::Grammar;
 use super::lexicon::Signal;
 use crate::normalise::{Token, TokenKind};
 use crate::resolve::ClauseSet;
+
+/// Whether each filter is on a fact that its events can hold: the negation of any other would always be true.
+pub(super) fn is_told(found: &ClauseSet) -> bool {
+    found.clauses.iter().all(|clause| {
+        let events = clause.events.iter();
+        // Of other services, only events with the fact are meant, and emission has chosen them.
+        let mut events = events.filter(|event| event.source == Source::Github);
+        events.all(|event| {
+            let kind = vocabulary::kind(event.source, event.kind);
+            let mut fields = clause
+                .filters
+                .iter()
+                .map(|at| found.filters[*at].test.field());
+            kind.is_some_and(|kind| fields.all(|field| kind.can_hold(field)))
+        })
+    })
+}
 
 /// Whether every literal of the line is in a filter or left over, and no placeholder became a value.
 ///
@@ -100,7 +117,7 @@ fn is_value(token: &Token, found: &ClauseSet) -> bool {
     };
     // The raw name of an event is the event itself.
     let mut events = found.clauses.iter().flat_map(|clause| &clause.events);
-    if events.any(|event| names(event.kind)) {
+    if events.any(|event| names(event.kind) || event.action == Some(token.text.as_str())) {
         return true;
     }
     let wanted = token.text.to_lowercase();

@@ -3,6 +3,7 @@
 mod deeds;
 mod files;
 mod guards;
+mod names;
 mod things;
 
 use std::ops::Range;
@@ -41,6 +42,7 @@ pub(super) fn composition(name: &str) -> Option<Composition> {
         files::TABLE,
         things::TABLE,
         deeds::TABLE,
+        names::TABLE,
     ];
     let mut rows = tables.into_iter().flatten();
     let found = rows.find(|(known, _)| *known == name);
@@ -167,7 +169,7 @@ fn joined(call: &Call<'_>, join: fn(Guard, Guard) -> Guard) -> Option<Value> {
             }
             (Value::Strings(strings), Value::Strings(more)) => strings.extend(more.iter().cloned()),
             (Value::Places(places), Value::Places(more)) => places.extend(more.iter().copied()),
-            (Value::Verbs(verbs), Value::Verbs(more)) => verbs.extend(more.iter().copied()),
+            (Value::Verbs(verbs), Value::Verbs(more)) => verbs.extend(more.iter().cloned()),
             _ => return None,
         }
     }

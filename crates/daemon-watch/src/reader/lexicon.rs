@@ -27,6 +27,7 @@ pub(super) struct Lexicon {
     /// Words of structure, which are never values: articles, prepositions, forms of "be".
     closed: FxHashSet<String>,
     words: FxHashSet<String>,
+    qualities: FxHashSet<String>,
     /// Words that join alternatives, that lead a participle, and that name a source.
     joints: FxHashSet<String>,
     passive: FxHashSet<String>,
@@ -85,6 +86,8 @@ const SOURCE: &str = "source";
 const SECOND: &str = "compound";
 /// The categories of words that lead a passive participle.
 const PASSIVE: &[&str] = &["be.f", "get.f"];
+/// The category of words that describe a thing in a way that no event holds: neither known nor a value.
+const QUALITY: &str = "quality";
 /// The category of words that are passed over at any place of a line.
 const FILLER: &str = "filler";
 
@@ -146,7 +149,10 @@ impl Lexicon {
         if CLOSED.iter().any(|name| row.category.starts_with(name)) {
             self.closed.insert(row.phrase.to_owned());
         }
-        if row.category == FILLER {
+        if row.category == QUALITY {
+            self.closed.insert(row.phrase.to_owned());
+            self.qualities.insert(row.phrase.to_owned());
+        } else if row.category == FILLER {
             self.fillers.insert(row.phrase.to_owned());
         } else if row.category.starts_with("v.") {
             for (form, kind) in verb_forms(row.phrase) {
@@ -213,6 +219,11 @@ impl Lexicon {
     /// Whether a word is in a phrase.
     pub(super) fn is_word(&self, word: &str) -> bool {
         self.words.contains(word)
+    }
+
+    /// Whether a word describes a thing in a way that no event holds.
+    pub(super) fn is_quality(&self, word: &str) -> bool {
+        self.qualities.contains(word)
     }
 
     fn signal(&mut self, phrase: &str, signal: Signal) {

@@ -10,9 +10,11 @@ pub(super) const LEXICON: &[&str] = &[
     include_str!("../../lexicon/attributes.tsv"),
     include_str!("../../lexicon/foreign.tsv"),
     include_str!("../../lexicon/function.tsv"),
+    include_str!("../../lexicon/kept.tsv"),
     include_str!("../../lexicon/nouns.tsv"),
     include_str!("../../lexicon/parts.tsv"),
     include_str!("../../lexicon/people.tsv"),
+    include_str!("../../lexicon/runs.tsv"),
     include_str!("../../lexicon/states.tsv"),
     include_str!("../../lexicon/values.tsv"),
     include_str!("../../lexicon/verbs.tsv"),
@@ -24,6 +26,9 @@ pub(super) const LEXICON: &[&str] = &[
 /// The files of rules, one for each kind of thing.
 const RULES: &[&str] = &[
     include_str!("../../grammar/grammar.txt"),
+    include_str!("../../grammar/runs.txt"),
+    include_str!("../../grammar/kept.txt"),
+    include_str!("../../grammar/pulls.txt"),
     include_str!("../../grammar/trackers.txt"),
 ];
 

@@ -17,7 +17,7 @@ pub(super) struct Skip {
 const UNKNOWN_WORD: u32 = 80;
 /// Any other span.
 const SPAN: u32 = 120;
-const KNOWN_WORD: u32 = 8;
+const KNOWN_WORD: u32 = 14;
 const OTHER_WORD: u32 = 30;
 const LITERAL: u32 = 120;
 /// The longest object that is left over, in tokens.
@@ -26,6 +26,14 @@ const LONGEST_OBJECT: usize = 6;
 /// The kinds of guards that are never left over as a whole, since they can be read.
 pub(super) const READ_INSTEAD: &[&str] = &["Mod", "Tail", "By"];
 
+/// What the spans of a line are made of.
+struct Spans<'l> {
+    grammar: &'l Grammar,
+    tokens: &'l [Token],
+    is_known: &'l [bool],
+    found: Vec<Skip>,
+}
+
 /// Returns the spans of a line that can be left over; `is_known` says which tokens are words of the lexicon.
 pub(super) fn skips(
     grammar: &Grammar,
@@ -33,63 +41,98 @@ pub(super) fn skips(
     tokens: &[Token],
     is_known: &[bool],
 ) -> Vec<Skip> {
-    let find = |name: &str| grammar.categories.find(name);
-    let mut found = Vec::new();
-    let price = |range: &Range<usize>| -> u32 {
-        range
-            .clone()
-            .map(|at| match tokens[at].kind {
-                TokenKind::Word | TokenKind::Mark if is_known[at] => KNOWN_WORD,
-                TokenKind::Word | TokenKind::Mark => OTHER_WORD,
-                _ => LITERAL,
-            })
-            .sum()
+    let mut spans = Spans {
+        grammar,
+        tokens,
+        is_known,
+        found: Vec::new(),
     };
     for (at, token) in tokens.iter().enumerate() {
-        let is_unknown = token.kind == TokenKind::Word && !is_known[at];
+        if token.kind == TokenKind::Mark {
+            if opens(grammar, token) {
+                spans.tails(at);
+            }
+            continue;
+        }
+        let is_word = token.kind == TokenKind::Word;
+        let is_unknown = is_word && (!is_known[at] || grammar.lexicon.is_quality(&token.text));
         // A capitalised word is a name, such as that of a service, and forbids the reading.
         let is_lower = token.span.of(line).chars().all(|c| !c.is_uppercase());
-        if let Some(category) = find("skip.word").filter(|_| is_unknown && is_lower) {
-            found.push(Skip {
-                category,
-                range: at..at + 1,
-                cost: UNKNOWN_WORD,
-            });
+        if is_unknown && is_lower {
+            spans.add("skip.word", at..at + 1, UNKNOWN_WORD);
         }
-        if let Some(category) = find("skip.object").filter(|_| token.kind == TokenKind::Word) {
-            for end in at + 1..=(at + LONGEST_OBJECT).min(tokens.len()) {
-                let range = at..end;
-                let is_plain = range.clone().all(|at| tokens[at].kind == TokenKind::Word);
-                let ends =
-                    range.clone().any(|at| !is_known[at]) && is_boundary(grammar, tokens, end);
-                if is_plain && ends {
-                    found.push(Skip {
-                        category,
-                        cost: SPAN + price(&range),
-                        range,
-                    });
-                }
-            }
+        if is_word {
+            spans.objects(at);
+            spans.add("skip.rest", at..tokens.len(), SPAN);
         }
-        if let Some(category) = find("skip.tail").filter(|_| opens(grammar, token)) {
-            for end in at + 2..=tokens.len() {
-                let range = at..end;
-                if is_boundary(grammar, tokens, end) {
-                    found.push(Skip {
-                        category,
-                        cost: SPAN + price(&range),
-                        range,
-                    });
-                }
+        let adverb = is_adverb(grammar, token, is_known[at]);
+        if adverb {
+            spans.add("skip.adverb", at..at + 1, SPAN);
+        }
+        if opens(grammar, token) || adverb || is_unknown && token.text.ends_with("ing") {
+            spans.tails(at);
+        }
+    }
+    spans.found
+}
+
+impl Spans<'_> {
+    /// Adds a span; the price of several words is that of each word, and more.
+    fn add(&mut self, name: &str, range: Range<usize>, cost: u32) {
+        let Some(category) = self.grammar.categories.find(name) else {
+            return;
+        };
+        let cost = if range.len() == 1 {
+            cost
+        } else {
+            cost + range.clone().map(|at| self.price(at)).sum::<u32>()
+        };
+        self.found.push(Skip {
+            category,
+            range,
+            cost,
+        });
+    }
+
+    fn price(&self, at: usize) -> u32 {
+        match self.tokens[at].kind {
+            TokenKind::Word | TokenKind::Mark if self.is_known[at] => KNOWN_WORD,
+            TokenKind::Word | TokenKind::Mark => OTHER_WORD,
+            _ => LITERAL,
+        }
+    }
+
+    /// Adds the objects that begin at a word: one of their words is unknown.
+    fn objects(&mut self, at: usize) {
+        for end in at + 1..=(at + LONGEST_OBJECT).min(self.tokens.len()) {
+            let is_plain = (at..end)
+                .all(|at| matches!(self.tokens[at].kind, TokenKind::Word | TokenKind::Number));
+            let is_unknown = (at..end).any(|at| !self.is_known[at]);
+            if is_plain && is_unknown && is_boundary(self.grammar, self.tokens, end) {
+                self.add("skip.object", at..end, SPAN);
             }
         }
     }
-    found
+
+    /// Adds the phrases that begin at a word that opens one.
+    fn tails(&mut self, at: usize) {
+        for end in at + 2..=self.tokens.len() {
+            if is_boundary(self.grammar, self.tokens, end) {
+                self.add("skip.tail", at..end, SPAN);
+            }
+        }
+    }
 }
 
 /// Whether a word opens a phrase: a preposition, a relative, an operator or a connective.
 fn opens(grammar: &Grammar, token: &Token) -> bool {
     token.kind == TokenKind::Mark && token.text == "," || has(grammar, token, "opener")
+}
+
+/// Whether a word says how or how often something happens, which no event holds.
+fn is_adverb(grammar: &Grammar, token: &Token, is_known: bool) -> bool {
+    has(grammar, token, "adverb")
+        || token.kind == TokenKind::Word && !is_known && token.text.ends_with("ly")
 }
 
 /// Whether a phrase can end before a token.
@@ -98,7 +141,7 @@ fn is_boundary(grammar: &Grammar, tokens: &[Token], at: usize) -> bool {
         return true;
     };
     token.kind == TokenKind::Mark
-        || ["opener", "be.f", "get.f", "have.f"]
+        || ["opener", "be.f", "get.f", "have.f", "v.act.f"]
             .iter()
             .any(|name| has(grammar, token, name))
 }

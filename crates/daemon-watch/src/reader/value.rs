@@ -15,8 +15,8 @@ use crate::meaning::formula::Formula;
 pub(super) enum Value {
     /// A word that only marks structure; compositions do not receive it.
     Nothing,
-    /// The senses of a verb.
-    Verbs(Vec<Verb>),
+    /// Verbs that are joined, each with its senses.
+    Verbs(Vec<Senses>),
     /// Alternative things.
     Things(Vec<Thing>),
     /// A condition on a thing, or people as a condition on the actor.
@@ -34,7 +34,10 @@ pub(super) enum Value {
     Source(Source),
 }
 
-/// A noun under a guard.
+/// The senses of one verb, the usual one first: the first that a thing has an event for counts.
+pub(super) type Senses = Vec<Verb>;
+
+/// A noun under a guard. Things of one word that begin at the same token are its senses.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Thing {
     pub(super) noun: Noun,
@@ -54,7 +57,7 @@ pub(super) struct Thing {
 /// A verb without its thing.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Deed {
-    pub(super) verbs: Vec<Verb>,
+    pub(super) verbs: Vec<Senses>,
     pub(super) guard: Guard,
     /// What a comment or review is put on.
     pub(super) on: Vec<Thing>,
@@ -138,7 +141,7 @@ impl Sense {
         match self {
             Self::Nothing | Self::Word(_) => Value::Nothing,
             Self::Noun(noun) => Value::Things(vec![Thing::of(*noun, range.start)]),
-            Self::Verb(verb) => Value::Verbs(vec![*verb]),
+            Self::Verb(verb) => Value::Verbs(vec![vec![*verb]]),
             Self::Source(source) => Value::Source(*source),
             Self::TextPlace(place) => Value::Places(vec![*place]),
             Self::Text(text) => Value::Strings(vec![text.clone()]),
@@ -173,9 +176,8 @@ impl Value {
     /// Joins two senses of one word.
     fn with(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Verbs(mut verbs), Self::Verbs(more)) => {
-                verbs.extend(more);
-                Self::Verbs(verbs)
+            (Self::Verbs(verbs), Self::Verbs(more)) => {
+                Self::Verbs(vec![verbs.into_iter().chain(more).flatten().collect()])
             }
             (Self::Things(mut things), Self::Things(more)) => {
                 things.extend(more);

@@ -96,7 +96,7 @@ fn raw(text: &str, behind: &str, start: usize) -> Option<GuardedEvent> {
         None => (text, None),
     };
     // Names without an underscore or an action are ordinary words, unless they name an event.
-    let is_named = action.is_some() || name.contains('_') || behind == "event";
+    let is_named = action.is_some() || name.contains('_') || matches!(behind, "event" | "events");
     is_named.then_some(())?;
     let kind = vocabulary::kind(Source::Github, name)?;
     let row = match action {

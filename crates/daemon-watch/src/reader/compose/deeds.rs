@@ -3,7 +3,7 @@
 use daemon_event::vocabulary::{self, Noun, Verb};
 use daemon_event::{Field, Source};
 
-use super::super::value::{Deed, Sense, Thing, Value};
+use super::super::value::{Deed, Sense, Senses, Thing, Value};
 use super::guards::mapped;
 use super::things::placed;
 use super::{Call, Row};
@@ -37,6 +37,9 @@ pub(super) const TABLE: &[Row] = &[
     ("says-in", does),
     ("narrow-events", narrow_events),
     ("is-created", is_created),
+    ("new-on", new_on),
+    ("verb", verb),
+    ("also-does-on", also_does_on),
 ];
 
 /// The verbs of the item or the arguments, with the guards of both.
@@ -59,19 +62,21 @@ fn one_deed(call: &Call<'_>, has_own: bool) -> Option<Deed> {
 }
 
 /// Returns the verbs of the rule, else those that the items say.
-fn verbs(call: &Call<'_>) -> Option<Vec<Verb>> {
+fn verbs(call: &Call<'_>) -> Option<Vec<Senses>> {
     let said = call.arguments.iter().filter_map(|argument| match argument {
-        Sense::Verb(verb) => Some(*verb),
+        Sense::Verb(verb) => Some(vec![*verb]),
         _ => None,
     });
-    let said: Vec<Verb> = said.collect();
+    let said: Vec<Senses> = said.collect();
     if !said.is_empty() {
         return Some(said);
     }
-    call.values.iter().find_map(|value| match value {
+    let joined = call.values.iter().filter_map(|value| match value {
         Value::Verbs(verbs) => Some(verbs.clone()),
         _ => None,
-    })
+    });
+    let joined: Vec<Senses> = joined.flatten().collect();
+    (!joined.is_empty()).then_some(joined)
 }
 
 /// Deeds under guards. Words behind a list belong to those of it that have none of their own.
@@ -163,9 +168,7 @@ fn does_on(call: &Call<'_>) -> Option<Value> {
     };
     let mut deed = one_deed(call, false)?;
     deed.on.clone_from(parents);
-    let events: Option<Vec<Vec<GuardedEvent>>> =
-        things.iter().map(|thing| done_to(thing, &deed)).collect();
-    events.map(|events| Value::Events(events.concat(), parents.clone()))
+    all_done(things, &[deed]).map(|events| Value::Events(events, parents.clone()))
 }
 
 /// "only touches docs/"
@@ -229,28 +232,36 @@ fn source_events(call: &Call<'_>) -> Option<Value> {
 
 /// Things, and what happens to them.
 fn done(call: &Call<'_>) -> Option<Value> {
+    let (things, deeds) = (call.things()?, call.deeds()?);
+    // "is updated" is an event of files by itself, and of other things with files only.
+    let touches = |deed: &Deed| deed.verbs.iter().flatten().any(|verb| *verb == Verb::Touch);
+    let is_file = |thing: &Thing| thing.noun == Noun::File;
+    (things.iter().all(is_file) || !deeds.iter().any(touches)).then_some(())?;
+    let events = all_done(things, deeds)?;
+    Some(Value::Events(events, things.to_vec()))
+}
+
+/// Returns the events of each deed for each thing. Of the senses of a noun, those count that have the event.
+pub(super) fn all_done(things: &[Thing], deeds: &[Deed]) -> Option<Vec<GuardedEvent>> {
     let mut events = Vec::new();
-    for thing in call.things()? {
-        for deed in call.deeds()? {
-            // "is updated" is an event of files by itself, and of other things with files only.
-            let touches = deed.verbs.contains(&Verb::Touch);
-            (thing.noun == Noun::File || !touches).then_some(())?;
-            events.extend(done_to(thing, deed)?);
+    for senses in things.chunk_by(|one, next| one.start == next.start) {
+        for deed in deeds {
+            let done = senses.iter().filter_map(|thing| done_to(thing, deed));
+            let found: Vec<GuardedEvent> = done.flatten().collect();
+            (!found.is_empty()).then_some(())?;
+            events.extend(found);
         }
     }
-    Some(Value::Events(events, call.things()?.to_vec()))
+    Some(events)
 }
 
 /// The verbs of the items or arguments, done to the things.
-fn does(call: &Call<'_>) -> Option<Value> {
+pub(super) fn does(call: &Call<'_>) -> Option<Value> {
     let deed = one_deed(call, false)?;
     // "requests changes": the rule names the thing that the words leave out.
     let implied = implied(call);
-    let mut events = Vec::new();
     let things = call.things().unwrap_or(&implied);
-    for thing in things {
-        events.extend(done_to(thing, &deed)?);
-    }
+    let events = all_done(things, &[deed])?;
     (!events.is_empty()).then(|| Value::Events(events, things.to_vec()))
 }
 
@@ -336,10 +347,11 @@ fn is_created(call: &Call<'_>) -> Option<Value> {
         is_event.then_some(())?;
         let verb = match thing.noun {
             Noun::Commit => Verb::Push,
+            Noun::Release | Noun::Package => Verb::Publish,
             _ => Verb::Create,
         };
         let deed = Deed {
-            verbs: vec![verb],
+            verbs: vec![vec![verb]],
             guard: call.guards(),
             on: Vec::new(),
             has_own: false,
@@ -349,15 +361,44 @@ fn is_created(call: &Call<'_>) -> Option<Value> {
     Some(Value::Events(events, call.things()?.to_vec()))
 }
 
+/// "comments inline on a pull request": a thing of the rule's noun is put on the things.
+fn new_on(call: &Call<'_>) -> Option<Value> {
+    let implied = implied(call);
+    let things = placed(implied.first()?, call.things()?)?;
+    let guard = Value::Guard(call.guards());
+    is_created(&Call {
+        values: &[&Value::Things(things), &guard],
+        arguments: call.arguments,
+        range: call.range.clone(),
+    })
+}
+
+/// The verbs that the rule names, such as those of "pushes to".
+fn verb(call: &Call<'_>) -> Option<Value> {
+    let only = Call {
+        values: &[],
+        arguments: call.arguments,
+        range: call.range.clone(),
+    };
+    verbs(&only).map(Value::Verbs)
+}
+
+/// "… or dismisses a review on one"
+fn also_does_on(call: &Call<'_>) -> Option<Value> {
+    let about = call.about();
+    (!about.is_empty()).then_some(())?;
+    let mut deed = one_deed(call, false)?;
+    deed.on = about.to_vec();
+    let mut events = call.events()?.to_vec();
+    events.extend(all_done(call.things()?, &[deed])?);
+    Some(Value::Events(events, about.to_vec()))
+}
+
 /// "… or comments on it": the deeds happen to the things of the events on the left.
 fn also(call: &Call<'_>) -> Option<Value> {
     let about = call.about();
     let mut events = call.events()?.to_vec();
-    for thing in about {
-        for deed in call.deeds()? {
-            events.extend(done_to(thing, deed)?);
-        }
-    }
+    events.extend(all_done(about, call.deeds()?)?);
     (!about.is_empty()).then(|| Value::Events(events, about.to_vec()))
 }
 
@@ -373,29 +414,55 @@ fn done_to(thing: &Thing, deed: &Deed) -> Option<Vec<GuardedEvent>> {
         // Only GitHub has comments on the lines of a diff, which "top-level" excludes.
         let is_elsewhere = thing.source.is_some_and(|source| source != Source::Github);
         (!thing.is_top || !is_elsewhere).then_some(())?;
-        for verb in &deed.verbs {
-            // "a critical alert fires": the adjective says which of the events.
-            let verb = match thing.fired_as {
-                Some(fired) if matches!(verb, Verb::Fire | Verb::Create) => &{ fired },
-                Some(_) => return None,
-                None => verb,
-            };
-            let found = match (thing.noun, verb) {
-                (Noun::Commit, verb) if !thing.on.is_empty() => {
-                    brings_commits(verb).then_some(())?;
-                    vec![synchronized(thing)]
-                }
-                (Noun::File, _) => of_files(thing, *verb, &deed.guard)?,
-                // The push of a new branch creates it, and the creation is an event of its own.
-                (Noun::Branch, Verb::Push) if thing.is_new => vec![event(thing, Verb::Create)],
-                (noun, Verb::Comment) => vec![commented(thing, noun)?],
-                (noun, verb) if has_row(noun, *verb) => vec![event(thing, *verb)],
-                _ => return None,
-            };
+        for senses in &deed.verbs {
+            let found = senses.iter().find_map(|verb| {
+                // "a critical alert fires": the adjective says which of the events.
+                let verb = match thing.fired_as {
+                    Some(fired) if matches!(verb, Verb::Fire | Verb::Create) => fired,
+                    Some(_) => return None,
+                    None => *verb,
+                };
+                happens(thing, verb, deed)
+            })?;
             events.extend(found.into_iter().map(|event| with(event, &deed.guard)));
         }
     }
     Some(events)
+}
+
+/// Returns the events of one sense of a verb for a thing.
+fn happens(thing: &Thing, verb: Verb, deed: &Deed) -> Option<Vec<GuardedEvent>> {
+    Some(match (thing.noun, verb) {
+        (Noun::Commit, verb) if !thing.on.is_empty() => {
+            brings_commits(verb).then_some(())?;
+            vec![synchronized(thing)]
+        }
+        (Noun::File, _) => of_files(thing, verb, &deed.guard)?,
+        // The push of a new branch creates it, and the creation is an event of its own.
+        (Noun::Branch, Verb::Push) if thing.is_new => vec![event(thing, Verb::Create)],
+        (noun, Verb::Comment) => vec![commented(thing, noun)?],
+        (noun, Verb::Complete) if deed.guard.mentions(&|atom| names_outcome(&atom.says, &[])) => {
+            // These have no end of their own: a conclusion is one of their reports.
+            let reports = matches!(
+                noun,
+                Noun::Status | Noun::Deployment | Noun::DeploymentStatus
+            );
+            let is_open = deed.guard.mentions(&|atom| names_outcome(&atom.says, OPEN));
+            (reports || !is_open && has_row(noun, verb)).then_some(())?;
+            vec![event(thing, if reports { Verb::Change } else { verb })]
+        }
+        (noun, verb) if has_row(noun, verb) => vec![event(thing, verb)],
+        _ => return None,
+    })
+}
+
+/// What statuses and deployments report before they end.
+const OPEN: &[&str] = &["pending", "in_progress", "queued", "inactive"];
+
+/// Whether a statement compares the conclusion, with one of some values if there are any.
+fn names_outcome(says: &Says, values: &[&str]) -> bool {
+    matches!(says, Says::Test(test) if test.field() == Field::Conclusion
+        && (values.is_empty() || test.values().iter().any(|value| values.contains(&value.as_str()))))
 }
 
 /// Commits that arrive on a pull request.
@@ -406,7 +473,7 @@ fn synchronized(thing: &Thing) -> GuardedEvent {
     event
 }
 
-fn brings_commits(verb: &Verb) -> bool {
+fn brings_commits(verb: Verb) -> bool {
     matches!(verb, Verb::Push | Verb::Add | Verb::Create)
 }
 

@@ -1,6 +1,6 @@
 //! Noun phrases.
 
-use daemon_event::vocabulary::{self, Noun};
+use daemon_event::vocabulary::Noun;
 use daemon_event::{Field, Source};
 
 use super::super::value::{Sense, Thing, Value, says_at};
@@ -27,8 +27,9 @@ pub(super) const TABLE: &[Row] = &[
     ("tagged", tagged),
     ("commits", commits),
     ("not-thing", not_thing),
-    ("called", called),
     ("fired-as", fired_as),
+    ("was", was),
+    ("on-diff", on_diff),
 ];
 
 /// A thing under a guard.
@@ -86,6 +87,16 @@ pub(super) fn placed(thing: &Thing, parents: &[Thing]) -> Option<Vec<Thing>> {
     sources.iter().map(of).collect()
 }
 
+/// What runs for the commits of a pull request.
+const RUNS: &[Noun] = &[
+    Noun::Check,
+    Noun::CheckRun,
+    Noun::CheckSuite,
+    Noun::Status,
+    Noun::Workflow,
+    Noun::Ci,
+];
+
 fn placed_on(thing: &Thing, parents: &[Thing]) -> Option<Thing> {
     let is_on = |nouns: &[Noun]| parents.iter().all(|parent| nouns.contains(&parent.noun));
     let nouns: Vec<Noun> = parents.iter().map(|parent| parent.noun).collect();
@@ -120,6 +131,7 @@ fn placed_on(thing: &Thing, parents: &[Thing]) -> Option<Thing> {
             thing.source = thing.source.or(first.source);
             return (parents.len() == 1 && first.guard.is_always()).then_some(thing);
         }
+        Noun::Comment if is_on(&[Noun::Discussion]) => thing.noun = Noun::DiscussionComment,
         Noun::Comment if is_on(&[Noun::Commit]) => thing.noun = Noun::CommitComment,
         Noun::Comment if is_on(&[Noun::PullRequest, Noun::Issue]) => thing.on = nouns,
         // Commits on a pull request are an event of it, and so are their guards.
@@ -136,6 +148,24 @@ fn placed_on(thing: &Thing, parents: &[Thing]) -> Option<Thing> {
         Noun::Review | Noun::ReviewComment | Noun::ReviewThread if is_on(&[Noun::PullRequest]) => {
             thing.on = nouns;
         }
+        Noun::Job if is_on(&[Noun::Workflow]) => {
+            // The name of the workflow, not that of the job.
+            let named = mapped(&first.guard, &mut |atom| match &atom.says {
+                Says::Name(names) => Some(Says::Test(Test::new(
+                    Field::Workflow,
+                    Op::Is,
+                    names.clone(),
+                ))),
+                says => Some(says.clone()),
+            })?;
+            thing.guard = thing.guard.and(named);
+            return (parents.len() == 1).then_some(thing);
+        }
+        noun if RUNS.contains(&noun) && is_on(&[Noun::PullRequest]) => {
+            let test = Test::new(Field::PullRequests, Op::Present, Vec::new());
+            let has_parent = says_at(Says::Test(test), &(thing.start..thing.start + 1));
+            thing.guard = thing.guard.and(has_parent);
+        }
         _ => return None,
     }
     // Guards that differ between the parents would need one event each.
@@ -149,12 +179,14 @@ fn placed_on(thing: &Thing, parents: &[Thing]) -> Option<Thing> {
 
 /// The nouns of the arguments, under the guards of the items.
 fn noun(call: &Call<'_>) -> Option<Value> {
+    let said = call.said()?.and(call.guards());
     let things = implied(call).into_iter().map(|mut thing| {
         thing.start = call.range.start;
-        thing.guard = call.guards();
+        thing.guard = said.clone();
         thing
     });
-    Some(Value::Things(things.collect()))
+    let things: Vec<Thing> = things.collect();
+    (!things.is_empty()).then_some(Value::Things(things))
 }
 
 /// "#41", and "issue #41"
@@ -251,24 +283,6 @@ fn tagged(call: &Call<'_>) -> Option<Value> {
     Some(Value::Things(things))
 }
 
-/// "the "p95" alert": a name before or behind what has one.
-fn called(call: &Call<'_>) -> Option<Value> {
-    let guard = says_at(Says::Name(call.strings()?), &call.range);
-    let mut things = call.things()?.to_vec();
-    for thing in &mut things {
-        has_name(thing.noun).then_some(())?;
-        thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(guard.clone());
-    }
-    Some(Value::Things(things))
-}
-
-/// Whether things of a noun are called by a name; the kind of their events decides whether it is known.
-fn has_name(noun: Noun) -> bool {
-    vocabulary::rows(noun)
-        .iter()
-        .any(|(kind, _)| kind.can_hold(Field::Name) && kind.source != Source::Slack)
-}
-
 /// "escalating issues": the verb that the adjective says.
 fn fired_as(call: &Call<'_>) -> Option<Value> {
     let verb = call.arguments.iter().find_map(|argument| match argument {
@@ -302,4 +316,33 @@ fn said(call: &Call<'_>) -> Option<Value> {
     } else {
         None
     }
+}
+
+/// "a submitted review": what happened to the thing before, which its state implies.
+fn was(call: &Call<'_>) -> Option<Value> {
+    let Some(Value::Verbs(verbs)) = call.values.first() else {
+        return None;
+    };
+    let things = call.things()?;
+    let is_implied = |thing: &Thing| {
+        let mut senses = verbs.iter().flatten();
+        matches!(
+            thing.noun,
+            Noun::Review | Noun::ReviewThread | Noun::Comment | Noun::ReviewComment | Noun::Release
+        ) && senses.any(|verb| has_row(thing.noun, *verb))
+    };
+    things
+        .iter()
+        .all(is_implied)
+        .then(|| Value::Things(things.to_vec()))
+}
+
+/// "a comment on the diff"
+fn on_diff(call: &Call<'_>) -> Option<Value> {
+    let mut things = call.things()?.to_vec();
+    for thing in &mut things {
+        matches!(thing.noun, Noun::Comment | Noun::ReviewComment).then_some(())?;
+        thing.noun = Noun::ReviewComment;
+    }
+    Some(Value::Things(things))
 }

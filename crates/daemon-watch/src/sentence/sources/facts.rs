@@ -18,11 +18,19 @@ pub(crate) fn name_test(event: &RowOfEvent, values: &[String]) -> Option<Test> {
             return Some(Test::new(Field::Workflow, Op::Matches, globs));
         }
         ("check_suite", _) => Field::Name,
+        (_, Noun::Branch) => return Some(name_of_ref(Field::Branch, values)),
+        (_, Noun::Tag | Noun::Release) => return Some(name_of_ref(Field::Tag, values)),
         (_, Noun::Milestone) => Field::Milestone,
         _ if !super::topic::takes_name(event.noun) => Field::Name,
         _ => Field::Check,
     };
     Some(Test::new(field, Op::Is, values.to_vec()))
+}
+
+fn name_of_ref(field: Field, values: &[String]) -> Test {
+    let is_glob = values.iter().any(|value| value.contains('*'));
+    let op = if is_glob { Op::Matches } else { Op::Is };
+    Test::new(field, op, values.to_vec())
 }
 
 /// A value of an attribute, in the field and the spelling of an event's kind.

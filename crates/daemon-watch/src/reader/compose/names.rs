@@ -1,0 +1,157 @@
+//! Names of checks, jobs, workflows, branches, tags and releases, and what is done where.
+
+use daemon_event::vocabulary::{self, Noun};
+use daemon_event::{Field, Source};
+
+use super::super::value::{Thing, Value, says_at};
+use super::deeds;
+use super::{Call, Row};
+use crate::filter::{Op, Test};
+use crate::meaning::atom::Says;
+use crate::meaning::formula::Formula;
+
+pub(super) const TABLE: &[Row] = &[
+    ("words", words),
+    ("called", called),
+    ("name-is", name_is),
+    ("name-not", name_not),
+    ("begin-glob", begin_glob),
+    ("also-on", also_on),
+    ("deeds-on", deeds_on),
+    ("deployed-to", deployed_to),
+    ("in-tag", in_tag),
+    ("tagged-does", tagged_does),
+    ("milestone-named", milestone_named),
+];
+
+/// The fields in which events hold a name of their thing.
+const NAMES: &[Field] = &[Field::Check, Field::Workflow, Field::Name, Field::Tag];
+
+/// A name of several words.
+fn words(call: &Call<'_>) -> Option<Value> {
+    let words = call.values.iter().filter_map(|value| match value {
+        Value::Strings(words) => Some(words.join(" ")),
+        _ => None,
+    });
+    Some(Value::Strings(vec![words.collect::<Vec<_>>().join(" ")]))
+}
+
+/// Whether events of a noun hold its name. Pull requests and issues have titles, and no names.
+fn has_name(noun: Noun) -> bool {
+    let rows = vocabulary::rows(noun);
+    let holds = |kind: &vocabulary::EventKind| {
+        kind.source != Source::Slack && NAMES.iter().any(|field| kind.can_hold(*field))
+    };
+    noun != Noun::Commit && noun != Noun::File && rows.iter().any(|(kind, _)| holds(kind))
+}
+
+/// Things by their name, or all but those.
+fn called(call: &Call<'_>) -> Option<Value> {
+    let strings = call.values.iter().filter_map(|value| match value {
+        Value::Strings(strings) => Some(strings.clone()),
+        _ => None,
+    });
+    let names: Vec<String> = strings.flatten().collect();
+    let guard = says_at(Says::Name(names), &call.range);
+    let guard = if call.word() == Some("not") {
+        guard.not()
+    } else {
+        guard
+    };
+    let mut things = call.things()?.to_vec();
+    things.retain(|thing| has_name(thing.noun));
+    for thing in &mut things {
+        thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(guard.clone());
+    }
+    (!things.is_empty()).then_some(Value::Things(things))
+}
+
+/// "it is the lint check": the name of what was spoken about.
+fn name_is(call: &Call<'_>) -> Option<Value> {
+    let guard = says_at(Says::Name(call.strings()?), &call.range);
+    Some(Value::Guard(guard))
+}
+
+fn name_not(call: &Call<'_>) -> Option<Value> {
+    let guard = says_at(Says::Name(call.strings()?), &call.range);
+    Some(Value::Guard(guard.not()))
+}
+
+/// "… or a check fails on it": the things of the events on the left are the place.
+fn also_on(call: &Call<'_>) -> Option<Value> {
+    let about = call.about();
+    (!about.is_empty()).then_some(())?;
+    let mut deeds = call.deeds()?.to_vec();
+    for deed in &mut deeds {
+        deed.on = about.to_vec();
+    }
+    let mut events = call.events()?.to_vec();
+    events.extend(deeds::all_done(call.things()?, &deeds)?);
+    Some(Value::Events(events, about.to_vec()))
+}
+
+/// Names by their beginning: `v` is `v*`.
+fn begin_glob(call: &Call<'_>) -> Option<Value> {
+    let names = call.strings()?.into_iter();
+    Some(Value::Strings(
+        names
+            .map(|name| format!("{}*", name.trim_end_matches('*')))
+            .collect(),
+    ))
+}
+
+/// "fails or times out on a pull request": the place belongs to all deeds of the list that have none.
+fn deeds_on(call: &Call<'_>) -> Option<Value> {
+    let parents = call.things()?;
+    let mut found = call.deeds()?.to_vec();
+    for deed in found.iter_mut().filter(|deed| deed.on.is_empty()) {
+        deed.on = parents.to_vec();
+    }
+    Some(Value::Deeds(found))
+}
+
+/// "a production deployment"
+fn deployed_to(call: &Call<'_>) -> Option<Value> {
+    let mut things = call.things()?.to_vec();
+    for thing in &mut things {
+        matches!(thing.noun, Noun::Deployment | Noun::DeploymentStatus).then_some(())?;
+        thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(call.guards());
+    }
+    Some(Value::Things(things))
+}
+
+/// "with rc in its tag"
+fn in_tag(call: &Call<'_>) -> Option<Value> {
+    let test = Test::new(Field::Tag, Op::Contains, call.strings()?);
+    Some(Value::Guard(says_at(Says::Test(test), &call.range)))
+}
+
+/// "v2 is published as a release"
+fn tagged_does(call: &Call<'_>) -> Option<Value> {
+    let things = called(call)?;
+    let verbs = call.values.iter().copied();
+    let verbs = verbs.filter(|value| matches!(value, Value::Verbs(_)));
+    let values: Vec<&Value> = [&things].into_iter().chain(verbs).collect();
+    deeds::does(&Call {
+        values: &values,
+        arguments: call.arguments,
+        range: call.range.clone(),
+    })
+}
+
+fn milestone_named(call: &Call<'_>) -> Option<Value> {
+    let strings = call.values.iter().find_map(|value| match value {
+        Value::Strings(strings) => Some(strings.clone()),
+        Value::Guard(Formula::Atom(atom)) => match &atom.says {
+            Says::TheLabel(names) => Some(names.clone()),
+            _ => None,
+        },
+        _ => None,
+    })?;
+    let mut thing = Thing::of(Noun::Milestone, call.range.start);
+    thing.guard = says_at(
+        Says::Test(Test::new(Field::Milestone, Op::Is, strings)),
+        &call.range,
+    );
+    Some(Value::Things(vec![thing]))
+}
