@@ -38,14 +38,13 @@ pub(crate) fn triggered(
 
 /// Admits a trigger of any kind.
 pub(crate) fn admit_trigger(tx: &Connection, new: NewTrigger) -> TxResult<Admission> {
-    let lane = lane::of(tx, &new.daemon)?;
     // Also if nothing is admitted: a daemon's place in the turns begins with its first trigger, as in the twin.
-    lane::first_turn(tx, lane)?;
+    let (lane, pending_of_daemon) = lane::woken(tx, &new.daemon)?;
     let joinable = joinable(tx, lane, &new)?;
     let standing = AdmissionState {
         known: known(tx, lane, &new.trigger.key)?,
         joinable: joinable.as_ref().map(|waiting| waiting.1.clone()),
-        pending_of_daemon: pending_of(tx, lane)?,
+        pending_of_daemon,
         // From the table that SQL triggers keep: counting 100,000 rows for each trigger would make intake slower as the
         // queue grows.
         pending_in_all: hosting::tally(tx, "activation", ActivationState::Pending.as_str())?,
@@ -105,13 +104,6 @@ fn joinable(
         .transpose()
 }
 
-fn pending_of(tx: &Connection, lane: Lane) -> TxResult<u64> {
-    let n: i64 = tx
-        .prepare_cached("SELECT pending FROM lane WHERE id = ?1")?
-        .query_row([lane.0], |row| row.get(0))?;
-    Ok(u64::try_from(n).map_err(|error| damaged("column `pending`", error))?)
-}
-
 /// Counts the activations of the root of a trigger's chain.
 fn of_root(tx: &Connection, new: &NewTrigger) -> TxResult<AdmissionState> {
     let Some(link) = &new.link else {
@@ -162,22 +154,33 @@ fn put(
     activation: Option<i64>,
     place: u64,
 ) -> TxResult<()> {
-    tx.prepare_cached(
-        "INSERT INTO wake (key, lane, conditions, asked_by, recorded_at, activation, place, occasion) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (key, lane) DO UPDATE SET \
-         conditions = excluded.conditions, asked_by = excluded.asked_by, recorded_at = excluded.recorded_at, \
-         activation = excluded.activation, place = excluded.place, occasion = excluded.occasion",
-    )?
-    .execute(params![
-        trigger.key.to_string(),
+    let key = trigger.key.to_string();
+    let conditions = serde_json::to_string(&trigger.conditions).expect("numbers are JSON");
+    let occasion = trigger.occasion.as_deref().map(occasion::to_text);
+    let row = params![
+        key,
         lane.0,
-        serde_json::to_string(&trigger.conditions).expect("numbers are JSON"),
+        conditions,
         trigger.by,
         micros(trigger.recorded_at),
         activation,
         integer(place),
-        trigger.occasion.as_deref().map(occasion::to_text),
-    ])?;
+        occasion,
+    ];
+    // Two statements, because one that inserts or updates makes SQLite keep the old content of every page that it changes.
+    let n_inserted = tx
+        .prepare_cached(
+            "INSERT OR IGNORE INTO wake (key, lane, conditions, asked_by, recorded_at, activation, place, occasion) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?
+        .execute(row)?;
+    if n_inserted == 0 {
+        tx.prepare_cached(
+            "UPDATE wake SET conditions = ?3, asked_by = ?4, recorded_at = ?5, activation = ?6, place = ?7, \
+             occasion = ?8 WHERE key = ?1 AND lane = ?2",
+        )?
+        .execute(row)?;
+    }
     Ok(())
 }
 

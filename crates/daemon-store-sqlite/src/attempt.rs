@@ -61,7 +61,7 @@ pub(crate) fn end_attempt(
 ) -> TxResult<Ended> {
     let mut held = activation::held(tx, id, lease)?;
     if end.keeps_results() {
-        // First, because only a change of state can be refused. The savepoint would take the outputs back, the twin has
+        // First, because only a change of state can be refused. The writer would take the outputs back, the twin has
         // none.
         memory::change(tx, held.lane, &end.state)?;
         for new in &end.outputs {
@@ -121,7 +121,7 @@ pub(crate) fn ended(tx: &Connection, ended: Numbered) -> TxResult<Ended> {
 
 // The condition names `delivering` and excludes it again: SQLite uses the partial index `activation_busy` only for its own
 // words.
-const LEASED: &str = "a.state IN ('claimed', 'running', 'delivering') AND a.state <> 'delivering' \
+const LEASED: &str = "(a.state = 'claimed' OR a.state = 'running' OR a.state = 'delivering') AND a.state <> 'delivering' \
      AND (a.owner IS NULL OR a.owner < :epoch OR a.lease_until IS NULL OR a.lease_until <= :now) ORDER BY a.number";
 
 fn taken_back(conn: &Connection, epoch: HostEpoch, now: Timestamp) -> TxResult<Vec<Numbered>> {

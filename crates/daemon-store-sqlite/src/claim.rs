@@ -95,7 +95,7 @@ pub(crate) fn claim_one(
                  AND (:suspects OR NOT (a.host_crashes > 0 OR a.crashes_alone > 0)) \
                  AND l.ready = 1 AND l.leased < :slots AND NOT EXISTS ( \
                    SELECT 1 FROM activation AS b WHERE b.lane = a.lane AND b.subject IS a.subject \
-                   AND b.state IN ('claimed', 'running', 'delivering')) AND ",
+                   AND (b.state = 'claimed' OR b.state = 'running' OR b.state = 'delivering')) AND ",
                 is_within_subject_rate!()
             ),
         )?
@@ -254,15 +254,16 @@ fn oldest_ready(
     if !is_time {
         return Ok(None);
     }
+    // The index of the queue has the rows in the wanted order. SQLite would choose that of the waiting times, and sort them.
     // With no activation of the lane leased or delivering (`busy` = 0) no subject is blocked, which saves the inner query in the usual case.
     let found = tx
         .prepare_cached(
             concat!(
-                "SELECT a.number FROM activation AS a WHERE a.lane = :lane AND a.state = 'pending' \
+                "SELECT a.number FROM activation AS a INDEXED BY activation_queue WHERE a.lane = :lane AND a.state = 'pending' \
                  AND a.has_person = :persons AND a.not_before <= :now \
                  AND (:suspects OR NOT (a.host_crashes > 0 OR a.crashes_alone > 0)) AND (:busy = 0 OR NOT EXISTS ( \
                    SELECT 1 FROM activation AS b WHERE b.lane = a.lane AND b.subject IS a.subject \
-                   AND b.state IN ('claimed', 'running', 'delivering'))) AND ",
+                   AND (b.state = 'claimed' OR b.state = 'running' OR b.state = 'delivering'))) AND ",
                 is_within_subject_rate!(),
                 " ORDER BY a.number LIMIT 1"
             ),

@@ -43,7 +43,7 @@ pub(crate) fn accept_moves(
     cursors: Vec<RefCursor>,
     events: Vec<NewEvent>,
 ) -> TxResult<Vec<Accepted>> {
-    // Cursors first or events first makes no difference: both are in one savepoint, so that no crash parts them.
+    // Cursors first or events first makes no difference: both are in one operation, so that no crash parts them.
     let mut put = tx.prepare_cached("INSERT OR REPLACE INTO ref_cursor VALUES (?1, ?2, ?3, ?4)")?;
     for cursor in cursors {
         put.execute(params![
@@ -186,16 +186,16 @@ pub(crate) fn commit_matches(
     matched: Vec<Matched>,
     now: Timestamp,
 ) -> TxResult<Vec<Admission>> {
-    let mut mark = tx.prepare_cached(
-        // Checks and marks in one statement: a report that arrived after the event was read changes the count, and the event
-        // stays due.
-        "UPDATE event SET due = 0 WHERE id = ?1 AND due = 1 \
-         AND (SELECT count(*) FROM report AS r WHERE r.seq = event.seq) = ?2 RETURNING seq",
+    let mut due = tx.prepare_cached(
+        // A report that arrived after the event was read changes the count, and the event stays due.
+        "SELECT seq FROM event WHERE id = ?1 AND due = 1 \
+         AND (SELECT count(*) FROM report AS r WHERE r.seq = event.seq) = ?2",
     )?;
+    let mut mark = tx.prepare_cached("UPDATE event SET due = 0 WHERE seq = ?1")?;
     let mut find = tx.prepare_cached("SELECT 1 FROM event WHERE id = ?1")?;
     let mut admissions = Vec::new();
     for one in matched {
-        let marked: Option<i64> = mark
+        let found: Option<i64> = due
             .query_row(
                 params![
                     one.event.as_str(),
@@ -204,12 +204,13 @@ pub(crate) fn commit_matches(
                 |row| row.get(0),
             )
             .optional()?;
-        let Some(seq) = marked else {
+        let Some(seq) = found else {
             if !find.exists([one.event.as_str()])? {
                 return Err(StoreError::not_found("event", &one.event).into());
             }
             continue;
         };
+        mark.execute([seq])?;
         wanted::want(tx, seq, &one.wanted, now)?;
         for trigger in one.triggers {
             admissions.push(admission::enqueue(tx, trigger)?);

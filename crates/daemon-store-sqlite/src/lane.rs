@@ -53,16 +53,27 @@ pub(crate) fn next_turn(tx: &Connection, lane: Lane) -> TxResult<()> {
     Ok(())
 }
 
-/// Moves a lane to the end of the turns if it was never woken.
-pub(crate) fn first_turn(tx: &Connection, lane: Lane) -> TxResult<()> {
-    let is_placed: bool = tx
-        .prepare_cached("SELECT turn IS NOT NULL FROM lane WHERE id = ?1")?
-        .query_row([lane.0], |row| row.get(0))?;
-    if is_placed {
-        Ok(())
-    } else {
-        next_turn(tx, lane)
+/// Returns the lane of a daemon and the number of its pending activations. Moves the lane to the end of the turns if it was
+/// never woken.
+pub(crate) fn woken(tx: &Connection, daemon: &DaemonKey) -> TxResult<(Lane, u64)> {
+    let found = {
+        let mut find = tx.prepare_cached(
+            "SELECT id, pending, turn IS NOT NULL FROM lane WHERE repo = ?1 AND daemon = ?2",
+        )?;
+        let mut rows = find.query(params![daemon.repo.as_str(), daemon.id.as_str()])?;
+        match rows.next()? {
+            Some(row) => Some((Lane(row.get(0)?), row.count(1)?, row.get(2)?)),
+            None => None,
+        }
+    };
+    let (lane, n_pending, is_placed) = match found {
+        Some(found) => found,
+        None => (of(tx, daemon)?, 0, false),
+    };
+    if !is_placed {
+        next_turn(tx, lane)?;
     }
+    Ok((lane, n_pending))
 }
 
 // Stored as a column, so that a claim reads one row per daemon and joins nothing.

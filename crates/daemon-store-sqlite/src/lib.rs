@@ -25,8 +25,8 @@
 //! [`SqliteStore`] implements every trait of `daemon-store`. [`SqliteStore::open`] opens a file, [`SqliteStore::in_memory`]
 //! makes a store that writes none, and [`repair`] gives up the lost end of a damaged log.
 //!
-//! Writes queue for one thread. It commits all operations that queued while the last commit was being synced, up to 256,
-//! each under a savepoint of its own; no operation returns before its commit. Reads use a few connections that see the
+//! Writes queue for one thread. It commits all operations that queued while the last commit was being synced, up to 256;
+//! one that fails takes back only itself, and none returns before its commit. Reads use a few connections that see the
 //! last commit.
 //!
 //! # What this crate does not do

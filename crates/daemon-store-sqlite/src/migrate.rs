@@ -19,6 +19,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/0010.sql"),
     include_str!("schema/0011.sql"),
     include_str!("schema/0012.sql"),
+    include_str!("schema/0013.sql"),
 ];
 
 /// `DMNS`: distinguishes our files from other programs'.
@@ -187,5 +188,43 @@ mod tests {
             found,
             ["github:o/r#10 topic", "github:o/r#7 new", "github:o/r#8 -"]
         );
+    }
+
+    #[test]
+    fn activations_of_an_earlier_version_are_counted_on() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        for (step, sql) in STEPS.iter().enumerate().take(12) {
+            apply(&mut conn, step + 1, sql).unwrap();
+        }
+        conn.execute_batch(
+            "INSERT INTO lane (id, repo, daemon) VALUES (1, 'o/r', 'd'); \
+             INSERT INTO activation (id, lane, rev, state, attempts, host_crashes, run_lease, not_before, created_at, \
+             has_person, has_tick) \
+             SELECT value, 1, '', value, 0, 0, 0, 0, 0, 0, 0 FROM json_each('[\"pending\", \"running\", \"delivering\"]')",
+        )
+        .unwrap();
+        migrate(&mut conn).unwrap();
+        conn.execute_batch(
+            "UPDATE activation SET state = 'claimed', has_person = 1 WHERE id = 'pending'; \
+             UPDATE activation SET state = 'delivering' WHERE id = 'running'; \
+             UPDATE activation SET state = 'succeeded' WHERE id = 'delivering'",
+        )
+        .unwrap();
+        let lane: [i64; 4] = conn
+            .query_row(
+                "SELECT pending, persons, busy, leased FROM lane",
+                [],
+                |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]),
+            )
+            .unwrap();
+        let states: String = conn
+            .query_row(
+                "SELECT group_concat(state || ' ' || n, ', ') FROM tally WHERE kind = 'activation' AND n <> 0",
+                [],
+                |row| row.get(0),
+            )
+            .unwrap();
+        assert_eq!(lane, [0, 0, 2, 1]);
+        assert_eq!(states, "claimed 1, delivering 1, succeeded 1");
     }
 }

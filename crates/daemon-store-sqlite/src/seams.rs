@@ -40,7 +40,10 @@ macro_rules! seam {
         impl $seam for SqliteStore {
             $(async fn $method(&self, $($borrowed: &$of,)* $($owned: $type),*) -> Result<$value, StoreError> {
                 $(let $borrowed = <$of as ToOwned>::to_owned($borrowed);)*
-                self.$transaction($context, move |tx| $operation(tx, $(&$borrowed,)* $($owned),*))
+                // The function takes its values; the closure keeps them, because the writer may run it again.
+                self.$transaction($context, move |tx| {
+                    $operation(tx, $(&$borrowed,)* $(<$type as Clone>::clone(&$owned)),*)
+                })
                     .await
             })*
             $($($more)*)?

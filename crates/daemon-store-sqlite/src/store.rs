@@ -90,7 +90,7 @@ impl SqliteStore {
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> TxResult<T> + Send + 'static,
+        F: FnMut(&Connection) -> TxResult<T> + Send + 'static,
     {
         let scope = TransactionScope::Shared;
         self.writer(context)?.run(context, scope, operation).await
@@ -104,7 +104,7 @@ impl SqliteStore {
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> TxResult<T> + Send + 'static,
+        F: FnMut(&Connection) -> TxResult<T> + Send + 'static,
     {
         let scope = TransactionScope::Own;
         self.writer(context)?.run(context, scope, operation).await

@@ -1,8 +1,10 @@
 //! The one writer: operations queue, transactions take what queued during the last one.
 //!
-//! Each operation runs under a savepoint of its own, so one that fails takes back only itself. One that writes much has a
+//! An operation that fails takes back only itself. Few fail after they have written something, so a transaction begins without
+//! savepoints, under which SQLite copies every page that an operation changes. If one fails after a write, the transaction
+//! is rolled back and its operations run again, each under a savepoint of its own. One that writes much has a
 //! transaction of its own instead: under a savepoint, every statement with a trigger goes through all that the operation
-//! has written before, and the pages are copied twice. No operation returns before the
+//! has written before. No operation returns before the
 //! commit has. There is no timer: an idle store commits an operation at once, a busy one commits up to
 //! [`BATCH`] together.
 
@@ -64,6 +66,8 @@ impl WriterHandle {
     }
 
     /// Runs an operation inside a transaction and returns its result once that transaction is durable.
+    ///
+    /// The operation may run a second time, after a rollback of the first.
     pub(crate) async fn run<T, F>(
         &self,
         context: &'static str,
@@ -72,13 +76,13 @@ impl WriterHandle {
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> TxResult<T> + Send + 'static,
+        F: FnMut(&Connection) -> TxResult<T> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
         let queued = Box::new(Queued {
             context,
             scope,
-            operation: Some(operation),
+            operation,
             result: None,
             reply,
         });
@@ -122,7 +126,7 @@ trait Operation: Send {
 pub(crate) enum TransactionScope {
     /// For an operation that writes much.
     Own,
-    /// For the usual small operation, under a savepoint.
+    /// For the usual small operation.
     Shared,
 }
 
@@ -130,6 +134,8 @@ pub(crate) enum TransactionScope {
 enum Kept {
     Yes,
     No,
+    /// It failed before it wrote anything.
+    Unwritten,
     /// The disk is at fault: nothing of the transaction can be kept.
     Disk(TxError),
 }
@@ -143,7 +149,7 @@ enum End {
 struct Queued<T, F> {
     context: &'static str,
     scope: TransactionScope,
-    operation: Option<F>,
+    operation: F,
     result: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
@@ -151,7 +157,7 @@ struct Queued<T, F> {
 impl<T, F> Operation for Queued<T, F>
 where
     T: Send + 'static,
-    F: FnOnce(&Connection) -> TxResult<T> + Send + 'static,
+    F: FnMut(&Connection) -> TxResult<T> + Send + 'static,
 {
     fn context(&self) -> &'static str {
         self.context
@@ -162,16 +168,23 @@ where
     }
 
     fn run(&mut self, conn: &Connection) -> Kept {
-        let operation = self.operation.take().expect("an operation runs once");
-        match operation(conn) {
+        let n_changes = conn.total_changes();
+        match (self.operation)(conn) {
             Ok(value) => {
                 self.result = Some(Ok(value));
                 Kept::Yes
             }
             Err(failure) if failure.is_of_the_disk() => Kept::Disk(failure),
             Err(failure) => {
+                // A statement that fails may have changed rows without counting them.
+                let is_untouched =
+                    matches!(failure, TxError::Store(_)) && conn.total_changes() == n_changes;
                 self.result = Some(Err(failure.into_error(self.context)));
-                Kept::No
+                if is_untouched {
+                    Kept::Unwritten
+                } else {
+                    Kept::No
+                }
             }
         }
     }
@@ -287,19 +300,40 @@ impl WriterThread {
     }
 
     fn try_commit(&mut self, batch: &mut Vec<Box<dyn Operation>>) -> Result<(), Trouble> {
-        // Immediate: a lock that another process holds fails here, before any operation has run.
-        self.statement("BEGIN IMMEDIATE")?;
-        let recent = self.recent.begin(&self.conn);
-        recent.map_err(|failure| Trouble::of(failure, "read recent identities"))?;
+        self.begin()?;
         if let Some(first) = batch.first_mut()
             && first.scope() == TransactionScope::Own
         {
             return self.run_whole(first.as_mut());
         }
+        if !self.run_together(batch)? {
+            self.recent.rolled_back();
+            self.statement("ROLLBACK")?;
+            self.begin()?;
+            for operation in batch {
+                self.run_apart(operation.as_mut())?;
+            }
+        }
+        self.end()
+    }
+
+    fn begin(&mut self) -> Result<(), Trouble> {
+        // Immediate: a lock that another process holds fails here, before any operation has run.
+        self.statement("BEGIN IMMEDIATE")?;
+        let recent = self.recent.begin(&self.conn);
+        recent.map_err(|failure| Trouble::of(failure, "read recent identities"))
+    }
+
+    /// Runs a batch without savepoints; returns `false` if one of its operations has to be taken back.
+    fn run_together(&mut self, batch: &mut Vec<Box<dyn Operation>>) -> Result<bool, Trouble> {
         let mut n_run = 0;
         while let Some(operation) = batch.get_mut(n_run) {
             n_run += 1;
-            self.run_one(operation.as_mut())?;
+            match operation.run(&self.conn) {
+                Kept::Disk(failure) => return Err(Trouble::of(failure, operation.context())),
+                Kept::No => return Ok(false),
+                Kept::Yes | Kept::Unwritten => {}
+            }
             // Senders whose results have arrived send their next operation while this transaction works. Without these, one
             // half of the senders would always wait for the sync of the other half.
             while batch.len() < BATCH
@@ -312,14 +346,14 @@ impl WriterThread {
                 }
             }
         }
-        self.end()
+        Ok(true)
     }
 
     /// Runs the one operation of a transaction.
     fn run_whole(&mut self, operation: &mut dyn Operation) -> Result<(), Trouble> {
         match operation.run(&self.conn) {
             Kept::Disk(failure) => Err(Trouble::of(failure, operation.context())),
-            Kept::No => {
+            Kept::No | Kept::Unwritten => {
                 self.recent.rolled_back();
                 self.statement("ROLLBACK")
             }
@@ -333,12 +367,13 @@ impl WriterThread {
         self.statement("COMMIT")
     }
 
-    fn run_one(&self, operation: &mut dyn Operation) -> Result<(), Trouble> {
+    /// Runs an operation under a savepoint.
+    fn run_apart(&self, operation: &mut dyn Operation) -> Result<(), Trouble> {
         self.statement("SAVEPOINT operation")?;
         match operation.run(&self.conn) {
             Kept::Disk(failure) => return Err(Trouble::of(failure, operation.context())),
             Kept::No => self.statement("ROLLBACK TO operation")?,
-            Kept::Yes => {}
+            Kept::Yes | Kept::Unwritten => {}
         }
         self.statement("RELEASE operation")
     }
