@@ -3,6 +3,7 @@
 mod deeds;
 mod files;
 mod guards;
+mod happens;
 mod names;
 mod things;
 

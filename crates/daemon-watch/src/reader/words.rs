@@ -53,6 +53,8 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
             TokenKind::Number => ("lit.number", 0),
             TokenKind::Word if grammar.lexicon.is_closed(&token.text) => continue,
             TokenKind::Word if is_name_like(&token.text) => ("bare.name", NAME_LIKE),
+            // A capital inside a line makes a name of a known word too.
+            TokenKind::Word if is_known && is_capital && at > 0 => ("bare", UNKNOWN),
             TokenKind::Word if is_known => ("bare", KNOWN),
             // The name of another service must not become a branch.
             TokenKind::Word if is_capital => ("bare.capital", UNKNOWN),
@@ -99,6 +101,10 @@ fn raw(text: &str, behind: &str, start: usize) -> Option<GuardedEvent> {
     let is_named = action.is_some() || name.contains('_') || matches!(behind, "event" | "events");
     is_named.then_some(())?;
     let kind = vocabulary::kind(Source::Github, name)?;
+    // "push events" are pushes of branches, as in any other sentence.
+    let is_plain = action.is_none() && !name.contains('_');
+    let is_guarded = kind.rows.first().is_some_and(|row| !row.guards.is_empty());
+    (!is_plain || !is_guarded).then_some(())?;
     let row = match action {
         Some(action) => kind.rows.iter().find(|row| row.action == Some(action))?,
         None => kind.rows.first()?,

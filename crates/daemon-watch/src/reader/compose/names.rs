@@ -4,8 +4,8 @@ use daemon_event::vocabulary::{self, Noun};
 use daemon_event::{Field, Source};
 
 use super::super::value::{Thing, Value, says_at};
-use super::deeds;
 use super::{Call, Row};
+use super::{deeds, happens};
 use crate::filter::{Op, Test};
 use crate::meaning::atom::Says;
 use crate::meaning::formula::Formula;
@@ -86,7 +86,7 @@ fn also_on(call: &Call<'_>) -> Option<Value> {
         deed.on = about.to_vec();
     }
     let mut events = call.events()?.to_vec();
-    events.extend(deeds::all_done(call.things()?, &deeds)?);
+    events.extend(happens::all_done(call.things()?, &deeds)?);
     Some(Value::Events(events, about.to_vec()))
 }
 

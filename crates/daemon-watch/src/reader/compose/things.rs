@@ -1,6 +1,6 @@
 //! Noun phrases.
 
-use daemon_event::vocabulary::Noun;
+use daemon_event::vocabulary::{self, Noun};
 use daemon_event::{Field, Source};
 
 use super::super::value::{Sense, Thing, Value, says_at};
@@ -29,6 +29,7 @@ pub(super) const TABLE: &[Row] = &[
     ("not-thing", not_thing),
     ("fired-as", fired_as),
     ("was", was),
+    ("by-author", by_author),
     ("on-diff", on_diff),
 ];
 
@@ -106,31 +107,6 @@ fn placed_on(thing: &Thing, parents: &[Thing]) -> Option<Thing> {
         return None;
     }
     match thing.noun {
-        // What is in a message or a channel has their facts as its own.
-        Noun::Message
-        | Noun::Reply
-        | Noun::Reaction
-        | Noun::Mention
-        | Noun::Pin
-        | Noun::SharedFile
-            if is_on(&[
-                Noun::Message,
-                Noun::Reply,
-                Noun::Channel,
-                Noun::PrivateChannel,
-            ]) =>
-        {
-            thing.guard = thing.guard.and(first.guard.clone());
-            thing.source = thing.source.or(first.source);
-            return (parents.len() == 1).then_some(thing);
-        }
-        // No payload contains facts of the issue that these belong to.
-        Noun::Attachment | Noun::Sla | Noun::CustomerNeed
-            if is_on(&[Noun::Issue, Noun::Project]) =>
-        {
-            thing.source = thing.source.or(first.source);
-            return (parents.len() == 1 && first.guard.is_always()).then_some(thing);
-        }
         Noun::Comment if is_on(&[Noun::Discussion]) => thing.noun = Noun::DiscussionComment,
         Noun::Comment if is_on(&[Noun::Commit]) => thing.noun = Noun::CommitComment,
         Noun::Comment if is_on(&[Noun::PullRequest, Noun::Issue]) => thing.on = nouns,
@@ -148,6 +124,52 @@ fn placed_on(thing: &Thing, parents: &[Thing]) -> Option<Thing> {
         Noun::Review | Noun::ReviewComment | Noun::ReviewThread if is_on(&[Noun::PullRequest]) => {
             thing.on = nouns;
         }
+        noun if RUNS.contains(&noun) && is_on(&[Noun::PullRequest]) => {
+            let test = Test::new(Field::PullRequests, Op::Present, Vec::new());
+            let has_parent = says_at(Says::Test(test), &(thing.start..thing.start + 1));
+            thing.guard = thing.guard.and(has_parent);
+        }
+        _ => return placed_elsewhere(thing, parents),
+    }
+    // Guards that differ between the parents would need one event each.
+    if parents.iter().any(|parent| parent.guard != first.guard) {
+        return None;
+    }
+    thing.guard = thing.guard.and(of_parent(&first.guard)?);
+    thing.source = thing.source.or(first.source);
+    Some(thing)
+}
+
+/// Returns a thing in a place whose facts it has as its own.
+fn placed_elsewhere(mut thing: Thing, parents: &[Thing]) -> Option<Thing> {
+    let is_on = |nouns: &[Noun]| parents.iter().all(|parent| nouns.contains(&parent.noun));
+    let [first] = parents else { return None };
+    match thing.noun {
+        // What is in a message or a channel has their facts as its own.
+        Noun::Message
+        | Noun::Reply
+        | Noun::Reaction
+        | Noun::Mention
+        | Noun::Pin
+        | Noun::SharedFile
+            if is_on(&[
+                Noun::Message,
+                Noun::Reply,
+                Noun::Channel,
+                Noun::PrivateChannel,
+            ]) =>
+        {
+            thing.guard = thing.guard.and(first.guard.clone());
+            thing.source = thing.source.or(first.source);
+            Some(thing)
+        }
+        // No payload contains facts of the issue that these belong to.
+        Noun::Attachment | Noun::Sla | Noun::CustomerNeed
+            if is_on(&[Noun::Issue, Noun::Project]) =>
+        {
+            thing.source = thing.source.or(first.source);
+            first.guard.is_always().then_some(thing)
+        }
         Noun::Job if is_on(&[Noun::Workflow]) => {
             // The name of the workflow, not that of the job.
             let named = mapped(&first.guard, &mut |atom| match &atom.says {
@@ -159,22 +181,10 @@ fn placed_on(thing: &Thing, parents: &[Thing]) -> Option<Thing> {
                 says => Some(says.clone()),
             })?;
             thing.guard = thing.guard.and(named);
-            return (parents.len() == 1).then_some(thing);
+            Some(thing)
         }
-        noun if RUNS.contains(&noun) && is_on(&[Noun::PullRequest]) => {
-            let test = Test::new(Field::PullRequests, Op::Present, Vec::new());
-            let has_parent = says_at(Says::Test(test), &(thing.start..thing.start + 1));
-            thing.guard = thing.guard.and(has_parent);
-        }
-        _ => return None,
+        _ => None,
     }
-    // Guards that differ between the parents would need one event each.
-    if parents.iter().any(|parent| parent.guard != first.guard) {
-        return None;
-    }
-    thing.guard = thing.guard.and(of_parent(&first.guard)?);
-    thing.source = thing.source.or(first.source);
-    Some(thing)
 }
 
 /// The nouns of the arguments, under the guards of the items.
@@ -335,6 +345,16 @@ fn was(call: &Call<'_>) -> Option<Value> {
         .iter()
         .all(is_implied)
         .then(|| Value::Things(things.to_vec()))
+}
+
+/// "a bot pull request": things with an author.
+fn by_author(call: &Call<'_>) -> Option<Value> {
+    let is_written = |thing: &Thing| {
+        let mut rows = vocabulary::rows(thing.noun).iter();
+        rows.any(|(kind, _)| kind.source != Source::Sentry && kind.can_hold(Field::Author))
+    };
+    (call.things()?.iter().all(is_written)).then_some(())?;
+    narrow(call)
 }
 
 /// "a comment on the diff"

@@ -1,0 +1,172 @@
+//! The events of verbs and things.
+
+use daemon_event::vocabulary::{Noun, Verb};
+use daemon_event::{Field, Source};
+
+use super::super::value::{Deed, Sense, Thing};
+use super::things::placed;
+use crate::meaning::atom::{Guard, Says};
+use crate::meaning::event::{GuardedEvent, of_parent};
+use crate::resolve::has_row;
+
+/// Returns the events of each deed for each thing. Of the senses of a noun, those count that have the event.
+pub(super) fn all_done(things: &[Thing], deeds: &[Deed]) -> Option<Vec<GuardedEvent>> {
+    let mut events = Vec::new();
+    for senses in things.chunk_by(|one, next| one.start == next.start) {
+        for deed in deeds {
+            let done = senses.iter().filter_map(|thing| done_to(thing, deed));
+            let found: Vec<GuardedEvent> = done.flatten().collect();
+            (!found.is_empty()).then_some(())?;
+            events.extend(found);
+        }
+    }
+    Some(events)
+}
+
+/// Returns the events of a verb for a thing, or `None` if no source has them.
+fn done_to(thing: &Thing, deed: &Deed) -> Option<Vec<GuardedEvent>> {
+    let things = if deed.on.is_empty() {
+        vec![thing.clone()]
+    } else {
+        placed(thing, &deed.on)?
+    };
+    let mut events = Vec::new();
+    for thing in &things {
+        // Only GitHub has comments on the lines of a diff, which "top-level" excludes.
+        let is_elsewhere = thing.source.is_some_and(|source| source != Source::Github);
+        (!thing.is_top || !is_elsewhere).then_some(())?;
+        for senses in &deed.verbs {
+            let found = senses.iter().find_map(|verb| {
+                // "a critical alert fires": the adjective says which of the events.
+                let verb = match thing.fired_as {
+                    Some(fired) if matches!(verb, Verb::Fire | Verb::Create) => fired,
+                    Some(_) => return None,
+                    None => *verb,
+                };
+                happens(thing, verb, deed)
+            })?;
+            events.extend(found.into_iter().map(|event| with(event, &deed.guard)));
+        }
+    }
+    Some(events)
+}
+
+/// Returns the events of one sense of a verb for a thing.
+fn happens(thing: &Thing, verb: Verb, deed: &Deed) -> Option<Vec<GuardedEvent>> {
+    Some(match (thing.noun, verb) {
+        (Noun::Commit, verb) if !thing.on.is_empty() => {
+            brings_commits(verb).then_some(())?;
+            vec![synchronized(thing)]
+        }
+        (Noun::File, _) => of_files(thing, verb, &deed.guard)?,
+        // The push of a new branch creates it, and the creation is an event of its own.
+        (Noun::Branch, Verb::Push) if thing.is_new => vec![event(thing, Verb::Create)],
+        (noun, Verb::Comment) => vec![commented(thing, noun)?],
+        (noun, Verb::Complete) if deed.guard.mentions(&|atom| names_outcome(&atom.says, &[])) => {
+            // These have no end of their own: a conclusion is one of their reports.
+            let reports = matches!(
+                noun,
+                Noun::Status | Noun::Deployment | Noun::DeploymentStatus
+            );
+            let is_open = deed.guard.mentions(&|atom| names_outcome(&atom.says, OPEN));
+            (reports || !is_open && has_row(noun, verb)).then_some(())?;
+            vec![event(thing, if reports { Verb::Change } else { verb })]
+        }
+        (noun, verb) if has_row(noun, verb) => vec![event(thing, verb)],
+        _ => return None,
+    })
+}
+
+/// What statuses and deployments report before they end.
+const OPEN: &[&str] = &["pending", "in_progress", "queued", "inactive"];
+
+/// Whether a statement compares the conclusion, with one of some values if there are any.
+fn names_outcome(says: &Says, values: &[&str]) -> bool {
+    matches!(says, Says::Test(test) if test.field() == Field::Conclusion
+        && (values.is_empty() || test.values().iter().any(|value| values.contains(&value.as_str()))))
+}
+
+/// Commits that arrive on a pull request.
+fn synchronized(thing: &Thing) -> GuardedEvent {
+    let mut event = event(thing, Verb::Synchronize);
+    event.noun = Noun::PullRequest;
+    event.on = Vec::new();
+    event
+}
+
+fn brings_commits(verb: Verb) -> bool {
+    matches!(verb, Verb::Push | Verb::Add | Verb::Create)
+}
+
+pub(super) fn with(mut event: GuardedEvent, guard: &Guard) -> GuardedEvent {
+    event.require(guard.clone());
+    event
+}
+
+fn event(thing: &Thing, verb: Verb) -> GuardedEvent {
+    // Guards of a pull request apply to the parent of the review, which is the event.
+    let reviews = matches!(verb, Verb::Review | Verb::Approve | Verb::RequestChanges)
+        && thing.noun == Noun::PullRequest;
+    let of_review = if reviews {
+        of_parent(&thing.guard)
+    } else {
+        None
+    };
+    GuardedEvent {
+        noun: thing.noun,
+        verb,
+        on: thing.on.clone(),
+        guard: of_review.unwrap_or_else(|| thing.guard.clone()),
+        source: thing.source,
+        without: thing.is_top.then_some("pull_request_review_comment"),
+        raw: None,
+        start: thing.start,
+    }
+}
+
+/// A comment on a thing.
+fn commented(thing: &Thing, noun: Noun) -> Option<GuardedEvent> {
+    let mut event = event(thing, Verb::Create);
+    event.noun = match noun {
+        Noun::Discussion => Noun::DiscussionComment,
+        Noun::Commit => Noun::CommitComment,
+        Noun::PullRequest | Noun::Issue => Noun::Comment,
+        _ => return None,
+    };
+    event.on = vec![noun];
+    event.guard = of_parent(&thing.guard)?;
+    Some(event)
+}
+
+/// Changed files without a branch are those of pull requests and of pushes to the default branch.
+fn of_files(thing: &Thing, verb: Verb, guard: &Guard) -> Option<Vec<GuardedEvent>> {
+    let verb = match verb {
+        Verb::Touch | Verb::Change | Verb::Update | Verb::Edit => Verb::Touch,
+        Verb::Create | Verb::Add | Verb::Delete | Verb::Remove => verb,
+        _ => return None,
+    };
+    let is_branch = |says: &Says| match says {
+        Says::Branch(..) => true,
+        Says::Test(test) => test.field() == Field::OnDefaultBranch,
+        _ => false,
+    };
+    let names_branch = |guard: &Guard| guard.mentions(&|atom| is_branch(&atom.says));
+    // The rows of pull requests have no other verb for files, those of pushes have.
+    let pushed = if verb == Verb::Touch {
+        Verb::Push
+    } else {
+        verb
+    };
+    let pushed = event(thing, pushed);
+    if names_branch(&thing.guard) || names_branch(guard) {
+        return Some(vec![pushed]);
+    }
+    let default = Sense::parse("test:on_default_branch is true")?;
+    let pushed = with(pushed, &default.guard(&(thing.start..thing.start + 1))?);
+    if verb != Verb::Touch {
+        return Some(vec![pushed]);
+    }
+    let mut pulled = event(thing, verb);
+    pulled.without = Some("push");
+    Some(vec![pulled, pushed])
+}
