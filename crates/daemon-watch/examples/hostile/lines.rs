@@ -8,7 +8,7 @@ const WORDS: &str = "when if on once a an the pull request requests PR PRs issue
     edited labeled assigned approved pushed fails failed passes created deleted published moved to into from in of at by with without against targeting whose title \
     body contains matching touches changes files file under outside inside only except unless but not no never nobody other than anyone someone human bot maintainer \
     author main release/* docs/** *.md src/ `bug` \"needs triage\" 'x y' “quoted” #general :fire: @ada ada[bot] #42 urgent Done \"In Progress\" production and or , ; ( ) / \
-    either neither nor every each all second three days weeks daily Monday 9:00 for more while still already again pull_request.opened issues.labeled push opend reqeust";
+    those ones made left out excluding ignoring integrations either neither nor every each all second three days weeks daily Monday 9:00 for more while still already again pull_request.opened issues.labeled push opend reqeust";
 
 const SIGNS: &str = "\"'`“”‘’()[]{}<>*?!/\\|#@:;,.-–—_~^$%&+=";
 

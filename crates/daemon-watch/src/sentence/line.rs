@@ -15,6 +15,8 @@ use crate::span::Span;
 /// The most steps for one line: a longer reading is abandoned.
 // Steps can be tried in many orders, and the time for a hostile line has to be bounded.
 const MOST_STEPS: u32 = 20_000;
+/// The most steps within one another. A guard can begin with a guard, and one that takes no word would begin with itself forever.
+const MOST_NESTED: u32 = 60;
 /// The most words of a line that is read as sentences.
 const MOST_WORDS: usize = 120;
 /// The most misspelt words of one line that are corrected.
@@ -59,6 +61,7 @@ pub(super) struct Line<'l> {
     words: Vec<String>,
     pub(super) at: usize,
     steps: u32,
+    nested: u32,
     pub(super) corrections: Vec<Correction>,
     /// The nouns that `it` refers to.
     pub(super) last: Vec<Noun>,
@@ -96,6 +99,7 @@ impl<'l> Line<'l> {
             words: Vec::new(),
             at: 0,
             steps: MOST_STEPS,
+            nested: 0,
             corrections: Vec::new(),
             last: Vec::new(),
             last_on: Vec::new(),
@@ -217,8 +221,13 @@ impl<'l> Line<'l> {
     /// Runs a step, and undoes it if it returns `None`.
     pub(super) fn attempt<T>(&mut self, step: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         self.steps = self.steps.checked_sub(1)?;
+        if self.nested == MOST_NESTED {
+            return None;
+        }
         let at = self.at;
+        self.nested += 1;
         let found = step(self);
+        self.nested -= 1;
         if found.is_none() {
             self.at = at;
         }

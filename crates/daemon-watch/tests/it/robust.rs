@@ -39,6 +39,23 @@ fn check_sane(line: &str) {
 }
 
 #[test]
+fn a_guard_that_would_begin_with_itself_ends_on_the_stack_of_a_small_thread() {
+    let lines = [
+        "new Linear issues except those made by integrations",
+        "new Slack messages except those those those by bots",
+        "when an alert fires except ones ones for those",
+    ];
+    let read = move || lines.map(|line| interpret(line).status);
+    let small = std::thread::Builder::new().stack_size(1 << 20);
+    let statuses = small
+        .spawn(read)
+        .expect("a thread")
+        .join()
+        .expect("no panic");
+    assert_eq!(statuses, [Status::Mapped, Status::Mapped, Status::Partial]);
+}
+
+#[test]
 fn adversarial_lines_are_refused_or_read_without_a_panic() {
     let stars = "**/".repeat(100);
     let lines = [
