@@ -302,7 +302,8 @@ async fn budget_check(host: &Host) -> Option<Check> {
     let spent = spending::of_day(host.store.as_ref(), host.now())
         .await
         .ok()?;
-    spending::check(spent, host.runtime().config.budget.day_usd)
+    let budget = &host.runtime().config.budget;
+    spending::check(spent, budget.day_usd, budget.activation_usd)
 }
 
 /// Checks whether claims pause after a crash loop; `None` if they do not.

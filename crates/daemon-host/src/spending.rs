@@ -1,92 +1,109 @@
 //! The cost of all runs within a day, and the warning before the budget of the day is used up.
 
+use daemon_records::RunObject;
+use daemon_runner::budget::DailyBudget;
+use daemon_runner::policy::micros;
 use daemon_store::{MAX_PAGE, Query, Store, StoreError};
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
-use tokio::sync::Mutex;
 
 use crate::doctor::Check;
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// The part of the budget from which on it is reported.
 const WARNING: f64 = 0.8;
-/// How long a sum is used. A day has thousands of runs, and claims come many times a second.
-const FRESH: SignedDuration = SignedDuration::from_secs(5);
 
-/// The cost in the row of a run.
-#[derive(Deserialize)]
-struct Priced {
-    cost_usd: Option<f64>,
+/// What runs cost within a day, in US dollars.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    /// Everything that counts in the budget of the day.
+    pub total: f64,
+    /// The part that was reserved for runs whose cost is unknown.
+    pub assumed: f64,
 }
 
-/// Adds up what the runs that started within a day cost: attempts and one-off runs of all providers and of earlier hosts.
-///
-/// # Errors
-/// If the store fails.
-pub async fn of_day(store: &dyn Store, now: Timestamp) -> Result<f64, StoreError> {
+/// Returns what each run that started within a day counts, oldest first: attempts and one-off runs of all providers and hosts.
+async fn costs(
+    store: &dyn Store,
+    now: Timestamp,
+) -> Result<Vec<(Timestamp, RunObject)>, StoreError> {
     let mut query = Query {
         limit: MAX_PAGE,
         since: Some(now - DAY),
         ..Query::default()
     };
-    let mut acc = 0.0;
+    let mut found = Vec::new();
     loop {
         let page = store.runs(&query).await?;
-        let costs = page.rows.iter().filter_map(|row| {
-            let priced: Priced = serde_json::from_str(&row.object).ok()?;
-            priced.cost_usd
-        });
-        acc += costs.filter(|cost| *cost > 0.0).sum::<f64>();
+        let counted = page
+            .rows
+            .iter()
+            .map(|row| (row.started_at, RunObject::from_row(row)));
+        found.extend(counted.filter(|(_, run)| run.counted_usd() > 0.0));
         query.after = page.next;
         if query.after.is_none() {
-            return Ok(acc);
+            found.sort_by_key(|(at, _)| *at);
+            return Ok(found);
         }
     }
 }
 
+/// Adds up what the runs that started within a day count.
+///
+/// # Errors
+/// If the store fails.
+pub async fn of_day(store: &dyn Store, now: Timestamp) -> Result<Spent, StoreError> {
+    let runs = costs(store, now).await?;
+    let mut spent = Spent::default();
+    for (_, run) in &runs {
+        spent.total += run.counted_usd();
+        if run.cost_usd.is_none() {
+            spent.assumed += run.counted_usd();
+        }
+    }
+    Ok(spent)
+}
+
+/// Counts the runs of earlier processes in the budget of this one. Call it once, before a run starts.
+///
+/// # Errors
+/// If the store fails.
+pub(crate) async fn count(
+    budget: &DailyBudget,
+    store: &dyn Store,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let earlier = costs(store, now).await?;
+    budget.count(
+        earlier
+            .into_iter()
+            .map(|(at, run)| (at, micros(run.counted_usd()))),
+    );
+    Ok(())
+}
+
 /// Checks what is left of the budget of the day; `None` without one.
-pub fn check(spent: f64, limit: Option<f64>) -> Option<Check> {
+///
+/// `start` is what must be left so that an activation starts.
+pub fn check(spent: Spent, limit: Option<f64>, start: f64) -> Option<Check> {
     let limit = limit?;
-    let detail = format!("{spent:.2} of {limit:.2} USD were spent within 24 hours");
+    let Spent { total, assumed } = spent;
+    let mut detail = format!("{total:.2} of {limit:.2} USD were spent within 24 hours");
+    if assumed > 0.0 {
+        detail += &format!(", of which {assumed:.2} are assumed for runs that report no cost");
+    }
     let remedy = "see `runs` for what costs, raise budget.day_usd, or hold daemons";
-    Some(match spent {
-        spent if spent >= limit => {
+    Some(match total {
+        total if total >= limit || limit - total < start => {
             Check::warn("budget", format!("{detail}: activations wait"), remedy)
         }
-        spent if spent >= WARNING * limit => Check::warn("budget", detail, remedy),
+        total if is_low(total, limit) => Check::warn("budget", detail, remedy),
         _ => Check::ok("budget", detail),
     })
 }
 
-/// The sum of a day, read again when it is old, and whether the last one was reported.
-#[derive(Debug, Default)]
-pub(crate) struct Spending {
-    read: Mutex<Option<(Timestamp, f64)>>,
-}
-
-impl Spending {
-    /// Returns what the runs of a day cost, and logs once that little or nothing of the limit is left.
-    pub(crate) async fn within(
-        &self,
-        store: &dyn Store,
-        limit: f64,
-        now: Timestamp,
-    ) -> Result<f64, StoreError> {
-        let mut read = self.read.lock().await;
-        let is_fresh =
-            |at: Timestamp| (SignedDuration::ZERO..FRESH).contains(&now.duration_since(at));
-        let known = *read;
-        if let Some((_, spent)) = known.filter(|(at, _)| is_fresh(*at)) {
-            return Ok(spent);
-        }
-        let spent = of_day(store, now).await?;
-        *read = Some((now, spent));
-        let is_low = |spent: f64| spent >= WARNING * limit;
-        if is_low(spent) && !known.is_some_and(|(_, before)| is_low(before)) {
-            tracing::warn!(spent, limit, "the budget of the day is nearly used up");
-        }
-        Ok(spent)
-    }
+/// Reports whether so much of a limit is spent that a person is warned.
+pub(crate) fn is_low(spent: f64, limit: f64) -> bool {
+    spent >= WARNING * limit
 }
 
 #[cfg(test)]
@@ -95,8 +112,13 @@ mod tests {
 
     #[test]
     fn a_person_is_warned_from_four_fifths_of_the_budget_on() {
-        let status =
-            |spent, limit| check(spent, limit).map(|check| (check.status.as_str(), check.detail));
+        let spent = |total| Spent {
+            total,
+            assumed: 0.0,
+        };
+        let status = |total, limit| {
+            check(spent(total), limit, 1.0).map(|check| (check.status.as_str(), check.detail))
+        };
         let row = |status, detail: &str| Some((status, detail.to_owned()));
         for (spent, limit, expected) in [
             (1.0, None, None),

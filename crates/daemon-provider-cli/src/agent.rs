@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use daemon_process::{SandboxLevel, Supervisor, VisibleUser};
 use daemon_provider::{
-    Companion, FollowUps, Limits, McpUse, Options, Permissions, Provider, ProviderError,
+    Companion, FollowUps, Limits, McpUse, Options, Permissions, Pricing, Provider, ProviderError,
     ProviderErrorKind, Run, RunRequest,
 };
 
@@ -300,6 +300,10 @@ impl Provider for AgentProvider {
             budget: limits.budget.filter(|_| self.config.agent == Agent::Claude),
             ..*limits
         }
+    }
+
+    fn pricing(&self) -> Pricing {
+        Pricing::Assumed
     }
 
     fn follow_ups(&self) -> FollowUps {

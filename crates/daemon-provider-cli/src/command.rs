@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use daemon_process::{SandboxLevel, Supervisor};
 use daemon_provider::{
-    Companion, FollowUps, Limits, McpUse, Options, Provider, ProviderError, ProviderErrorKind, Run,
-    RunRequest,
+    Companion, FollowUps, Limits, McpUse, Options, Pricing, Provider, ProviderError,
+    ProviderErrorKind, Run, RunRequest,
 };
 use serde::Serialize;
 
@@ -135,6 +135,10 @@ impl CommandProvider {
 impl Provider for CommandProvider {
     fn name(&self) -> &str {
         &self.config.program.provider
+    }
+
+    fn pricing(&self) -> Pricing {
+        Pricing::Reported
     }
 
     fn follow_ups(&self) -> FollowUps {

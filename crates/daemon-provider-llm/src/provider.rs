@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use daemon_egress::NetworkUse;
 use daemon_process::{Enclosure, Supervisor};
 use daemon_provider::{
-    FollowUps, Limits, McpUse, Provider, ProviderError, ProviderErrorKind, Run, RunRequest,
+    FollowUps, Limits, McpUse, Pricing, Provider, ProviderError, ProviderErrorKind, Run, RunRequest,
 };
 
 use tokio::sync::mpsc;
@@ -123,6 +123,10 @@ impl Provider for LlmProvider {
 
     fn enforced(&self, limits: &Limits) -> Limits {
         *limits
+    }
+
+    fn pricing(&self) -> Pricing {
+        Pricing::ByCall
     }
 
     fn follow_ups(&self) -> FollowUps {

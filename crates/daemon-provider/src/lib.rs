@@ -125,4 +125,4 @@ pub use event::{RunEvent, Usage};
 pub use grants::{GrantError, GrantedTool, Grants, NoGrants, Reservation, ToolReply, Verdict};
 pub use id::{InvalidSessionId, SessionId};
 pub use request::{Limits, MicroUsd, Overlay, Permissions, RunRequest};
-pub use seam::{Asked, Companion, FollowUps, McpUse, Options, Provider, Run};
+pub use seam::{Asked, Companion, FollowUps, McpUse, Options, Pricing, Provider, Run};

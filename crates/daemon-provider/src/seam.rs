@@ -44,6 +44,11 @@ pub trait Provider: Send + Sync {
         }
     }
 
+    /// Returns how the cost of its runs becomes known.
+    fn pricing(&self) -> Pricing {
+        Pricing::Free
+    }
+
     /// Returns whether only isolated children of its runs use the worktree, so that it may be an overlay that they alone see.
     fn works_in_overlays(&self) -> bool {
         false
@@ -101,6 +106,19 @@ pub struct Companion {
     pub launch: Launch,
     /// What it uses of the network; `None` without a list of hosts. The receiver has to be read.
     pub network: Option<mpsc::Receiver<NetworkUse>>,
+}
+
+/// How the cost of a provider's runs becomes known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Pricing {
+    /// Its runs cost nothing.
+    Free,
+    /// The provider reserves each model call with [`Grants::reserve`](crate::Grants::reserve).
+    ByCall,
+    /// A run costs what its program reports, and nothing if it reports nothing: most programs are not models.
+    Reported,
+    /// The program of a run calls a model. A run that reports no cost is counted with what was reserved for it.
+    Assumed,
 }
 
 /// How a provider handles messages to a run.

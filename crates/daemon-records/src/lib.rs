@@ -33,5 +33,7 @@ pub mod random;
 mod recorded;
 
 pub use find::folder_of;
-pub use object::{RunErrorObject, RunObject, TokensObject, instant, refresh, second, state_word};
+pub use object::{
+    RunErrorObject, RunObject, TokensObject, counted_usd, instant, refresh, second, state_word,
+};
 pub use recorded::{FOLDER_MISSING, RecordedRun, heartbeat_age, record_problem};

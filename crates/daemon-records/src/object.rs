@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use daemon_run_folder::DocumentReading;
+use daemon_run_folder::{DocumentReading, FailureKind};
 use daemon_store::RunRow;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -63,6 +63,9 @@ pub struct RunObject {
     pub tokens: TokensObject,
     /// What it cost, in US dollars.
     pub cost_usd: Option<f64>,
+    /// What was reserved for it, in US dollars. It counts in the budget of the day in place of a cost that is unknown.
+    #[serde(default)]
+    pub reserved_usd: Option<f64>,
     /// When it last printed something.
     pub last_output_at: Option<String>,
     /// The head of its result.
@@ -79,6 +82,15 @@ impl RunObject {
     /// Returns the word that people read for its state.
     pub fn word(&self) -> &str {
         state_word(&self.state, self.reported)
+    }
+
+    /// Returns what it counts in the budget of the day, in US dollars.
+    pub fn counted_usd(&self) -> f64 {
+        let is_unstarted = self
+            .error
+            .as_ref()
+            .is_some_and(|error| error.kind == FailureKind::Spawn.as_str());
+        counted_usd(self.cost_usd, self.reserved_usd, is_unstarted)
     }
 
     /// Reads the object from its row. If its JSON is unreadable, the columns of the row give the object.
@@ -99,6 +111,7 @@ impl RunObject {
             current_tool: None,
             tokens: TokensObject::default(),
             cost_usd: None,
+            reserved_usd: None,
             last_output_at: None,
             result_preview: None,
             result_path: None,
@@ -166,6 +179,7 @@ impl RunObject {
                 output: total(document.tokens.output, document.cli_tokens.tokens.output),
             },
             cost_usd: document.cli_tokens.cost_usd,
+            reserved_usd: document.budget.reserved_usd,
             last_output_at: document.last_output_at.map(instant),
             result_preview: document.result_preview.clone(),
             result_path: document.result_path.clone(),
@@ -176,6 +190,13 @@ impl RunObject {
             folder: run.folder().path().display().to_string(),
         }
     }
+}
+
+/// Returns what a run counts in the budget of the day: its cost, or what was reserved for it if the cost is unknown. A program
+/// that did not start cost nothing.
+pub fn counted_usd(cost: Option<f64>, reserved: Option<f64>, is_unstarted: bool) -> f64 {
+    let assumed = reserved.filter(|_| !is_unstarted);
+    cost.or(assumed).unwrap_or(0.0).max(0.0)
 }
 
 /// Brings the live fields of a run's object up to date from its folder. What the folder does not contain is kept.

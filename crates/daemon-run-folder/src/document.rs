@@ -189,6 +189,9 @@ pub struct BudgetRecord {
     /// The limit in tokens; `None` is unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
+    /// What was reserved for the run, in US dollars: its cost in the budget of the day if its program reports none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserved_usd: Option<f64>,
 }
 
 /// The sandbox of a run.

@@ -226,23 +226,35 @@ async fn work(
     provider: Option<&str>,
     stopped: &mut tokio::sync::watch::Receiver<Option<daemon_provider::StopReason>>,
 ) -> Result<(AttemptEnd, place::RunPlace), AttemptRefusal> {
-    let prepared = place::prepare(run_context, activation, provider).await?;
-    let budget = RunBudget::new(
-        prepared.money,
-        Arc::clone(&run_context.budget),
-        run_context.host.settings().bounds.day,
-    );
+    let mut prepared = place::prepare(run_context, activation, provider).await?;
+    let day = run_context.host.settings().bounds.day;
+    let begun = run_context
+        .budget
+        .begin(prepared.provider.pricing(), prepared.money, day);
+    // Other runs took what was left when this one was claimed. Claims wait until enough is left.
+    let reserve = begun.map_err(|_used_up| AttemptRefusal::given_back())?;
+    prepared.limits.budget = reserve.limit();
+    prepared.reserved = reserve.reserved();
+    let budget = RunBudget::new(prepared.money, Arc::clone(&run_context.budget), day.limit);
     let grants = RunGrants::new(prepared.state.clone(), prepared.rules.clone(), budget);
     let grants = grants.with_counters(prepared.context.state["counters"].clone());
     let grants = Arc::new(grants);
-    let mut supervised = supervise::run(
+    let supervised = supervise::run(
         run_context,
         activation,
         &prepared,
         Arc::clone(&grants),
         stopped,
     )
-    .await?;
+    .await;
+    let mut supervised = match supervised {
+        Ok(supervised) => supervised,
+        Err(refusal) => {
+            reserve.release();
+            return Err(refusal);
+        }
+    };
+    reserve.settle(supervised.cost_usd, &supervised.outcome);
     let end = collect::end(run_context, activation, &prepared, &grants, &mut supervised).await;
     Ok((end, supervised.place))
 }

@@ -1,19 +1,24 @@
-//! Budgets for model calls: one for each run, and one for the host within a day.
+//! Budgets: one for each run, and one for the host within a day.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use daemon_provider::{GrantError, Grants, MicroUsd, Reservation};
+use daemon_provider::{
+    Failure, FailureKind, GrantError, Grants, MicroUsd, Outcome, Pricing, Reservation,
+};
+use daemon_records::clock::Clock;
+use daemon_records::counted_usd;
 use jiff::{SignedDuration, Timestamp};
 
-use daemon_records::clock::Clock;
+use crate::policy::micros;
+use crate::settings::DayBounds;
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
-/// The cost of this process's model calls within a day, and the reservations of calls that have not returned.
+/// What the runs of all hosts of this home cost within a day, and the reservations of calls and runs that have not ended.
 ///
-/// The cost of earlier processes counts when activations are claimed, not here.
+/// The runs of earlier processes are counted once, with [`DailyBudget::count`].
 #[derive(Debug)]
 pub struct DailyBudget {
     clock: Arc<dyn Clock>,
@@ -27,15 +32,20 @@ struct Day {
 }
 
 impl Day {
-    /// Forgets costs that are older than a day, and returns what a limit leaves.
+    /// Returns what a limit leaves.
     fn left(&mut self, limit: MicroUsd, now: Timestamp) -> u64 {
+        let spent = self.spent(now);
+        limit.0.saturating_sub(spent).saturating_sub(self.reserved)
+    }
+
+    /// Forgets costs that are older than a day, and adds up the others.
+    fn spent(&mut self, now: Timestamp) -> u64 {
         // Entries are in the order of their settlement, so that the old ones are at the front.
         let is_old = |at: Timestamp| now.duration_since(at) > DAY;
         while self.spent.front().is_some_and(|(at, _)| is_old(*at)) {
             self.spent.pop_front();
         }
-        let spent: u64 = self.spent.iter().map(|(_, cost)| cost).sum();
-        limit.0.saturating_sub(spent).saturating_sub(self.reserved)
+        self.spent.iter().map(|(_, cost)| cost).sum()
     }
 }
 
@@ -51,6 +61,65 @@ impl DailyBudget {
     pub(crate) fn left(&self, limit: MicroUsd) -> MicroUsd {
         let mut day = self.day.lock().expect("no holder panics");
         MicroUsd(day.left(limit, self.clock.now()))
+    }
+
+    /// Counts the cost of runs of earlier processes. They are sorted by their instants, and come before all others.
+    pub fn count(&self, earlier: impl IntoIterator<Item = (Timestamp, MicroUsd)>) {
+        let mut day = self.day.lock().expect("no holder panics");
+        let mut spent: VecDeque<_> = earlier.into_iter().map(|(at, cost)| (at, cost.0)).collect();
+        spent.append(&mut day.spent);
+        day.spent = spent;
+    }
+
+    /// Returns what was spent and is not reserved.
+    pub fn spent(&self) -> MicroUsd {
+        let mut day = self.day.lock().expect("no holder panics");
+        MicroUsd(day.spent(self.clock.now()))
+    }
+
+    /// Reports whether the day leaves enough for one more run.
+    pub fn lets_start(&self, bounds: DayBounds) -> bool {
+        let Some(limit) = bounds.limit else {
+            return true;
+        };
+        let left = self.left(limit);
+        left.0 > 0 && left >= bounds.start.min(limit)
+    }
+
+    /// Reserves what a run may cost before it starts, if only its program knows what it costs.
+    ///
+    /// # Errors
+    /// The day leaves less than a run needs.
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        pricing: Pricing,
+        wanted: Option<MicroUsd>,
+        bounds: DayBounds,
+    ) -> Result<RunReserve, DayUsedUp> {
+        let mut reserve = RunReserve {
+            day: Arc::clone(self),
+            pricing,
+            wanted,
+            reserved: None,
+        };
+        if pricing != Pricing::Assumed {
+            return Ok(reserve);
+        }
+        let now = self.clock.now();
+        let mut day = self.day.lock().expect("no holder panics");
+        let left = bounds.limit.map(|limit| MicroUsd(day.left(limit, now)));
+        let needed = bounds
+            .limit
+            .map_or(bounds.start, |limit| bounds.start.min(limit));
+        if let Some(left) = left.filter(|left| left.0 == 0 || *left < needed) {
+            return Err(DayUsedUp { needed, left });
+        }
+        let wanted = wanted.unwrap_or(bounds.start);
+        let reserved = left.map_or(wanted, |left| wanted.min(left));
+        day.reserved += reserved.0;
+        reserve.reserved = Some(reserved);
+        drop(day);
+        Ok(reserve)
     }
 
     fn reserve(&self, cost: u64, limit: Option<MicroUsd>) -> Result<(), u64> {
@@ -70,6 +139,72 @@ impl DailyBudget {
         day.reserved = day.reserved.saturating_sub(reserved);
         if cost > 0 {
             day.spent.push_back((now, cost));
+        }
+    }
+}
+
+/// The budget of the day does not leave what a run needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the budget of the day leaves {left}, and a run needs {needed}")]
+pub(crate) struct DayUsedUp {
+    needed: MicroUsd,
+    left: MicroUsd,
+}
+
+/// What is reserved for one turn of a run from the budget of the day. Dropped without its end, it counts as spent.
+#[derive(Debug)]
+pub(crate) struct RunReserve {
+    day: Arc<DailyBudget>,
+    pricing: Pricing,
+    wanted: Option<MicroUsd>,
+    reserved: Option<MicroUsd>,
+}
+
+impl RunReserve {
+    /// Returns what the turn may cost; `None` is unlimited.
+    pub(crate) fn limit(&self) -> Option<MicroUsd> {
+        // The part of the day may be smaller than what was wanted.
+        self.wanted.map(|wanted| self.reserved.unwrap_or(wanted))
+    }
+
+    /// Returns what was reserved; `None` if nothing is reserved for such a run.
+    pub(crate) fn reserved(&self) -> Option<MicroUsd> {
+        self.reserved
+    }
+
+    /// Ends the reservation of a turn that did not start.
+    pub(crate) fn release(mut self) {
+        self.end(MicroUsd(0));
+    }
+
+    /// Replaces the reservation by what the turn cost, in US dollars, or counts it if the cost is unknown.
+    pub(crate) fn settle(mut self, cost: Option<f64>, outcome: &Outcome) {
+        if self.pricing == Pricing::ByCall {
+            // Each call was settled by itself.
+            return;
+        }
+        let is_unstarted = matches!(
+            outcome,
+            Outcome::Failed(Failure {
+                kind: FailureKind::Spawn,
+                ..
+            })
+        );
+        let reserved = self.reserved.map(MicroUsd::as_usd);
+        self.end(micros(counted_usd(cost, reserved, is_unstarted)));
+    }
+
+    fn end(&mut self, cost: MicroUsd) {
+        let reserved = self.reserved.take().unwrap_or_default();
+        self.day.settle(reserved.0, cost.0);
+    }
+}
+
+impl Drop for RunReserve {
+    fn drop(&mut self) {
+        // The cost of a turn that was interrupted is unknown.
+        if let Some(reserved) = self.reserved {
+            self.end(reserved);
         }
     }
 }
@@ -171,101 +306,4 @@ impl Grants for BudgetOnly {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::test_clock::TestClock;
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).expect("it is in range")
-    }
-
-    fn day(clock: &Arc<TestClock>) -> Arc<DailyBudget> {
-        Arc::new(DailyBudget::new(Arc::<TestClock>::clone(clock)))
-    }
-
-    fn is_over(answer: Result<Reservation, GrantError>) -> Option<u64> {
-        match answer {
-            Err(GrantError::OverBudget { left, .. }) => Some(left.0),
-            _ => None,
-        }
-    }
-
-    #[test]
-    fn a_run_spends_no_more_than_its_own_budget() {
-        let clock = TestClock::at(at(0));
-        let budget = RunBudget::new(Some(MicroUsd(100)), day(&clock), None);
-        let first = budget.reserve(MicroUsd(80)).unwrap();
-        assert_eq!(is_over(budget.reserve(MicroUsd(30))), Some(20));
-        clock.set(at(1));
-        budget.settle(first, MicroUsd(10));
-        budget.settle(first, MicroUsd(10));
-        assert_eq!(is_over(budget.reserve(MicroUsd(91))), Some(90));
-        budget.reserve(MicroUsd(90)).unwrap();
-    }
-
-    #[test]
-    fn a_day_leaves_what_the_calls_of_the_last_24_hours_have_not_cost() {
-        let clock = TestClock::at(at(0));
-        let day = day(&clock);
-        let limit = MicroUsd(100);
-        let budget = RunBudget::new(None, Arc::clone(&day), Some(limit));
-        let call = budget.reserve(MicroUsd(60)).unwrap();
-        assert_eq!(day.left(limit), MicroUsd(40));
-        budget.settle(call, MicroUsd(10));
-        assert_eq!(day.left(limit), MicroUsd(90));
-        clock.set(at(24 * 3_600 + 1));
-        assert_eq!(day.left(limit), MicroUsd(100));
-    }
-
-    #[test]
-    fn a_hundred_runs_at_once_never_pass_the_budget_of_the_day() {
-        let clock = TestClock::at(at(0));
-        let day = day(&clock);
-        let limit = Some(MicroUsd(1_000));
-        // No thread settles before all have reserved: reservations count like costs.
-        let asked = std::sync::Barrier::new(100);
-        let granted: Vec<u64> = std::thread::scope(|scope| {
-            let starts: Vec<_> = (0..100)
-                .map(|_| {
-                    let (day, asked) = (Arc::clone(&day), &asked);
-                    scope.spawn(move || {
-                        let budget = RunBudget::new(None, day, limit);
-                        let reserved = budget.reserve(MicroUsd(30));
-                        asked.wait();
-                        match reserved {
-                            Ok(reservation) => {
-                                budget.settle(reservation, MicroUsd(30));
-                                30
-                            }
-                            Err(_) => 0,
-                        }
-                    })
-                })
-                .collect();
-            starts
-                .into_iter()
-                .map(|start| start.join().unwrap())
-                .collect()
-        });
-        // 33 reservations fit, in any order the threads run.
-        let spent: u64 = granted.iter().sum();
-        assert_eq!(spent, 990);
-        let budget = RunBudget::new(None, Arc::clone(&day), limit);
-        clock.set(at(3600));
-        assert_eq!(is_over(budget.reserve(MicroUsd(30))), Some(10));
-        clock.set(at(86_401));
-        budget.reserve(MicroUsd(30)).unwrap();
-    }
-
-    #[test]
-    fn what_a_lost_run_had_set_aside_stays_spent() {
-        let clock = TestClock::at(at(0));
-        let day = day(&clock);
-        let limit = Some(MicroUsd(100));
-        let lost = RunBudget::new(None, Arc::clone(&day), limit);
-        lost.reserve(MicroUsd(60)).unwrap();
-        drop(lost);
-        let budget = RunBudget::new(None, day, limit);
-        assert_eq!(is_over(budget.reserve(MicroUsd(50))), Some(40));
-    }
-}
+mod tests;

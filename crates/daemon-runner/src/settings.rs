@@ -127,14 +127,23 @@ impl Sandboxes {
 /// The bounds of the whole host.
 #[derive(Clone, Copy, Debug)]
 pub struct HostBounds {
-    /// What model calls may cost within 24 hours; `None` is without a limit.
-    pub day: Option<MicroUsd>,
+    /// The budget of the day.
+    pub day: DayBounds,
     /// How many one-off runs may be under way.
     pub emanations: u32,
     /// How long runs may continue after the host began to stop.
     pub drain: Duration,
     /// How many checked-out trees are kept between runs.
     pub trees: TreeLimits,
+}
+
+/// What runs may cost within 24 hours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DayBounds {
+    /// The limit; `None` is without one.
+    pub limit: Option<MicroUsd>,
+    /// What the limit must leave so that a run may start: the budget of an activation.
+    pub start: MicroUsd,
 }
 
 /// The settings of a host that runs use.

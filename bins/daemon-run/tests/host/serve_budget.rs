@@ -72,33 +72,42 @@ fn budget(host: &Host) -> (String, String) {
     (check.text("status"), check.text("detail"))
 }
 
+/// Has an agent spend on a task of its own, and returns the end.
+fn spend(world: &World, backend: &str) -> Value {
+    let call = json!({"action": "emanate", "backend": backend, "tasks": [{"task": "Spend."}]});
+    let reply = shown!(world.tool(&call), {"$?": 0});
+    world.announced(&reply.text("run_ids.0"))
+}
+
+fn shown_as(status: &str, detail: &str) -> (String, String) {
+    (status.to_owned(), detail.to_owned())
+}
+
 #[test]
 fn one_off_runs_of_agents_count_in_the_day_and_a_person_is_warned_before_activations_wait() {
-    let world = World::of_claude(COSTS, "\n[budget]\nday_usd = 1.0\n");
+    let world = World::of_claude(COSTS, "\n[budget]\nday_usd = 1.0\nactivation_usd = 0.45\n");
     let host = world.serve();
-    let spend = || {
-        let call = json!({"action": "emanate", "backend": "claude", "tasks": [{"task": "Spend."}]});
-        let reply = shown!(world.tool(&call), {"$?": 0});
-        let ended = world.announced(&reply.text("run_ids.0"));
-        assert_eq!(ended["status"], "done", "{ended}");
-    };
-    let spent = |status: &str, detail: &str| (status.to_owned(), detail.to_owned());
-    spend();
+    assert_eq!(spend(&world, "claude")["status"], "done");
     assert_eq!(
         budget(&host),
-        spent("ok", "0.45 of 1.00 USD were spent within 24 hours")
+        shown_as("ok", "0.45 of 1.00 USD were spent within 24 hours")
     );
-    spend();
-    assert_eq!(
-        budget(&host),
-        spent("warn", "0.90 of 1.00 USD were spent within 24 hours")
-    );
-    spend();
-    let over = spent(
+    assert_eq!(spend(&world, "claude")["status"], "done");
+    let over = shown_as(
         "warn",
-        "1.35 of 1.00 USD were spent within 24 hours: activations wait",
+        "0.90 of 1.00 USD were spent within 24 hours: activations wait",
     );
     assert_eq!(budget(&host), over);
+    // What is left is less than a run may cost.
+    let refused = spend(&world, "claude");
+    assert_eq!(
+        json!([refused["status"], refused["error"]["type"]]),
+        json!(["failed", "budget"])
+    );
+    assert_eq!(
+        refused.text("error.message"),
+        "the budget of the day leaves 0.10 USD, and a run needs 0.45 USD"
+    );
     // An earlier host's runs count as well.
     host.kill();
     let host = world.serve();
@@ -122,4 +131,35 @@ fn one_off_runs_of_agents_count_in_the_day_and_a_person_is_warned_before_activat
         attempts.iter().all(|run| run["activation_id"].is_null()),
         "{attempts:?}"
     );
+}
+
+/// Ends at once and reports no cost, as a program does that its host killed.
+const SILENT: &str = r#"cat > /dev/null
+echo '{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555"}'
+exit 3
+"#;
+
+#[test]
+fn a_run_that_reports_no_cost_counts_what_was_reserved_for_it() {
+    let world = World::of_claude(SILENT, "\n[budget]\nday_usd = 1.0\nactivation_usd = 0.4\n");
+    let host = world.serve();
+    for _ in 0..2 {
+        let run = spend(&world, "claude");
+        assert_eq!(run["status"], "failed", "{run}");
+    }
+    let over = shown_as(
+        "warn",
+        "0.80 of 1.00 USD were spent within 24 hours, of which 0.80 are assumed for runs that report no cost: activations wait",
+    );
+    assert_eq!(budget(&host), over);
+    let runs = host.list("runs");
+    let costs: Vec<Value> = runs
+        .iter()
+        .map(|run| json!([run["cost_usd"], run["reserved_usd"]]))
+        .collect();
+    assert_eq!(costs, [json!([null, 0.4]), json!([null, 0.4])]);
+    host.kill();
+    let host = world.serve();
+    assert_eq!(budget(&host), over);
+    assert_eq!(spend(&world, "claude")["error"]["type"], "budget");
 }

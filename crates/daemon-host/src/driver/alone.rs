@@ -62,6 +62,7 @@ async fn to_its_end(
             return Err(OpError::new(OpErrorKind::Busy, "paused", why));
         }
         let request = settings(host, &host.runtime().config).claim_request(host.now());
+        let request = host.runs().within_day(request);
         let claimed = host.store.claim_one(id, &request).await?;
         driver.handle(match claimed {
             Some(activation) => HostEvent::Claimed(Some(Box::new(activation))),

@@ -21,7 +21,6 @@ use super::run_directory::SharedRuntime;
 use super::upkeep::{self, Upkeep};
 use crate::disk::{self, Space};
 use crate::home::Home;
-use crate::spending::Spending;
 
 /// The result of an effect.
 #[derive(Debug)]
@@ -52,8 +51,6 @@ struct Remembered {
     view: Arc<tokio::sync::Mutex<RepositoryView>>,
     /// The newest reading of the disk.
     space: Arc<Mutex<Space>>,
-    /// What the runs of the last day cost.
-    spending: Arc<Spending>,
 }
 
 /// Examines the disk.
@@ -77,7 +74,6 @@ impl Performer {
             remembered: Remembered {
                 view: Arc::default(),
                 space: Arc::new(Mutex::new(Space::Enough { free: disk::LOW })),
-                spending: Arc::default(),
             },
         }
     }
@@ -166,7 +162,7 @@ impl Performer {
             },
             HostEffect::Match { after, view, claim } => {
                 let claim = match claim {
-                    Some(request) => Some(self.within_day(request).await?),
+                    Some(request) => Some(self.upkeep.runs.within_day(request)),
                     None => None,
                 };
                 let mut seen = self.remembered.view.lock().await;
@@ -212,32 +208,13 @@ impl Performer {
     async fn claim(&self, request: ClaimRequest) -> Result<HostEvent, StoreError> {
         // What is claimed while ticks are recorded would take the processor from them.
         drop(self.recording.lock().await);
-        let request = self.within_day(request).await?;
+        let request = self.upkeep.runs.within_day(request);
         // The lease begins with the claim, not with the wait for the ticks.
         let claimed = self.store.claim(&request.at(self.clock.now())).await?;
         if claimed.is_some() {
             failpoint::hit("R1");
         }
         Ok(HostEvent::Claimed(claimed.map(Box::new)))
-    }
-
-    /// Ends claims if all runs together used up the budget of the day. The store adds up only activations: one-off runs have a share
-    /// as well.
-    async fn within_day(&self, request: ClaimRequest) -> Result<ClaimRequest, StoreError> {
-        let Some(limit) = request.day_usd else {
-            return Ok(request);
-        };
-        let spending = &self.remembered.spending;
-        let spent = spending
-            .within(&*self.store, limit, self.clock.now())
-            .await?;
-        Ok(match spent < limit {
-            true => request,
-            false => ClaimRequest {
-                day_usd: Some(0.0),
-                ..request
-            },
-        })
     }
 
     async fn expire(&self) -> Result<HostEvent, StoreError> {

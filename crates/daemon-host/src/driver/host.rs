@@ -36,6 +36,7 @@ use super::{Parts, Runtime, repos};
 use crate::config::Config;
 use crate::disk::Space;
 use crate::home::Home;
+use crate::spending;
 
 /// The parts of a new host.
 pub struct HostParts {
@@ -184,13 +185,15 @@ impl Host {
         matching::match_waiting(&mut Driver::new(self, &[Concern::Matching])).await
     }
 
-    /// Takes back the activations that earlier hosts of this home left leased, after their process trees were ended.
+    /// Takes back the activations that earlier hosts of this home left leased, after their process trees were ended, and counts
+    /// what their runs cost. Call it once, before a run starts.
     ///
     /// # Errors
     /// If the store fails.
     pub async fn take_back(&self) -> Result<(), StoreError> {
         upkeep::take_back(&self.upkeep).await?;
-        Ok(())
+        let budget = &self.runs().context.budget;
+        spending::count(budget, &*self.store, self.now()).await
     }
 
     /// Removes the work trees that earlier hosts of this home left.
@@ -301,5 +304,6 @@ fn runs(home: &Home, registrations: &Registrations, secrets: HostSecrets) -> Act
     ActiveRuns {
         context: Arc::new(context),
         awaited,
+        is_day_low: Arc::default(),
     }
 }

@@ -12,7 +12,7 @@ use daemon_registry::{Registered, SharedRegistry};
 use daemon_repo::{ObjectId, Remote};
 use daemon_runner::policy::micros;
 use daemon_runner::settings::{
-    ConfiguredProvider, HostBounds, KnownInstructions, RunRepository, RunSettings,
+    ConfiguredProvider, DayBounds, HostBounds, KnownInstructions, RunRepository, RunSettings,
 };
 use daemon_runner::{NOTICES, RunHost, RunPaths, TreeLimits};
 
@@ -153,7 +153,10 @@ fn settings(home: &Home, runtime: &Runtime, tokens: &RunTokens) -> RunSettings {
         tools,
         sandboxes: parts.sandboxes.clone(),
         bounds: HostBounds {
-            day: config.budget.day_usd.map(micros),
+            day: DayBounds {
+                limit: config.budget.day_usd.map(micros),
+                start: micros(config.budget.activation_usd),
+            },
             emanations: config.limits.emanations,
             drain: config.host.drain.unsigned(),
             trees: TreeLimits {

@@ -353,11 +353,10 @@ impl Live for HostLive {
     }
 
     async fn is_over_budget(&self) -> Result<bool, OpError> {
-        let Some(limit) = self.host.runtime().config.budget.day_usd else {
-            return Ok(false);
-        };
-        let spent = crate::spending::of_day(self.host.store.as_ref(), self.host.now()).await?;
-        Ok(spent >= limit)
+        let context = &self.host.runs().context;
+        Ok(!context
+            .budget
+            .lets_start(context.host.settings().bounds.day))
     }
 
     fn nudge(&self) {

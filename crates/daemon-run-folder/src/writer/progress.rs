@@ -268,6 +268,12 @@ impl Writer {
         self.progress(now)
     }
 
+    /// Records that more was reserved for the run, which a follow-up does.
+    pub fn reserved(&mut self, usd: f64, now: Timestamp) -> Result<(), FolderError> {
+        *self.document.budget.reserved_usd.get_or_insert(0.0) += usd;
+        self.progress(now)
+    }
+
     /// Records that a request of the run was refused.
     pub fn denied(&mut self, name: &str, detail: &str, now: Timestamp) -> Result<(), FolderError> {
         self.log(&LogEvent::PermissionDenied { name, detail }, now)

@@ -36,6 +36,7 @@ fn everything() -> RunStart {
         budget: BudgetRecord {
             usd: Some(1.5),
             tokens: Some(9),
+            reserved_usd: Some(0.25),
         },
         permissions: "read".to_owned(),
         sandbox: SandboxRecord {

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use daemon_engine::Activation;
+use daemon_provider::MicroUsd;
 use daemon_run_folder::{ActivationLink, Folder, Handle, RunStart, UnsyncedStart, sha256};
 
 use super::place::Prepared;
@@ -44,6 +45,7 @@ pub(super) fn begin(
         &prepared.limits,
         &prepared.sandbox,
     );
+    start.budget.reserved_usd = prepared.reserved.map(MicroUsd::as_usd);
     let attempt = Attempt {
         activation: activation.id.clone(),
         daemon: activation.daemon.clone(),

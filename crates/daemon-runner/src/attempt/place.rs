@@ -52,6 +52,8 @@ pub(crate) struct Prepared {
     pub(crate) limits: Limits,
     /// The activation's budget less the cost of earlier attempts; `None` is unlimited.
     pub(crate) money: Option<MicroUsd>,
+    /// What is reserved for the run from the budget of the day.
+    pub(crate) reserved: Option<MicroUsd>,
     pub(crate) environment: BTreeMap<std::ffi::OsString, std::ffi::OsString>,
     pub(crate) state: BTreeMap<String, String>,
     pub(crate) events: Vec<EventRow>,
@@ -157,7 +159,8 @@ pub(super) async fn prepare(
     let (daemon_file, support) = registered_file(&daemon)?;
     let limits = limits_of(&policy, &*provider);
     let money = money_left(limits, activation);
-    let day = settings.bounds.day.map(|day| run_context.budget.left(day));
+    let day = settings.bounds.day.limit;
+    let day = day.map(|limit| run_context.budget.left(limit));
     let from = (&*settings, &repo, &policy);
     let known = (&*daemon, &*events);
     let (source, rolling, rules) = situate(run_context, activation, from, known).await?;
@@ -191,6 +194,7 @@ pub(super) async fn prepare(
         repo,
         provider,
         money,
+        reserved: None,
         limits,
         events,
         source,

@@ -110,7 +110,7 @@ pub(super) fn common(
         preset_api: None,
         budget: Arc::clone(&run_context.budget),
         secrets: run_context.secrets.clone(),
-        day: settings.bounds.day,
+        day: settings.bounds.day.limit,
         permissions: policy.permissions,
         backend: policy.provider,
         provider: Arc::clone(&configured.provider),

@@ -174,8 +174,33 @@ impl StartedRun {
         }
     }
 
-    /// Starts the provider and follows the turn to its end.
+    /// Reserves what the turn may cost, and executes it.
     async fn turn(
+        &mut self,
+        run_context: &RunContext,
+        mut request: RunRequest,
+        following: &mut Following,
+    ) -> TurnEnd {
+        let provider = Arc::clone(&self.plan.common.provider);
+        let day = run_context.host.settings().bounds.day;
+        let begun = run_context
+            .budget
+            .begin(provider.pricing(), request.limits.budget, day);
+        let reserve = match begun {
+            Ok(reserve) => reserve,
+            Err(error) => return TurnEnd::failed(FailureKind::Budget, error.to_string()),
+        };
+        request.limits.budget = reserve.limit();
+        if let Some(reserved) = reserve.reserved() {
+            self.record.reserved(reserved);
+        }
+        let ended = self.provided(run_context, request, following).await;
+        reserve.settle(following.cost_usd, &ended.outcome);
+        ended
+    }
+
+    /// Starts the provider with the MCP servers of the task, and follows the turn to its end.
+    async fn provided(
         &mut self,
         run_context: &RunContext,
         mut request: RunRequest,

@@ -58,6 +58,7 @@ fn start() -> RunStart {
         budget: BudgetRecord {
             usd: Some(1.5),
             tokens: None,
+            reserved_usd: None,
         },
         sandbox: SandboxRecord {
             level: 2,

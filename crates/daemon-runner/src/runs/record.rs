@@ -90,6 +90,7 @@ pub(crate) fn bound(
     start.budget = BudgetRecord {
         usd: limits.budget.map(MicroUsd::as_usd),
         tokens: None,
+        reserved_usd: None,
     };
 }
 
@@ -387,6 +388,13 @@ impl Record {
     /// Returns the folder.
     pub(crate) fn folder(&self) -> &Folder {
         self.writer.folder()
+    }
+
+    /// Records what is reserved for a turn from the budget of the day.
+    pub(crate) fn reserved(&mut self, reserved: MicroUsd) {
+        let now = self.clock.now();
+        let written = self.writer.reserved(reserved.as_usd(), now);
+        self.report(written);
     }
 
     /// Stores the reason of a stop. Call it before the first signal. After the end of the run it does nothing.
