@@ -63,6 +63,11 @@ impl DailyBudget {
         MicroUsd(day.left(limit, self.clock.now()))
     }
 
+    /// Returns what the day leaves for the calls of the next runs; `None` without a limit.
+    pub(crate) fn left_of(&self, bounds: DayBounds) -> Option<MicroUsd> {
+        bounds.limit.map(|limit| self.left(limit))
+    }
+
     /// Counts the cost of runs of earlier processes. They are sorted by their instants, and come before all others.
     pub fn count(&self, earlier: impl IntoIterator<Item = (Timestamp, MicroUsd)>) {
         let mut day = self.day.lock().expect("no holder panics");
@@ -177,7 +182,7 @@ impl RunReserve {
         self.end(MicroUsd(0));
     }
 
-    /// Replaces the reservation by what the turn cost, in US dollars, or counts it if the cost is unknown.
+    /// Replaces the reservation by the cost of the turn, in US dollars, or counts it if the cost is unknown.
     pub(crate) fn settle(mut self, cost: Option<f64>, outcome: &Outcome) {
         if self.pricing == Pricing::ByCall {
             // Each call was settled by itself.

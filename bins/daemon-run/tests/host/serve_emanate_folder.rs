@@ -86,7 +86,7 @@ fn running(world: &World, host: &Host, reply: &Value, document: &Value) -> Value
             "backend_options": {"effort": "high", "api_key": "<redacted>"},
         },
         "backend": "claude", "model": "claude", "preset_name": null, "preset_provider": null, "preset_model": null,
-        "max_turns": null, "timeout_s": 60.0, "idle_timeout_s": null, "budget": {"usd": 1.0}, "permissions": "propose",
+        "max_turns": null, "timeout_s": 60.0, "idle_timeout_s": null, "budget": {"usd": 1.0, "reserved_usd": 1.0}, "permissions": "propose",
         "sandbox": {"level": 1, "detail": document["sandbox"]["detail"]},
     });
     let rest = json!({

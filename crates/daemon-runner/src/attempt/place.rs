@@ -159,8 +159,7 @@ pub(super) async fn prepare(
     let (daemon_file, support) = registered_file(&daemon)?;
     let limits = limits_of(&policy, &*provider);
     let money = money_left(limits, activation);
-    let day = settings.bounds.day.limit;
-    let day = day.map(|limit| run_context.budget.left(limit));
+    let day = run_context.budget.left_of(settings.bounds.day);
     let from = (&*settings, &repo, &policy);
     let known = (&*daemon, &*events);
     let (source, rolling, rules) = situate(run_context, activation, from, known).await?;
