@@ -87,10 +87,11 @@ pub(crate) async fn count(
 pub fn check(spent: Spent, limit: Option<f64>, start: f64) -> Option<Check> {
     let limit = limit?;
     let Spent { total, assumed } = spent;
-    let mut detail = format!("{total:.2} of {limit:.2} USD were spent within 24 hours");
-    if assumed > 0.0 {
-        detail += &format!(", of which {assumed:.2} are assumed for runs that report no cost");
-    }
+    let assumed = match assumed > 0.0 {
+        true => format!(", of which {assumed:.2} are assumed for runs that report no cost"),
+        false => String::new(),
+    };
+    let detail = format!("{total:.2} of {limit:.2} USD were spent within 24 hours{assumed}");
     let remedy = "see `runs` for what costs, raise budget.day_usd, or hold daemons";
     Some(match total {
         total if total >= limit || limit - total < start => {

@@ -161,10 +161,7 @@ impl Performer {
                 lost: store.renew(leases, until).await?,
             },
             HostEffect::Match { after, view, claim } => {
-                let claim = match claim {
-                    Some(request) => Some(self.upkeep.runs.within_day(request)),
-                    None => None,
-                };
+                let claim = claim.map(|request| self.upkeep.runs.within_day(request));
                 let mut seen = self.remembered.view.lock().await;
                 let lease = claim.as_ref().map(|request| matching::Lease {
                     request,
