@@ -71,7 +71,8 @@ pub fn interpret(line: &str) -> Interpretation {
     let is_whole = found
         .as_ref()
         .is_some_and(|found| found.status == Status::Mapped);
-    if !is_whole && times.has_duration() && (found.is_none() || times.lasts_for()) {
+    if !is_whole && times.has_duration() && (found.is_none() || times.lasts_for() || times.lasts())
+    {
         return time_based(line, TimeKind::Elapsed);
     }
     let Some(mut meaning) = found else {

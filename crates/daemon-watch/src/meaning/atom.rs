@@ -45,6 +45,8 @@ pub(crate) enum Says {
     Name(Vec<String>),
     /// Values of the named attribute, else of the one that the event has.
     Value(Option<Part>, Vec<String>),
+    /// Values of the first of some fields that the event can have.
+    OneOf(Vec<Field>, Vec<String>),
 }
 
 /// A state of a pull request or issue.
@@ -153,6 +155,11 @@ impl Atom {
             Says::Name(values) => name_test(event, values).map(|test| self.literal(test)),
             Says::Value(part, values) => {
                 value_test(event, *part, values).map(|test| self.literal(test))
+            }
+            Says::OneOf(fields, values) => {
+                let mut fields = fields.iter();
+                let field = fields.find(|field| tells(event.source, event.kind, **field))?;
+                Some(self.literal(Test::new(*field, Op::Is, values.clone())))
             }
             Says::Text(place, op, values) => self.text(event, *place, *op, values),
             Says::Files(op, globs) => {

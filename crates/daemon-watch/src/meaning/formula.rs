@@ -65,6 +65,16 @@ impl<A: Clone> Formula<A> {
         }
     }
 
+    /// Returns the part of a conjunction whose atoms are all of a sort, negated ones included.
+    pub(crate) fn part(&self, is_wanted: &impl Fn(&A) -> bool) -> Option<Self> {
+        let is_other = |atom: &A| !is_wanted(atom);
+        if let Self::All(many) = self {
+            let parts = many.iter().filter_map(|one| one.part(is_wanted));
+            return parts.reduce(Self::and);
+        }
+        (!self.is_always() && !self.mentions(&is_other)).then(|| self.clone())
+    }
+
     pub(crate) fn is_always(&self) -> bool {
         matches!(self, Self::Always)
     }

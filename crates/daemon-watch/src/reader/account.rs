@@ -37,21 +37,29 @@ pub(super) fn is_complete(
     found: &ClauseSet,
 ) -> bool {
     let is_left = |at: usize| left.iter().any(|range| range.contains(&at));
-    let is_alternative = |range: &Range<usize>| {
-        let first = tokens
-            .get(range.start)
-            .filter(|token| token.kind == TokenKind::Word);
-        first.is_some_and(|first| grammar.lexicon.joins(&first.text))
+    let joins = |at: usize| {
+        let token = tokens.get(at).filter(|token| token.kind == TokenKind::Word);
+        token.is_some_and(|token| grammar.lexicon.joins(&token.text))
     };
+    let is_alternative = |range: &Range<usize>| joins(range.start) || joins(range.end);
     if has_foreign_login(tokens, found) {
         return false;
     }
     let mut signals = grammar.lexicon.signals(tokens);
+    let is_label = |word: &str| {
+        let mut names =
+            (found.filters.iter()).filter(|filter| NAMES.contains(&filter.test.field()));
+        names.any(|filter| {
+            let mut values = filter.test.values().iter();
+            values.any(|value| value.to_lowercase().contains(word))
+        })
+    };
     let is_foreign = signals.any(|(place, signal)| {
+        let around = left.iter().find(|range| range.contains(&place.start));
         signal == Signal::Foreign
-            && left
-                .iter()
-                .any(|range| range.contains(&place.start) && !is_alternative(range))
+            && around.map_or(!is_label(&tokens[place.start].text), |range| {
+                !is_alternative(range)
+            })
     });
     if is_foreign {
         return false;
@@ -82,6 +90,20 @@ fn has_foreign_login(tokens: &[Token], found: &ClauseSet) -> bool {
         PEOPLE.contains(&test.field()) && !test.values().iter().all(is_login)
     })
 }
+
+/// The fields whose values may be the name of another service.
+const NAMES: &[Field] = &[
+    Field::Labels,
+    Field::LabelAdded,
+    Field::LabelRemoved,
+    Field::Name,
+    Field::Check,
+    Field::Workflow,
+    Field::Project,
+    Field::Actor,
+    Field::Author,
+    Field::ParentAuthor,
+];
 
 /// The fields whose values are logins.
 const PEOPLE: &[Field] = &[
@@ -115,7 +137,7 @@ fn is_value(token: &Token, found: &ClauseSet) -> bool {
         let rest = token.text.strip_prefix(kind);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    // The raw name of an event is the event itself.
+    // The raw name of an event is the event itself, and so is that of its action.
     let mut events = found.clauses.iter().flat_map(|clause| &clause.events);
     if events.any(|event| names(event.kind) || event.action == Some(token.text.as_str())) {
         return true;

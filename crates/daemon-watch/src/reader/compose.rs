@@ -1,6 +1,7 @@
 //! Compositions: the functions by which rules make the meaning of a phrase of the meanings of its parts.
 
 mod deeds;
+mod events;
 mod files;
 mod guards;
 mod happens;
@@ -43,6 +44,7 @@ pub(super) fn composition(name: &str) -> Option<Composition> {
         files::TABLE,
         things::TABLE,
         deeds::TABLE,
+        events::TABLE,
         names::TABLE,
     ];
     let mut rows = tables.into_iter().flatten();

@@ -38,6 +38,8 @@ pub(super) struct Lexicon {
     signals: FxHashMap<String, Vec<SignalPhrase>>,
     /// The examples of phrases, for suggestions.
     examples: FxHashMap<String, &'static str>,
+    /// The examples of all rows.
+    rows: Vec<&'static str>,
 }
 
 /// The words behind the first one, and what the phrase says.
@@ -77,7 +79,9 @@ pub(super) struct Phrase {
 /// The category of nouns for people, which have a plural too.
 const PERSON: &str = "p.noun";
 /// The category of nouns with events, which are suggested by their examples.
-const THING: &str = "n.thing";
+pub(super) const THING: &str = "n.thing";
+/// The category of verbs whose thing is all that they need.
+pub(super) const ACT: &str = "v.act";
 /// The category of words that join alternatives.
 const JOINT: &str = "joint";
 /// The category of the names of sources.
@@ -122,12 +126,38 @@ const CLOSED: &[&str] = &[
     "det", "opener", "be.", "get.", "have.", "do", "pron", "poss",
 ];
 
+/// Returns the forms of a phrase with their categories: `v.` are verbs, `n.` nouns with a plural.
+fn forms(phrase: &str, category: &str) -> Vec<(String, String)> {
+    const ENDINGS: &[(Forms, &str)] = &[
+        (Forms::BASE, "b"),
+        (Forms::BASE, "f"),
+        (Forms::THIRD, "f"),
+        (Forms::PAST, "ed"),
+        (Forms::GERUND, "g"),
+        (Forms::NOMINAL, "n"),
+    ];
+    if category.starts_with("v.") {
+        let forms = verb_forms(phrase).into_iter();
+        let named = forms.flat_map(|(form, kind)| {
+            let endings = ENDINGS.iter().filter(move |(flag, _)| kind.has(*flag));
+            endings.map(move |(_, ending)| (form.clone(), format!("{category}.{ending}")))
+        });
+        return named.collect();
+    }
+    let mut found = vec![(phrase.to_owned(), category.to_owned())];
+    if category.starts_with("n.") || category == PERSON {
+        found.push((plural(phrase), category.to_owned()));
+    }
+    found
+}
+
 impl Lexicon {
-    /// Adds a row in all its forms: `v.` are verbs, `n.` nouns with a plural.
+    /// Adds a row in all its forms.
     pub(super) fn add(&mut self, row: &Row, categories: &mut Categories) {
         if let Some(signal) = Signal::of(row.category) {
             return self.signal(row.phrase, signal);
         }
+        self.rows.push(row.example);
         if row.category == THING {
             self.examples.insert(row.phrase.to_owned(), row.example);
             self.examples.insert(plural(row.phrase), row.example);
@@ -154,28 +184,41 @@ impl Lexicon {
             self.qualities.insert(row.phrase.to_owned());
         } else if row.category == FILLER {
             self.fillers.insert(row.phrase.to_owned());
-        } else if row.category.starts_with("v.") {
-            for (form, kind) in verb_forms(row.phrase) {
-                for (flag, ending) in [
-                    (Forms::BASE, "b"),
-                    (Forms::BASE, "f"),
-                    (Forms::THIRD, "f"),
-                    (Forms::PAST, "ed"),
-                    (Forms::GERUND, "g"),
-                    (Forms::NOMINAL, "n"),
-                ] {
-                    if kind.has(flag) {
-                        let category = categories.of(&format!("{}.{ending}", row.category));
-                        self.phrase(&form, category, &row.sense);
-                    }
-                }
-            }
         } else {
-            let category = categories.of(row.category);
-            self.phrase(row.phrase, category, &row.sense);
-            if row.category.starts_with("n.") || row.category == PERSON {
-                self.phrase(&plural(row.phrase), category, &row.sense);
+            for (form, category) in forms(row.phrase, row.category) {
+                self.phrase(&form, categories.of(&category), &row.sense);
             }
+        }
+    }
+
+    /// Adds a phrase of the vocabulary. Nouns that a file has are known; a verb may have another sense there.
+    pub(super) fn extend(
+        &mut self,
+        phrase: &str,
+        category: &str,
+        sense: Sense,
+        categories: &mut Categories,
+    ) {
+        for (form, category) in forms(phrase, category) {
+            let category = categories.of(&category);
+            let (first, rest) = form.split_once(' ').unwrap_or((&form, ""));
+            let rest: Box<[String]> = rest.split_whitespace().map(str::to_owned).collect();
+            let known = self.by_first.entry(first.to_owned()).or_default();
+            let mut same = known.iter_mut();
+            let same = same.find(|known| known.category == category && known.rest == rest);
+            if let Some(same) = same {
+                // The senses of one verb are tried in order; a noun has those of its rows.
+                if matches!(sense, Sense::Verb(_)) {
+                    same.sense.also(&sense);
+                }
+                continue;
+            }
+            self.words.extend(form.split(' ').map(str::to_owned));
+            known.push(Phrase {
+                rest,
+                category,
+                sense: sense.clone(),
+            });
         }
     }
 
@@ -253,6 +296,13 @@ impl Lexicon {
                 is_said.then_some((at..end, *signal))
             })
         })
+    }
+
+    /// Returns an example that names a noun and a source.
+    pub(super) fn example_of(&self, noun: &str, source: &str) -> Option<&'static str> {
+        let wanted = format!("{source} {noun} ");
+        let mut rows = self.rows.iter().copied();
+        rows.find(|example| example.to_lowercase().contains(&wanted))
     }
 
     /// Returns the example of a noun.

@@ -1,8 +1,11 @@
 //! The files of the grammar and the lexicon, as parts of the program.
 
+use daemon_event::vocabulary::{Noun, Verb};
+
 use super::frames;
 use super::grammar::{Builder, Grammar};
-use super::lexicon::Row;
+use super::lexicon::{ACT, Row, THING};
+use super::value::Sense;
 
 /// The files of the lexicon, one for each kind of word.
 pub(super) const LEXICON: &[&str] = &[
@@ -41,6 +44,31 @@ pub(super) const FRAMES: &[&str] = &[
 /// The category of a whole line.
 const GOAL: &str = "Line";
 
+/// Verbs that need words of the rules around them: "raise" moves a thing only to a state.
+const GOVERNED: &str = include_str!("../../lexicon/governed.txt");
+
+/// Adds the phrases of the vocabulary that no file has.
+fn vocabulary(builder: &mut Builder) {
+    let is_plain = |phrase: &&&str| !phrase.contains('_') && !phrase.starts_with("be ");
+    for noun in Noun::ALL {
+        for phrase in noun.phrases().iter().filter(is_plain) {
+            let sense = Sense::Noun(*noun);
+            builder
+                .lexicon
+                .extend(phrase, THING, sense, &mut builder.categories);
+        }
+    }
+    let is_free = |verb: &&Verb| !GOVERNED.lines().any(|name| name == format!("{verb:?}"));
+    for verb in Verb::ALL.iter().filter(is_free) {
+        for phrase in verb.phrases().iter().filter(is_plain) {
+            let sense = Sense::Verb(*verb);
+            builder
+                .lexicon
+                .extend(phrase, ACT, sense, &mut builder.categories);
+        }
+    }
+}
+
 /// Parses the files.
 pub(super) fn grammar() -> Grammar {
     let mut builder = Builder::default();
@@ -49,6 +77,7 @@ pub(super) fn grammar() -> Grammar {
             builder.lexicon.add(&row, &mut builder.categories);
         }
     }
+    vocabulary(&mut builder);
     for line in frames::expanded(&RULES.join("\n\n"), FRAMES) {
         builder.line(&line);
     }

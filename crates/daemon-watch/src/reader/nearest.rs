@@ -38,24 +38,13 @@ pub(super) fn of_noun(grammar: &Grammar, words: &[Token]) -> Option<String> {
     });
     let of = |(start, length): (usize, usize)| {
         let noun = plain[start..start + length].join(" ");
-        let example = grammar.lexicon.example(&noun)?;
         let said = match source {
-            Some(source) if !example.to_lowercase().contains(*source) => {
-                named(example, &noun, source)?
-            }
-            _ => example.to_owned(),
+            Some(source) => grammar.lexicon.example_of(&noun, source)?,
+            None => grammar.lexicon.example(&noun)?,
         };
-        is_whole(&said).then_some(said)
+        is_whole(said).then(|| said.to_owned())
     };
     nouns.filter_map(of).next()
-}
-
-/// Puts the name of a source before the noun of an example.
-fn named(example: &str, noun: &str, source: &str) -> Option<String> {
-    let at = example.to_lowercase().find(noun)?;
-    let mut name = source.to_owned();
-    name.get_mut(..1)?.make_ascii_uppercase();
-    Some(format!("{}{name} {}", &example[..at], &example[at..]))
 }
 
 fn is_whole(line: &str) -> bool {

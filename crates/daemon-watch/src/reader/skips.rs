@@ -26,9 +26,16 @@ const LONGEST_OBJECT: usize = 6;
 /// The kinds of guards that are never left over as a whole, since they can be read.
 pub(super) const READ_INSTEAD: &[&str] = &["Mod", "Tail", "By"];
 
+/// The most tokens of the words that introduce a condition.
+const LONGEST_LEAD: usize = 3;
+
+/// Verbs that are no event by themselves.
+const EVENTLESS: &[&str] = &["v.reach.f", "v.come.f"];
+
 /// What the spans of a line are made of.
 struct Spans<'l> {
     grammar: &'l Grammar,
+    line: &'l str,
     tokens: &'l [Token],
     is_known: &'l [bool],
     found: Vec<Skip>,
@@ -43,6 +50,7 @@ pub(super) fn skips(
 ) -> Vec<Skip> {
     let mut spans = Spans {
         grammar,
+        line,
         tokens,
         is_known,
         found: Vec::new(),
@@ -60,6 +68,13 @@ pub(super) fn skips(
         let is_lower = token.span.of(line).chars().all(|c| !c.is_uppercase());
         if is_unknown && is_lower {
             spans.add("skip.word", at..at + 1, UNKNOWN_WORD);
+            spans.clauses("skip.behind", at + 2, at);
+        }
+        if is_unknown && is_lower || EVENTLESS.iter().any(|name| has(grammar, token, name)) {
+            spans.clauses("skip.predicate", at + 1, at);
+        }
+        if at <= LONGEST_LEAD {
+            spans.heads(at);
         }
         if is_word {
             spans.objects(at);
@@ -117,8 +132,37 @@ impl Spans<'_> {
     /// Adds the phrases that begin at a word that opens one.
     fn tails(&mut self, at: usize) {
         for end in at + 2..=self.tokens.len() {
-            if is_boundary(self.grammar, self.tokens, end) {
+            // A negation or a preposition at the end would be cut from what it governs.
+            let is_whole = !has(self.grammar, &self.tokens[end - 1], "opener");
+            if is_whole && is_boundary(self.grammar, self.tokens, end) {
                 self.add("skip.tail", at..end, SPAN);
+            }
+        }
+    }
+
+    /// Adds the first alternative of a line: "the moon rises or".
+    fn heads(&mut self, at: usize) {
+        for end in at + 2..self.tokens.len() {
+            if self.grammar.lexicon.joins(&self.tokens[end].text) {
+                self.add("skip.head", at..end, SPAN);
+            }
+        }
+    }
+
+    /// Adds what is said about a noun: "unrelated to the roadmap", "describes an outage".
+    fn clauses(&mut self, name: &str, least: usize, at: usize) {
+        const ENDS: &[&str] = &["be.f", "get.f", "have.f", "v.act.f"];
+        for end in least..=self.tokens.len() {
+            let before = &self.tokens[end - 1];
+            // A name inside is that of a service, as before a noun.
+            if before.span.of(self.line).contains(char::is_uppercase) {
+                return;
+            }
+            let next = self.tokens.get(end);
+            let ends =
+                next.is_none_or(|next| ENDS.iter().any(|name| has(self.grammar, next, name)));
+            if ends && !has(self.grammar, before, "opener") {
+                self.add(name, at..end, SPAN);
             }
         }
     }
@@ -126,7 +170,9 @@ impl Spans<'_> {
 
 /// Whether a word opens a phrase: a preposition, a relative, an operator or a connective.
 fn opens(grammar: &Grammar, token: &Token) -> bool {
-    token.kind == TokenKind::Mark && token.text == "," || has(grammar, token, "opener")
+    token.kind == TokenKind::Mark && token.text == ","
+        || has(grammar, token, "opener")
+        || has(grammar, token, "v.say.g")
 }
 
 /// Whether a word says how or how often something happens, which no event holds.

@@ -136,6 +136,16 @@ impl Sense {
         })
     }
 
+    /// Adds a sense behind the others.
+    pub(super) fn also(&mut self, other: &Self) {
+        match self {
+            Self::All(all) if all.contains(other) => {}
+            Self::All(all) => all.push(other.clone()),
+            one if one == other => {}
+            one => *one = Self::All(vec![one.clone(), other.clone()]),
+        }
+    }
+
     /// Returns the value of a word with this sense.
     pub(super) fn value(&self, range: &Range<usize>) -> Value {
         match self {

@@ -41,24 +41,8 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
             phrases(grammar, tokens, &mended, at, &mut found);
         }
         let is_known = found[before..].iter().any(|word| word.cost == 0);
-        let is_capital = token.span.of(line).starts_with(char::is_uppercase);
-        let (name, cost) = match token.kind {
-            TokenKind::Mark => continue,
-            TokenKind::Quoted => ("lit.quoted", 0),
-            TokenKind::Code if token.span.of(line).starts_with(':') => ("lit.emoji", 0),
-            TokenKind::Code => ("lit.code", 0),
-            TokenKind::User => ("lit.user", 0),
-            TokenKind::Channel => ("lit.channel", 0),
-            TokenKind::Reference => ("lit.reference", 0),
-            TokenKind::Number => ("lit.number", 0),
-            TokenKind::Word if grammar.lexicon.is_closed(&token.text) => continue,
-            TokenKind::Word if is_name_like(&token.text) => ("bare.name", NAME_LIKE),
-            // A capital inside a line makes a name of a known word too.
-            TokenKind::Word if is_known && is_capital && at > 0 => ("bare", UNKNOWN),
-            TokenKind::Word if is_known => ("bare", KNOWN),
-            // The name of another service must not become a branch.
-            TokenKind::Word if is_capital => ("bare.capital", UNKNOWN),
-            TokenKind::Word => ("bare", UNKNOWN),
+        let Some((name, cost)) = value_of(grammar, line, token, is_known) else {
+            continue;
         };
         let text = match token.kind {
             // Names keep the author's spelling, since branches and paths are compared byte for byte.
@@ -86,9 +70,42 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
         if let Some(event) = raw(&text, behind, at) {
             add("raw", 0, Value::Events(vec![event], Vec::new()));
         }
+        let elsewhere = raw_elsewhere(&text, at);
+        if !elsewhere.is_empty() {
+            add("raw.other", 0, Value::Events(elsewhere, Vec::new()));
+        }
         add(name, cost, Value::Strings(vec![text]));
     }
     found
+}
+
+/// Returns the category of a token as a value, with its price.
+fn value_of(
+    grammar: &Grammar,
+    line: &str,
+    token: &Token,
+    is_known: bool,
+) -> Option<(&'static str, u32)> {
+    let written = token.span.of(line);
+    let is_capital = written.starts_with(char::is_uppercase);
+    Some(match token.kind {
+        TokenKind::Mark => return None,
+        TokenKind::Quoted => ("lit.quoted", 0),
+        TokenKind::Code if written.starts_with(':') => ("lit.emoji", 0),
+        TokenKind::Code => ("lit.code", 0),
+        TokenKind::User => ("lit.user", 0),
+        TokenKind::Channel => ("lit.channel", 0),
+        TokenKind::Reference => ("lit.reference", 0),
+        TokenKind::Number => ("lit.number", 0),
+        TokenKind::Word if grammar.lexicon.is_closed(&token.text) => return None,
+        TokenKind::Word if is_name_like(&token.text) => ("bare.name", NAME_LIKE),
+        // A capital inside a line makes a name of a known word too.
+        TokenKind::Word if is_known && is_capital && token.span.start > 0 => ("bare", UNKNOWN),
+        TokenKind::Word if is_known => ("bare", KNOWN),
+        // The name of another service must not become a branch.
+        TokenKind::Word if is_capital => ("bare.capital", UNKNOWN),
+        TokenKind::Word => ("bare", UNKNOWN),
+    })
 }
 
 /// Returns the event that a payload's own name names: `issues.labeled`, `pull_request`.
@@ -119,6 +136,36 @@ fn raw(text: &str, behind: &str, start: usize) -> Option<GuardedEvent> {
         raw: Some((kind.name, action.and(row.action))),
         start,
     })
+}
+
+/// Returns the events that the names of other sources' payloads name: `issue.created`, `app_mention`.
+fn raw_elsewhere(text: &str, start: usize) -> Vec<GuardedEvent> {
+    let (name, action) = match text.split_once('.') {
+        Some((name, action)) => (name, Some(action)),
+        None => (text, None),
+    };
+    if action.is_none() && !name.contains('_') {
+        return Vec::new();
+    }
+    let elsewhere = Source::ALL
+        .iter()
+        .filter(|source| **source != Source::Github);
+    let event = |source: &Source| {
+        let kind = vocabulary::kind(*source, name)?;
+        let mut rows = kind.rows.iter();
+        let row = rows.find(|row| action.is_none() || row.action == action)?;
+        Some(GuardedEvent {
+            noun: row.noun,
+            verb: *row.verbs.first()?,
+            on: Vec::new(),
+            guard: Formula::Always,
+            source: Some(*source),
+            without: None,
+            raw: None,
+            start,
+        })
+    };
+    elsewhere.filter_map(event).collect()
 }
 
 /// Returns the correct spelling of a misspelt word.

@@ -1,16 +1,14 @@
 //! Verbs, with the things that they happen to.
 
-use daemon_event::Source;
-use daemon_event::vocabulary::{self, Noun, Verb};
+use daemon_event::vocabulary::{Noun, Verb};
 
 use super::super::value::{Deed, Sense, Senses, Thing, Value};
 use super::guards::mapped;
-use super::happens::{all_done, with};
+use super::happens::all_done;
 use super::things::placed;
 use super::{Call, Row};
 use crate::filter::Op;
 use crate::meaning::atom::{Says, TextPlace, Who};
-use crate::meaning::event::GuardedEvent;
 use crate::meaning::formula::Formula;
 
 pub(super) const TABLE: &[Row] = &[
@@ -22,20 +20,15 @@ pub(super) const TABLE: &[Row] = &[
     ("does-on", does_on),
     ("does-only", does_only),
     ("gets", gets),
-    ("source-events", source_events),
     ("done", done),
     ("does", does),
     ("narrow-deeds", narrow_deeds),
     ("does-act", does),
     ("does-for", does_for),
     ("does-in", does_in),
-    ("also", also),
     ("does-but", does_but),
-    ("raw-on", raw_on),
-    ("raw-action", raw_action),
     ("mentioned", mentioned),
     ("says-in", does),
-    ("narrow-events", narrow_events),
     ("is-created", is_created),
     ("new-on", new_on),
     ("verb", verb),
@@ -101,36 +94,6 @@ fn narrow_deeds(call: &Call<'_>) -> Option<Value> {
     Some(Value::Deeds(deeds))
 }
 
-/// "pull_request.closed for pull requests against main": the guards of the things apply to the raw event.
-fn raw_on(call: &Call<'_>) -> Option<Value> {
-    let things = call.things()?;
-    let mut found = Vec::new();
-    for event in call.events()? {
-        for thing in things.iter().filter(|thing| thing.noun == event.noun) {
-            found.push(with(event.clone(), &thing.guard));
-        }
-    }
-    (!found.is_empty()).then_some(Value::Events(found, things.to_vec()))
-}
-
-/// "the pull_request event with action opened or reopened"
-fn raw_action(call: &Call<'_>) -> Option<Value> {
-    let actions = call.strings()?;
-    let mut found = Vec::new();
-    for event in call.events()? {
-        let (kind, _) = event.raw?;
-        let kind = vocabulary::kind(Source::Github, kind)?;
-        for action in &actions {
-            let mut rows = kind.rows.iter();
-            let row = rows.find(|row| row.action == Some(action.as_str()))?;
-            let mut event = event.clone();
-            event.raw = Some((kind.name, row.action));
-            found.push(event);
-        }
-    }
-    Some(Value::Events(found, Vec::new()))
-}
-
 /// "@kit is mentioned in a comment"
 fn mentioned(call: &Call<'_>) -> Option<Value> {
     let guard = mapped(call.guard()?, &mut |atom| match &atom.says {
@@ -158,14 +121,11 @@ fn deed_on(call: &Call<'_>) -> Option<Value> {
 
 /// "posts a comment on a pull request": the second things are the parents of the first.
 fn does_on(call: &Call<'_>) -> Option<Value> {
-    let [
-        Value::Verbs(_),
-        Value::Things(things),
-        Value::Things(parents),
-    ] = call.values
-    else {
-        return None;
-    };
+    let mut lists = call.values.iter().filter_map(|value| match value {
+        Value::Things(things) => Some(things),
+        _ => None,
+    });
+    let (things, parents) = (lists.next()?, lists.next()?);
     let mut deed = one_deed(call, false)?;
     deed.on.clone_from(parents);
     all_done(things, &[deed]).map(|events| Value::Events(events, parents.clone()))
@@ -211,23 +171,6 @@ fn gets(call: &Call<'_>) -> Option<Value> {
         arguments: call.arguments,
         range: call.range.clone(),
     })
-}
-
-/// "github: pull request opened"
-fn source_events(call: &Call<'_>) -> Option<Value> {
-    let sources = call.values.iter().filter_map(|value| match value {
-        Value::Source(source) => Some(*source),
-        _ => None,
-    });
-    let events = call.events()?;
-    let of = |source| {
-        events.iter().map(move |event| GuardedEvent {
-            source: Some(source),
-            ..event.clone()
-        })
-    };
-    let events: Vec<GuardedEvent> = sources.flat_map(of).collect();
-    Some(Value::Events(events, call.about().to_vec()))
 }
 
 /// Things, and what happens to them.
@@ -298,15 +241,6 @@ pub(super) fn implied(call: &Call<'_>) -> Vec<Thing> {
     call.arguments.iter().filter_map(thing).collect()
 }
 
-fn narrow_events(call: &Call<'_>) -> Option<Value> {
-    let guard = call.said()?.and(call.guards());
-    let mut events = call.events()?.to_vec();
-    for event in &mut events {
-        event.require(guard.clone());
-    }
-    Some(Value::Events(events, call.about().to_vec()))
-}
-
 /// Nouns that name their event: a comment on an issue, a push to a branch.
 const EVENTS: &[Noun] = &[
     Noun::Comment,
@@ -323,10 +257,12 @@ const EVENTS: &[Noun] = &[
     Noun::IssueAlert,
     Noun::MetricAlert,
     Noun::ErrorEvent,
+    Noun::ProjectUpdate,
+    Noun::InitiativeUpdate,
 ];
 
 /// A thing that is named as its event: "a new pull request", "a comment on an issue".
-fn is_created(call: &Call<'_>) -> Option<Value> {
+pub(super) fn is_created(call: &Call<'_>) -> Option<Value> {
     let mut events = Vec::new();
     for thing in call.things()? {
         let is_event = thing.is_new || thing.fired_as.is_some() || EVENTS.contains(&thing.noun);
@@ -378,12 +314,4 @@ fn also_does_on(call: &Call<'_>) -> Option<Value> {
     let mut events = call.events()?.to_vec();
     events.extend(all_done(call.things()?, &[deed])?);
     Some(Value::Events(events, about.to_vec()))
-}
-
-/// "… or comments on it": the deeds happen to the things of the events on the left.
-fn also(call: &Call<'_>) -> Option<Value> {
-    let about = call.about();
-    let mut events = call.events()?.to_vec();
-    events.extend(all_done(about, call.deeds()?)?);
-    (!about.is_empty()).then(|| Value::Events(events, about.to_vec()))
 }

@@ -38,10 +38,12 @@ pub(super) const TABLE: &[Row] = &[
     ("command", command),
     ("as-field", as_field),
     ("field", field),
+    ("one-of", one_of),
     ("value", value),
     ("reach", reach),
     ("joined", joined),
     ("names", names),
+    ("of-a-source", of_a_source),
     ("changed", changed),
 ];
 
@@ -256,6 +258,17 @@ fn field(call: &Call<'_>) -> Option<Value> {
     Some(Value::Guard(says_at(Says::Test(test), &call.range)))
 }
 
+/// Strings as values of the first of the fields that the event can have.
+fn one_of(call: &Call<'_>) -> Option<Value> {
+    let field = |argument: &Sense| match argument {
+        Sense::Word(name) => known_field(name),
+        _ => None,
+    };
+    let fields: Option<Vec<Field>> = call.arguments.iter().map(field).collect();
+    let says = Says::OneOf(fields?, call.strings()?);
+    Some(Value::Guard(says_at(says, &call.range)))
+}
+
 /// Strings as values of an attribute, in the field that the event has for it: the argument names the attribute.
 fn value(call: &Call<'_>) -> Option<Value> {
     let part = match call.word() {
@@ -303,6 +316,12 @@ fn reach(call: &Call<'_>) -> Option<Value> {
     };
     let found: Vec<String> = reached.concat().into_iter().map(str::to_owned).collect();
     (!found.is_empty()).then_some(Value::Strings(found))
+}
+
+/// "Linear triage": the guard, for events of the source.
+fn of_a_source(call: &Call<'_>) -> Option<Value> {
+    let source = says_at(Says::Source(call.source()?), &call.range);
+    Some(Value::Guard(call.guard()?.clone().and(source)))
 }
 
 /// The name of the thing next to the words.

@@ -7,6 +7,7 @@ use super::super::value::{Deed, Sense, Thing};
 use super::things::placed;
 use crate::meaning::atom::{Guard, Says};
 use crate::meaning::event::{GuardedEvent, of_parent};
+use crate::meaning::formula::Formula;
 use crate::resolve::has_row;
 
 /// Returns the events of each deed for each thing. Of the senses of a noun, those count that have the event.
@@ -32,9 +33,13 @@ fn done_to(thing: &Thing, deed: &Deed) -> Option<Vec<GuardedEvent>> {
     };
     let mut events = Vec::new();
     for thing in &things {
-        // Only GitHub has comments on the lines of a diff, which "top-level" excludes.
+        // Only GitHub has comments on the lines of a diff, which "top-level" excludes; elsewhere it excludes replies.
         let is_elsewhere = thing.source.is_some_and(|source| source != Source::Github);
-        (!thing.is_top || !is_elsewhere).then_some(())?;
+        let thing = &if thing.is_top && is_elsewhere {
+            no_reply(thing)?
+        } else {
+            thing.clone()
+        };
         for senses in &deed.verbs {
             let found = senses.iter().find_map(|verb| {
                 // "a critical alert fires": the adjective says which of the events.
@@ -84,6 +89,16 @@ const OPEN: &[&str] = &["pending", "in_progress", "queued", "inactive"];
 fn names_outcome(says: &Says, values: &[&str]) -> bool {
     matches!(says, Says::Test(test) if test.field() == Field::Conclusion
         && (values.is_empty() || test.values().iter().any(|value| values.contains(&value.as_str()))))
+}
+
+/// The same comment, which is no reply.
+fn no_reply(thing: &Thing) -> Option<Thing> {
+    let mut thing = thing.clone();
+    thing.is_top = false;
+    let test = Sense::parse("test:reply is false")?;
+    let no_reply = test.guard(&(thing.start..thing.start + 1))?;
+    thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(no_reply);
+    Some(thing)
 }
 
 /// Commits that arrive on a pull request.

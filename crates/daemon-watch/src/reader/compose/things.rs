@@ -233,8 +233,9 @@ fn labelled(call: &Call<'_>) -> Option<Value> {
 fn top_level(call: &Call<'_>) -> Option<Value> {
     let mut things = call.things()?.to_vec();
     for thing in &mut things {
-        (thing.noun == Noun::Comment).then_some(())?;
-        thing.is_top = true;
+        // Messages in channels are no replies anyway.
+        matches!(thing.noun, Noun::Comment | Noun::Message).then_some(())?;
+        thing.is_top = thing.noun == Noun::Comment;
     }
     Some(Value::Things(things))
 }
@@ -301,7 +302,8 @@ fn fired_as(call: &Call<'_>) -> Option<Value> {
     })?;
     let mut things = call.things()?.to_vec();
     for thing in &mut things {
-        has_row(thing.noun, verb).then_some(())?;
+        // Alerts of other kinds have a level, and one event for all of them.
+        (thing.noun != Noun::Alert && has_row(thing.noun, verb)).then_some(())?;
         thing.fired_as = Some(verb);
     }
     Some(Value::Things(things))

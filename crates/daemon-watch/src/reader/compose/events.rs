@@ -1,0 +1,143 @@
+//! Events that a phrase has already: their sources, their guards, and others on their right.
+
+use daemon_event::vocabulary::{self, Noun};
+use daemon_event::{Field, Source};
+
+use super::super::value::{Thing, Value};
+use super::deeds::is_created;
+use super::happens::{all_done, with};
+use super::{Call, Row};
+use crate::meaning::atom::{Atom, Says};
+use crate::meaning::event::GuardedEvent;
+
+pub(super) const TABLE: &[Row] = &[
+    ("also", also),
+    ("also-one", also_one),
+    ("is-described", is_described),
+    ("narrow-events", narrow_events),
+    ("only-source", only_source),
+    ("raw-action", raw_action),
+    ("raw-on", raw_on),
+    ("source-events", source_events),
+    ("there", there),
+];
+
+/// "pull_request.closed for pull requests against main": the guards of the things apply to the raw event.
+fn raw_on(call: &Call<'_>) -> Option<Value> {
+    let things = call.things()?;
+    let mut found = Vec::new();
+    for event in call.events()? {
+        for thing in things.iter().filter(|thing| thing.noun == event.noun) {
+            found.push(with(event.clone(), &thing.guard));
+        }
+    }
+    (!found.is_empty()).then_some(Value::Events(found, things.to_vec()))
+}
+
+/// "the pull_request event with action opened or reopened"
+fn raw_action(call: &Call<'_>) -> Option<Value> {
+    let actions = call.strings()?;
+    let mut found = Vec::new();
+    for event in call.events()? {
+        let (kind, _) = event.raw?;
+        let kind = vocabulary::kind(Source::Github, kind)?;
+        for action in &actions {
+            let mut rows = kind.rows.iter();
+            let row = rows.find(|row| row.action == Some(action.as_str()))?;
+            let mut event = event.clone();
+            event.raw = Some((kind.name, row.action));
+            found.push(event);
+        }
+    }
+    Some(Value::Events(found, Vec::new()))
+}
+
+/// "github: pull request opened"
+fn source_events(call: &Call<'_>) -> Option<Value> {
+    let sources = call.values.iter().filter_map(|value| match value {
+        Value::Source(source) => Some(*source),
+        _ => None,
+    });
+    let events = call.events()?;
+    let of = |source| {
+        events.iter().map(move |event| GuardedEvent {
+            source: Some(source),
+            ..event.clone()
+        })
+    };
+    let events: Vec<GuardedEvent> = sources.flat_map(of).collect();
+    Some(Value::Events(events, call.about().to_vec()))
+}
+
+/// The events of the source that is named.
+fn only_source(call: &Call<'_>) -> Option<Value> {
+    let source = call.source()?;
+    let is_of = |event: &&GuardedEvent| event.source == Some(source);
+    let found: Vec<GuardedEvent> = call.events()?.iter().filter(is_of).cloned().collect();
+    (!found.is_empty()).then_some(Value::Events(found, Vec::new()))
+}
+
+/// "… or a new fatal one is created": other things of the kind on the left, under guards of their own.
+fn also_one(call: &Call<'_>) -> Option<Value> {
+    let guard = call.guards();
+    let mut others = call.about().to_vec();
+    others
+        .iter_mut()
+        .for_each(|thing| thing.guard = guard.clone());
+    let mut events = call.events()?.to_vec();
+    events.extend(all_done(&others, call.deeds()?)?);
+    (!others.is_empty()).then_some(Value::Events(events, others))
+}
+
+/// "… or is mentioned there": the place and the source of the events on the left.
+fn there(call: &Call<'_>) -> Option<Value> {
+    let mut lists = call.values.iter().filter_map(|value| match value {
+        Value::Events(events, about) => Some((events, about)),
+        _ => None,
+    });
+    let ((left, _), (right, about)) = (lists.next()?, lists.next()?);
+    let place = left.iter().find_map(|event| event.guard.part(&is_place));
+    let source = left.iter().find_map(|event| event.source);
+    (place.is_some() || source.is_some()).then_some(())?;
+    let mut events = left.clone();
+    for event in right {
+        let mut event = event.clone();
+        event.source = event.source.or(source);
+        if let Some(place) = &place {
+            event.require(place.clone());
+        }
+        events.push(event);
+    }
+    Some(Value::Events(events, about.clone()))
+}
+
+/// Whether a statement says where something happens.
+fn is_place(atom: &Atom) -> bool {
+    matches!(&atom.says, Says::Test(test) if test.field() == Field::Channel)
+}
+
+/// A thing with words about what it says: "a message describes an outage".
+fn is_described(call: &Call<'_>) -> Option<Value> {
+    let speaks = |thing: &Thing| thing.is_new || thing.noun != Noun::Commit;
+    call.things()?
+        .iter()
+        .all(speaks)
+        .then(|| is_created(call))?
+}
+
+fn narrow_events(call: &Call<'_>) -> Option<Value> {
+    let guard = call.said()?.and(call.guards());
+    let mut events = call.events()?.to_vec();
+    for event in &mut events {
+        event.require(guard.clone());
+    }
+    Some(Value::Events(events, call.about().to_vec()))
+}
+
+/// "… or comments on it": the deeds happen to the things of the events on the left.
+fn also(call: &Call<'_>) -> Option<Value> {
+    let about = call.about();
+    let mut events = call.events()?.to_vec();
+    events.extend(all_done(about, call.deeds()?)?);
+    (!about.is_empty()).then(|| Value::Events(events, about.to_vec()))
+}
