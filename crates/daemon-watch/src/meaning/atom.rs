@@ -336,9 +336,14 @@ impl RowOfEvent {
                 | Verb::Review
                 | Verb::Approve
                 | Verb::RequestChanges
-        ) || self.noun == Noun::Review
-            && matches!(self.verb, Verb::Complete | Verb::Start);
+                | Verb::Complete
+                | Verb::Start
+        );
+        // Who completes an issue did not write it; who completes a review or starts a discussion did.
+        let is_worked_on =
+            self.noun == Noun::Issue && matches!(self.verb, Verb::Complete | Verb::Start);
         writes
+            && !is_worked_on
             && matches!(
                 self.noun,
                 Noun::PullRequest

@@ -298,11 +298,12 @@ impl Lexicon {
         })
     }
 
-    /// Returns an example that names a noun and a source.
+    /// Returns the shortest example that names a noun and a source.
     pub(super) fn example_of(&self, noun: &str, source: &str) -> Option<&'static str> {
         let wanted = format!("{source} {noun} ");
-        let mut rows = self.rows.iter().copied();
-        rows.find(|example| example.to_lowercase().contains(&wanted))
+        let rows = self.rows.iter().copied();
+        let named = rows.filter(|example| example.to_lowercase().contains(&wanted));
+        named.min_by_key(|example| example.len())
     }
 
     /// Returns the example of a noun.
