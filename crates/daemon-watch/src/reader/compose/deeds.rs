@@ -23,7 +23,7 @@ pub(super) const TABLE: &[Row] = &[
     ("done", done),
     ("does", does),
     ("narrow-deeds", narrow_deeds),
-    ("does-act", does),
+    ("does-act", does_act),
     ("does-for", does_for),
     ("does-in", does_in),
     ("does-but", does_but),
@@ -32,6 +32,8 @@ pub(super) const TABLE: &[Row] = &[
     ("is-created", is_created),
     ("new-on", new_on),
     ("verb", verb),
+    ("syncs", syncs),
+    ("sync-verb", sync_verb),
     ("also-does-on", also_does_on),
 ];
 
@@ -77,6 +79,12 @@ fn narrow_deed(call: &Call<'_>) -> Option<Value> {
     let guard = call.said()?.and(call.guards());
     let mut deeds = call.deeds()?.to_vec();
     let is_single = deeds.len() == 1;
+    // Words behind a place belong to the place, unless they name people or quote words.
+    let is_of_place =
+        guard.mentions(&|atom| !matches!(atom.says, Says::Person(..) | Says::Text(..)));
+    if is_of_place && deeds.iter().any(|deed| !deed.on.is_empty()) {
+        return None;
+    }
     for deed in deeds.iter_mut().filter(|deed| is_single || !deed.has_own) {
         deed.guard = std::mem::replace(&mut deed.guard, Formula::Always).and(guard.clone());
         deed.has_own = true;
@@ -194,6 +202,22 @@ pub(super) fn does(call: &Call<'_>) -> Option<Value> {
     (!events.is_empty()).then(|| Value::Events(events, things.to_vec()))
 }
 
+/// "a merged pull request touches docs/": the first verb happens, and the second is a guard of it.
+fn does_act(call: &Call<'_>) -> Option<Value> {
+    let first = (call.values.iter()).position(|value| matches!(value, Value::Verbs(_)))?;
+    let is_kept =
+        |(at, value): &(usize, &&Value)| *at == first || !matches!(value, Value::Verbs(_));
+    let values: Vec<&Value> = (call.values.iter().enumerate())
+        .filter(is_kept)
+        .map(|(_, value)| *value)
+        .collect();
+    does(&Call {
+        values: &values,
+        arguments: call.arguments,
+        range: call.range.clone(),
+    })
+}
+
 /// "Sentry opens an issue": the source does it.
 fn does_for(call: &Call<'_>) -> Option<Value> {
     let things = super::things::of_source(call)?;
@@ -246,6 +270,8 @@ const EVENTS: &[Noun] = &[
     Noun::Comment,
     Noun::Commit,
     Noun::CommitComment,
+    Noun::DiscussionComment,
+    Noun::Release,
     Noun::Review,
     Noun::ReviewComment,
     Noun::Message,
@@ -303,6 +329,23 @@ fn verb(call: &Call<'_>) -> Option<Value> {
         range: call.range.clone(),
     };
     verbs(&only).map(Value::Verbs)
+}
+
+/// "pushes to a pull request", which has no event for forced pushes alone.
+fn syncs(call: &Call<'_>) -> Option<Value> {
+    sync_verb(call)?;
+    does(call)
+}
+
+fn sync_verb(call: &Call<'_>) -> Option<Value> {
+    let is_forced = |value: &&Value| match value {
+        Value::Verbs(verbs) => verbs.iter().flatten().any(|verb| *verb == Verb::ForcePush),
+        _ => false,
+    };
+    if call.values.iter().any(is_forced) {
+        return None;
+    }
+    verb(call)
 }
 
 /// "… or dismisses a review on one"

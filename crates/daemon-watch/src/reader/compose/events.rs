@@ -5,7 +5,7 @@ use daemon_event::{Field, Source};
 
 use super::super::value::{Thing, Value};
 use super::deeds::is_created;
-use super::happens::{all_done, with};
+use super::happens::{all_done, is_run_of_pull, with};
 use super::{Call, Row};
 use crate::meaning::atom::{Atom, Says};
 use crate::meaning::event::GuardedEvent;
@@ -128,7 +128,9 @@ fn is_described(call: &Call<'_>) -> Option<Value> {
 fn narrow_events(call: &Call<'_>) -> Option<Value> {
     let guard = call.said()?.and(call.guards());
     let mut events = call.events()?.to_vec();
+    let names_person = guard.mentions(&|atom| matches!(atom.says, Says::Person(..)));
     for event in &mut events {
+        (!names_person || !is_run_of_pull(event)).then_some(())?;
         event.require(guard.clone());
     }
     Some(Value::Events(events, call.about().to_vec()))

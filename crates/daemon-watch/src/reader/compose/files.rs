@@ -15,6 +15,7 @@ pub(super) const TABLE: &[Row] = &[
     ("only-files", only_files),
     ("except-files", except_files),
     ("outside", outside),
+    ("except-of", except_of),
     ("extension", extension),
     ("only-within", only_within),
     ("repository", repository),
@@ -110,6 +111,26 @@ fn except_files(call: &Call<'_>) -> Option<Value> {
         return None;
     };
     Some(without(call, paths(first)?, paths(second)?))
+}
+
+/// "src/ changes, except src/a.rs": the files of the events without those.
+fn except_of(call: &Call<'_>) -> Option<Value> {
+    let out = paths(call.guard()?)?;
+    let mut events = call.events()?.to_vec();
+    for event in &mut events {
+        let mut is_met = false;
+        event.guard = event.guard.replace(false, &mut |atom, negated| {
+            let mut atom = atom.clone();
+            if let (Says::Files(Op::Any, paths), false) = (&mut atom.says, negated) {
+                paths.extend(out.iter().map(|path| format!("!{path}")));
+                is_met = true;
+            }
+            let found = Formula::Atom(atom);
+            Some(if negated { found.not() } else { found })
+        })?;
+        is_met.then_some(())?;
+    }
+    Some(Value::Events(events, call.about().to_vec()))
 }
 
 /// Files that are not below the folders.

@@ -4,7 +4,7 @@ use daemon_event::vocabulary::{Noun, Verb};
 use daemon_event::{Field, Source};
 
 use super::super::value::{Deed, Sense, Thing};
-use super::things::placed;
+use super::things::{RUNS, placed};
 use crate::meaning::atom::{Guard, Says};
 use crate::meaning::event::{GuardedEvent, of_parent};
 use crate::meaning::formula::Formula;
@@ -26,6 +26,14 @@ pub(super) fn all_done(things: &[Thing], deeds: &[Deed]) -> Option<Vec<GuardedEv
 
 /// Returns the events of a verb for a thing, or `None` if no source has them.
 fn done_to(thing: &Thing, deed: &Deed) -> Option<Vec<GuardedEvent>> {
+    // Who acted on the pull request of a check is not in its payload: the actor of a check is the one who pushed.
+    let is_person = |says: &Says| matches!(says, Says::Person(..));
+    if RUNS.contains(&thing.noun)
+        && !deed.on.is_empty()
+        && deed.guard.mentions(&|atom| is_person(&atom.says))
+    {
+        return None;
+    }
     let things = if deed.on.is_empty() {
         vec![thing.clone()]
     } else {
@@ -184,4 +192,11 @@ fn of_files(thing: &Thing, verb: Verb, guard: &Guard) -> Option<Vec<GuardedEvent
     let mut pulled = event(thing, verb);
     pulled.without = Some("push");
     Some(vec![pulled, pushed])
+}
+
+/// Whether an event is that of a check on a pull request, whose payload has no author of it.
+pub(super) fn is_run_of_pull(event: &GuardedEvent) -> bool {
+    let names_pull =
+        |says: &Says| matches!(says, Says::Test(test) if test.field() == Field::PullRequests);
+    RUNS.contains(&event.noun) && event.guard.mentions(&|atom| names_pull(&atom.says))
 }

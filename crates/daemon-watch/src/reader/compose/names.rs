@@ -17,6 +17,8 @@ pub(super) const TABLE: &[Row] = &[
     ("name-not", name_not),
     ("begin-glob", begin_glob),
     ("also-on", also_on),
+    ("called-noun", called_noun),
+    ("scanner-does", scanner_does),
     ("deeds-on", deeds_on),
     ("deployed-to", deployed_to),
     ("in-tag", in_tag),
@@ -66,6 +68,34 @@ fn called(call: &Call<'_>) -> Option<Value> {
     (!things.is_empty()).then_some(Value::Things(things))
 }
 
+/// "lint fails on a pull request": a name alone, of the rule's noun.
+fn called_noun(call: &Call<'_>) -> Option<Value> {
+    let mut things = deeds::implied(call);
+    let guard = says_at(Says::Name(call.strings()?), &call.range);
+    for thing in &mut things {
+        thing.start = call.range.start;
+        thing.guard = guard.clone();
+    }
+    Some(Value::Things(things))
+}
+
+/// "CodeQL raises a code scanning alert": the scanner of the alert does it.
+fn scanner_does(call: &Call<'_>) -> Option<Value> {
+    let [Value::Things(scanners), verbs, alerts] = call.values else {
+        return None;
+    };
+    let Value::Things(things) = alerts else {
+        return None;
+    };
+    let is_own = |thing: &Thing| scanners.iter().any(|scanner| scanner.noun == thing.noun);
+    things.iter().all(is_own).then_some(())?;
+    deeds::does(&Call {
+        values: &[verbs, alerts],
+        arguments: call.arguments,
+        range: call.range.clone(),
+    })
+}
+
 /// "it is the lint check": the name of what was spoken about.
 fn name_is(call: &Call<'_>) -> Option<Value> {
     let guard = says_at(Says::Name(call.strings()?), &call.range);
@@ -95,7 +125,12 @@ fn begin_glob(call: &Call<'_>) -> Option<Value> {
     let names = call.strings()?.into_iter();
     Some(Value::Strings(
         names
-            .map(|name| format!("{}*", name.trim_end_matches('*')))
+            .map(|name| {
+                let name = name.trim_end_matches('*');
+                // A folder of branches: one star stays in a part of the name.
+                let stars = if name.ends_with('/') { "**" } else { "*" };
+                format!("{name}{stars}")
+            })
             .collect(),
     ))
 }

@@ -89,7 +89,7 @@ pub(super) fn placed(thing: &Thing, parents: &[Thing]) -> Option<Vec<Thing>> {
 }
 
 /// What runs for the commits of a pull request.
-const RUNS: &[Noun] = &[
+pub(super) const RUNS: &[Noun] = &[
     Noun::Check,
     Noun::CheckRun,
     Noun::CheckSuite,
@@ -169,6 +169,10 @@ fn placed_elsewhere(mut thing: Thing, parents: &[Thing]) -> Option<Thing> {
         {
             thing.source = thing.source.or(first.source);
             first.guard.is_always().then_some(thing)
+        }
+        Noun::Answer if is_on(&[Noun::Discussion]) => {
+            thing.guard = thing.guard.and(first.guard.clone());
+            Some(thing)
         }
         Noun::Job if is_on(&[Noun::Workflow]) => {
             // The name of the workflow, not that of the job.

@@ -19,7 +19,20 @@ pub(crate) fn name_test(event: &RowOfEvent, values: &[String]) -> Option<Test> {
         }
         ("check_suite", _) => Field::Name,
         (_, Noun::Branch) => return Some(name_of_ref(Field::Branch, values)),
-        (_, Noun::Tag | Noun::Release) => return Some(name_of_ref(Field::Tag, values)),
+        (_, Noun::Tag) => return Some(name_of_ref(Field::Tag, values)),
+        (_, Noun::Release) => {
+            let is_version = |value: &String| {
+                value.contains(['*', '/'])
+                    || value
+                        .trim_start_matches('v')
+                        .starts_with(|c: char| c.is_ascii_digit())
+            };
+            let is_tag = values.iter().all(is_version);
+            return Some(name_of_ref(
+                if is_tag { Field::Tag } else { Field::Title },
+                values,
+            ));
+        }
         (_, Noun::Milestone) => Field::Milestone,
         _ if !super::topic::takes_name(event.noun) => Field::Name,
         _ => Field::Check,
