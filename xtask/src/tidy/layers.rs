@@ -234,7 +234,7 @@ fn linter(by_name: &BTreeMap<&str, &Package>, acc: &mut Vec<TidyFinding>) {
 const MAX_CODE_LINES: usize = 16_000;
 
 /// Crates that are larger until they are divided, and what they may grow to meanwhile.
-const LARGER: [(&str, usize); 1] = [("daemon-watch", 33_000)];
+const LARGER: [(&str, usize); 1] = [("daemon-watch", 35_000)];
 
 /// Checks that no crate has more code than one person can know.
 pub(crate) fn sizes(packages: &[Package], code_lines: &BTreeMap<&str, usize>) -> Vec<TidyFinding> {
@@ -390,12 +390,12 @@ mod tests {
             let problems = sizes(&packages, &code_lines.into()).into_iter();
             problems.map(|problem| problem.message).collect::<Vec<_>>()
         };
-        assert_eq!(found([16_000, 33_000]), Vec::<String>::new());
+        assert_eq!(found([16_000, 35_000]), Vec::<String>::new());
         assert_eq!(
-            found([16_001, 33_001]),
+            found([16_001, 35_001]),
             [
                 "16001 lines of code in `src`, the limit is 16000; divide the crate",
-                "33001 lines of code in `src`, the limit is 33000; divide the crate",
+                "35001 lines of code in `src`, the limit is 35000; divide the crate",
             ]
         );
         assert_eq!(
