@@ -3,10 +3,10 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
 use daemon_egress::EgressList;
 use daemon_process::{ChildLimits, Enclosure};
+use daemon_provider::tool_loop::RetryPolicy;
 use daemon_provider::{MicroUsd, Usage};
 use genai::adapter::AdapterKind;
 
@@ -197,31 +197,6 @@ impl Price {
             output: u64::from(max_tokens),
             ..Usage::default()
         })
-    }
-}
-
-/// Timeouts and retries of calls to an API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RetryPolicy {
-    /// The longest time without data from the API, for connecting, for the headers and between two chunks.
-    pub read_timeout: Duration,
-    /// The delay before the first retry. It doubles with each retry, with random jitter.
-    pub first_delay: Duration,
-    /// The most retries after transient errors of one model call.
-    pub retries: u32,
-    /// The longest total time that a run waits because of rate limits.
-    pub rate_limit_wait: Duration,
-}
-
-impl Default for RetryPolicy {
-    /// A timeout of 60 seconds, a first delay of one second, 3 retries, and 10 minutes for rate limits.
-    fn default() -> Self {
-        Self {
-            read_timeout: Duration::from_secs(60),
-            first_delay: Duration::from_secs(1),
-            retries: 3,
-            rate_limit_wait: Duration::from_secs(600),
-        }
     }
 }
 

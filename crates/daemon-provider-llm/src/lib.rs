@@ -37,7 +37,8 @@
 //!
 //! # What this crate does not do
 //! It enforces no time limit and writes no run folder; the caller that reads the events does. It does not read a key from the
-//! environment or a file; [`LlmConfig::key`] holds it. A conversation ends with its run and cannot be resumed.
+//! environment or a file; [`LlmConfig::key`] holds it. The conversation of a run ends with it and cannot be resumed; conversations
+//! that last use the model and the tools of [`Provider::open_loop`](daemon_provider::Provider::open_loop).
 //!
 //! # Guarantees
 //! The model receives the prompt byte for byte. No tool reaches a file outside the run's directories, through a symbolic
@@ -51,11 +52,9 @@ mod config;
 mod model;
 mod model_error;
 mod provider;
+mod record;
 mod run;
-mod tool_set;
 mod tools;
-mod turns;
 
-pub use config::{Api, ApiKey, LlmConfig, Price, RetryPolicy, UnknownApi};
+pub use config::{Api, ApiKey, LlmConfig, Price, UnknownApi};
 pub use provider::{Bash, LlmProvider};
-pub use tool_set::{ToolError, ToolOutput, ToolSource, ToolSpec};

@@ -1,108 +1,97 @@
-//! One call to a model: sends a conversation, returns a reply.
+//! One call to a model API: sends a chat, returns a reply.
 
-use std::time::Duration;
+use std::sync::Arc;
 
-use daemon_provider::{ProviderError, ProviderErrorKind, Usage};
+use async_trait::async_trait;
+use daemon_provider::tool_loop::{
+    Chat, ChatMessage, LoopCall, Model, ModelError, ModelErrorKind, ModelReply, ReplyPart, Stop,
+    ToolSpec,
+};
+use daemon_provider::{MicroUsd, ProviderError, ProviderErrorKind, Usage};
 use futures_util::StreamExt as _;
 use genai::adapter::AdapterKind;
 use genai::chat::{
-    ChatMessage, ChatOptions, ChatRequest, ChatStreamEvent, MessageContent, StopReason, StreamEnd,
-    Tool, ToolCall, ToolResponse,
+    ChatOptions, ChatRequest, ChatStreamEvent, ContentPart, MessageContent, StopReason, StreamEnd,
+    Tool, ToolResponse,
 };
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
 
-use crate::config::LlmConfig;
-use crate::model_error::{ModelError, ModelErrorKind};
-use crate::tool_set::ToolSpec;
+use crate::config::{LlmConfig, Price};
+use crate::model_error;
 
 /// The most bytes of a reply; an API could otherwise fill the memory.
 const MOST_REPLY: usize = 8 << 20;
 
 /// A client of one model.
 #[derive(Debug)]
-pub(crate) struct Model {
+pub(crate) struct ApiModel {
     client: Client,
     target: ServiceTarget,
     options: ChatOptions,
+    name: String,
+    price: Price,
+    max_tokens: u32,
 }
 
-/// A complete reply of a model.
-#[derive(Debug)]
-pub(crate) struct ModelReply {
-    pub(crate) text: String,
-    pub(crate) calls: Vec<ToolCall>,
-    pub(crate) usage: Usage,
-    pub(crate) stop: Stop,
-    content: MessageContent,
+/// Makes the request of a chat.
+fn request(chat: &Chat) -> ChatRequest {
+    let mut request = ChatRequest::from_messages(chat.messages().iter().map(message).collect());
+    if let Some(system) = chat.system() {
+        request = request.with_system(system);
+    }
+    // Some APIs refuse an empty list of tools.
+    if !chat.tools().is_empty() {
+        request = request.with_tools(chat.tools().iter().map(tool));
+    }
+    request
 }
 
-/// Why a model stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// The reply is complete, or calls tools.
-    Itself,
-    /// The reply reached [`LlmConfig::max_tokens`].
-    TooLong,
-    /// A content filter stopped it.
-    Filtered,
+fn tool(spec: &ToolSpec) -> Tool {
+    Tool::new(spec.name.clone())
+        .with_description(spec.description.clone())
+        .with_schema(spec.schema.clone())
 }
 
-/// The messages so far, as the client library represents them.
-#[derive(Debug)]
-pub(crate) struct Conversation {
-    request: ChatRequest,
-    bytes: usize,
-}
-
-impl Conversation {
-    /// Makes a conversation with a task as its first message, and tools.
-    pub(crate) fn new(task: &str, tools: &[ToolSpec]) -> Self {
-        let described = tools.iter().map(|tool| {
-            Tool::new(tool.name.clone())
-                .with_description(tool.description.clone())
-                .with_schema(tool.schema.clone())
-        });
-        let offered: Vec<Tool> = described.collect();
-        let bytes = task.len() + offered.iter().map(Tool::size).sum::<usize>();
-        let mut request = ChatRequest::from_user(task);
-        // Some APIs refuse an empty list of tools.
-        if !offered.is_empty() {
-            request = request.with_tools(offered);
+fn message(message: &ChatMessage) -> genai::chat::ChatMessage {
+    use genai::chat::ChatMessage as Native;
+    match message {
+        ChatMessage::User(text) => Native::user(text),
+        ChatMessage::Assistant {
+            text,
+            calls,
+            native,
+        } => {
+            let native = native.as_ref();
+            let kept = native.and_then(|native| native.downcast_ref::<MessageContent>());
+            Native::assistant(kept.cloned().unwrap_or_else(|| content(text, calls)))
         }
-        Self { request, bytes }
-    }
-
-    /// Returns the approximate size of a request.
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    fn push(&mut self, message: ChatMessage) {
-        self.bytes += message.size();
-        self.request.messages.push(message);
-    }
-
-    /// Adds a reply of the model.
-    pub(crate) fn push_reply(&mut self, step: &ModelReply) {
-        self.push(ChatMessage::assistant(step.content.clone()));
-    }
-
-    /// Adds a message of the user.
-    pub(crate) fn push_user(&mut self, text: &str) {
-        self.push(ChatMessage::user(text));
-    }
-
-    /// Adds the results of tools, in the order in which they were called.
-    pub(crate) fn push_tool_results(&mut self, results: Vec<(ToolCall, String)>) {
-        for (call, text) in results {
-            let response = ToolResponse::from_tool_call(&call, text);
-            self.push(ChatMessage::from(response));
-        }
+        ChatMessage::Tool(result) => Native::from(ToolResponse::from_tool_call(
+            &native_call(&result.call),
+            result.text.clone(),
+        )),
     }
 }
 
-impl Model {
+/// Returns the content of a reply that another process received.
+fn content(text: &str, calls: &[LoopCall]) -> MessageContent {
+    let text = (!text.is_empty()).then(|| ContentPart::Text(text.to_owned()));
+    let calls = calls
+        .iter()
+        .map(|call| ContentPart::ToolCall(native_call(call)));
+    MessageContent::from_parts(text.into_iter().chain(calls).collect::<Vec<_>>())
+}
+
+fn native_call(call: &LoopCall) -> genai::chat::ToolCall {
+    genai::chat::ToolCall {
+        call_id: call.id.clone(),
+        fn_name: call.name.clone(),
+        fn_arguments: call.arguments.clone(),
+        thought_signatures: None,
+    }
+}
+
+impl ApiModel {
     /// Makes a client.
     ///
     /// # Errors
@@ -157,43 +146,62 @@ impl Model {
                 .with_capture_reasoning_content(true)
                 .with_stream_header_timeout(config.retry.read_timeout)
                 .with_stream_read_timeout(config.retry.read_timeout),
+            name: config.model.clone(),
+            price: config.price,
+            max_tokens: config.max_tokens,
         })
     }
+}
 
-    /// Returns the address of the API.
-    pub(crate) fn endpoint(&self) -> &str {
+#[async_trait]
+impl Model for ApiModel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn endpoint(&self) -> &str {
         self.target.endpoint.base_url()
     }
 
-    /// Sends a conversation and returns the complete reply.
-    ///
-    /// # Errors
-    /// Fails if the call fails or the reply is incomplete.
-    pub(crate) async fn call(&self, conversation: &Conversation) -> Result<ModelReply, ModelError> {
+    fn most(&self, chat: &Chat) -> MicroUsd {
+        self.price.most(chat.bytes(), self.max_tokens)
+    }
+
+    fn cost(&self, usage: &Usage) -> MicroUsd {
+        self.price.of(usage)
+    }
+
+    async fn reply(
+        &self,
+        chat: &Chat,
+        heard: &mut (dyn for<'p> FnMut(ReplyPart<'p>) + Send),
+    ) -> Result<ModelReply, ModelError> {
         let sent = self
             .client
-            .exec_chat_stream(
-                self.target.clone(),
-                conversation.request.clone(),
-                Some(&self.options),
-            )
+            .exec_chat_stream(self.target.clone(), request(chat), Some(&self.options))
             .await;
-        let mut stream = sent.map_err(|error| ModelError::of(&error))?.stream;
+        let mut stream = sent.map_err(|error| model_error::of(&error))?.stream;
         let mut length = 0;
         let mut has_begun = false;
         while let Some(event) = stream.next().await {
             let event = event.map_err(|error| ModelError {
                 has_begun,
-                ..ModelError::of(&error)
+                ..model_error::of(&error)
             })?;
             match event {
                 // For some APIs the library treats a closed connection as the end of the reply. All supported APIs send a stop
                 // reason, so that a reply without one was cut off.
                 ChatStreamEvent::End(end) if end.captured_stop_reason.is_none() => break,
-                ChatStreamEvent::End(end) => return Ok(ModelReply::of(end)),
-                ChatStreamEvent::Chunk(chunk)
-                | ChatStreamEvent::ReasoningChunk(chunk)
-                | ChatStreamEvent::ThoughtSignatureChunk(chunk) => length += chunk.content.len(),
+                ChatStreamEvent::End(end) => return Ok(reply_of(end)),
+                ChatStreamEvent::Chunk(chunk) => {
+                    length += chunk.content.len();
+                    heard(ReplyPart::Text(&chunk.content));
+                }
+                ChatStreamEvent::ReasoningChunk(chunk) => {
+                    length += chunk.content.len();
+                    heard(ReplyPart::Thinking(&chunk.content));
+                }
+                ChatStreamEvent::ThoughtSignatureChunk(chunk) => length += chunk.content.len(),
                 // Each chunk contains all arguments so far, not only the new ones.
                 ChatStreamEvent::ToolCallChunk(chunk) => {
                     length = length.max(chunk.tool_call.size());
@@ -239,22 +247,26 @@ fn own_address(kind: AdapterKind) -> Endpoint {
     })
 }
 
-impl ModelReply {
-    fn of(end: StreamEnd) -> Self {
-        let usage = end.captured_usage.as_ref().map(usage).unwrap_or_default();
-        let stop = match end.captured_stop_reason {
-            Some(StopReason::MaxTokens(_)) => Stop::TooLong,
-            Some(StopReason::ContentFilter(_)) => Stop::Filtered,
-            _ => Stop::Itself,
-        };
-        let content = end.captured_content.unwrap_or_default();
-        Self {
-            text: content.texts().join("\n"),
-            calls: content.tool_calls().into_iter().cloned().collect(),
-            usage,
-            stop,
-            content,
-        }
+fn reply_of(end: StreamEnd) -> ModelReply {
+    let usage = end.captured_usage.as_ref().map(usage).unwrap_or_default();
+    let stop = match end.captured_stop_reason {
+        Some(StopReason::MaxTokens(_)) => Stop::TooLong,
+        Some(StopReason::ContentFilter(_)) => Stop::Filtered,
+        _ => Stop::Itself,
+    };
+    let content = end.captured_content.unwrap_or_default();
+    let calls = content.tool_calls().into_iter().map(|call| LoopCall {
+        id: call.call_id.clone(),
+        name: call.fn_name.clone(),
+        arguments: call.fn_arguments.clone(),
+    });
+    ModelReply {
+        text: content.texts().join("\n"),
+        calls: calls.collect(),
+        usage,
+        stop,
+        native: Some(Arc::new(content)),
+        session: None,
     }
 }
 
@@ -278,32 +290,5 @@ fn usage(usage: &genai::chat::Usage) -> Usage {
         thinking,
         cached,
         cost: None,
-    }
-}
-
-/// Returns the delay before the next try, after `n_tries` tries: exponential, with jitter between half and the whole.
-pub(crate) fn backoff(first: Duration, n_tries: u32) -> Duration {
-    let longest = first.saturating_mul(1 << n_tries.min(6));
-    let mut byte = [0_u8; 1];
-    // Jitter is only useful, not required: without random bytes the full delay is used.
-    let spread = getrandom::fill(&mut byte).map_or(255, |()| u32::from(byte[0]));
-    longest / 2 + longest / 2 * spread / 255
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waits_grow_and_are_spread() {
-        let first = Duration::from_secs(1);
-        for (n_tries, longest) in [(0, 1), (1, 2), (2, 4), (40, 64)] {
-            let wait = backoff(first, n_tries);
-            let longest = Duration::from_secs(longest);
-            assert!(
-                wait >= longest / 2 && wait <= longest,
-                "{n_tries}: {wait:?}"
-            );
-        }
     }
 }

@@ -2,127 +2,84 @@
 
 use std::time::Duration;
 
-use daemon_provider::{ErrorClass, Failure, FailureKind};
+use daemon_provider::tool_loop::{ModelError, ModelErrorKind};
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
-/// A call to a model without a complete reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ModelError {
-    pub(crate) kind: ModelErrorKind,
-    /// One line for a person.
-    pub(crate) message: String,
-    /// Whether a reply had begun, so that the call may have to be paid for.
-    pub(crate) has_begun: bool,
-}
-
-/// The meaning of an error for the next call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ModelErrorKind {
-    /// The same call would fail again.
-    Final,
-    /// Too many calls; with the delay that the API requests, if it names one.
-    RateLimited(Option<Duration>),
-    /// The same call may succeed.
-    Transient,
-}
-
 /// The most characters shown of a body that explains an error.
 const MOST_EXPLANATION: usize = 300;
 
-impl ModelError {
-    pub(crate) fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            has_begun: false,
-        }
-    }
-
-    /// Classifies an error of the client library.
-    pub(crate) fn of(error: &genai::Error) -> Self {
-        if let genai::Error::WebStream {
-            error: inner,
-            cause,
-            ..
-        } = error
-        {
-            // The library wraps its own errors as boxed ones when they occur inside a stream.
-            return match inner.downcast_ref::<genai::Error>() {
-                Some(inner) => Self::of(inner),
-                None => Self::new(
-                    ModelErrorKind::Transient,
-                    format!("the connection failed: {}", plain(cause)),
-                ),
-            };
-        }
-        if let Some(status) = error.status() {
-            let body = match error {
-                genai::Error::HttpError { body, .. } => body.as_str(),
-                _ => "",
-            };
-            return Self::of_status(status, error.headers(), body);
-        }
-        match error {
-            genai::Error::ChatResponse { body, .. } => Self::of_event(body),
-            genai::Error::StreamParse { .. } | genai::Error::WebModelCall { .. } => Self::new(
+/// Classifies an error of the client library.
+pub(crate) fn of(error: &genai::Error) -> ModelError {
+    if let genai::Error::WebStream {
+        error: inner,
+        cause,
+        ..
+    } = error
+    {
+        // The library wraps its own errors as boxed ones when they occur inside a stream.
+        return match inner.downcast_ref::<genai::Error>() {
+            Some(inner) => of(inner),
+            None => ModelError::new(
                 ModelErrorKind::Transient,
-                format!("the answer was broken: {}", plain(&error.to_string())),
+                format!("the connection failed: {}", plain(cause)),
             ),
-            _ => Self::new(ModelErrorKind::Final, plain(&error.to_string())),
-        }
-    }
-
-    fn of_status(status: StatusCode, headers: Option<&HeaderMap>, body: &str) -> Self {
-        let kind = match status.as_u16() {
-            429 => ModelErrorKind::RateLimited(headers.and_then(retry_after)),
-            // 408, 409 and 425 ask for the same request later; every other 4xx would be refused again.
-            408 | 409 | 425 | 500.. => ModelErrorKind::Transient,
-            _ => ModelErrorKind::Final,
         };
-        Self::new(
-            kind,
-            format!("the API answered {}{}", status.as_u16(), explanation(body)),
-        )
     }
-
-    /// Classifies an error event of a stream. The status of such a response was 200.
-    fn of_event(body: &Value) -> Self {
-        let error = body.get("error").unwrap_or(body);
-        let kind = match error["type"].as_str().or(error["code"].as_str()) {
-            Some(
-                "invalid_request_error"
-                | "authentication_error"
-                | "permission_error"
-                | "not_found_error"
-                | "invalid_api_key"
-                | "model_not_found",
-            ) => ModelErrorKind::Final,
-            Some("rate_limit_error" | "rate_limit_exceeded") => ModelErrorKind::RateLimited(None),
-            // An unknown type is retried: the retries are bounded, and a run that fails for good is not repeated.
-            _ => ModelErrorKind::Transient,
+    if let Some(status) = error.status() {
+        let body = match error {
+            genai::Error::HttpError { body, .. } => body.as_str(),
+            _ => "",
         };
-        Self::new(
-            kind,
-            format!(
-                "the API answered with an error{}",
-                explanation(&body.to_string())
-            ),
-        )
+        return of_status(status, error.headers(), body);
     }
+    match error {
+        genai::Error::ChatResponse { body, .. } => of_event(body),
+        genai::Error::StreamParse { .. } | genai::Error::WebModelCall { .. } => ModelError::new(
+            ModelErrorKind::Transient,
+            format!("the answer was broken: {}", plain(&error.to_string())),
+        ),
+        _ => ModelError::new(ModelErrorKind::Final, plain(&error.to_string())),
+    }
+}
 
-    /// Returns the failure of a run that ends with this error.
-    pub(crate) fn failure(self) -> Failure {
-        Failure {
-            kind: FailureKind::Provider,
-            class: match self.kind {
-                ModelErrorKind::Final => ErrorClass::Final,
-                ModelErrorKind::RateLimited(_) | ModelErrorKind::Transient => ErrorClass::Retryable,
-            },
-            message: self.message,
-        }
-    }
+fn of_status(status: StatusCode, headers: Option<&HeaderMap>, body: &str) -> ModelError {
+    let kind = match status.as_u16() {
+        429 => ModelErrorKind::RateLimited(headers.and_then(retry_after)),
+        // 408, 409 and 425 ask for the same request later; every other 4xx would be refused again.
+        408 | 409 | 425 | 500.. => ModelErrorKind::Transient,
+        _ => ModelErrorKind::Final,
+    };
+    ModelError::new(
+        kind,
+        format!("the API answered {}{}", status.as_u16(), explanation(body)),
+    )
+}
+
+/// Classifies an error event of a stream. The status of such a response was 200.
+fn of_event(body: &Value) -> ModelError {
+    let error = body.get("error").unwrap_or(body);
+    let kind = match error["type"].as_str().or(error["code"].as_str()) {
+        Some(
+            "invalid_request_error"
+            | "authentication_error"
+            | "permission_error"
+            | "not_found_error"
+            | "invalid_api_key"
+            | "model_not_found",
+        ) => ModelErrorKind::Final,
+        Some("rate_limit_error" | "rate_limit_exceeded") => ModelErrorKind::RateLimited(None),
+        // An unknown type is retried: the retries are bounded, and a run that fails for good is not repeated.
+        _ => ModelErrorKind::Transient,
+    };
+    ModelError::new(
+        kind,
+        format!(
+            "the API answered with an error{}",
+            explanation(&body.to_string())
+        ),
+    )
 }
 
 /// Returns the delay in seconds that a `Retry-After` header requests. A date is ignored, because no clock is read here.
@@ -166,8 +123,7 @@ mod tests {
     fn of(status: u16, header: Option<&str>, body: &str) -> (ModelErrorKind, String) {
         let mut headers = HeaderMap::new();
         headers.extend(header.map(|value| (RETRY_AFTER, value.parse().unwrap())));
-        let fault =
-            ModelError::of_status(StatusCode::from_u16(status).unwrap(), Some(&headers), body);
+        let fault = of_status(StatusCode::from_u16(status).unwrap(), Some(&headers), body);
         (fault.kind, fault.message)
     }
 
@@ -212,8 +168,7 @@ mod tests {
 
     #[test]
     fn an_error_in_the_stream_is_read_by_its_type() {
-        let kind =
-            |name: &str| ModelError::of_event(&serde_json::json!({"error": {"type": name}})).kind;
+        let kind = |name: &str| of_event(&serde_json::json!({"error": {"type": name}})).kind;
         assert_eq!(kind("overloaded_error"), ModelErrorKind::Transient);
         assert_eq!(kind("authentication_error"), ModelErrorKind::Final);
         assert_eq!(kind("rate_limit_error"), ModelErrorKind::RateLimited(None));

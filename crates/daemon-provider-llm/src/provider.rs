@@ -5,21 +5,22 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use daemon_egress::NetworkUse;
 use daemon_process::{Enclosure, Supervisor};
+use daemon_provider::tool_loop::{Model as _, ToolLoop, ToolSet, ToolSource};
 use daemon_provider::{
-    FollowUps, Limits, McpUse, Pricing, Provider, ProviderError, ProviderErrorKind, Run, RunRequest,
+    FollowUps, Limits, McpUse, OpenedLoop, Pricing, Provider, ProviderError, ProviderErrorKind,
+    Run, RunRequest,
 };
 
 use tokio::sync::mpsc;
 
 use crate::config::LlmConfig;
-use crate::model::Model;
+use crate::model::ApiModel;
+use crate::record::Recorded;
 use crate::run::LlmRun;
-use crate::tool_set::{ToolSet, ToolSource};
 use crate::tools::{
     FileTools, GrantedTools, OutputTools, Programs, ScriptTools, ServerError, ShellTools,
     StateTools, connect,
 };
-use crate::turns::Turns;
 
 /// Whether the tool `bash` is offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,7 +36,7 @@ pub enum Bash {
 pub struct LlmProvider {
     supervisor: Supervisor,
     config: LlmConfig,
-    model: Arc<Model>,
+    model: Arc<ApiModel>,
 }
 
 impl LlmProvider {
@@ -53,7 +54,7 @@ impl LlmProvider {
                 message,
             ));
         }
-        let model = Arc::new(Model::new(&config)?);
+        let model = Arc::new(ApiModel::new(&config)?);
         Ok(Self {
             supervisor,
             config,
@@ -64,6 +65,21 @@ impl LlmProvider {
     /// Returns the address of the API.
     pub fn endpoint(&self) -> &str {
         self.model.endpoint()
+    }
+
+    /// Opens the model and the tools.
+    async fn open(&self, request: &RunRequest) -> Result<OpenedLoop, ProviderError> {
+        let (sources, network) = self.sources(request).await.map_err(|error| {
+            let message = "the run's MCP servers cannot be used";
+            ProviderError::new(&self.config.name, ProviderErrorKind::Spawn, message)
+                .caused_by(error)
+        })?;
+        Ok(OpenedLoop {
+            model: Arc::clone(&self.model) as _,
+            sources,
+            retry: self.config.retry,
+            network,
+        })
     }
 
     /// Gathers the tool groups that the request names and the run may use, and what their programs use of the network.
@@ -137,6 +153,10 @@ impl Provider for LlmProvider {
         McpUse::ByProvider
     }
 
+    async fn open_loop(&self, request: &RunRequest) -> Result<Option<OpenedLoop>, ProviderError> {
+        self.open(request).await.map(Some)
+    }
+
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError> {
         let config = &self.config;
         let unsupported = |message: &str| {
@@ -147,15 +167,12 @@ impl Provider for LlmProvider {
                 "a conversation with a model API ends with its run",
             ));
         }
-        let (sources, network) = self.sources(&request).await.map_err(|error| {
-            let message = "the run's MCP servers cannot be used";
-            ProviderError::new(&config.name, ProviderErrorKind::Spawn, message).caused_by(error)
-        })?;
-        let tool_set = match ToolSet::new(sources.clone()) {
+        let opened = self.open(&request).await?;
+        let tool_set = match ToolSet::new(opened.sources.clone()) {
             Ok(tool_set) => tool_set,
             // The servers have started already; dropping them here would leave their processes to the supervisor.
             Err(error) => {
-                for source in &sources {
+                for source in &opened.sources {
                     source.close().await;
                 }
                 return Err(unsupported("the tools cannot be offered").caused_by(error));
@@ -164,24 +181,17 @@ impl Provider for LlmProvider {
         let task = String::from_utf8(request.prompt).map_err(|error| {
             unsupported("a prompt that is not UTF-8 cannot be sent").caused_by(error)
         })?;
-        let (model, model_name) = (Arc::clone(&self.model), config.model.clone());
-        let (price, max_tokens, retry) = (config.price, config.max_tokens, config.retry);
         let (limits, grants) = (request.limits, request.grants);
         Ok(Box::new(LlmRun::new(move |channels| {
-            Turns {
-                model,
-                model_name,
-                price,
-                max_tokens,
-                retry,
+            let tools = ToolLoop {
+                model: opened.model,
+                tool_set,
+                retry: opened.retry,
                 limits,
                 grants,
-                tool_set,
-                network,
-                task,
-                channels,
-            }
-            .play()
+                stopped: channels.stopped.clone(),
+            };
+            Recorded::new(channels, &tools).play(tools, task, opened.network)
         })))
     }
 }

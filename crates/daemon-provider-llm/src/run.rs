@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
+use daemon_provider::tool_loop::StopSignal;
 use daemon_provider::{Asked, Outcome, ProviderError, Run, RunEvent, StopReason};
 use tokio::sync::{mpsc, watch};
 
@@ -50,25 +51,6 @@ impl FollowUpQueue {
     }
 }
 
-/// A signal to stop the loop.
-#[derive(Debug, Clone)]
-pub(crate) struct StopSignal(watch::Receiver<bool>);
-
-impl StopSignal {
-    /// Waits until the run has to stop; never returns if the sender was dropped.
-    pub(crate) async fn wait(&mut self) {
-        // A dropped sender means a dropped run, which drops this future too. Returning would look like a stop.
-        if self.0.wait_for(|is_stopped| *is_stopped).await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    }
-
-    /// Reports whether the run has to stop.
-    pub(crate) fn is_stopped(&self) -> bool {
-        *self.0.borrow()
-    }
-}
-
 /// Channels between a run and its loop.
 pub(crate) struct LoopChannels {
     pub(crate) events: mpsc::Sender<RunEvent>,
@@ -108,7 +90,7 @@ impl LlmRun {
         let follow_ups = FollowUpQueue::default();
         let work = work(LoopChannels {
             events: sender,
-            stopped: StopSignal(stopped),
+            stopped: StopSignal::new(stopped),
             follow_ups: follow_ups.clone(),
         });
         Self {

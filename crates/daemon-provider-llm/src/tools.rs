@@ -17,7 +17,7 @@ pub(crate) use servers::{ServerError, connect};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::tool_set::{ToolError, ToolSpec};
+use daemon_provider::tool_loop::{ToolError, ToolSpec};
 
 /// Deserialises arguments that are valid under their schema.
 fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {

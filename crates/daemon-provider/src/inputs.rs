@@ -52,6 +52,23 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
+/// Splits a file into its front matter, without the fences, and the text after it, byte for byte; `None` without front matter.
+pub fn front_matter(text: &str) -> Option<(&str, &str)> {
+    // Some editors write a byte order mark, which is no part of the fence.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let is_fence = |line: &str| line.trim_end() == "---";
+    let mut lines = text.split_inclusive('\n');
+    let start = lines.next().filter(|line| is_fence(line))?.len();
+    let mut end = start;
+    for line in lines {
+        if is_fence(line) {
+            return Some((text.get(start..end)?, text.get(end + line.len()..)?));
+        }
+        end += line.len();
+    }
+    None
+}
+
 /// Plain scalars that some YAML parser does not read as strings.
 const NOT_TEXT: [&str; 9] = ["y", "yes", "n", "no", "on", "off", "true", "false", "null"];
 

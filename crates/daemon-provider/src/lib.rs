@@ -82,6 +82,7 @@
 //! - [`builtin`] is a provider without a model; [`scripted`] plays scripts in tests of a host.
 //! - [`inputs`] parses the skills, MCP servers and presets that a caller adds to a task.
 //! - [`redact`] removes secrets from text and JSON.
+//! - [`tool_loop`] is the loop over a model and its tools, and the seam to models, [`tool_loop::Model`].
 //! - [`tool_access`] is the seam to what gives the program of a run access to its granted tools.
 //!
 //! [`Outcome`], [`StopReason`], [`RunId`] and the other types of a run's life come from `daemon-lifecycle`, and the ones that
@@ -115,6 +116,7 @@ pub mod inputs;
 pub mod redact;
 pub mod scripted;
 pub mod tool_access;
+pub mod tool_loop;
 
 pub use daemon_lifecycle::{
     ChildProcess, ErrorClass, Exit, Failure, FailureKind, NetworkUse, Outcome, OutputStream,
@@ -125,4 +127,4 @@ pub use event::{RunEvent, Usage};
 pub use grants::{GrantError, GrantedTool, Grants, NoGrants, Reservation, ToolReply, Verdict};
 pub use id::{InvalidSessionId, SessionId};
 pub use request::{Limits, MicroUsd, Overlay, Permissions, RunRequest};
-pub use seam::{Asked, Companion, FollowUps, McpUse, Options, Pricing, Provider, Run};
+pub use seam::{Asked, Companion, FollowUps, McpUse, OpenedLoop, Options, Pricing, Provider, Run};

@@ -1,11 +1,14 @@
 //! The traits of providers and of their runs.
 
+use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use daemon_process::{Launch, Supervisor};
 use tokio::sync::mpsc;
 
+use crate::tool_loop::{Model, RetryPolicy, ToolSource};
 use crate::{
     Limits, NetworkUse, Permissions, ProviderError, ProviderErrorKind, RunEvent, RunRequest,
     SessionId, StopReason,
@@ -60,6 +63,15 @@ pub trait Provider: Send + Sync {
     /// The run could not be started. Nothing runs then, and nothing must be cleaned up.
     async fn start(&self, request: RunRequest) -> Result<Box<dyn Run>, ProviderError>;
 
+    /// Opens what a loop of tools needs to continue a conversation, with the paths, limits and sandbox of the request; `None` if
+    /// its runs are programs, which have a loop of their own.
+    ///
+    /// # Errors
+    /// A tool cannot be used. Nothing was started then.
+    async fn open_loop(&self, _request: &RunRequest) -> Result<Option<OpenedLoop>, ProviderError> {
+        Ok(None)
+    }
+
     /// Returns how its runs handle follow-up messages.
     fn follow_ups(&self) -> FollowUps {
         FollowUps::None
@@ -94,6 +106,27 @@ pub trait Provider: Send + Sync {
     /// Returns how it handles [`RunRequest::options`].
     fn options(&self) -> Options {
         Options::Ignored
+    }
+}
+
+/// The model and the tools of a loop.
+pub struct OpenedLoop {
+    /// The model.
+    pub model: Arc<dyn Model>,
+    /// The groups of tools; they have to be closed.
+    pub sources: Vec<Arc<dyn ToolSource>>,
+    /// How failed calls of the model are repeated.
+    pub retry: RetryPolicy,
+    /// What the programs of the tools use of the network; `None` without a list of hosts. The receiver has to be read.
+    pub network: Option<mpsc::Receiver<NetworkUse>>,
+}
+
+impl fmt::Debug for OpenedLoop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenedLoop")
+            .field("model", &self.model.name())
+            .field("sources", &self.sources)
+            .finish_non_exhaustive()
     }
 }
 

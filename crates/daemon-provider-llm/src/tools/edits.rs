@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::file::read_at_most;
 use super::path::{Missing, SafePath};
-use crate::tool_set::{ToolError, ToolOutput};
+use daemon_provider::tool_loop::{ToolError, ToolOutput};
 
 /// The most bytes of a file that is written.
 const MOST_WRITTEN: usize = 1 << 20;

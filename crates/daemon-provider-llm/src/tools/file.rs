@@ -16,7 +16,7 @@ use super::path::{Missing, SafePath};
 use super::search::{self, Search};
 use super::walk::{Kind, WHOLE_TREE, walk};
 use super::{read, spec};
-use crate::tool_set::{ToolError, ToolOutput, ToolSource, ToolSpec};
+use daemon_provider::tool_loop::{ToolError, ToolOutput, ToolSource, ToolSpec};
 
 /// The most bytes of a file that one call reads.
 const MOST_READ: usize = 256 << 10;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use daemon_provider::tool_loop::{ToolError, ToolOutput, ToolSource, ToolSpec, schema_validator};
 use daemon_provider::{GrantError, Grants, ToolStatus, Verdict};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{read, spec};
-use crate::tool_set::{ToolError, ToolOutput, ToolSource, ToolSpec};
 
 /// Tools for the daemon's state.
 #[derive(Debug, Clone)]
@@ -44,7 +44,7 @@ impl GrantedTools {
 /// Returns the schema if it is valid, else one that accepts every object.
 fn usable(schema: Value) -> Value {
     // The mistake of a third party must not end the run; the server checks the arguments itself.
-    match crate::tool_set::validator(&schema) {
+    match schema_validator(&schema) {
         Ok(_) => schema,
         Err(_) => json!({"type": "object"}),
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
 
-use crate::tool_set::ToolError;
+use daemon_provider::tool_loop::ToolError;
 
 /// A relative path without `..` and `.git`.
 #[derive(Debug, Clone, PartialEq, Eq)]

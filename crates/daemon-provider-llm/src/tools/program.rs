@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 
 use super::{read, spec};
 use crate::config::LlmConfig;
-use crate::tool_set::{ToolError, ToolOutput, ToolSource, ToolSpec};
+use daemon_provider::tool_loop::{ToolError, ToolOutput, ToolSource, ToolSpec};
 
 /// Time limit of a support script.
 const SCRIPT_TIME: Duration = Duration::from_secs(120);

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::file::{Root, read_at_most};
 use super::path::{Missing, SafePath};
 use super::walk::{Kind, WHOLE_TREE, walk};
-use crate::tool_set::{ToolError, ToolOutput};
+use daemon_provider::tool_loop::{ToolError, ToolOutput};
 
 /// The most lines returned.
 const MOST_HITS: usize = 200;

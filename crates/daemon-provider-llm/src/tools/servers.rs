@@ -13,7 +13,7 @@ use daemon_provider::inputs::{McpRegistration, McpServer};
 use futures_util::future::join_all;
 use serde_json::Value;
 
-use crate::tool_set::{ToolError, ToolOutput, ToolSource, ToolSpec};
+use daemon_provider::tool_loop::{ToolError, ToolOutput, ToolSource, ToolSpec};
 
 /// Time limit for the start of a server, and for each call.
 const TIMEOUT: Duration = Duration::from_secs(30);

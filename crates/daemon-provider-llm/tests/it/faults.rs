@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use daemon_fakes::{Message, Reply};
+use daemon_provider::tool_loop::RetryPolicy;
 use daemon_provider::{ErrorClass, FailureKind, Outcome, RunEvent};
-use daemon_provider_llm::{ApiKey, RetryPolicy};
+use daemon_provider_llm::ApiKey;
 
 use crate::kit::{Bench, end, failure};
 

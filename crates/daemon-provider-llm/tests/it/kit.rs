@@ -8,11 +8,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use daemon_fakes::{ModelApi, Reply};
 use daemon_process::Supervisor;
+use daemon_provider::tool_loop::RetryPolicy;
 use daemon_provider::{
     GrantError, Grants, MicroUsd, Outcome, Provider as _, Reservation, Run, RunEvent, RunId,
     RunRequest, Verdict,
 };
-use daemon_provider_llm::{LlmConfig, LlmProvider, RetryPolicy};
+use daemon_provider_llm::{LlmConfig, LlmProvider};
 use serde_json::Value;
 
 pub(crate) struct Bench {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use daemon_spec::{DocumentNode, NodeValue, Shape, YamlDocument, quoted};
 
-use super::{Fault, scalar};
+use super::{Fault, front_matter, scalar};
 
 /// The most skills that one task may select.
 pub const MAX_SKILLS: usize = 32;
@@ -94,7 +94,7 @@ fn read(location: PathBuf) -> Result<Skill, &'static str> {
         return Err(INVALID);
     }
     let text = fs::read_to_string(&location).or(Err(INVALID))?;
-    let matter = front_matter(&text).ok_or(INVALID)?;
+    let (matter, _) = front_matter(&text).ok_or(INVALID)?;
     let document = YamlDocument::read(matter).or(Err(INVALID))?;
     let Some(NodeValue::Mapping(pairs)) = document.root().map(DocumentNode::value) else {
         return Err(INVALID);
@@ -116,23 +116,6 @@ fn read(location: PathBuf) -> Result<Skill, &'static str> {
         description: field("description").ok_or("description missing")?,
         location,
     })
-}
-
-/// Returns the front matter of a file, without its fences.
-fn front_matter(text: &str) -> Option<&str> {
-    // Some editors write a byte order mark, which is no part of the fence.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let is_fence = |line: &str| line.trim_end() == "---";
-    let mut lines = text.split_inclusive('\n');
-    let start = lines.next().filter(|line| is_fence(line))?.len();
-    let mut end = start;
-    for line in lines {
-        if is_fence(line) {
-            return text.get(start..end);
-        }
-        end += line.len();
-    }
-    None
 }
 
 /// Formats the skills as YAML for a prompt.

@@ -8,6 +8,8 @@ use async_trait::async_trait;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
+use super::LoopCall;
+
 /// A tool, as it is described to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
@@ -17,6 +19,13 @@ pub struct ToolSpec {
     pub description: String,
     /// The JSON Schema of the arguments.
     pub schema: Value,
+}
+
+impl ToolSpec {
+    /// Returns the approximate size in a request.
+    pub(super) fn size(&self) -> usize {
+        self.name.len() + self.description.len() + self.schema.to_string().len()
+    }
 }
 
 /// The result of a tool: text for the model.
@@ -58,15 +67,21 @@ pub trait ToolSource: fmt::Debug + Send + Sync {
 }
 
 /// The tools of one run, by name.
-pub(crate) struct ToolSet {
+pub struct ToolSet {
     sources: Vec<Arc<dyn ToolSource>>,
     specs: Vec<ToolSpec>,
     by_name: BTreeMap<String, (usize, Validator)>,
 }
 
+impl fmt::Debug for ToolSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ToolSet").field(&self.sources).finish()
+    }
+}
+
 /// Tools that cannot be offered together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ToolSetError {
+pub enum ToolSetError {
     /// Two tools have the same name.
     #[error("two tools are named `{0}`")]
     Collision(String),
@@ -85,15 +100,16 @@ impl ToolSet {
     ///
     /// # Errors
     /// Fails if two tools have the same name, or a schema is invalid.
-    pub(crate) fn new(sources: Vec<Arc<dyn ToolSource>>) -> Result<Self, ToolSetError> {
+    pub fn new(sources: Vec<Arc<dyn ToolSource>>) -> Result<Self, ToolSetError> {
         let mut specs = Vec::new();
         let mut by_name = BTreeMap::new();
         for (at, source) in sources.iter().enumerate() {
             for spec in source.tools() {
-                let validator = validator(&spec.schema).map_err(|error| ToolSetError::Schema {
-                    name: spec.name.clone(),
-                    reason: error.to_string(),
-                })?;
+                let validator =
+                    schema_validator(&spec.schema).map_err(|error| ToolSetError::Schema {
+                        name: spec.name.clone(),
+                        reason: error.to_string(),
+                    })?;
                 // Refused instead of renamed: a model could not distinguish the two.
                 if by_name.insert(spec.name.clone(), (at, validator)).is_some() {
                     return Err(ToolSetError::Collision(spec.name));
@@ -109,7 +125,7 @@ impl ToolSet {
     }
 
     /// Returns the descriptions of all tools.
-    pub(crate) fn specs(&self) -> &[ToolSpec] {
+    pub fn specs(&self) -> &[ToolSpec] {
         &self.specs
     }
 
@@ -117,13 +133,14 @@ impl ToolSet {
     ///
     /// # Errors
     /// Fails if no tool has this name, the arguments are invalid, or the tool fails.
-    pub(crate) async fn call(&self, name: &str, arguments: Value) -> Result<ToolOutput, ToolError> {
+    pub async fn call(&self, call: &LoopCall) -> Result<ToolOutput, ToolError> {
+        let name = call.name.as_str();
         let (at, validator) = self
             .by_name
             .get(name)
             .ok_or_else(|| ToolError::new(format!("there is no tool `{name}`")))?;
         // Some models send null or an empty string for a call without arguments.
-        let arguments = match arguments {
+        let arguments = match call.arguments.clone() {
             Value::Null => Value::Object(serde_json::Map::new()),
             Value::String(text) if text.trim().is_empty() => Value::Object(serde_json::Map::new()),
             other => other,
@@ -143,15 +160,18 @@ impl ToolSet {
     }
 
     /// Closes every source.
-    pub(crate) async fn close(&self) {
+    pub async fn close(&self) {
         for source in &self.sources {
             source.close().await;
         }
     }
 }
 
-/// Compiles a schema.
-pub(crate) fn validator(schema: &Value) -> Result<Validator, jsonschema::ValidationError<'static>> {
+/// Compiles the JSON Schema of arguments.
+///
+/// # Errors
+/// If the schema is invalid.
+pub fn schema_validator(schema: &Value) -> Result<Validator, jsonschema::ValidationError<'static>> {
     // Schemas also come from servers of third parties, and this engine matches every pattern in linear time.
     let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
     options.build(schema)
@@ -212,22 +232,30 @@ mod tests {
     #[tokio::test]
     async fn arguments_are_checked_before_a_tool_runs() {
         let tool_set = ToolSet::new(vec![echo("a")]).unwrap();
+        let call = async |name: &str, arguments| {
+            let call = LoopCall {
+                id: "c1".to_owned(),
+                name: name.to_owned(),
+                arguments,
+            };
+            tool_set.call(&call).await
+        };
         assert_eq!(
-            tool_set.call("a", json!({"n": 1})).await,
+            call("a", json!({"n": 1})).await,
             Ok(r#"{"n":1}"#.to_owned())
         );
-        assert_eq!(tool_set.call("a", Value::Null).await, Ok("{}".to_owned()));
-        let error = tool_set.call("a", json!({"n": "x"})).await.unwrap_err();
+        assert_eq!(call("a", Value::Null).await, Ok("{}".to_owned()));
+        let error = call("a", json!({"n": "x"})).await.unwrap_err();
         assert_eq!(
             error.message,
             "the arguments do not fit `a`: /n: \"x\" is not of type \"integer\""
         );
-        let error = tool_set.call("a", json!("{broken")).await.unwrap_err();
+        let error = call("a", json!("{broken")).await.unwrap_err();
         assert!(
             error.message.starts_with("the arguments do not fit `a`: "),
             "{error}"
         );
-        let error = tool_set.call("b", json!({})).await.unwrap_err();
+        let error = call("b", json!({})).await.unwrap_err();
         assert_eq!(error.message, "there is no tool `b`");
     }
 }
