@@ -1,5 +1,6 @@
 //! The command line as types.
 
+mod agents;
 mod events;
 mod outputs;
 mod runs;
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use daemon_lint::ColorChoice as Color;
 
+pub(crate) use self::agents::{AgentArgs, AgentVerb, CallArgs, ChatArgs, NewAgentArgs};
 pub(crate) use self::events::{EventsArgs, EventsVerb, RecordArgs, ReplayArgs};
 pub(crate) use self::outputs::{OutputsArgs, OutputsVerb, PruneArgs};
 pub(crate) use self::runs::{
@@ -118,6 +120,12 @@ pub(crate) enum Command {
     Ask(AskArgs),
     /// Dispatches one-off runs, which need no daemon file, and manages them
     Emanate(EmanateArgs),
+    /// Talks with an agent
+    Chat(ChatArgs),
+    /// Lists, shows and creates agents
+    Agent(AgentArgs),
+    /// Calls a method of the running host
+    Call(CallArgs),
     /// Lists events, or shows one
     Events(EventsArgs),
     /// Lists activations

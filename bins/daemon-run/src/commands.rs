@@ -1,6 +1,9 @@
 //! The commands: one module for each, or for a family of them.
 
 pub(crate) mod act;
+pub(crate) mod agent;
+pub(crate) mod call;
+pub(crate) mod chat;
 pub(crate) mod columns;
 pub(crate) mod completions;
 pub(crate) mod context;

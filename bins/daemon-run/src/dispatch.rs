@@ -12,13 +12,18 @@ use daemon_runner::secrets::HostSecrets;
 use crate::cli::{Color, Command, CommandLine, GlobalArgs, OutputsVerb};
 use crate::commands::act::{self, Prompts};
 use crate::commands::{
-    completions, context, demo, doctor, emanate, events, explain, fire, lint, listings, new, next,
-    prune, rule, schema, serve, show, test,
+    agent, call, chat, completions, context, demo, doctor, emanate, events, explain, fire, lint,
+    listings, new, next, prune, rule, schema, serve, show, test,
 };
 use crate::failure::{CommandFailure, ExitKind};
 use crate::logs;
 use crate::out::Out;
 use crate::place::Place;
+
+/// The operations of `hold`: of the host, and of a daemon.
+const HOLD: (Operation, Operation) = (Operation::HostHold, Operation::DaemonHold);
+/// The operations of `go`.
+const GO: (Operation, Operation) = (Operation::HostGo, Operation::DaemonGo);
 
 /// Returns the command line, for completions and manual pages.
 pub fn command() -> clap::Command {
@@ -94,7 +99,7 @@ fn problem(error: &clap::Error) -> String {
 fn start(cli: &CommandLine, out: Out) -> Result<u8, CommandFailure> {
     let place = Place::read(&cli.global)?;
     let is_serving = matches!(cli.command, Command::Serve(_) | Command::Demo(_));
-    let handles_signals = is_serving || matches!(cli.command, Command::Fire(_));
+    let handles_signals = is_serving || matches!(cli.command, Command::Fire(_) | Command::Chat(_));
     // `serve` starts logging itself, after it has read the configuration.
     if !is_serving && logs::are_wanted(&cli.global, &place) {
         logs::begin(&Log::default(), &cli.global, &place, HostSecrets::default())?;
@@ -157,18 +162,15 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
         Command::Fire(args) => fire::run(args, place, out).await.map(good),
         Command::Serve(args) => serve::run(args, &cli.global, place, out).await.map(done),
         Command::Reload => act::reload(place, out).await.map(done),
-        Command::Hold(args) => {
-            let operations = (Operation::HostHold, Operation::DaemonHold);
-            act::gate(operations, args, place, out).await.map(done)
-        }
-        Command::Go(args) => {
-            let operations = (Operation::HostGo, Operation::DaemonGo);
-            act::gate(operations, args, place, out).await.map(done)
-        }
+        Command::Hold(args) => act::gate(HOLD, args, place, out).await.map(done),
+        Command::Go(args) => act::gate(GO, args, place, out).await.map(done),
         Command::Cancel(args) => act::cancel(args, place, out, prompts).await.map(done),
         Command::Retry(args) => act::retry(args, place, out).await.map(done),
         Command::Ask(args) => emanate::ask(args, place, out).await,
         Command::Emanate(args) => emanate::run(args, place, out).await,
+        Command::Chat(args) => chat::run(args, place, out).await.map(done),
+        Command::Agent(args) => agent::run(args, place, out).await.map(done),
+        Command::Call(args) => call::run(args, place, out).await.map(done),
         Command::Events(args) => events::run(args, place, out).await.map(done),
         Command::Activations(args) => listings::list(&listings::ACTIVATIONS, args, place, out)
             .await

@@ -5,6 +5,8 @@ use daemon_records::error::{OpError, OpErrorKind};
 /// Exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitKind {
+    /// What was asked for ended badly, such as a turn of a conversation.
+    Failed = 1,
     /// Wrong usage of the command line.
     Usage = 64,
     /// An invalid daemon file, expression or event.
@@ -92,7 +94,10 @@ impl From<OpError> for CommandFailure {
             OpErrorKind::InvalidInput => ExitKind::Invalid,
             OpErrorKind::NotFound => ExitKind::NoInput,
             OpErrorKind::Unavailable => ExitKind::Unavailable,
-            OpErrorKind::Broken => ExitKind::CannotWrite,
+            OpErrorKind::Broken | OpErrorKind::Damaged => ExitKind::CannotWrite,
+            OpErrorKind::Provider { .. } | OpErrorKind::Killed => ExitKind::Failed,
+            OpErrorKind::Cancelled => ExitKind::Interrupted,
+            OpErrorKind::Stopping => ExitKind::TryLater,
             OpErrorKind::Conflict | OpErrorKind::Busy => ExitKind::TryLater,
             OpErrorKind::Forbidden => ExitKind::Refused,
             OpErrorKind::Config => ExitKind::Config,

@@ -86,6 +86,15 @@ impl Out {
         writeln!(stderr, "{}", visible(text)).unwrap_or_default();
     }
 
+    /// Prints a prompt on standard error, without a line end.
+    pub(crate) fn prompt(self, text: &str) {
+        let mut stderr = io::stderr().lock();
+        // A closed standard error leaves no stream to report that on.
+        write!(stderr, "{text}")
+            .and_then(|()| stderr.flush())
+            .unwrap_or_default();
+    }
+
     /// Prints a failure: with `--json` as an object on standard output, else as text on standard error.
     pub(crate) fn failure(self, failure: &CommandFailure) {
         if self.is_json() {

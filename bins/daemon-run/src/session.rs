@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use daemon_agent::Conversations;
 use daemon_api::control::{CallError, Client, ErrorBody};
 use daemon_api::ops::{Live, Operation, Operations, Prune};
 use daemon_event::{ActivationId, RepoName};
@@ -200,7 +201,9 @@ fn refused(body: ErrorBody) -> CommandFailure {
         ("invalid-params" | "invalid-request" | "method-not-found", _) => ExitKind::Usage,
         ("not-found", _) => ExitKind::NoInput,
         ("conflict" | "busy" | "shutting-down", _) => ExitKind::TryLater,
-        (_, "folder") => ExitKind::CannotWrite,
+        (_, "folder") | ("damaged", _) => ExitKind::CannotWrite,
+        ("provider-failed" | "killed", _) => ExitKind::Failed,
+        ("cancelled", _) => ExitKind::Interrupted,
         ("forbidden" | "unauthorized", _) => ExitKind::Refused,
         ("config-invalid", _) => ExitKind::Config,
         ("storage-failed", _) => ExitKind::Unavailable,
@@ -314,6 +317,10 @@ impl Live for Offline {
 
     fn runs(&self) -> std::path::PathBuf {
         self.home.runs()
+    }
+
+    fn conversations(&self) -> Option<&Arc<Conversations>> {
+        None
     }
 }
 

@@ -7,6 +7,7 @@ mod run_client;
 mod run_pipes;
 mod run_tokens;
 mod server;
+mod streams;
 mod wire;
 
 pub use client::{CallError, Client};
@@ -17,7 +18,7 @@ pub use run_tokens::RunTokens;
 pub use server::{Control, bind, serve};
 pub use wire::{
     ClientMessage, ErrorBody, ErrorData, RequestId, ServerMessage, ServerNotification,
-    protocol_schema,
+    StreamedEvent, protocol_schema,
 };
 
 /// The version of the protocol that `initialize` requires.

@@ -3,6 +3,8 @@
 //! The command line, the HTTP routes and the control protocol all call them here, so that they cannot differ.
 
 mod act;
+mod agents;
+mod conversations;
 mod explain;
 mod list;
 mod params;
@@ -14,12 +16,14 @@ mod table;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use daemon_agent::Conversations;
 use daemon_event::RepoName;
 use daemon_records::error::{OpError, OpErrorKind};
 use daemon_store::{Rates, Store};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+pub(crate) use conversations::turn_members;
 pub use params::{Params, parse_instant};
 pub(crate) use runs::{RunView, log_place};
 pub use table::{Operation, Scope, UnknownMethod, Verb};
@@ -96,6 +100,9 @@ pub trait Live: Send + Sync {
 
     /// Returns the directory of run folders.
     fn runs(&self) -> std::path::PathBuf;
+
+    /// Returns the agents and their conversations; `None` where no host runs.
+    fn conversations(&self) -> Option<&Arc<Conversations>>;
 }
 
 /// The operations over one store.
@@ -178,6 +185,20 @@ impl Operations {
             Operation::TickList => self.tick_list(params).await,
             Operation::OutputList => self.output_list(params).await,
             Operation::OutputPrune => self.output_prune(params).await,
+            Operation::ConversationSend | Operation::ConversationStream => {
+                self.conversation_send(params).await
+            }
+            Operation::ConversationReplyToAsk => self.conversation_reply(params).await,
+            Operation::ConversationKill => self.conversation_kill(params).await,
+            Operation::ConversationCompact => self.conversation_compact(params).await,
+            Operation::ConversationHistory => self.conversation_history(params).await,
+            Operation::ConversationList => self.conversation_list(params).await,
+            Operation::ConversationDelete => self.conversation_delete(params).await,
+            Operation::AgentList => self.agent_list(params).await,
+            Operation::AgentGet => self.agent_get(params).await,
+            Operation::AgentCreate => self.agent_create(params).await,
+            Operation::AgentUpdate => self.agent_update(params).await,
+            Operation::AgentDelete => self.agent_delete(params).await,
             Operation::HostHold => self.host_gate(params, daemon_engine::Gate::Held).await,
             Operation::HostGo => self.host_gate(params, daemon_engine::Gate::Open).await,
             Operation::HostDoctor => object(params.finish().map(|()| self.live.doctor())?.await?),
@@ -205,7 +226,7 @@ fn members(wire: &impl serde::Serialize) -> Result<Map<String, Value>, OpError> 
 }
 
 /// Serialises a wire object to JSON.
-fn value(wire: &impl serde::Serialize) -> Result<Value, OpError> {
+pub(crate) fn value(wire: &impl serde::Serialize) -> Result<Value, OpError> {
     serde_json::to_value(wire)
         .map_err(|error| OpError::new(OpErrorKind::Internal, "internal", error.to_string()))
 }

@@ -1,8 +1,12 @@
 //! The JSON objects of operations: the same on the command line, over HTTP and over the control socket.
 
+mod conversation;
 mod fact;
 mod versioned;
 
+pub use conversation::{
+    AgentEventObject, AgentObject, ConversationObject, ListedAgentObject, TurnObject, UsageObject,
+};
 pub use fact::FactObject;
 pub use versioned::{FailureObject, Versioned};
 

@@ -299,7 +299,7 @@ pub fn without_secrets(mut checks: Vec<Check>, secrets: &HostSecrets) -> Vec<Che
 
 /// Checks what is left of the budget of the day. A store that cannot be read is reported by its own check.
 async fn budget_check(host: &Host) -> Option<Check> {
-    let spent = spending::of_day(host.store.as_ref(), host.now())
+    let spent = spending::of_day(host.store.as_ref(), &host.conversations, host.now())
         .await
         .ok()?;
     let budget = &host.runtime().config.budget;

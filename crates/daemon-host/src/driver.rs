@@ -4,6 +4,7 @@ mod active_runs;
 mod alone;
 mod backlog;
 mod claims;
+mod conversing;
 mod dispatch;
 mod effects;
 mod facts;

@@ -12,22 +12,31 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
-use daemon_records::files::write_atomic;
 use daemon_records::random;
+use daemon_run_folder::write_atomic;
 pub use ownership::Ownership;
 use ownership::read_pid;
 
 /// The name of the directory of the trees that are kept between runs.
 pub const TREES: &str = "trees";
 /// The directories that a host creates in its home.
-const DIRECTORIES: [&str; 6] = [
+const DIRECTORIES: [&str; 9] = [
     daemon_runner::NOTICES,
+    AGENTS,
     "daemons",
     "logs",
+    PLACES,
     "run",
+    SESSIONS,
     TREES,
     "worktrees",
 ];
+/// The name of the directory of agents.
+const AGENTS: &str = "agents";
+/// The name of the directory of the places of conversations.
+const PLACES: &str = "places";
+/// The name of the directory of the logs of conversations.
+const SESSIONS: &str = "sessions";
 /// File systems on which `flock` and SQLite's write-ahead log are unreliable, by the magic number of `statfs`.
 const NETWORK_FILE_SYSTEMS: [(u32, &str); 5] = [
     (0x6969, "NFS"),
@@ -148,6 +157,21 @@ impl Home {
     /// Returns the directory of the working directories of MCP servers that are programs.
     pub(crate) fn servers(&self) -> PathBuf {
         self.root.join("mcp")
+    }
+
+    /// Returns the directory of agents.
+    pub fn agents(&self) -> PathBuf {
+        self.root.join(AGENTS)
+    }
+
+    /// Returns the directory of the logs of conversations.
+    pub fn sessions(&self) -> PathBuf {
+        self.root.join(SESSIONS)
+    }
+
+    /// Returns the directory of the places of conversations.
+    pub(crate) fn places(&self) -> PathBuf {
+        self.root.join(PLACES)
     }
 
     /// Returns the directory of worktrees.
@@ -332,7 +356,17 @@ mod tests {
     fn a_new_home_is_closed_to_others() {
         let scratch = tempfile::tempdir().expect("a scratch directory");
         let home = Home::open(&scratch.path().join("home")).expect("it opens");
-        for part in ["", "daemons", "run", "trees", "worktrees", "logs"] {
+        for part in [
+            "",
+            "agents",
+            "daemons",
+            "logs",
+            "places",
+            "run",
+            "sessions",
+            "trees",
+            "worktrees",
+        ] {
             let mode = std::fs::metadata(home.root().join(part))
                 .expect(part)
                 .permissions()

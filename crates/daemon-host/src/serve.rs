@@ -165,7 +165,10 @@ pub async fn serve<F: Future<Output = Signal>>(
     let closed = http.close();
     tokio::select! {
         () = tasks.wait() => {}
-        () = asked.stop(&mut signals) => host.runs().context.stop_all(StopReason::AgentStop),
+        () = asked.stop(&mut signals) => {
+            host.runs().context.stop_all(StopReason::AgentStop);
+            host.conversations.stop();
+        }
     }
     let last = async {
         tasks.wait().await;

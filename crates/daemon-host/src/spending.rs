@@ -1,5 +1,9 @@
 //! The cost of all runs within a day, and the warning before the budget of the day is used up.
 
+use std::sync::Arc;
+
+use daemon_agent::Conversations;
+use daemon_provider::MicroUsd;
 use daemon_records::RunObject;
 use daemon_runner::budget::DailyBudget;
 use daemon_runner::policy::micros;
@@ -47,13 +51,37 @@ async fn costs(
     }
 }
 
-/// Adds up what the runs that started within a day count.
+/// Returns what each turn of a conversation that ended within a day cost.
+async fn of_turns(
+    conversations: &Arc<Conversations>,
+    now: Timestamp,
+) -> Vec<(Timestamp, MicroUsd)> {
+    let costs = conversations.costs(now - DAY).await;
+    let costs = costs.unwrap_or_else(|error| {
+        // Runs must not wait for logs of conversations: their own cost still counts.
+        tracing::warn!(%error, "the cost of conversations could not be read");
+        Vec::new()
+    });
+    costs
+        .into_iter()
+        .map(|(at, cost)| (at, MicroUsd(cost)))
+        .collect()
+}
+
+/// Adds up what the runs that started within a day count, and the turns of conversations that ended in it.
 ///
 /// # Errors
 /// If the store fails.
-pub async fn of_day(store: &dyn Store, now: Timestamp) -> Result<Spent, StoreError> {
+pub async fn of_day(
+    store: &dyn Store,
+    conversations: &Arc<Conversations>,
+    now: Timestamp,
+) -> Result<Spent, StoreError> {
     let runs = costs(store, now).await?;
     let mut spent = Spent::default();
+    for (_, cost) in of_turns(conversations, now).await {
+        spent.total += cost.as_usd();
+    }
     for (_, run) in &runs {
         spent.total += run.counted_usd();
         if run.cost_usd.is_none() {
@@ -63,21 +91,20 @@ pub async fn of_day(store: &dyn Store, now: Timestamp) -> Result<Spent, StoreErr
     Ok(spent)
 }
 
-/// Counts the runs of earlier processes in the budget of this one. Call it once, before a run starts.
+/// Counts the runs and turns of earlier processes in the budget of this one. Call it once, before a run starts.
 ///
 /// # Errors
 /// If the store fails.
 pub(crate) async fn count(
     budget: &DailyBudget,
-    store: &dyn Store,
+    (store, conversations): (&dyn Store, &Arc<Conversations>),
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let earlier = costs(store, now).await?;
-    budget.count(
-        earlier
-            .into_iter()
-            .map(|(at, run)| (at, micros(run.counted_usd()))),
-    );
+    let runs = costs(store, now).await?.into_iter();
+    let runs = runs.map(|(at, run)| (at, micros(run.counted_usd())));
+    let mut earlier: Vec<_> = runs.chain(of_turns(conversations, now).await).collect();
+    earlier.sort_by_key(|(at, _)| *at);
+    budget.count(earlier);
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! Errors of operations, with one code for every interface.
 
+use daemon_agent::AgentError;
+use daemon_lifecycle::{ErrorClass, FailureKind};
 use daemon_registry::FindDaemonError;
 use daemon_store::StoreError;
 
@@ -26,6 +28,19 @@ pub enum OpErrorKind {
     Forbidden,
     /// The configuration is wrong.
     Config,
+    /// A turn of a conversation failed at its provider.
+    Provider {
+        /// Whether another try may succeed.
+        is_retryable: bool,
+    },
+    /// A client ended the turn.
+    Killed,
+    /// The client stopped waiting.
+    Cancelled,
+    /// The host stops.
+    Stopping,
+    /// A file of the home is damaged, and nothing else is affected.
+    Damaged,
     /// A bug.
     Internal,
 }
@@ -39,8 +54,10 @@ impl OpErrorKind {
             Self::NotFound => 66,
             Self::Unavailable => 69,
             Self::Internal => 70,
-            Self::Broken => 73,
-            Self::Conflict | Self::Busy => 75,
+            Self::Broken | Self::Damaged => 73,
+            Self::Provider { .. } | Self::Killed => 1,
+            Self::Cancelled => 130,
+            Self::Conflict | Self::Busy | Self::Stopping => 75,
             Self::Forbidden => 77,
             Self::Config => 78,
         }
@@ -51,9 +68,16 @@ impl OpErrorKind {
         match self {
             Self::InvalidParams | Self::InvalidInput => 400,
             Self::NotFound => 404,
-            Self::Conflict | Self::Unsupported | Self::Busy | Self::Config => 409,
+            Self::Conflict
+            | Self::Unsupported
+            | Self::Busy
+            | Self::Config
+            | Self::Killed
+            | Self::Cancelled
+            | Self::Damaged => 409,
+            Self::Provider { .. } => 502,
             Self::Forbidden => 403,
-            Self::Unavailable | Self::Broken => 503,
+            Self::Unavailable | Self::Broken | Self::Stopping => 503,
             Self::Internal => 500,
         }
     }
@@ -68,6 +92,11 @@ impl OpErrorKind {
             Self::Unavailable | Self::Broken => (-32010, "storage-failed"),
             Self::Forbidden => (-32003, "forbidden"),
             Self::Config => (-32008, "config-invalid"),
+            Self::Provider { .. } => (-32009, "provider-failed"),
+            Self::Killed => (-32011, "killed"),
+            Self::Cancelled => (-32012, "cancelled"),
+            Self::Stopping => (-32013, "shutting-down"),
+            Self::Damaged => (-32015, "damaged"),
             Self::Internal => (-32603, "internal"),
         }
     }
@@ -135,6 +164,37 @@ impl From<StoreError> for OpError {
             _ => (OpErrorKind::Unavailable, "store-failed"),
         };
         Self::new(kind, code, chain(&error))
+    }
+}
+
+impl From<AgentError> for OpError {
+    fn from(error: AgentError) -> Self {
+        let message = chain(&error);
+        let (kind, code) = match &error {
+            AgentError::Name(_) | AgentError::Argument(_) => {
+                (OpErrorKind::InvalidParams, "invalid-argument")
+            }
+            AgentError::Definition { .. } => (OpErrorKind::InvalidParams, "invalid-agent"),
+            AgentError::NotFound { what, .. } => {
+                return Self::new(OpErrorKind::NotFound, format!("unknown-{what}"), message);
+            }
+            AgentError::Conflict(_) => (OpErrorKind::Conflict, "conflict"),
+            AgentError::Busy { .. } => (OpErrorKind::Busy, "busy"),
+            AgentError::Damaged(_) => (OpErrorKind::Damaged, "damaged"),
+            AgentError::Storage(_) => (OpErrorKind::Unavailable, "storage-failed"),
+            AgentError::Failed { kind, class, .. } => {
+                let is_retryable = *class == ErrorClass::Retryable;
+                let code = match kind {
+                    FailureKind::Budget => "over-budget",
+                    _ => "provider-failed",
+                };
+                (OpErrorKind::Provider { is_retryable }, code)
+            }
+            AgentError::Killed => (OpErrorKind::Killed, "killed"),
+            AgentError::Stopping => (OpErrorKind::Stopping, "shutting-down"),
+            _ => (OpErrorKind::Internal, "internal"),
+        };
+        Self::new(kind, code, message)
     }
 }
 

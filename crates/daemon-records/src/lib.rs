@@ -12,8 +12,7 @@
 //! # Overview
 //! [`RecordedRun`] is a run as its folder records it, in a document of any version; [`RunObject`] is the JSON object of it that
 //! operations return and pages show. [`error`] has the error of an operation, with its exit code, HTTP status and RPC code.
-//! [`clock`], [`random`] and [`environment`] are what a host takes from its machine, and [`files`] writes a file so that a crash
-//! leaves the old or the new one.
+//! [`clock`], [`random`] and [`environment`] are what a host takes from its machine.
 //!
 //! # What this crate does not do
 //! It starts, follows and ends no run, lists no runs, and serves nothing. Runs are carried out by `daemon-runner` and presented by
@@ -26,7 +25,6 @@ pub mod clock;
 pub mod environment;
 pub mod error;
 pub mod failpoint;
-pub mod files;
 mod find;
 mod object;
 pub mod random;

@@ -80,6 +80,15 @@ pub(crate) fn create_directory(path: &Path) -> Result<(), FolderError> {
         .map_err(failed(Action::Create, path))
 }
 
+/// Replaces a file of mode 0600 durably and atomically: a temporary file next to it is written and synced, and renamed over it;
+/// then the directory is synced.
+///
+/// # Errors
+/// If any step fails; the old file is unchanged then, unless only the last step failed.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_whole(path, bytes, Durability::Synced).map_err(|error| error.source)
+}
+
 /// Replaces a file atomically: a reader sees the old content or the new one.
 pub(crate) fn write_whole(
     path: &Path,

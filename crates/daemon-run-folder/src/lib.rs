@@ -71,7 +71,7 @@ pub use daemon_lifecycle::{
     ChildProcess, ErrorClass, Exit, Failure, FailureKind, GroupId, Handle, NetworkUse, Outcome,
     OutputStream, ParseIdError, RunId, RunState, Speaker, StopReason, ToolStatus, Truncation,
 };
-pub use disk::{Action, FolderError};
+pub use disk::{Action, FolderError, write_atomic};
 pub use document::{
     ActivationLink, BudgetRecord, ChildRecord, CliTokens, DATA_VERSION, Document, Dropped,
     ExitRecord, Followup, Migration, SandboxRecord, Termination, TokensRecord,

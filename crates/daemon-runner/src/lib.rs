@@ -38,6 +38,7 @@
 pub mod attempt;
 pub mod budget;
 pub mod context;
+pub mod conversing;
 pub mod defect;
 pub mod emanation;
 pub mod planner;

@@ -61,6 +61,8 @@ pub struct RunPaths {
     pub worktrees: PathBuf,
     /// The trees that are kept between runs.
     pub trees: PathBuf,
+    /// The places of conversations.
+    pub conversations: PathBuf,
     /// The working directories of granted MCP servers.
     pub servers: PathBuf,
     /// The presets of model providers.

@@ -20,6 +20,7 @@ mod bad_transport;
 mod bridge;
 mod browser;
 mod canaries;
+mod conversing;
 mod doctor_probes;
 mod emanating;
 mod examples;
@@ -48,6 +49,10 @@ mod serve_cancel;
 mod serve_cloudevents;
 mod serve_commit;
 mod serve_control;
+mod serve_conversation_agents;
+#[cfg(feature = "internal-testing")]
+mod serve_conversation_kills;
+mod serve_conversations;
 mod serve_crash;
 mod serve_crashes;
 mod serve_damage;

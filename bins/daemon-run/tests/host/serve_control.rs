@@ -198,6 +198,12 @@ fn of_one(operation: &Operation) -> bool {
         .is_some_and(|route| route.contains("{id}"))
 }
 
+/// Reports whether an operation is about the agent or the conversation that its parameters name.
+fn needs_names(operation: &Operation) -> bool {
+    let (subject, verb) = operation.method().split_once('/').expect("two words");
+    matches!(subject, "agent" | "conversation") && verb != "list"
+}
+
 #[test]
 fn every_operation_is_a_method() {
     let (_world, host) = World::serving();
@@ -214,7 +220,14 @@ fn every_operation_is_a_method() {
         };
         let answer = rpc.call(operation.method(), &params);
         let missing = (params["id"] == "nobody") || *operation == Operation::DaemonNext;
-        if missing {
+        if needs_names(operation) {
+            assert_eq!(
+                code(&answer),
+                (json!(1), -32602, "invalid-params".to_owned()),
+                "{}",
+                operation.method()
+            );
+        } else if missing {
             assert_eq!(
                 code(&answer),
                 (json!(1), -32004, "not-found".to_owned()),

@@ -14,7 +14,7 @@ use tokio::net::unix::pipe;
 
 use super::PROTOCOL_VERSION;
 use super::run_pipes::{FROM_HOST, TO_HOST};
-use super::wire::{ClientMessage, ErrorBody, RUN_EVENT, RequestId, ServerMessage};
+use super::wire::{ClientMessage, ErrorBody, RUN_EVENT, RequestId, STREAM_EVENT, ServerMessage};
 
 /// The reason why a call has no result.
 #[derive(Debug, thiserror::Error)]
@@ -169,6 +169,29 @@ impl Client {
         method: &str,
         params: Map<String, Value>,
     ) -> Result<Map<String, Value>, CallError> {
+        let id = self.send(method, params).await?;
+        self.answer(&id, &mut |_| {}).await
+    }
+
+    /// Sends a request whose events go to `heard` until its response ends it.
+    ///
+    /// # Errors
+    /// If the connection fails, or the host refuses the request.
+    pub async fn stream(
+        &mut self,
+        operation: Operation,
+        params: Map<String, Value>,
+        heard: &mut (dyn FnMut(Value) + Send),
+    ) -> Result<Map<String, Value>, CallError> {
+        let id = self.send(operation.method(), params).await?;
+        self.answer(&id, heard).await
+    }
+
+    async fn send(
+        &mut self,
+        method: &str,
+        params: Map<String, Value>,
+    ) -> Result<RequestId, CallError> {
         self.next += 1;
         let id = RequestId::Number(self.next);
         let message = ClientMessage {
@@ -179,25 +202,36 @@ impl Client {
         };
         let mut line = serde_json::to_vec(&message).expect("a message is representable");
         line.push(b'\n');
-        self.writing
-            .write_all(&line)
-            .await
-            .map_err(CallError::Unreachable)?;
+        let sent = self.writing.write_all(&line).await;
+        sent.map_err(CallError::Unreachable).map(|()| id)
+    }
+
+    /// Waits for the response to a request.
+    async fn answer(
+        &mut self,
+        id: &RequestId,
+        heard: &mut (dyn FnMut(Value) + Send),
+    ) -> Result<Map<String, Value>, CallError> {
         let is_shared = matches!(self.sharing, Sharing::InTurns { .. });
         loop {
-            let answer = match self.read().await {
+            let mut answer = match self.read().await {
                 // The rest of a response to a previous process.
                 Err(CallError::Garbled(_)) if is_shared => continue,
                 answer => answer?,
             };
-            // Notifications are for clients that wait for them with `next_event`.
-            if answer.get("method").is_some() {
-                continue;
+            match answer.get("method").and_then(Value::as_str) {
+                Some(STREAM_EVENT) => {
+                    heard(answer["params"]["event"].take());
+                    continue;
+                }
+                // Other notifications are for clients that wait for them with `next_event`.
+                Some(_) => continue,
+                None => {}
             }
             let answer: ServerMessage =
                 serde_json::from_value(answer).map_err(CallError::Garbled)?;
             // On a socket an error without an id is the response to the only open request; on pipes it may be for another process.
-            let is_own = answer.id.as_ref().map_or(!is_shared, |found| *found == id);
+            let is_own = answer.id.as_ref().map_or(!is_shared, |found| found == id);
             if !is_own {
                 continue;
             }

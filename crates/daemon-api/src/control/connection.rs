@@ -1,10 +1,9 @@
 //! A connection of one client of the control socket.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use daemon_records::error::OpError;
 use serde::{Deserialize as _, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -15,9 +14,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::server::Control;
+use super::streams::Turn;
 use super::wire::{ClientMessage, RequestId, ServerMessage, ServerNotification};
 use super::{MAX_LINE, MAX_OPEN, PROTOCOL_VERSION};
-use crate::ops::{Operation, Operations, Params};
+use crate::ops::{Operation, Params};
 
 /// The maximum number of queued responses of a client that reads slowly.
 const REPLY_QUEUE: usize = 256;
@@ -39,14 +39,14 @@ pub(super) enum Line {
 }
 
 /// A response that waits to be written, and its share of the byte limit.
-struct Queued {
+pub(super) struct Queued {
     line: Vec<u8>,
     _room: OwnedSemaphorePermit,
 }
 
 /// The response queue of one client, bounded in number and in bytes.
 #[derive(Clone)]
-struct Replies {
+pub(super) struct Replies {
     queue: mpsc::Sender<Queued>,
     room: Arc<Semaphore>,
 }
@@ -126,8 +126,8 @@ struct Requests {
     replies: Replies,
     stop: CancellationToken,
     is_initialized: bool,
-    /// The ids of requests without a response.
-    open: Arc<Mutex<BTreeSet<RequestId>>>,
+    /// The requests without a response, with what stops waiting for them.
+    open: Arc<Mutex<BTreeMap<RequestId, CancellationToken>>>,
     turns: Arc<Semaphore>,
     tasks: TaskTracker,
 }
@@ -146,9 +146,8 @@ impl Requests {
     }
 
     async fn handle(&mut self, message: ClientMessage) {
-        // No notification of a client has an effect, and unknown ones are ignored.
         let Some(id) = message.id.clone() else {
-            return;
+            return self.notified(&message);
         };
         if let Some(refusal) = admit(&message, &id, self.is_initialized, &self.open) {
             return reply(&self.replies, refusal).await;
@@ -176,21 +175,53 @@ impl Requests {
         }
     }
 
+    /// Handles a notification of the client; an unknown one is ignored.
+    fn notified(&self, message: &ClientMessage) {
+        let named = message.params.get("request_id").map(RequestId::deserialize);
+        if message.method == "cancel"
+            && let Some(Ok(id)) = named
+            && let Some(cancelled) = self.open.lock().expect("no holder panics").get(&id)
+        {
+            cancelled.cancel();
+        }
+    }
+
     /// Runs an operation in a task, because it may take longer than the client waits before its next request.
     fn start(&self, id: RequestId, message: ClientMessage) {
+        let cancelled = CancellationToken::new();
         self.open
             .lock()
             .expect("no holder panics")
-            .insert(id.clone());
+            .insert(id.clone(), cancelled.clone());
         let (control, replies) = (Arc::clone(&self.control), self.replies.clone());
         let (open, turns) = (Arc::clone(&self.open), Arc::clone(&self.turns));
         self.tasks.spawn(async move {
+            let operation = message.method.parse::<Operation>();
+            let waited = match &operation {
+                // A turn takes minutes. Waiting for it must keep no other request of the client from running.
+                Ok(Operation::ConversationSend | Operation::ConversationStream) => {
+                    let turn = Turn {
+                        operations: &control.operations,
+                        id: &id,
+                        replies: &replies,
+                        cancelled: &cancelled,
+                    };
+                    Some(turn.follow(operation.clone(), message.params.clone()).await)
+                }
+                _ => None,
+            };
             // Held until the response is queued: a client that does not read can cause only few responses.
             let _turn = turns
                 .acquire()
                 .await
                 .expect("the semaphore is never closed");
-            let called = call(&control.operations, &message.method, message.params).await;
+            let called = match waited {
+                Some(ended) => ended,
+                None => match operation {
+                    Ok(operation) => control.operations.call(operation, message.params).await,
+                    Err(unknown) => Err(unknown.into()),
+                },
+            };
             let answer = match called {
                 Ok(result) => ServerMessage::result(id.clone(), result),
                 Err(error) => ServerMessage::op_error(id.clone(), &error),
@@ -205,21 +236,12 @@ impl Requests {
     }
 }
 
-/// Performs the operation that a method names.
-async fn call(
-    operations: &Operations,
-    method: &str,
-    params: Map<String, Value>,
-) -> Result<Map<String, Value>, OpError> {
-    operations.call(method.parse::<Operation>()?, params).await
-}
-
 /// Checks whether a request may run; returns the error response if it may not.
 fn admit(
     message: &ClientMessage,
     id: &RequestId,
     is_initialized: bool,
-    open: &Mutex<BTreeSet<RequestId>>,
+    open: &Mutex<BTreeMap<RequestId, CancellationToken>>,
 ) -> Option<ServerMessage> {
     let refuse =
         |code, word, text: &str| Some(ServerMessage::error(Some(id.clone()), code, word, text));
@@ -230,7 +252,7 @@ fn admit(
         return refuse(-32001, "not-initialized", "send `initialize` first");
     }
     let open = open.lock().expect("no holder panics");
-    if open.contains(id) {
+    if open.contains_key(id) {
         return refuse(-32600, "invalid-request", "a request of this id is open");
     }
     if open.len() >= MAX_OPEN {
@@ -257,8 +279,13 @@ async fn notify(replies: &Replies, event: Result<Arc<Value>, RecvError>) {
 }
 
 impl Replies {
+    /// Waits until the client is gone.
+    pub(super) async fn closed(&self) {
+        self.queue.closed().await;
+    }
+
     /// Waits for space in the queue; `None` if the client does not read the queued responses.
-    async fn room_for(&self, message: impl Serialize) -> Option<Queued> {
+    pub(super) async fn room_for(&self, message: impl Serialize) -> Option<Queued> {
         let mut line = serde_json::to_vec(&message).expect("a message is representable");
         line.push(b'\n');
         // A response that is larger than the limit waits until the queue is empty.
@@ -274,7 +301,7 @@ impl Replies {
         })
     }
 
-    async fn put(&self, queued: Queued) {
+    pub(super) async fn put(&self, queued: Queued) {
         if self.queue.send_timeout(queued, SLOW_READER).await.is_err() {
             tracing::debug!("a control client does not read its answers");
         }

@@ -1,11 +1,12 @@
 //! The messages of the protocol.
 
-use daemon_records::error::OpError;
+use daemon_records::error::{OpError, OpErrorKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::ops::{Operation, Scope};
+use crate::wire::AgentEventObject;
 
 /// The id of an open request, unique within its connection.
 #[derive(
@@ -63,14 +64,28 @@ pub struct ServerMessage {
 /// The notification that a dispatched run, or the reply to a message, has ended; it is sent once.
 pub(super) const RUN_EVENT: &str = "run/event";
 
+/// The notification with an event of a stream.
+pub(super) const STREAM_EVENT: &str = "stream/event";
+
+/// An event of a stream; the response to its request ends it.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct StreamedEvent {
+    /// The id of the request that began the stream.
+    pub request_id: RequestId,
+    /// The number of the event, from 1. A client that reads too slowly misses events.
+    pub seq: u64,
+    /// The event.
+    pub event: Value,
+}
+
 /// A notification of the host.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct ServerNotification {
     /// `2.0`.
     pub jsonrpc: String,
-    /// The kind: `run/event` for the end of a run or of the reply to a message.
+    /// The kind: `run/event` for the end of a run or of the reply to a message, `stream/event` for an event of a stream.
     pub method: String,
-    /// The event, as in `.notification/system.json`.
+    /// The event: as in `.notification/system.json`, or a `StreamedEvent`.
     pub params: Value,
 }
 
@@ -81,6 +96,15 @@ impl ServerNotification {
             jsonrpc: "2.0".to_owned(),
             method: RUN_EVENT.to_owned(),
             params: event,
+        }
+    }
+
+    /// Creates the notification of an event of a stream.
+    pub fn stream_event(event: &StreamedEvent) -> Self {
+        Self {
+            jsonrpc: "2.0".to_owned(),
+            method: STREAM_EVENT.to_owned(),
+            params: serde_json::to_value(event).expect("an event is representable"),
         }
     }
 }
@@ -110,6 +134,9 @@ pub struct ErrorData {
     /// When the request can be repeated, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// Whether a turn that failed at its provider may succeed another time: `retryable` or `final`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
 }
 
 impl ServerMessage {
@@ -130,6 +157,7 @@ impl ServerMessage {
             reason: None,
             help: None,
             retry_after_ms: None,
+            class: None,
         };
         let error = ErrorBody {
             code,
@@ -155,6 +183,11 @@ impl ServerMessage {
             reason: Some(error.code.clone()),
             help: error.help.clone(),
             retry_after_ms: (word == "busy").then_some(1_000),
+            class: match error.kind {
+                OpErrorKind::Provider { is_retryable: true } => Some("retryable".to_owned()),
+                OpErrorKind::Provider { .. } => Some("final".to_owned()),
+                _ => None,
+            },
         };
         let error = ErrorBody {
             code,
@@ -188,6 +221,8 @@ pub fn protocol_schema() -> Value {
         "methods": methods,
         "anyOf": [{"$ref": "#/$defs/ClientMessage"}, {"$ref": "#/$defs/ServerMessage"},
             {"$ref": "#/$defs/ServerNotification"}],
+        "stream_event": {"$ref": "#/$defs/StreamedEvent"},
+        "agent_event": {"$ref": "#/$defs/AgentEventObject"},
         "$defs": definitions(),
     })
 }
@@ -198,9 +233,11 @@ fn definitions() -> Value {
     let client = generator.subschema_for::<ClientMessage>();
     let server = generator.subschema_for::<ServerMessage>();
     let notification = generator.subschema_for::<ServerNotification>();
+    let stream = generator.subschema_for::<StreamedEvent>();
+    let event = generator.subschema_for::<AgentEventObject>();
     all.extend(generator.take_definitions(true));
     debug_assert!(
-        [client, server, notification]
+        [client, server, notification, stream, event]
             .iter()
             .all(|one| one.get("$ref").is_some())
     );

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use daemon_agent::Conversations;
 use daemon_api::control::RunTokens;
 use daemon_dispatch::Concern;
 use daemon_engine::HostEpoch;
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::active_runs::ActiveRuns;
 use super::claims::ClaimsPause;
+use super::conversing;
 use super::dispatch::Driver;
 use super::facts::{FactFinder, ServiceDelays};
 use super::failures::Failures;
@@ -82,6 +84,7 @@ pub struct Host {
     pub(crate) gaps: SharedGaps,
     pub(crate) places: PlaceStates,
     pub(crate) renames: Renames,
+    pub(crate) conversations: Arc<Conversations>,
 }
 
 impl std::fmt::Debug for Host {
@@ -123,6 +126,7 @@ impl Host {
         };
         let runs = runs(&home, &registrations, secrets);
         let matcher = Matcher::new(&registrations, &signals);
+        let conversations = conversing::conversations(&home, &runs.context);
         Arc::new(Self {
             reader: RepositoryReader::new(&home, &matcher, &runs.awaited),
             ticks: TickRecorder::new(&registrations, &runs, &signals),
@@ -144,6 +148,7 @@ impl Host {
             gaps: SharedGaps::default(),
             places: PlaceStates::default(),
             renames: Renames::default(),
+            conversations,
         })
     }
 
@@ -193,7 +198,7 @@ impl Host {
     pub async fn take_back(&self) -> Result<(), StoreError> {
         upkeep::take_back(&self.upkeep).await?;
         let budget = &self.runs().context.budget;
-        spending::count(budget, &*self.store, self.now()).await
+        spending::count(budget, (&*self.store, &self.conversations), self.now()).await
     }
 
     /// Removes the work trees that earlier hosts of this home left.

@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use super::failures::Failures;
 use super::host::Host;
-use super::{dispatch, facts, reconciling, repos, ticking, upkeep};
+use super::{conversing, dispatch, facts, reconciling, repos, ticking, upkeep};
 use daemon_runner::defect::guarded;
 use daemon_runner::emanation;
 
@@ -35,9 +35,13 @@ pub async fn start(host: &Arc<Host>, until: Instant) -> TaskTracker {
     let drained = Arc::clone(runs);
     let emanations =
         supervisor.lasting("emanations", move || emanation::drain(Arc::clone(&drained)));
+    let conversations = (Arc::clone(&host.conversations), Arc::clone(runs));
+    let conversations = supervisor.lasting("conversations", move || {
+        conversing::drain(Arc::clone(&conversations.0), Arc::clone(&conversations.1))
+    });
     let finished = supervisor.finished.clone();
     tasks.spawn(async move {
-        tokio::join!(dispatcher, emanations);
+        tokio::join!(dispatcher, emanations, conversations);
         // Only now: the ends of the last runs were still to be announced.
         finished.cancel();
     });

@@ -29,6 +29,7 @@ pub(super) fn run_paths(home: &Home) -> RunPaths {
         runs: home.runs(),
         worktrees: home.worktrees(),
         trees: home.trees(),
+        conversations: home.places(),
         servers: home.servers(),
         presets: home.below(Path::new("presets")),
         notices: home.below(Path::new(NOTICES)),

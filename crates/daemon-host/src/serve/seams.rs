@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use daemon_agent::Conversations;
 use daemon_api::http::{Admit, Condition, Health, Hooks};
 use daemon_api::ops::{Live, Prune};
 use daemon_event::{ActivationId, RepoName, Source};
@@ -397,6 +398,7 @@ impl Live for HostLive {
             "gate": self.host.store.host_gate().await?.as_str(),
             "has_model": self.host.runtime().config.has_model(),
             "running": self.host.runs().leases().len(),
+            "active_conversations": self.host.conversations.n_active(),
             "events": counts.events,
             "unmatched": counts.unmatched,
             "activations": activations,
@@ -423,5 +425,9 @@ impl Live for HostLive {
 
     fn runs(&self) -> PathBuf {
         self.host.home.runs()
+    }
+
+    fn conversations(&self) -> Option<&Arc<Conversations>> {
+        Some(&self.host.conversations)
     }
 }

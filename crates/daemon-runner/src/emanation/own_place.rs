@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use daemon_provider::redact::Redactor;
 use daemon_records::error::chain;
-use daemon_records::files::write_atomic;
 use daemon_repo::{
     Author, Checkout, GitError, GitProblem, ObjectId, RefName, Remote, Repository, Worktree,
     WorktreeChanges,
 };
+use daemon_run_folder::write_atomic;
 use daemon_run_folder::{Folder, RunId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use daemon_records::files::write_atomic;
+use daemon_run_folder::write_atomic;
 use daemon_run_folder::{Folder, Marked, RunNotice};
 use serde_json::Value;
 use tokio::sync::{Mutex, broadcast, mpsc, oneshot};

@@ -1,0 +1,91 @@
+//! Why an operation on agents and conversations failed.
+
+use std::sync::Arc;
+
+use daemon_provider::{ErrorClass, Failure};
+
+use crate::definition::DefinitionError;
+use crate::log::LogError;
+use crate::name::InvalidPairPart;
+
+/// The error of an operation on agents and conversations.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// A name is invalid.
+    #[error(transparent)]
+    Name(#[from] InvalidPairPart),
+    /// An argument is invalid.
+    #[error("{0}")]
+    Argument(String),
+    /// The definition of an agent is invalid.
+    #[error("the definition of `{agent}`: {problem}")]
+    Definition {
+        /// The agent.
+        agent: String,
+        /// What is wrong with it.
+        problem: DefinitionError,
+    },
+    /// There is no such agent, conversation or question.
+    #[error("no {what} `{id}`")]
+    NotFound {
+        /// The kind of thing.
+        what: &'static str,
+        /// The id that was given.
+        id: String,
+    },
+    /// The present state does not allow the operation.
+    #[error("{0}")]
+    Conflict(String),
+    /// Too many messages wait in the conversation.
+    #[error("{waiting} messages wait in this conversation")]
+    Busy {
+        /// Their number.
+        waiting: usize,
+    },
+    /// The log of the conversation is damaged.
+    #[error("the conversation is damaged")]
+    Damaged(#[source] Arc<LogError>),
+    /// A file could not be read or written.
+    #[error("the conversation could not be stored")]
+    Storage(#[source] Arc<LogError>),
+    /// The turn failed.
+    #[error("{message}")]
+    Failed {
+        /// What failed: the provider, the budget, a limit.
+        kind: daemon_provider::FailureKind,
+        /// Whether another try may succeed.
+        class: ErrorClass,
+        /// One line for a person.
+        message: String,
+    },
+    /// A client ended the turn.
+    #[error("the turn was killed")]
+    Killed,
+    /// The host stops.
+    #[error("the host is stopping")]
+    Stopping,
+    /// A defect of this program.
+    #[error("the turn broke: {0}")]
+    Defect(&'static str),
+}
+
+impl From<LogError> for AgentError {
+    fn from(error: LogError) -> Self {
+        let error = Arc::new(error);
+        match &*error {
+            LogError::Damaged { .. } => Self::Damaged(error),
+            LogError::Io { .. } => Self::Storage(error),
+        }
+    }
+}
+
+impl From<Failure> for AgentError {
+    fn from(failure: Failure) -> Self {
+        Self::Failed {
+            kind: failure.kind,
+            class: failure.class,
+            message: failure.message,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What conversations use of the host around them.
+
+use std::any::Any;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use daemon_provider::redact::Redactor;
+use daemon_provider::{Failure, Grants, Limits, OpenedLoop};
+use jiff::Timestamp;
+
+use crate::definition::AgentDefinition;
+use crate::name::Pair;
+
+/// The host of conversations.
+#[async_trait]
+pub trait AgentHost: Send + Sync {
+    /// Returns the time of the wall clock.
+    fn now(&self) -> Timestamp;
+
+    /// Returns the bounds in force.
+    fn bounds(&self) -> ConversationBounds;
+
+    /// Opens the model and the tools of a turn, in the place of the conversation.
+    ///
+    /// # Errors
+    /// The turn may not or cannot begin. Nothing runs then.
+    async fn open_turn(&self, turn: TurnRequest) -> Result<OpenedTurn, Failure>;
+
+    /// Removes what belongs to a conversation that was deleted.
+    async fn forget(&self, pair: &Pair);
+}
+
+/// The bounds of conversations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConversationBounds {
+    /// How many messages may wait in one conversation.
+    pub queue: usize,
+    /// How long a question waits for its answer.
+    pub ask: Duration,
+}
+
+impl Default for ConversationBounds {
+    fn default() -> Self {
+        Self {
+            queue: 16,
+            ask: Duration::from_secs(3_600),
+        }
+    }
+}
+
+/// The turn that is to begin.
+#[derive(Clone, Debug)]
+pub struct TurnRequest {
+    /// The agent.
+    pub agent: Arc<AgentDefinition>,
+    /// The conversation.
+    pub pair: Pair,
+    /// The number of the turn.
+    pub turn: u64,
+    /// The working directory that the first turn named; `None` for a place of the conversation's own.
+    pub cwd: Option<PathBuf>,
+    /// The session that a program continues.
+    pub session: Option<String>,
+}
+
+/// What a turn runs with.
+pub struct OpenedTurn {
+    /// The model and the tools.
+    pub tools: OpenedLoop,
+    /// The limits on time, cost and turns of the model.
+    pub limits: Limits,
+    /// What the cost is reserved from.
+    pub grants: Arc<dyn Grants>,
+    /// Removes the host's secrets from what is stored and shown.
+    pub redactor: Redactor,
+    /// What has to live as long as the turn.
+    pub guard: Box<dyn Any + Send>,
+}
+
+impl std::fmt::Debug for OpenedTurn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenedTurn")
+            .field("tools", &self.tools)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}

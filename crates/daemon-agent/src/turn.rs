@@ -1,0 +1,299 @@
+//! A turn while it runs: what the tool loop does becomes lines of the log, then events for clients.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use daemon_provider::redact::Redactor;
+use daemon_provider::tool_loop::{LoopCall, LoopCallResult, ModelReply, Observer, ReplyPart};
+use daemon_provider::{Failure, FailureKind, MicroUsd, Usage};
+use tokio::time::Instant;
+
+use crate::ask::ASK_USER;
+use crate::conversation::{Conversation, LogAccess};
+use crate::error::AgentError;
+use crate::event::{AgentEvent, shown};
+use crate::host::AgentHost;
+use crate::line::{CallLine, Entry, Line, TurnTokens};
+use crate::live::{LiveTurn, StopWhy};
+
+/// The bytes of text without white space that are held back, because they may be the beginning of a secret.
+const HELD_BACK: usize = 8 << 10;
+
+/// What a running turn and its tools share.
+pub(crate) struct TurnContext {
+    pub(crate) host: Arc<dyn AgentHost>,
+    pub(crate) conversation: Arc<Conversation>,
+    pub(crate) live: Arc<LiveTurn>,
+    pub(crate) turn: u64,
+    pub(crate) redactor: Redactor,
+    /// The call whose tool runs.
+    calling: Mutex<String>,
+    waited: Mutex<Waited>,
+}
+
+/// How long a turn waited for its user, which does not count as its own time.
+#[derive(Debug, Default)]
+struct Waited {
+    since: Option<Instant>,
+    before: Duration,
+}
+
+/// A turn waits for its user until this is dropped.
+pub(crate) struct WaitsForUser<'a>(&'a TurnContext);
+
+impl Drop for WaitsForUser<'_> {
+    fn drop(&mut self) {
+        let mut waited = self.0.waited.lock().expect("no holder panics");
+        let since = waited.since.take();
+        waited.before += since.map_or(Duration::ZERO, |since| since.elapsed());
+    }
+}
+
+impl std::fmt::Debug for TurnContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TurnContext")
+            .field("turn", &self.turn)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TurnContext {
+    pub(crate) fn new(
+        host: Arc<dyn AgentHost>,
+        conversation: Arc<Conversation>,
+        (live, turn): (Arc<LiveTurn>, u64),
+        redactor: Redactor,
+    ) -> Self {
+        Self {
+            host,
+            conversation,
+            live,
+            turn,
+            redactor,
+            calling: Mutex::default(),
+            waited: Mutex::default(),
+        }
+    }
+
+    /// Returns where the log is, and the time.
+    pub(crate) fn place(&self) -> LogAccess {
+        self.conversation
+            .place(self.host.now(), self.host.bounds().ask)
+    }
+
+    /// Appends an entry.
+    pub(crate) async fn append(&self, entry: Entry) -> Result<Vec<Line>, AgentError> {
+        self.conversation
+            .append(self.place(), |_| vec![entry])
+            .await
+    }
+
+    /// Notes that the turn waits for its user.
+    pub(crate) fn wait_for_user(&self) -> WaitsForUser<'_> {
+        self.waited.lock().expect("no holder panics").since = Some(Instant::now());
+        WaitsForUser(self)
+    }
+
+    /// Returns how long the turn has waited for its user since this was called last.
+    pub(crate) fn take_waited(&self) -> Duration {
+        let mut waited = self.waited.lock().expect("no holder panics");
+        let now = Instant::now();
+        let current = waited.since.map_or(Duration::ZERO, |since| now - since);
+        waited.since = waited.since.map(|_| now);
+        std::mem::take(&mut waited.before) + current
+    }
+
+    /// Returns the id of the call whose tool runs.
+    pub(crate) fn calling(&self) -> String {
+        self.calling.lock().expect("no holder panics").clone()
+    }
+}
+
+/// Records a loop.
+pub(crate) struct TurnRecorder {
+    context: Arc<TurnContext>,
+    model: String,
+    attempt: u32,
+    text: HeldText,
+    thinking: HeldText,
+    /// Why the log could not be written.
+    pub(crate) fault: Option<AgentError>,
+}
+
+/// Text that arrived and was not shown. It is shown at white space, so that no secret is cut in two and missed.
+#[derive(Debug, Default)]
+struct HeldText(String);
+
+impl HeldText {
+    fn push(&mut self, piece: &str) -> Option<String> {
+        self.0.push_str(piece);
+        let end = match self.0.rfind(char::is_whitespace) {
+            Some(at) => at + self.0[at..].chars().next().map_or(0, char::len_utf8),
+            None if self.0.len() > HELD_BACK => self.0.len(),
+            None => return None,
+        };
+        let rest = self.0.split_off(end);
+        Some(std::mem::replace(&mut self.0, rest))
+    }
+
+    fn take(&mut self) -> Option<String> {
+        Some(std::mem::take(&mut self.0)).filter(|text| !text.is_empty())
+    }
+}
+
+impl TurnRecorder {
+    pub(crate) fn new(context: Arc<TurnContext>, model: String) -> Self {
+        Self {
+            context,
+            model,
+            attempt: 0,
+            text: HeldText::default(),
+            thinking: HeldText::default(),
+            fault: None,
+        }
+    }
+
+    fn show(&self, event: AgentEvent) {
+        self.context.live.emit(event);
+    }
+
+    fn show_text(&self, text: Option<String>) {
+        if let Some(text) = text {
+            let text = self.context.redactor.text(&text).into_owned();
+            let attempt = self.attempt;
+            self.show(AgentEvent::Text { text, attempt });
+        }
+    }
+
+    fn show_thinking(&self, text: Option<String>) {
+        if let Some(text) = text {
+            let text = self.context.redactor.text(&text).into_owned();
+            let attempt = self.attempt;
+            self.show(AgentEvent::Thinking { text, attempt });
+        }
+    }
+
+    /// Begins another call of the model.
+    fn begin_attempt(&mut self) {
+        self.attempt += 1;
+        self.text = HeldText::default();
+        self.thinking = HeldText::default();
+    }
+
+    async fn record(&mut self, entry: Entry) -> Result<(), Failure> {
+        match self.context.append(entry).await {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let failure = Failure::new(FailureKind::Resource, error.to_string());
+                self.fault = Some(error);
+                Err(failure)
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Observer for TurnRecorder {
+    async fn turn(&mut self, _turn: u32) -> Result<(), Failure> {
+        self.begin_attempt();
+        Ok(())
+    }
+
+    fn heard(&mut self, part: ReplyPart<'_>) {
+        match part {
+            ReplyPart::Text(text) => {
+                let text = self.text.push(text);
+                self.show_text(text);
+            }
+            ReplyPart::Thinking(text) => {
+                let text = self.thinking.push(text);
+                self.show_thinking(text);
+            }
+            ReplyPart::ToolStart { id, name, args } => self.show(AgentEvent::ToolStart {
+                id: id.to_owned(),
+                name: name.to_owned(),
+                arguments: serde_json::from_str(args)
+                    .map_or_else(|_| args.into(), |args| self.context.redactor.json(&args)),
+            }),
+            ReplyPart::ToolEnd { id, name, is_error } => self.show(AgentEvent::ToolResult {
+                id: id.to_owned(),
+                name: name.to_owned(),
+                output: String::new(),
+                is_error,
+            }),
+        }
+    }
+
+    async fn replied(&mut self, reply: &ModelReply, cost: MicroUsd) -> Result<(), Failure> {
+        let (thinking, text) = (self.thinking.take(), self.text.take());
+        self.show_thinking(thinking);
+        self.show_text(text);
+        let redactor = self.context.redactor.clone();
+        let calls = reply.calls.iter().map(|call| CallLine {
+            arguments: redactor.json(&CallLine::from(call).arguments),
+            ..CallLine::from(call)
+        });
+        self.record(Entry::Assistant {
+            turn: self.context.turn,
+            content: redactor.text(&reply.text).into_owned(),
+            calls: calls.collect(),
+            model: self.model.clone(),
+            usage: tokens(&reply.usage, cost),
+            session: reply.session.as_ref().map(ToString::to_string),
+        })
+        .await
+    }
+
+    async fn tool_started(&mut self, call: &LoopCall) -> Result<(), Failure> {
+        let context = &self.context;
+        call.id
+            .clone_into(&mut context.calling.lock().expect("no holder panics"));
+        self.show(AgentEvent::ToolStart {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            arguments: context.redactor.json(&call.arguments),
+        });
+        Ok(())
+    }
+
+    async fn tool_ended(&mut self, result: &LoopCallResult, took: Duration) -> Result<(), Failure> {
+        let is_stopping = self.context.live.why() == Some(StopWhy::Stopping);
+        if is_stopping && result.call.name == ASK_USER {
+            // The question stays open for the next host. The loop stops before it needs a result.
+            return Ok(());
+        }
+        let output = self.context.redactor.text(&result.text).into_owned();
+        self.record(Entry::Tool {
+            turn: self.context.turn,
+            call_id: result.call.id.clone(),
+            output: output.clone(),
+            is_error: result.is_error,
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        })
+        .await?;
+        self.show(AgentEvent::ToolResult {
+            id: result.call.id.clone(),
+            name: result.call.name.clone(),
+            output: shown(&output),
+            is_error: result.is_error,
+        });
+        Ok(())
+    }
+
+    async fn limited(&mut self, name: &str, detail: &str) {
+        tracing::info!(agent = %self.context.conversation.pair.agent, name, detail, "a turn waits or was limited");
+        self.begin_attempt();
+    }
+}
+
+/// Converts counts of a reply.
+pub(crate) fn tokens(usage: &Usage, cost: MicroUsd) -> TurnTokens {
+    TurnTokens {
+        input: usage.input,
+        output: usage.output,
+        thinking: usage.thinking,
+        cached: usage.cached,
+        cost_micros: Some(cost.0),
+    }
+}

@@ -1,0 +1,12 @@
+//! Conversations over a scripted model, through the public interface.
+
+#[cfg(test)]
+mod asking;
+#[cfg(test)]
+mod crashes;
+#[cfg(test)]
+mod kit;
+#[cfg(test)]
+mod queue;
+#[cfg(test)]
+mod turns;

@@ -1,0 +1,71 @@
+//! Conversations of a host: what their turns use of it, and how they end with it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use daemon_agent::{
+    AgentHost, Agents, ConversationBounds, Conversations, OpenedTurn, Pair, TurnRequest,
+};
+use daemon_provider::Failure;
+use daemon_runner::{RunContext, conversing};
+use jiff::Timestamp;
+
+use crate::home::Home;
+
+/// How long turns may take to end after they were stopped.
+const ENDING: Duration = Duration::from_secs(4);
+
+/// The host as its conversations see it.
+struct ConversationHost {
+    context: Arc<RunContext>,
+}
+
+/// Makes the conversations of a host.
+pub(super) fn conversations(home: &Home, context: &Arc<RunContext>) -> Arc<Conversations> {
+    let host = ConversationHost {
+        context: Arc::clone(context),
+    };
+    let agents = Agents::new(home.agents());
+    Conversations::new(home.sessions(), agents, Arc::new(host))
+}
+
+#[async_trait]
+impl AgentHost for ConversationHost {
+    fn now(&self) -> Timestamp {
+        self.context.now()
+    }
+
+    fn bounds(&self) -> ConversationBounds {
+        ConversationBounds::default()
+    }
+
+    async fn open_turn(&self, turn: TurnRequest) -> Result<OpenedTurn, Failure> {
+        conversing::open(&self.context, &turn).await
+    }
+
+    async fn forget(&self, pair: &Pair) {
+        conversing::forget(&self.context, pair).await;
+    }
+}
+
+/// Waits for the stop of the host, gives turns the drain time to end, and stops the others.
+pub(super) async fn drain(conversations: Arc<Conversations>, context: Arc<RunContext>) {
+    context.lifetime.stop.cancelled().await;
+    conversations.close();
+    let drain = context.host.settings().bounds.drain;
+    let gentle = drain.saturating_sub(Duration::from_secs(5));
+    if tokio::time::timeout(gentle, conversations.finished())
+        .await
+        .is_ok()
+    {
+        return;
+    }
+    conversations.stop();
+    if tokio::time::timeout(ENDING, conversations.finished())
+        .await
+        .is_err()
+    {
+        tracing::warn!("turns of conversations did not end in time; the next use closes them");
+    }
+}
