@@ -13,8 +13,8 @@ use crate::api::{ApiAnswer, ApiError, ApiErrorKind, PAGE, ServiceApi};
 
 /// The end of the URL of a webhook that leads to a host.
 const ROUTE: &str = "/webhooks/github";
-/// How many pages of deliveries are read in one comparison.
-const MAX_PAGES: usize = 20;
+/// How many pages of deliveries are read in one comparison: twenty thousand deliveries.
+const MAX_PAGES: usize = 200;
 /// How often one delivery is asked for again.
 const MAX_ASKED: u32 = 3;
 /// How many deliveries of one webhook are asked for in one comparison.
@@ -105,28 +105,48 @@ pub(super) async fn compare(
         let known = before.hooks.get(&number);
         let tag = hooks.tags.remove(&number);
         let read = hook.read(known, tag).await?;
-        let (cursor, n_asked, refused) = match read {
+        let cursor = match read {
             HookReading::Unchanged(tag, cursor) => {
                 hooks.tags.insert(number, tag);
-                (cursor, 0, None)
+                cursor
             }
-            HookReading::First(cursor) => (cursor, 0, None),
-            HookReading::Read { tag, cursor, rows } => {
-                let (cursor, n_asked, refused) = hook.ask(cursor, &rows).await?;
+            HookReading::First(cursor) => cursor,
+            HookReading::Read {
+                tag,
+                cursor,
+                rows,
+                is_cut,
+            } => {
+                let asked = hook.ask(cursor, &rows).await?;
                 // A list with something to ask for is read again, because the answer is behind the same entity tag.
-                if n_asked == 0 && refused.is_none() {
+                if asked.n == 0 && asked.refused.is_none() {
                     hooks.tags.extend(tag.map(|tag| (number, tag)));
                 }
-                (cursor, n_asked, refused)
+                compared.n_asked += asked.n;
+                compared.is_partial |= asked.has_more || is_cut;
+                let cut = is_cut.then(too_many);
+                compared.note = compared.note.or(asked.refused).or(cut);
+                asked.cursor
             }
         };
         after.hooks.insert(number, cursor);
-        compared.n_asked += n_asked;
-        compared.note = compared.note.or(refused);
     }
     let text = serde_json::to_string(&after).expect("ids and times are JSON");
     compared.cursor = (before != after || cursor.is_none()).then_some(text);
     Ok(compared)
+}
+
+fn given_up(n: usize) -> String {
+    format!(
+        "{n} deliveries failed again each time they were asked for ({MAX_ASKED} times): see them under `Recent deliveries` of the webhook"
+    )
+}
+
+fn too_many() -> String {
+    format!(
+        "more than {} deliveries since the comparison before: older ones that failed are not asked for again",
+        MAX_PAGES * PAGE
+    )
 }
 
 fn is_forbidden(error: &ApiError) -> bool {
@@ -191,7 +211,19 @@ enum HookReading {
         tag: Option<String>,
         cursor: HookCursor,
         rows: Vec<DeliveryRow>,
+        /// Whether there are older ones that were not read.
+        is_cut: bool,
     },
+}
+
+/// What was asked for again.
+struct Asked {
+    cursor: HookCursor,
+    n: usize,
+    /// Whether the next comparison asks for more.
+    has_more: bool,
+    /// Why others were not asked for.
+    refused: Option<String>,
 }
 
 impl Hook<'_> {
@@ -241,7 +273,7 @@ impl Hook<'_> {
         };
         let from = known.until - OVERLAP;
         let (mut next, mut n_pages) = (next_cursor(&answer), 1);
-        while let Some(cursor) = next
+        while let Some(cursor) = next.clone()
             && n_pages < MAX_PAGES
             && rows.last().is_some_and(|row| row.delivered_at >= from)
         {
@@ -251,6 +283,7 @@ impl Hook<'_> {
             rows.extend(of_page);
             n_pages += 1;
         }
+        let is_cut = next.is_some() && rows.last().is_some_and(|row| row.delivered_at >= from);
         rows.retain(|row| row.delivered_at >= from);
         let until = newest.map_or(known.until, |newest| newest.max(known.until));
         Ok(HookReading::Read {
@@ -260,16 +293,12 @@ impl Hook<'_> {
                 asked: known.asked.clone(),
             },
             rows,
+            is_cut,
         })
     }
 
-    /// Asks for the deliveries of which no attempt succeeded, oldest first. Returns the cursor, how many were asked for, and why
-    /// others were not.
-    async fn ask(
-        &self,
-        mut cursor: HookCursor,
-        rows: &[DeliveryRow],
-    ) -> Result<(HookCursor, usize, Option<String>), ApiError> {
+    /// Asks for the deliveries of which no attempt succeeded, oldest first.
+    async fn ask(&self, mut cursor: HookCursor, rows: &[DeliveryRow]) -> Result<Asked, ApiError> {
         let done: BTreeSet<&str> = rows
             .iter()
             .filter(|row| row.is_done())
@@ -279,16 +308,22 @@ impl Hook<'_> {
         cursor
             .asked
             .retain(|guid, _| listed.contains(guid.as_str()));
-        let (mut seen, mut n_asked) = (BTreeSet::new(), 0);
+        let (mut seen, mut n_asked, mut has_more) = (BTreeSet::new(), 0, false);
+        let mut n_given_up = 0;
         for row in rows.iter().rev() {
             let asked = cursor.asked.get(&row.guid).copied().unwrap_or(0);
             let is_open = !done.contains(row.guid.as_str()) && seen.insert(&row.guid);
-            if !is_open || asked >= MAX_ASKED {
+            if !is_open {
+                continue;
+            }
+            if asked >= MAX_ASKED {
+                n_given_up += 1;
                 continue;
             }
             if n_asked == MAX_AT_ONCE {
                 // What was not asked for is read again by the next comparison.
                 cursor.until = cursor.until.min(row.delivered_at);
+                has_more = true;
                 break;
             }
             let id = row.id.to_string();
@@ -298,7 +333,12 @@ impl Hook<'_> {
                 Ok(_) => {}
                 Err(error) if error.kind == ApiErrorKind::Refused(403) => {
                     let why = "the credentials may not ask for failed deliveries again";
-                    return Ok((cursor, n_asked, Some(why.to_owned())));
+                    return Ok(Asked {
+                        cursor,
+                        n: n_asked,
+                        has_more: false,
+                        refused: Some(why.to_owned()),
+                    });
                 }
                 // A delivery that is too old, or is being sent already.
                 Err(error)
@@ -311,7 +351,12 @@ impl Hook<'_> {
             cursor.asked.insert(row.guid.clone(), asked + 1);
             n_asked += 1;
         }
-        Ok((cursor, n_asked, None))
+        Ok(Asked {
+            cursor,
+            n: n_asked,
+            has_more,
+            refused: (n_given_up > 0).then(|| given_up(n_given_up)),
+        })
     }
 }
 

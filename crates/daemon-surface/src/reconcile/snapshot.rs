@@ -1,6 +1,6 @@
 //! The refs and pull requests of a repository as they were seen, and how later ones differ.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -140,9 +140,13 @@ impl Snapshot {
     /// Takes the pull requests that changed, oldest change first, and returns the differences.
     pub(super) fn update_pulls(&mut self, pulls: Vec<PullRow>) -> Vec<Change> {
         let mut changes = Vec::new();
+        // They come by their last change, so that a higher number may precede a lower one that is as new.
+        let newest = self.newest;
+        let mut opened = BTreeSet::new();
         for pull in pulls {
             let before = self.heads.get(&pull.number).cloned();
-            let is_new = pull.number > self.newest;
+            // A change while the pages are read puts a pull request into two of them.
+            let is_new = pull.number > newest && opened.insert(pull.number);
             self.note(&pull);
             match before {
                 Some(before) if before != pull.head => changes.push(Change::Synchronized {

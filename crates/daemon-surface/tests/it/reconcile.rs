@@ -259,7 +259,13 @@ async fn failed_deliveries_are_asked_for_again_at_most_three_times() {
         assert!(result.n_asked >= 1, "{result:?}");
         assert!(ours.take().contains(&guid));
     }
-    assert_eq!(step(&one, DELIVERIES, &mut cursor).await.n_asked, 0);
+    let result = step(&one, DELIVERIES, &mut cursor).await;
+    let note = result.note.unwrap_or_default();
+    assert_eq!(result.n_asked, 0);
+    assert!(
+        note.starts_with("2 deliveries failed again each time they were asked for (3 times)"),
+        "{note}"
+    );
     comment(&api);
     ours.respond(200);
     let lost = ours.take();
@@ -275,6 +281,33 @@ async fn failed_deliveries_are_asked_for_again_at_most_three_times() {
         1,
         "the webhook of another system is left alone"
     );
+}
+
+#[tokio::test]
+async fn of_many_failed_deliveries_the_oldest_come_first_and_the_gap_stays_until_the_last() {
+    let api = github();
+    let ours = Receiver::default();
+    let to_us = ours.clone();
+    api.add_hook(REPO, "https://host.example/webhooks/github", move |hook| {
+        to_us.receive(hook)
+    });
+    let one = reconciler(&api, TOKEN);
+    let mut cursor = None;
+    ours.respond(503);
+    step(&one, DELIVERIES, &mut cursor).await;
+    for _ in 0..150 {
+        comment(&api);
+    }
+    let lost = ours.take();
+    ours.respond(200);
+    let mut asked = Vec::new();
+    for _ in 0..3 {
+        let result = step(&one, DELIVERIES, &mut cursor).await;
+        asked.push((result.n_asked, result.is_partial, result.note));
+    }
+    let expected = [(100, true, None), (50, false, None), (0, false, None)];
+    assert_eq!(asked, expected);
+    assert_eq!(ours.take(), lost);
 }
 
 #[tokio::test]

@@ -55,6 +55,16 @@ fn pull_requests_differ_by_their_number_head_and_state() {
             vec![pull(5, "closed", "d", 3)],
             vec!["opened 5", "closed 5"],
         ),
+        // The newest was left alone while others were worked on.
+        (
+            vec![
+                pull(7, "open", "f", 3),
+                pull(5, "closed", "d", 4),
+                pull(6, "open", "e", 5),
+                pull(5, "closed", "d", 4),
+            ],
+            vec!["opened 7", "opened 5", "closed 5", "opened 6"],
+        ),
     ] {
         let mut snapshot = Snapshot::baseline(None, &known);
         let kept = Snapshot::read(&snapshot.text());
