@@ -1,14 +1,16 @@
 //! The keys of events: those that identify a repeated delivery, and those by which different sources report one change.
 
 mod linear;
+mod parts;
 mod reconciled;
 
 use daemon_event::{Event, Source, branch_ref, full_ref, is_zeros};
 use daemon_ingest::identities;
 use daemon_store::{Accepted, Freshness, Identity, Matching, NewEvent};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
+pub use parts::reported_in_parts;
 pub use reconciled::reconciled;
 
 /// How long two reports of the same move of a ref are one event.
@@ -29,8 +31,10 @@ pub fn new_event(event: Event, matching: Matching) -> NewEvent {
             within: one.within,
         }));
     }
-    let (told, counterparts) = reconciled::keys_of_webhook(&event);
+    let (told, mut counterparts) = reconciled::keys_of_webhook(&event);
     happenings.extend(told);
+    happenings.extend(parts::passed(&event));
+    counterparts.extend(parts::containing(&event));
     NewEvent {
         event,
         identities: keys,
@@ -53,6 +57,23 @@ pub(crate) fn replayed(event: Event) -> NewEvent {
         happenings: Vec::new(),
         counterparts: Vec::new(),
         matching: Matching::Due,
+    }
+}
+
+/// The time of a push: `push` has seconds, other events have text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum PushTime {
+    Seconds(i64),
+    Text(String),
+}
+
+impl PushTime {
+    fn instant(self) -> Option<Timestamp> {
+        match self {
+            Self::Seconds(second) => Timestamp::from_second(second).ok(),
+            Self::Text(text) => text.parse().ok(),
+        }
     }
 }
 

@@ -9,10 +9,12 @@ use daemon_store::{Identity, Matching, NewEvent};
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-use super::{linear, new_event};
+use super::{PushTime, linear, new_event};
 
-/// How long a webhook that comes late is a duplicate, if its change can happen again.
+/// How long a webhook that comes late is a duplicate, if its change can happen again and its payload has no time.
 const LATE: SignedDuration = SignedDuration::from_mins(15);
+/// The same for a webhook whose payload says when it happened: GitHub sends a delivery again for three days.
+const LATEST: SignedDuration = SignedDuration::from_hours(3 * 24);
 /// How much earlier than the comparison before a webhook may have come: the lists of a service lag behind its webhooks.
 const LAG: SignedDuration = SignedDuration::from_mins(10);
 
@@ -44,6 +46,17 @@ struct Payload {
     pull_request: Option<Closed>,
 }
 
+/// The time of a push, which payloads of moved refs and heads have.
+#[derive(Deserialize)]
+struct Pushed {
+    repository: PushedRepository,
+}
+
+#[derive(Deserialize)]
+struct PushedRepository {
+    pushed_at: PushTime,
+}
+
 #[derive(Deserialize)]
 struct Closed {
     closed_at: Option<String>,
@@ -60,10 +73,19 @@ pub(super) fn keys_of_webhook(event: &Event) -> (Vec<Identity>, Vec<Identity>) {
         });
         made.extend(change.others.iter().map(|key| Identity {
             key: format!("made:{key}"),
-            within: change.recurs.then_some(LATE),
+            within: change.recurs.then(|| late(event)),
         }));
     }
     (told, made)
+}
+
+/// Returns how long before a webhook an event of a comparison may have been made that reports its change, too. A comparison after the
+/// change saw it, however late the webhook comes; one before it saw an earlier change with the same key.
+fn late(event: &Event) -> SignedDuration {
+    let pushed = serde_json::from_slice::<Pushed>(&event.payload).ok();
+    let at = pushed.and_then(|pushed| pushed.repository.pushed_at.instant());
+    let age = at.map(|at| event.received_at.duration_since(at) + LAG);
+    age.map_or(LATE, |age| age.clamp(LATE, LATEST))
 }
 
 /// Adds to an event of a comparison the keys by which it is a duplicate of a webhook. `since_last` is the time since the comparison before,

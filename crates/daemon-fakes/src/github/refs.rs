@@ -139,6 +139,8 @@ fn moved(
 pub(crate) fn announce(call: &mut GithubCall<'_>, push: GithubPush) -> Result<(), GithubError> {
     let (name, base) = (call.repo()?.full_name(), call.base);
     let main = call.repo()?.default_branch.clone();
+    let now = call.now;
+    call.repo_mut()?.pushed_at = now;
     if push.before.is_none() {
         let payload = json!({
             "ref": push.branch, "ref_type": "branch", "master_branch": main, "description": null,

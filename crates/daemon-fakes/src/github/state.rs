@@ -266,6 +266,8 @@ pub(crate) struct GithubRepo {
     pub(crate) workflow_runs: Vec<GithubWorkflowRun>,
     pub(crate) hooks: Vec<GithubHook>,
     pub(crate) created_at: Duration,
+    /// When a branch moved last.
+    pub(crate) pushed_at: Duration,
 }
 
 impl fmt::Debug for GithubRepo {
@@ -313,6 +315,7 @@ impl GithubRepo {
             workflow_runs: Vec::new(),
             hooks: Vec::new(),
             created_at: now,
+            pushed_at: now,
         }
     }
 

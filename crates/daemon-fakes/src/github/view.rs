@@ -65,7 +65,7 @@ impl GithubView<'_> {
             "has_issues": true, "open_issues_count": n_open, "open_issues": n_open,
             "default_branch": repo.default_branch, "visibility": "public",
             "created_at": time(repo.created_at), "updated_at": time(repo.created_at),
-            "pushed_at": time(repo.created_at),
+            "pushed_at": time(repo.pushed_at),
         })
     }
 

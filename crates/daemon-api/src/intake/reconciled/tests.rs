@@ -143,6 +143,34 @@ async fn what_happens_again_is_another_event() {
     assert_eq!(stored(&sent).await, [true; 5]);
 }
 
+#[tokio::test]
+async fn a_webhook_that_is_sent_again_hours_later_is_known_by_the_time_of_its_push() {
+    for (kind, mut body) in [push('a', 'b', ""), pull("synchronize", "x", None)] {
+        let made = body.clone();
+        // Another delivery of the push that a comparison saw as the end of several.
+        body["before"] = json!("c".repeat(40));
+        let seconds = |minute: i64| 1_800_000_000 + 60 * minute;
+        let text = |minute: i64| {
+            let at = Timestamp::from_second(seconds(minute)).expect("a time");
+            json!(at.to_string())
+        };
+        let mut at = |minute: i64| {
+            body["repository"]["pushed_at"] = match kind {
+                "push" => json!(seconds(minute)),
+                _ => text(minute),
+            };
+            (kind, body.clone())
+        };
+        let sent = [
+            (Comparison, (kind, made), 10),
+            (Webhook, at(3), 130),
+            // The same move once more, after the comparison.
+            (Webhook, at(200), 201),
+        ];
+        assert_eq!(stored(&sent).await, [true, false, true], "{kind}");
+    }
+}
+
 /// An update of an issue of Linear, with its later and former values, at a minute.
 fn update(minute: i64, later: &Value, former: &Value) -> (&'static str, Value) {
     let at = Timestamp::from_second(1_800_000_000 + 60 * minute).expect("a time");

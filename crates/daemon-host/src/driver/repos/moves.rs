@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
+use daemon_event::{Event, Source};
 use daemon_records::random;
 use daemon_repo::{RefName, RefPosition, RefPositions};
-use daemon_store::{Matching, NewEvent};
+use daemon_store::{MAX_PAGE, Matching, NewEvent, Query, StoreError};
+use jiff::{SignedDuration, Timestamp};
 
 use super::{Git, RepoError, RepositoryReader, Sight, Watched, store_failed};
+
+const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
 /// The moves of refs since they were last seen, and where the refs are.
 pub(super) struct RefMoves {
@@ -53,11 +57,42 @@ pub(super) async fn moves(
     let events = events
         .into_iter()
         .filter_map(|event| new_event(repo, event, now));
+    let mut events: Vec<NewEvent> = events.collect();
+    if events.iter().any(|new| new.event.kind == "push") {
+        let webhooks = webhooks(reader, repo, now).await;
+        let webhooks = webhooks.map_err(|source| store_failed(repo, source))?;
+        for event in &mut events {
+            daemon_api::intake::reported_in_parts(event, &webhooks);
+        }
+    }
     Ok(Some(RefMoves {
         is_baseline: false,
         cursors: rows(&next),
-        events: events.collect(),
+        events,
     }))
+}
+
+/// Returns the newest pushes of the last hour that webhooks reported: they may report a move in parts.
+async fn webhooks(
+    reader: &RepositoryReader,
+    repo: &Watched,
+    now: Timestamp,
+) -> Result<Vec<Event>, StoreError> {
+    let query = Query {
+        limit: MAX_PAGE,
+        repo: Some(repo.name.clone()),
+        since: Some(now - HOUR),
+        ..Query::default()
+    };
+    let mut webhooks = Vec::new();
+    for row in reader.store.events(&query).await?.rows {
+        if row.event.source == Source::Github && row.event.kind == "push" {
+            // Listings have no payloads.
+            let row = reader.store.event(&row.event.id).await?;
+            webhooks.extend(row.map(|row| row.event));
+        }
+    }
+    Ok(webhooks)
 }
 
 /// Stores the events of moves together with the new positions of the refs.
@@ -77,11 +112,7 @@ pub(super) async fn accept(
     Ok(())
 }
 
-fn new_event(
-    repo: &Watched,
-    event: daemon_repo::GitEvent,
-    now: jiff::Timestamp,
-) -> Option<NewEvent> {
+fn new_event(repo: &Watched, event: daemon_repo::GitEvent, now: Timestamp) -> Option<NewEvent> {
     match event.into_event(random::event_id(now), now) {
         Ok(event) => Some(daemon_api::intake::new_event(event, Matching::Due)),
         Err(error) => {
