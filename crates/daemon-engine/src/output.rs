@@ -194,6 +194,9 @@ pub struct Output {
     pub created_at: Timestamp,
     /// When a look-up or a send confirmed it; `None` before.
     pub delivered_at: Option<Timestamp>,
+    /// While it is ambiguous: when its last send ended without saying whether it had an effect. For a host that ended meanwhile,
+    /// when the next one began.
+    pub in_doubt_since: Option<Timestamp>,
     /// The newest failure, or the reason of a refusal.
     pub error: Option<String>,
 }
@@ -217,6 +220,7 @@ impl Output {
             not_before: at,
             created_at: at,
             delivered_at: None,
+            in_doubt_since: None,
             error: new.error,
         }
     }
@@ -245,22 +249,20 @@ impl Output {
         self.attempts += 1;
     }
 
-    /// Marks it as in doubt: the host that sent it ended, by `now` at the latest. There is no `error`, by which
-    /// [`interrupted_at`](Self::interrupted_at) knows it.
+    /// Marks it as in doubt: the host that sent it ended, by `now` at the latest.
     pub fn interrupt(&mut self, now: Timestamp) {
         self.state = OutputState::Ambiguous;
         self.error = None;
         self.not_before = now;
-    }
-
-    /// Returns when the next host began, if the last one ended while it sent this output and no look-up has failed since.
-    pub fn interrupted_at(&self) -> Option<Timestamp> {
-        let is_interrupted = self.state == OutputState::Ambiguous && self.error.is_none();
-        is_interrupted.then_some(self.not_before)
+        self.in_doubt_since = Some(now);
     }
 
     /// Applies the result of a step. An output of a cancelled activation is refused instead of planned again.
     pub fn settle(&mut self, settlement: Settlement, activation: ActivationState) {
+        // A look-up that proves nothing leaves the doubt as old as it is.
+        if (self.state, settlement.state) == (OutputState::Sending, OutputState::Ambiguous) {
+            self.in_doubt_since = Some(settlement.at);
+        }
         self.state = settlement.state;
         self.error = settlement.error;
         if let Some(remote) = settlement.remote {

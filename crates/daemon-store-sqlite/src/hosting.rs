@@ -39,7 +39,7 @@ pub(crate) fn begin_epoch(
         [STARTS],
     )?;
     tx.execute(
-        "UPDATE output SET state = 'ambiguous', error = NULL, not_before = ?1 WHERE state = 'sending'",
+        "UPDATE output SET state = 'ambiguous', error = NULL, not_before = ?1, in_doubt_since = ?1 WHERE state = 'sending'",
         [micros(now)],
     )?;
     epoch(tx)

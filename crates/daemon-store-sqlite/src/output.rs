@@ -14,7 +14,7 @@ use crate::failure::TxResult;
 /// The columns that [`read`] reads.
 pub(crate) const COLUMNS: &str = "o.number, o.key, a.id AS activation, o.activation AS owner, l.repo, l.daemon, \
      o.ordinal, o.surface, o.target, o.content, o.revision, o.state, o.remote_id, o.url, o.attempts, o.not_before, o.created_at, \
-     o.delivered_at, o.error";
+     o.delivered_at, o.in_doubt_since, o.error";
 
 /// The tables of [`COLUMNS`].
 pub(crate) const TABLES: &str =
@@ -37,6 +37,7 @@ pub(crate) fn read(row: &Row<'_>) -> TxResult<Output> {
         not_before: row.at("not_before")?,
         created_at: row.at("created_at")?,
         delivered_at: row.maybe_at("delivered_at")?,
+        in_doubt_since: row.maybe_at("in_doubt_since")?,
         error: row.get("error")?,
     })
 }
@@ -75,7 +76,8 @@ pub(crate) fn propose(tx: &Connection, owner: &Numbered, new: &Output) -> TxResu
         "INSERT INTO output (key, activation, lane, ordinal, surface, target, content, state, attempts, not_before, \
          created_at, error, revision) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, ?9, ?10, ?11, ?12) \
          ON CONFLICT (key) DO UPDATE SET content = excluded.content, revision = excluded.revision, state = excluded.state, attempts = 0, not_before = excluded.not_before, \
-         created_at = excluded.created_at, error = excluded.error, remote_id = NULL, url = NULL, delivered_at = NULL",
+         created_at = excluded.created_at, error = excluded.error, remote_id = NULL, url = NULL, delivered_at = NULL, \
+         in_doubt_since = NULL",
     )?
     .execute(params![
         new.key.as_str(),
@@ -97,7 +99,7 @@ pub(crate) fn propose(tx: &Connection, owner: &Numbered, new: &Output) -> TxResu
 fn update(tx: &Connection, now: &Output) -> TxResult<()> {
     tx.prepare_cached(
         "UPDATE output SET state = ?2, remote_id = ?3, url = ?4, attempts = ?5, not_before = ?6, delivered_at = ?7, \
-         error = ?8 WHERE key = ?1",
+         error = ?8, in_doubt_since = ?9 WHERE key = ?1",
     )?
     .execute(params![
         now.key.as_str(),
@@ -108,6 +110,7 @@ fn update(tx: &Connection, now: &Output) -> TxResult<()> {
         micros(now.not_before),
         now.delivered_at.map(micros),
         now.error,
+        now.in_doubt_since.map(micros),
     ])?;
     Ok(())
 }

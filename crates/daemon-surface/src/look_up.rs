@@ -5,15 +5,15 @@ use jiff::SignedDuration;
 
 use crate::api::{ApiError, ApiErrorKind, ServiceApi};
 
-/// How long after the start of a host a service may still carry out a request of the host before.
+/// How long a service may still carry out a request after the host stopped waiting for the response, or ended.
 // Longer than a request that writes may take, because the service does not notice at once that its client is gone.
 const IN_FLIGHT: SignedDuration = SignedDuration::from_secs(80);
 
 /// Converts the result of a look-up.
 ///
 /// An output whose target disappeared cannot be read back. A missing permission does not prove that the output is missing: the
-/// look-up is repeated until the permission is granted or the output expires. An output that was being sent as its host ended is
-/// absent only if it is still not there when no request can be under way any more.
+/// look-up is repeated until the permission is granted or the output expires. An output whose send was not answered is absent only if it
+/// is still not there when no request can be under way any more.
 pub(crate) fn looked_up(
     found: Result<Found, ApiError>,
     output: &Output,
@@ -37,12 +37,11 @@ pub(crate) fn looked_up(
 }
 
 fn absent(output: &Output, api: &ServiceApi) -> Result<Found, SurfaceError> {
-    let landed = output.interrupted_at().map(|at| at + IN_FLIGHT);
+    let landed = output.in_doubt_since.map(|at| at + IN_FLIGHT);
     match landed.filter(|landed| *landed > api.clock().now()) {
         None => Ok(Found::Absent),
         Some(landed) => {
-            let why =
-                "the host ended while it was sent; it is looked up again before it is sent again";
+            let why = "the response to the last request is not known, so it is looked up again before it is sent again";
             let error = SurfaceError::new(SurfaceErrorKind::Retryable, why);
             Err(error.with_retry_after(RetryAfter::Until(landed)))
         }

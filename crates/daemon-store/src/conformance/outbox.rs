@@ -246,8 +246,8 @@ pub(super) async fn what_was_being_sent_is_ambiguous_after_a_restart(store: &dyn
         [OutputState::Ambiguous, OutputState::Planned]
     );
     let due = store.due_outputs(at(10), 10).await.expect("reads");
-    let interrupted: Vec<_> = due.iter().map(Output::interrupted_at).collect();
-    assert_eq!(interrupted, [Some(at(10)), None]);
+    let in_doubt: Vec<_> = due.iter().map(|output| output.in_doubt_since).collect();
+    assert_eq!(in_doubt, [Some(at(10)), None]);
     // The request may have reached the surface before the crash, so a look-up has to come before another send.
     let not_sent = store.begin_send(&key(&activation, 0)).await;
     assert!(is_conflict(&not_sent, "ambiguous"), "{not_sent:?}");

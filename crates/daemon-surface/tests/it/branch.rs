@@ -136,6 +136,7 @@ impl Scene {
             not_before: Timestamp::UNIX_EPOCH,
             created_at: Timestamp::UNIX_EPOCH,
             delivered_at: None,
+            in_doubt_since: None,
             error: None,
         }
     }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use daemon_engine::{
-    ActivationState, Found, OutputState, RetryAfter, Surface as _, SurfaceErrorKind, after_look_up,
+    ActivationState, Found, Output, OutputState, RetryAfter, Surface as _, SurfaceErrorKind,
+    after_look_up, after_send,
 };
 use daemon_fakes::{FaultPlan, GithubAccountKind, GithubApi, ServiceFault};
 use daemon_surface::{Credentials, GithubSurface, ServiceApi};
@@ -353,6 +354,50 @@ async fn a_request_that_lands_late_is_waited_for_after_a_kill() {
     let mut never_sent = planned(2, CASES[0].line, Planned::default());
     never_sent.interrupt(start());
     assert_eq!(surface.find(&never_sent).await, Ok(Found::Absent));
+}
+
+/// A service may carry a request out after its connection broke, and after the first look-up.
+#[tokio::test]
+async fn a_request_that_lands_late_is_waited_for_after_a_lost_response() {
+    let (api, clock) = (github(), HostClock::new());
+    let surface = surface(&api, &clock);
+    let mut output = planned(1, CASES[0].line, Planned::default());
+    let request = output.clone();
+    let lost = ("POST", "/issues/1/comments", ServiceFault::Closed);
+    api.server().set_faults(FaultPlan::each_once([lost]));
+    clock.set(start());
+    output.begin_send();
+    let sent = surface.deliver(&output).await;
+    output.settle(
+        after_send(&output, sent, start(), 0),
+        ActivationState::Delivering,
+    );
+    let looked_up = output.not_before;
+    assert!(
+        looked_up < start() + SignedDuration::from_secs(11),
+        "{looked_up}"
+    );
+    clock.set(looked_up);
+    let found = surface.find(&output).await;
+    let waits = after_look_up(&output, found, looked_up, 0);
+    output.settle(waits, ActivationState::Delivering);
+    let landed = start() + SignedDuration::from_secs(80);
+    let why = "GitHub: the response to the last request is not known, so it is looked up again before it is sent again";
+    assert_eq!(
+        (output.state, output.not_before, output.error.as_deref()),
+        (OutputState::Ambiguous, landed, Some(why))
+    );
+    let late = surface.deliver(&request).await.unwrap();
+    clock.set(landed);
+    assert_eq!(surface.find(&output).await, Ok(Found::At(late)));
+    assert_eq!(comments(&api, output.key.as_str()).len(), 1);
+    // What did not land by then never will.
+    let missing = Output {
+        in_doubt_since: output.in_doubt_since,
+        state: OutputState::Ambiguous,
+        ..planned(2, CASES[0].line, Planned::default())
+    };
+    assert_eq!(surface.find(&missing).await, Ok(Found::Absent));
 }
 
 /// A retry whose response is lost cannot be read back where the service does not name who started it.

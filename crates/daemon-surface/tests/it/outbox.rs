@@ -101,6 +101,7 @@ fn row(new: NewOutput, activation: ActivationId) -> Output {
         not_before: start(),
         created_at: start(),
         delivered_at: None,
+        in_doubt_since: None,
         error: new.error,
     }
 }
