@@ -98,7 +98,7 @@ pub use layers::Layers;
 pub use lifecycle::{
     DirectoryState, DirectoryStates, FileValidity, LifecycleChange, LifecycleKind, lifecycle,
 };
-pub use mark::{Author, CommitMark, DaemonBranch, daemon_branch, encode, rolling_branch};
+pub use mark::{Author, CommitMark, DaemonBranch, daemon_branch, decode, encode, rolling_branch};
 pub use merging::Merge;
 pub use object::{InvalidName, ObjectFormat, ObjectId, RefKind, RefName};
 pub use object_store::FetchSource;

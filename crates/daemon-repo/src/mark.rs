@@ -192,7 +192,7 @@ pub fn encode(text: &str) -> String {
 }
 
 /// Reverses [`encode`]; returns `None` for any string that `encode` does not produce.
-fn decode(text: &str) -> Option<String> {
+pub fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {

@@ -219,7 +219,7 @@ pub(crate) fn at(conn: &Connection, surface: &str, place: &OutputPlace) -> TxRes
     };
     let mut found = select(
         conn,
-        &format!("o.surface = :surface AND o.{column} = :value ORDER BY o.number"),
+        &format!("o.surface = :surface AND o.{column} = :value ORDER BY o.number DESC"),
         &[(":surface", &surface), (":value", value)],
     )?;
     found.retain(Output::may_be_there);

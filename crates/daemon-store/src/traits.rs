@@ -382,7 +382,7 @@ pub trait Outbox: Send + Sync {
     /// Returns the outputs of one activation by ordinal.
     async fn outputs_of(&self, activation: &ActivationId) -> Result<Vec<Output>, StoreError>;
 
-    /// Returns the outputs that are, or may be, at a place of a surface, oldest first and at most [`MAX_PAGE`](crate::MAX_PAGE).
+    /// Returns the outputs that are, or may be, at a place of a surface, newest first and at most [`MAX_PAGE`](crate::MAX_PAGE).
     async fn outputs_at(
         &self,
         surface: &str,

@@ -91,6 +91,7 @@ mod serve_memory;
 mod serve_mirror;
 mod serve_opening;
 mod serve_origin;
+mod serve_other_host;
 mod serve_outage;
 mod serve_outbox_kills;
 mod serve_pages;

@@ -259,17 +259,7 @@ impl Performer {
 
     /// Stores the account of a surface before its outputs can cause events, by which their origin is found.
     async fn note_account(&self, surface: &dyn Surface) {
-        let noted = match surface.account().await {
-            Ok(Some(account)) => {
-                origin::note_account(&*self.store, surface.name(), account, self.clock.now()).await
-            }
-            Ok(None) => Ok(()),
-            // The delivery reports the same failure.
-            Err(error) => {
-                tracing::debug!(surface = surface.name(), %error, "the account is not known");
-                Ok(())
-            }
-        };
+        let noted = origin::note_account(&*self.store, surface, &*self.clock).await;
         if let Err(error) = noted {
             let what = "the account of a surface could not be stored";
             self.failures.store_failed(what, &error);

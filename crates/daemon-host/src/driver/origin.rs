@@ -2,16 +2,19 @@
 //!
 //! The outbox has every object that an activation of this host wrote to a service, every commit that it delivered, and its branch. An event at that commit and branch is
 //! the output itself; an event that a bot causes at either of them continues the chain; everything else begins a new one.
-//! Markers in messages, and branch names that look like a daemon's, prove nothing by themselves.
+//! Markers in messages, and branch names that look like a daemon's, prove nothing by themselves. Together with the host's own account they
+//! lead to the outputs of another host that uses it, too.
 
 mod account;
 mod authored;
+mod elsewhere;
 
 use daemon_engine::{Link, Output};
 use daemon_event::{ActorKind, DaemonKey, Event, Field, RepoName, Source, branch_ref};
 use daemon_store::{OutputPlace, Store, StoreError};
 
 pub(super) use account::note as note_account;
+use elsewhere::Elsewhere;
 
 /// The surface whose outputs are commits.
 const GIT: &str = "git";
@@ -28,15 +31,29 @@ enum Tie {
 /// The output that caused an event, and the chain that the activations of the event continue.
 #[derive(Debug)]
 pub(super) struct Origin {
-    tie: Tie,
-    daemon: DaemonKey,
+    author: Author,
     pub(super) link: Link,
 }
 
+/// The daemon that caused an event.
+#[derive(Debug)]
+enum Author {
+    /// The event is an output of this daemon.
+    Here(DaemonKey),
+    /// The event is an output that another host wrote for a daemon.
+    Elsewhere(Elsewhere),
+    /// The event is only a consequence of outputs.
+    None,
+}
+
 impl Origin {
-    /// Reports whether the event is an output of the daemon itself.
+    /// Reports whether the event is an output of the daemon itself, on this host or on another one.
     pub(super) fn is_own(&self, daemon: &DaemonKey) -> bool {
-        self.tie == Tie::Output && self.daemon == *daemon
+        match &self.author {
+            Author::Here(author) => author == daemon,
+            Author::Elsewhere(author) => author.is(daemon),
+            Author::None => false,
+        }
     }
 }
 
@@ -93,14 +110,33 @@ pub(super) async fn of(
     max_depth: u32,
 ) -> Result<Option<Origin>, StoreError> {
     let Some((output, tie)) = tied_output(store, reports).await? else {
-        return Ok(None);
+        return of_another_host(store, reports, max_depth).await;
     };
     let activation = store.activation(&output.activation).await?;
     Ok(activation.map(|activation| Origin {
-        tie,
-        daemon: output.daemon,
+        author: match tie {
+            Tie::Output => Author::Here(output.daemon),
+            Tie::Consequence => Author::None,
+        },
         link: activation.chain.link(max_depth),
     }))
+}
+
+/// Finds the output of another host that caused an event.
+async fn of_another_host(
+    store: &dyn Store,
+    reports: &[Event],
+    max_depth: u32,
+) -> Result<Option<Origin>, StoreError> {
+    for event in reports {
+        if let Some(elsewhere) = elsewhere::find(store, event).await? {
+            return Ok(Some(Origin {
+                link: elsewhere.link(event, max_depth),
+                author: Author::Elsewhere(elsewhere),
+            }));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the output that caused an event, and the relation of the event to it.

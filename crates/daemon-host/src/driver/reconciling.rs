@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::failures::Failures;
 use super::gaps::SharedGaps;
 use super::matching::Matcher;
+use super::origin;
 use crate::disk::Space;
 use crate::home::Home;
 
@@ -137,6 +138,14 @@ async fn note_alive(comparer: &Comparer) {
 /// If the store fails; what was not stored is found again.
 async fn round(comparer: &Comparer, interval: Duration) -> Result<(), StoreError> {
     let runtime = comparer.matcher.registrations.runtime.get();
+    // Also before anything is sent there: another host may write with the same account.
+    for surface in runtime.parts.surfaces.values() {
+        let (store, clock) = (&*comparer.matcher.store, &comparer.matcher.clock);
+        tokio::select! {
+            () = comparer.stop.cancelled() => return Ok(()),
+            noted = origin::note_account(store, &**surface, &**clock) => noted?,
+        }
+    }
     for reconciler in &runtime.parts.reconcilers {
         let began = comparer.matcher.clock.now();
         let mut waiting = Vec::new();

@@ -349,6 +349,13 @@ pub(super) async fn an_output_is_found_where_it_is_or_may_be(store: &dyn Store) 
     ] {
         assert_eq!(found("git", other).await, none);
     }
+    // An edit has the id of what it edits; the origin of an event is the newest of them.
+    store
+        .begin_send(&key(&activation, 1))
+        .await
+        .expect("begins");
+    settle(store, &key(&activation, 1), confirmed("r-1", at(5))).await;
+    assert_eq!(found("git", remote()).await, [1, 0]);
 }
 
 pub(super) async fn a_cancelled_activation_sends_nothing_more(store: &dyn Store) {

@@ -115,6 +115,7 @@ impl StoreModel {
         };
         self.outputs
             .iter()
+            .rev()
             .filter(|row| row.surface == surface && row.may_be_there())
             .filter(is_there)
             .take(usize::try_from(MAX_PAGE).expect("a page is small"))

@@ -3,10 +3,11 @@
 //! Such an event names no output. It is one if the host's own account caused it and an output of that kind went to the object at about
 //! that time. The account alone proves nothing, because a person may use it, too.
 
-use daemon_engine::{Output, OutputState};
+use daemon_engine::{Output, OutputState, Surface};
 use daemon_event::{Event, Source, Subject};
+use daemon_records::clock::Clock;
 use daemon_store::{Bookmark, OutputPlace, Store, StoreError};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::Deserialize;
 
 use super::authored;
@@ -51,14 +52,25 @@ enum Kind {
     New(String),
 }
 
-/// Stores the account that writes the outputs of a surface.
+/// Stores the account that writes the outputs of a surface, as far as the service can be asked.
+///
+/// # Errors
+/// If the store fails.
 pub(in crate::driver) async fn note(
     store: &dyn Store,
-    surface: &str,
-    account: String,
-    now: Timestamp,
+    surface: &dyn Surface,
+    clock: &dyn Clock,
 ) -> Result<(), StoreError> {
-    let name = name(surface);
+    let account = match surface.account().await {
+        Ok(Some(account)) => account,
+        Ok(None) => return Ok(()),
+        // A delivery and `doctor` report the same failure.
+        Err(error) => {
+            tracing::debug!(surface = surface.name(), %error, "the account is not known");
+            return Ok(());
+        }
+    };
+    let name = name(surface.name());
     let known = store.bookmarks(&name).await?;
     if known
         .iter()
@@ -69,7 +81,7 @@ pub(in crate::driver) async fn note(
     let bookmark = Bookmark {
         name,
         text: account,
-        at: now,
+        at: clock.now(),
     };
     store.accept_marked(vec![bookmark], Vec::new()).await?;
     Ok(())
@@ -105,13 +117,7 @@ pub(super) async fn find(store: &dyn Store, event: &Event) -> Result<Option<Outp
     let Ok(payload) = serde_json::from_slice::<Payload>(&event.payload) else {
         return Ok(None);
     };
-    let name = name(surface);
-    let accounts = store.bookmarks(&name).await?;
-    let own = accounts.into_iter().find(|one| one.name == name);
-    let is_own = own
-        .zip(actor(event.source, &payload))
-        .is_some_and(|(own, actor)| own.text.eq_ignore_ascii_case(actor));
-    if !is_own {
+    if caused(store, event).await? != Some(true) {
         return Ok(None);
     }
     // Several daemons may label one object: the label distinguishes their outputs, otherwise the newest counts.
@@ -126,6 +132,24 @@ pub(super) async fn find(store: &dyn Store, event: &Event) -> Result<Option<Outp
     Ok(near
         .into_iter()
         .max_by_key(|output| (names(output), output.created_at)))
+}
+
+/// Reports whether the host's own account caused an event; `None` if the account is not known, because nothing was sent yet.
+///
+/// # Errors
+/// If the store fails.
+pub(super) async fn caused(store: &dyn Store, event: &Event) -> Result<Option<bool>, StoreError> {
+    let name = name(event.source.as_str());
+    let accounts = store.bookmarks(&name).await?;
+    let own = accounts.into_iter().find(|one| one.name == name);
+    let payload = serde_json::from_slice::<Payload>(&event.payload).ok();
+    let is_own = |own: Bookmark| {
+        let actor = payload
+            .as_ref()
+            .and_then(|payload| actor(event.source, payload));
+        actor.is_some_and(|actor| own.text.eq_ignore_ascii_case(actor))
+    };
+    Ok(own.map(is_own))
 }
 
 fn kind(event: &Event) -> Option<Kind> {
@@ -143,7 +167,7 @@ fn kind(event: &Event) -> Option<Kind> {
         },
         (Source::Linear, "Issue") if action == "update" => Some(Kind::Change("issue:")),
         (Source::Linear, "Comment") | (Source::Slack, _) => {
-            authored::object_id(event).map(Kind::New)
+            authored::written(event).map(|object| Kind::New(object.id))
         }
         _ => None,
     }

@@ -2,21 +2,23 @@
 //!
 //! An object is a daemon's if the outbox has its id. A webhook may come before the id is stored; then the marker in the object's
 //! text leads to the output. A marker alone proves nothing, because a person can copy it: the output must be the one that
-//! wrote this object, or one whose id is not known yet.
+//! wrote this object, or one whose id is not known yet, and the host's own account must have caused the event.
 
 use daemon_engine::{Output, OutputState};
-use daemon_event::{ActivationId, Event, Field, Source};
+use daemon_event::{ActivationId, DaemonId, Event, Field, Source};
 use daemon_store::{OutputPlace, Store, StoreError};
 use serde::Deserialize;
 
+use super::account;
+
 /// The object of an event.
-struct Object {
+pub(super) struct Object {
     /// The name of its surface.
     surface: &'static str,
     /// The id that the surface gives to outputs that write such an object.
-    id: String,
+    pub(super) id: String,
     /// Its text, which may have a marker.
-    body: String,
+    pub(super) body: String,
 }
 
 /// The members of a payload of GitHub about an object.
@@ -36,6 +38,13 @@ struct GithubObject {
     number: Option<u64>,
     body: Option<String>,
     user: Option<GithubAccount>,
+    output: Option<CheckOutput>,
+}
+
+/// The text of a check run.
+#[derive(Deserialize)]
+struct CheckOutput {
+    summary: Option<String>,
 }
 
 #[derive(Deserialize, PartialEq)]
@@ -57,9 +66,16 @@ pub(super) async fn find(store: &dyn Store, event: &Event) -> Result<Option<Outp
     if let Some(output) = known.into_iter().find(|output| is_of(output, event)) {
         return Ok(Some(output));
     }
-    let Some((activation, key)) = marker(&object.body) else {
+    let Some(Marker {
+        activation, key, ..
+    }) = marker(&object.body)
+    else {
         return Ok(None);
     };
+    // A person may copy the marker of an output whose id never became known.
+    if account::caused(store, event).await? == Some(false) {
+        return Ok(None);
+    }
     let outputs = store.outputs_of(&activation).await?;
     let is_it = |output: &Output| {
         let may_have_written = match output.state {
@@ -95,13 +111,8 @@ fn is_of(output: &Output, event: &Event) -> bool {
     target == repo.folded() || renamed.is_some_and(|renamed| renamed == target)
 }
 
-/// Returns the id that the surface gives to the output that wrote the object of an event.
-pub(super) fn object_id(event: &Event) -> Option<String> {
-    written(event).map(|object| object.id)
-}
-
 /// Returns the object that an event reports as written or changed by its author.
-fn written(event: &Event) -> Option<Object> {
+pub(super) fn written(event: &Event) -> Option<Object> {
     match event.source {
         Source::Github => on_github(event),
         Source::Linear => {
@@ -159,16 +170,28 @@ fn on_github(event: &Event) -> Option<Object> {
     is_report.then(|| Object {
         surface: "github",
         id: format!("{word}:{id}"),
-        body: object.body.unwrap_or_default(),
+        body: object
+            .body
+            .or(object.output.and_then(|output| output.summary))
+            .unwrap_or_default(),
     })
 }
 
+/// The ids in the marker of an output.
+pub(super) struct Marker<'b> {
+    pub(super) daemon: DaemonId,
+    pub(super) activation: ActivationId,
+    key: &'b str,
+}
+
 /// Reads the last marker of a body: `<!-- daemon:ID act:ACTIVATION out:KEY -->`.
-fn marker(body: &str) -> Option<(ActivationId, &str)> {
+pub(super) fn marker(body: &str) -> Option<Marker<'_>> {
     let (_, marker) = body.rsplit_once("<!-- daemon:")?;
     let (marker, _) = marker.split_once(" -->")?;
-    let mut words = marker.split(' ').skip(1);
-    let activation = words.next()?.strip_prefix("act:")?.parse().ok()?;
-    let key = words.next()?.strip_prefix("out:")?;
-    Some((activation, key))
+    let mut words = marker.split(' ');
+    Some(Marker {
+        daemon: daemon_repo::decode(words.next()?)?.parse().ok()?,
+        activation: words.next()?.strip_prefix("act:")?.parse().ok()?,
+        key: words.next()?.strip_prefix("out:")?,
+    })
 }
