@@ -12,7 +12,7 @@ use daemon_runner::planner::{
 };
 use daemon_surface::{
     ActPlan, BranchPlan, BranchRules, GIT, GithubSurface, output_verb, own_output, plan_act,
-    plan_branch,
+    plan_branch, replacing, slot,
 };
 
 /// Plans branches and outputs of services by the rules of their surfaces.
@@ -42,6 +42,14 @@ impl OutputPlanner for SurfacePlanner {
 
     fn own_output(&self, output: &Output) -> Option<OwnOutput> {
         own_output(output)
+    }
+
+    fn slot(&self, output: &Output) -> Option<String> {
+        slot(output)
+    }
+
+    fn replacing(&self, output: &Output, remote_id: &str) -> Output {
+        replacing(output, remote_id)
     }
 
     async fn pull_state(&self, opened: &Output) -> Result<PullState, String> {

@@ -23,6 +23,7 @@ pub mod repos;
 mod repository_states;
 mod run_directory;
 mod signals;
+mod slots;
 mod ticking;
 mod upkeep;
 

@@ -98,6 +98,12 @@ pub trait OutputPlanner: Send + Sync {
     /// Reads what an output that is on its surface did; `None` for branches.
     fn own_output(&self, output: &Output) -> Option<OwnOutput>;
 
+    /// Returns the slot of an output; `None` if it has none.
+    fn slot(&self, output: &Output) -> Option<String>;
+
+    /// Returns an output that replaces the object with this id of its surface.
+    fn replacing(&self, output: &Output, remote_id: &str) -> Output;
+
     /// Returns the state of the pull request that an output opened.
     ///
     /// # Errors

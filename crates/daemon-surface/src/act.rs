@@ -79,7 +79,7 @@ pub fn plan_act(act: &Act, plan: &ActPlan<'_>) -> NewOutput {
                 head: plan.head.map(str::to_owned),
                 edits: plan.edits.map(str::to_owned),
             };
-            serde_json::to_string(&content).expect("text and numbers are always JSON")
+            content.to_json()
         }
     };
     NewOutput {
@@ -131,6 +131,22 @@ pub fn own_output(output: &Output) -> Option<OwnOutput> {
     })
 }
 
+/// Returns the slot of an output; `None` if it has none.
+pub fn slot(output: &Output) -> Option<String> {
+    let (_, act) = ActContent::read(output).ok()?;
+    act.fields.text("slot").map(str::to_owned)
+}
+
+/// Returns an output that replaces the object with this id of its surface. A row that cannot be read is unchanged.
+pub fn replacing(output: &Output, remote_id: &str) -> Output {
+    let mut output = output.clone();
+    if let Ok((mut content, _)) = ActContent::read(&output) {
+        content.edits = Some(remote_id.to_owned());
+        output.content = content.to_json();
+    }
+    output
+}
+
 fn refusal(act: &Act, plan: &ActPlan<'_>) -> Option<String> {
     if act.target.is_none() {
         return Some(format!("`{}` needs a target", act.verb));
@@ -175,6 +191,10 @@ fn prepared(mut value: Value, rows: &[FieldRow], surface: &str, plan: &ActPlan<'
 }
 
 impl ActContent {
+    fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("text and numbers are always JSON")
+    }
+
     /// Reads the content of a stored output.
     ///
     /// # Errors

@@ -70,7 +70,7 @@ mod reconcile;
 mod slack;
 mod text;
 
-pub use act::{ActPlan, output_verb, own_output, plan_act};
+pub use act::{ActPlan, output_verb, own_output, plan_act, replacing, slot};
 pub use api::{
     ApiBase, ApiSetupError, ApiToken, AppCredentials, AppKey, Credentials, InvalidBase, InvalidKey,
     InvalidToken, ServiceApi, WallClock,

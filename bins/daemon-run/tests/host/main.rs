@@ -114,6 +114,7 @@ mod serve_runs;
 mod serve_sandbox;
 mod serve_schedule;
 mod serve_signatures;
+mod serve_slots;
 mod serve_slow_git;
 mod serve_sources;
 mod serve_start;

@@ -10,6 +10,7 @@ use daemon_records::clock::Clock;
 use daemon_records::failpoint;
 use daemon_records::random;
 use daemon_runner::defect::guarded;
+use daemon_runner::planner::OutputPlanner;
 use daemon_store::{ClaimRequest, Store, StoreError};
 use jiff::Timestamp;
 
@@ -18,6 +19,7 @@ use super::host::Host;
 use super::matching::{self, Matcher, RepositoryView};
 use super::origin;
 use super::run_directory::SharedRuntime;
+use super::slots;
 use super::upkeep::{self, Upkeep};
 use crate::disk::{self, Space};
 use crate::home::Home;
@@ -171,7 +173,9 @@ impl Performer {
                 HostEvent::Matched(done.batch, done.claimed.map(Box::new))
             }
             HostEffect::FindDueOutputs { limit } => {
-                HostEvent::OutputsDue(store.due_outputs(now, limit).await?)
+                let due = store.due_outputs(now, limit).await?;
+                let planner = self.planner();
+                HostEvent::OutputsDue(slots::without_waiting(&**store, &*planner, due, now).await?)
             }
             HostEffect::FindNextOutput => HostEvent::NextOutput(store.next_output_at(now).await?),
             HostEffect::HastenOutputs => {
@@ -248,7 +252,10 @@ impl Performer {
         let sent = match self.runtime.surface(&output.surface) {
             Some(surface) => {
                 self.note_account(&*surface).await;
-                surface.deliver(output).await
+                match self.filled(output).await {
+                    Ok(output) => surface.deliver(&output).await,
+                    Err(error) => Err(error),
+                }
             }
             None => Err(unconfigured(output)),
         };
@@ -270,11 +277,22 @@ impl Performer {
         failpoint::hit("O1");
         let found = match self.runtime.surface(&output.surface) {
             Some(_) if failpoint::is_planted("resend-without-read-back") => Ok(Found::Absent),
-            Some(surface) => surface.find(output).await,
+            Some(surface) => match self.filled(output).await {
+                Ok(output) => surface.find(&output).await,
+                Err(error) => Err(error),
+            },
             None => Err(unconfigured(output)),
         };
         let found = found.map_err(|error| self.without_secrets(error));
         HostEvent::LookedUp(output.key.clone(), found, random::jitter())
+    }
+
+    async fn filled(&self, output: &Output) -> Result<Output, SurfaceError> {
+        slots::filled(&*self.store, &*self.planner(), output).await
+    }
+
+    fn planner(&self) -> Arc<dyn OutputPlanner> {
+        Arc::clone(&self.runtime.get().parts.planner)
     }
 
     /// Removes secrets from the error of a surface, which contains words of a service and is stored.

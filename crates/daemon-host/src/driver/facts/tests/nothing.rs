@@ -56,6 +56,14 @@ impl OutputPlanner for Nothing {
         None
     }
 
+    fn slot(&self, _: &Output) -> Option<String> {
+        None
+    }
+
+    fn replacing(&self, output: &Output, _: &str) -> Output {
+        output.clone()
+    }
+
     async fn pull_state(&self, _: &Output) -> Result<PullState, String> {
         Ok(PullState::Unknown)
     }
