@@ -50,6 +50,8 @@ pub struct PullRequestFact {
     pub base: Option<String>,
     /// The branch that it comes from.
     pub head: Option<String>,
+    /// The commit of that branch.
+    pub head_commit: Option<String>,
     /// Whether it comes from a fork.
     pub is_fork: Option<bool>,
     /// Whether it is merged.

@@ -2,6 +2,7 @@
 
 pub mod checkout;
 mod collect;
+mod commented;
 mod folder;
 mod grants;
 mod place;
@@ -89,6 +90,14 @@ impl AttemptRefusal {
         Self::new(AttemptOutcome::Missing {
             what: Missing::Commit,
             detail: format!("`{repo}`: {why}"),
+        })
+    }
+
+    /// Refuses an attempt because the pull request of a comment cannot be read at the moment.
+    pub(crate) fn pull_request(why: &str) -> Self {
+        Self::new(AttemptOutcome::Missing {
+            what: Missing::Commit,
+            detail: format!("the pull request of the comment cannot be read: {why}"),
         })
     }
 

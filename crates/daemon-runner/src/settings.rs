@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use daemon_engine::Facts;
 use daemon_event::{DaemonKey, RepoName};
 use daemon_process::ProgramError;
 use daemon_provider::tool_access::ToolAccess;
@@ -162,6 +163,8 @@ pub struct RunSettings {
     pub servers: Servers,
     /// The names of the surfaces that outputs can go to.
     pub surfaces: BTreeSet<String>,
+    /// Fetches what payloads do not contain.
+    pub facts: Arc<dyn Facts>,
     /// What plans the outputs of a run.
     pub planner: Arc<dyn OutputPlanner>,
     /// What serves the tools of a run to its program; `None` where no host listens.

@@ -108,6 +108,7 @@ impl From<EnvelopeFacts> for Enrichment {
             is_current_head: found.is_current_head,
             base: found.base,
             head: found.head,
+            head_commit: None,
             is_fork: found.is_fork,
             is_merged: found.is_merged,
         };

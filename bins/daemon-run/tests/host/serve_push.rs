@@ -1,8 +1,10 @@
 //! The changes of a run that are added to the pull request which woke it.
 
+use daemon_fakes::{Applied, FaultPlan, ServiceFault};
 use serde_json::json;
 
 use crate::git_server::tip;
+use crate::http::{repository, sender};
 use crate::serve_github::{opened, outputs, world_with};
 use crate::world::World;
 
@@ -43,6 +45,40 @@ fn the_changes_of_a_run_are_added_to_the_pull_request_that_woke_it() {
     pushed["action"] = json!("synchronize");
     host.hook("pull_request", "d-2", &pushed);
     assert_eq!(host.settled(1).len(), 1);
+}
+
+#[test]
+fn a_run_that_a_comment_woke_works_at_the_pull_request_and_adds_to_it() {
+    let commented = "when a comment is added to a pull request";
+    let (world, api) = world_with(commented, PUSHES, WRITE);
+    let before = tip(&world.repo, "topic").expect("the branch");
+    let host = world.serve();
+    let body = json!({
+        "action": "created",
+        "issue": {
+            "number": 2, "title": "A change", "state": "open", "user": sender(), "labels": [],
+            "pull_request": {"url": "https://api.github.com/repos/o/r/pulls/2"},
+        },
+        "comment": {"id": 1, "body": "Please add the rest.", "user": sender()},
+        "repository": repository("o/r"), "sender": sender(),
+    });
+    // Without the pull request, such as one that the token may not see, the default branch is what there is to work at.
+    let refused = ServiceFault::Status(404, Applied::No);
+    let plan = FaultPlan::each_once([("GET", "/pulls/2", refused)]);
+    api.server().set_faults(plan);
+    host.hook("issue_comment", "d-1", &body);
+    let activations = host.settled(1);
+    assert_eq!(activations[0]["state"], "succeeded", "{activations:?}");
+    assert_eq!(tip(&world.repo, "topic"), Some(before.clone()));
+    let mut again = body;
+    again["comment"]["id"] = json!(2);
+    host.hook("issue_comment", "d-2", &again);
+    let activations = host.settled(2);
+    assert_eq!(activations.len(), 2, "{activations:?}");
+    let pushed = json!(["git", "refs/heads/topic", "confirmed", null]);
+    assert!(outputs(&host).contains(&pushed), "{:?}", outputs(&host));
+    let log = world.git(&["log", "--format=%s", &format!("{before}..topic")]);
+    assert_eq!(log, "docs: more\ndocs: fix\n");
 }
 
 #[test]

@@ -101,6 +101,9 @@ fn enrich(kind: &str, enrichment: &Enrichment, facts: &mut EventFacts) {
         && let Some(on) = found.first()
     {
         branches(on, facts);
+        if let Some(commit) = &on.head_commit {
+            facts.set_text(Field::After, commit);
+        }
         on_default_branch(facts, Field::Base);
     }
 }

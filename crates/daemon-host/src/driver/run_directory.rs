@@ -150,6 +150,7 @@ fn settings(home: &Home, runtime: &Runtime, tokens: &RunTokens) -> RunSettings {
         has_unopened: !parts.unopened.is_empty(),
         servers: parts.servers.clone(),
         surfaces: config.surfaces.names(),
+        facts: Arc::clone(&parts.facts),
         planner: Arc::clone(&parts.planner),
         tools,
         sandboxes: parts.sandboxes.clone(),

@@ -17,6 +17,7 @@ use daemon_store::{EventRow, StoreError};
 
 use super::AttemptRefusal;
 use super::checkout::{self, RunSource};
+use super::commented;
 use super::grants::RunGrants;
 use super::rolling::{self, Rolling};
 use super::rules;
@@ -154,15 +155,14 @@ pub(super) async fn prepare(
     let daemon = registered(run_context, activation).await?;
     let repo = watched(&settings, &activation.daemon.repo)?;
     let (policy, provider, sandbox) = permitted(&settings, activation, provider)?;
-    let stored = stored(run_context, activation).await;
-    let (events, state) = stored.map_err(|error| AttemptRefusal::retryable(chain(&error)))?;
+    let (events, state) = known(run_context, activation, (&settings, &policy)).await?;
     let (daemon_file, support) = registered_file(&daemon)?;
     let limits = limits_of(&policy, &*provider);
     let money = money_left(limits, activation);
     let day = run_context.budget.left_of(settings.bounds.day);
     let from = (&*settings, &repo, &policy);
-    let known = (&*daemon, &*events);
-    let (source, rolling, rules) = situate(run_context, activation, from, known).await?;
+    let (source, rolling, rules) =
+        situate(run_context, activation, from, (&daemon, &events)).await?;
     // Only now, because the commit and the rules are found by names, a part of which may look like a short secret.
     let events = shown(events, &run_context.secrets);
     let tallies = tallied::tallies(run_context, activation, &daemon, from).await;
@@ -204,6 +204,18 @@ pub(super) async fn prepare(
         policy,
         rules,
     })
+}
+
+/// Reads the events of an activation, with the pull request that a comment is about, and the state of its daemon.
+async fn known(
+    run_context: &RunContext,
+    activation: &Activation,
+    (settings, policy): (&RunSettings, &RunPolicy),
+) -> Result<(Vec<EventRow>, DaemonState), AttemptRefusal> {
+    let stored = stored(run_context, activation).await;
+    let (events, state) = stored.map_err(|error| AttemptRefusal::retryable(chain(&error)))?;
+    let events = commented::with_head(settings, policy, events).await?;
+    Ok((events, state))
 }
 
 /// Finds the commit of a run and its branches, its rolling branch if it has one, and the rules for its proposals.

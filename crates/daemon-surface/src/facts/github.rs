@@ -58,6 +58,7 @@ impl PullRow {
             is_fork: base.is_some().then_some(base != head),
             base: Some(self.base.name),
             head: Some(self.head.name),
+            head_commit: Some(self.head.sha),
             is_merged: Some(self.merged_at.is_some()),
         }
     }

@@ -29,6 +29,10 @@ fn fact(number: u64, state: &str, is_current_head: Option<bool>) -> PullRequestF
         is_current_head,
         base: Some("main".to_owned()),
         head: Some("topic".to_owned()),
+        head_commit: Some(match is_current_head {
+            Some(false) => "b".repeat(40),
+            Some(true) | None => SHA.to_owned(),
+        }),
         is_fork: Some(true),
         is_merged: Some(false),
     }
