@@ -117,7 +117,7 @@ pub(super) async fn begin(
     if let Some(newest) = newest {
         let at = at_remote.into_iter().find(|(n, _)| *n == newest);
         let at = at.map(|(_, at)| at);
-        let looked = (settings, &*outputs);
+        let looked = (settings, activation);
         match examine(run_context, &known, (&onto.branch, at), looked).await? {
             Examined::Open { at, merged: tree } => (onto.at, merged) = (Some(at), tree),
             Examined::Ended(why) => {
@@ -146,12 +146,7 @@ async fn settled(
     run_context: &RunContext,
     activation: &Activation,
 ) -> Result<Vec<Output>, AttemptRefusal> {
-    let query = Query {
-        limit: MAX_PAGE,
-        daemon: Some(activation.daemon.id.to_string()),
-        repo: Some(activation.daemon.repo.clone()),
-        ..Query::default()
-    };
+    let query = outputs_of(activation);
     let is_awaited = |output: &&Output| {
         let branch = output.target.parse().ok();
         let branch = branch.and_then(|name| DaemonBranch::parse(&name));
@@ -183,7 +178,7 @@ async fn examine(
     run_context: &RunContext,
     known: &Arc<Known>,
     (branch, at): (&RefName, Option<ObjectId>),
-    (settings, outputs): (&RunSettings, &[Output]),
+    (settings, activation): (&RunSettings, &Activation),
 ) -> Result<Examined, AttemptRefusal> {
     let Some(at) = at else {
         return Ok(Examined::Ended("it does not exist any more"));
@@ -196,17 +191,8 @@ async fn examine(
     if !pushed.iter().any(is_ours) {
         return Ok(Examined::Ended("its newest commit is not the daemon's"));
     }
-    // The newest: of several openings each names the same pull request.
-    let opened = outputs.iter().find(|output| {
-        let own = settings.planner.own_output(output);
-        output.state == OutputState::Confirmed
-            && own.is_some_and(|own| {
-                own.verb == OutputVerb::OpenPullRequest
-                    && own.head.as_deref() == Some(branch.as_str())
-            })
-    });
-    if let Some(opened) = opened {
-        let state = settings.planner.pull_state(opened).await;
+    if let Some(opened) = opening(run_context, activation, (settings, branch)).await? {
+        let state = settings.planner.pull_state(&opened).await;
         let state = state.map_err(|why| AttemptRefusal::branch(&redacted(run_context, &why)))?;
         if state == PullState::Closed {
             return Ok(Examined::Ended("its pull request is closed"));
@@ -214,6 +200,47 @@ async fn examine(
     }
     let known = Arc::clone(known);
     git(run_context, move || known.examine(at)).await
+}
+
+/// Returns the newest output that opened the pull request of a branch: of several openings each names the same.
+///
+/// All outputs of the daemon are searched, because it may have opened it long ago and pushed ever since.
+async fn opening(
+    run_context: &RunContext,
+    activation: &Activation,
+    (settings, branch): (&RunSettings, &RefName),
+) -> Result<Option<Output>, AttemptRefusal> {
+    let opens = |output: &Output| {
+        let own = settings.planner.own_output(output);
+        own.is_some_and(|own| {
+            own.verb == OutputVerb::OpenPullRequest && own.head.as_deref() == Some(branch.as_str())
+        })
+    };
+    let mut query = Query {
+        state: Some(OutputState::Confirmed.as_str().to_owned()),
+        ..outputs_of(activation)
+    };
+    loop {
+        let page = run_context.store.outputs(&query).await;
+        let page = page.map_err(|error| AttemptRefusal::retryable(chain(&error)))?;
+        if let Some(found) = page.rows.into_iter().find(opens) {
+            return Ok(Some(found));
+        }
+        if page.next.is_none() {
+            return Ok(None);
+        }
+        query.after = page.next;
+    }
+}
+
+/// Returns the query of the newest outputs of an activation's daemon.
+fn outputs_of(activation: &Activation) -> Query {
+    Query {
+        limit: MAX_PAGE,
+        daemon: Some(activation.daemon.id.to_string()),
+        repo: Some(activation.daemon.repo.clone()),
+        ..Query::default()
+    }
 }
 
 impl Known {
