@@ -157,12 +157,9 @@ fn unexamined(why: &str) -> PlaceCondition {
 fn push_remedy(error: &GitError) -> &'static str {
     let message = with_causes(error);
     let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
-    if says(&[
-        "could not read Username",
-        "Authentication failed",
-        "403",
-        "Permission denied",
-    ]) {
+    if says(&["could not read Username"]) {
+        "set surfaces.github.token_file, or an App: git uses the same credentials"
+    } else if says(&["Authentication failed", "403", "Permission denied"]) {
         "see that the token may read and write contents of the repository, and that the URL is right"
     } else if says(&["not found", "does not appear to be a git repository"]) {
         "compare the URL of the remote with the repository, and give the token access to it"

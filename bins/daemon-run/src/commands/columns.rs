@@ -25,6 +25,7 @@ pub(crate) fn table(columns: &[Column], rows: &[Value]) -> String {
                 .iter()
                 .map(|column| match object_of(column.pointer) {
                     Some(of) => state(row.pointer(of)),
+                    None if column.pointer.ends_with("/url") => whole(row.pointer(column.pointer)),
                     None => cell(row.pointer(column.pointer)),
                 })
                 .collect()
@@ -76,8 +77,17 @@ fn object_of(pointer: &str) -> Option<&str> {
         .or(pointer.strip_suffix("/status"))
 }
 
-/// Returns one value as text that is safe for a terminal.
+/// Returns one value as text that is safe for a terminal, truncated if it is long.
 fn cell(value: Option<&Value>) -> String {
+    let clean = whole(value);
+    if clean.chars().count() <= WIDEST {
+        return clean;
+    }
+    clean.chars().take(WIDEST - 1).chain(['…']).collect()
+}
+
+/// Returns one value as text that is safe for a terminal. A part of a URL would lead nowhere.
+fn whole(value: Option<&Value>) -> String {
     let text = match value {
         None | Some(Value::Null) => "-".to_owned(),
         Some(Value::String(text)) => text.clone(),
@@ -88,17 +98,25 @@ fn cell(value: Option<&Value>) -> String {
             .join(", "),
         Some(other) => other.to_string(),
     };
-    let clean = plain(&text);
-    if clean.chars().count() <= WIDEST {
-        return clean;
-    }
-    clean.chars().take(WIDEST - 1).chain(['…']).collect()
+    plain(&text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Column, table};
     use serde_json::json;
+
+    #[test]
+    fn urls_are_shown_whole_and_other_long_values_truncated() {
+        let long = format!("https://github.com/acme/{}", "x".repeat(60));
+        let columns = ["/url", "/error"].map(|pointer| Column {
+            title: "A",
+            pointer,
+        });
+        let text = table(&columns, &[json!({"url": long, "error": long})]);
+        let cut: String = long.chars().take(59).collect();
+        assert!(text.ends_with(&format!("\n{long}  {cut}…\n")), "{text}");
+    }
 
     #[test]
     fn control_characters_in_a_value_do_not_reach_the_terminal() {

@@ -118,6 +118,7 @@ pub(crate) const OUTPUTS: Kind = Kind {
         column("STATE", "/state"),
         column("CREATED", "/created_at"),
         column("ERROR", "/error"),
+        column("URL", "/url"),
     ],
 };
 

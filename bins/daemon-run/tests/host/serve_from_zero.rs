@@ -265,6 +265,16 @@ fn doctor_says_the_remedy_of_each_first_error() {
         .write_config(&config.replace("acme/lantern\"", "acme/lamp\""));
     let unknown = zero.examined("surface github acme/lamp");
     shows!(unknown, {"status": "fail", "remedy": "compare `[[repo]] name` with the URL on GitHub, and give the token access to the repository"});
+
+    let is_of_surface = |line: &&str| {
+        line.contains("surfaces.github")
+            || line.contains("api_base")
+            || line.contains("github-token")
+    };
+    let without: Vec<&str> = config.lines().filter(|line| !is_of_surface(line)).collect();
+    zero.world.write_config(&without.join("\n"));
+    let place = zero.examined("surface git acme/lantern");
+    shows!(place, {"status": "fail", "remedy": "set surfaces.github.token_file, or an App: git uses the same credentials"});
 }
 
 #[test]
