@@ -118,6 +118,40 @@ fn guards_apply_to_the_thing_or_the_actor_by_their_place() {
 }
 
 #[test]
+fn names_places_and_outcomes_of_checks_are_guards() {
+    for (line, expected) in [
+        (
+            "when the lint check fails or times out on main",
+            "github check_run.completed [conclusion is failure | timed_out; check is lint; branch is main]\n\
+             github status [conclusion is failure | error; check is lint; branch is main]\n\
+             github check_run.completed [conclusion is timed_out; check is lint; branch is main]",
+        ),
+        (
+            "when a check run fails on a pull request into main",
+            "github check_run.completed [conclusion is failure | timed_out; pull_requests present; base is main]",
+        ),
+        (
+            "when a deployment to any environment except staging ends in error",
+            "github deployment_status.created [environment is_not staging; conclusion is error]",
+        ),
+        (
+            "when the flaky check run fails",
+            "github check_run.completed [conclusion is failure | timed_out]\nleft: flaky check run",
+        ),
+        (
+            "on tag pushes",
+            "github push, git push [deleted is false; ref_type is tag]",
+        ),
+        (
+            "when a critical Dependabot alert is created",
+            "github dependabot_alert.created [severity is critical]",
+        ),
+    ] {
+        assert_eq!(reading(line), expected, "{line}");
+    }
+}
+
+#[test]
 fn words_without_a_meaning_are_left_over_and_nothing_else() {
     for (line, expected) in [
         (
