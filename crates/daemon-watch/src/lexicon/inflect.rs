@@ -195,7 +195,7 @@ fn gerunds(verb: &str, past: Option<&str>) -> Vec<(String, Forms)> {
     if let Some(doubled) = doubled.filter(|doubled| doubled.len() == verb.len() + 1) {
         forms.push((format!("{doubled}ing"), Forms::GERUND));
     }
-    if verb == "cut" || verb == "put" || verb == "set" || verb == "get" || verb == "run" {
+    if matches!(verb, "begin" | "cut" | "put" | "set" | "get" | "run") {
         forms.push((
             format!("{verb}{}ing", &verb[verb.len() - 1..]),
             Forms::GERUND,

@@ -44,13 +44,17 @@ pub(super) const FRAMES: &[&str] = &[
 /// The category of a whole line.
 const GOAL: &str = "Line";
 
-/// Verbs that need words of the rules around them: "raise" moves a thing only to a state.
+/// Verbs and nouns that need words of the rules around them: "raise" moves a thing only to a state.
 const GOVERNED: &str = include_str!("../../lexicon/governed.txt");
 
 /// Adds the phrases of the vocabulary that no file has.
 fn vocabulary(builder: &mut Builder) {
     let is_plain = |phrase: &&&str| !phrase.contains('_') && !phrase.starts_with("be ");
-    for noun in Noun::ALL {
+    let is_governed = |name: String| GOVERNED.lines().any(|governed| governed == name);
+    let nouns = Noun::ALL
+        .iter()
+        .filter(|noun| !is_governed(format!("{noun:?}")));
+    for noun in nouns {
         for phrase in noun.phrases().iter().filter(is_plain) {
             let sense = Sense::Noun(*noun);
             builder
@@ -58,8 +62,10 @@ fn vocabulary(builder: &mut Builder) {
                 .extend(phrase, THING, sense, &mut builder.categories);
         }
     }
-    let is_free = |verb: &&Verb| !GOVERNED.lines().any(|name| name == format!("{verb:?}"));
-    for verb in Verb::ALL.iter().filter(is_free) {
+    let verbs = Verb::ALL
+        .iter()
+        .filter(|verb| !is_governed(format!("{verb:?}")));
+    for verb in verbs {
         for phrase in verb.phrases().iter().filter(is_plain) {
             let sense = Sense::Verb(*verb);
             builder
