@@ -46,6 +46,7 @@ pub(crate) enum Says {
     /// Values of the named attribute, else of the one that the event has.
     Value(Option<Part>, Vec<String>),
     /// Values of the first of some fields that the event can have.
+    #[cfg(any(test, feature = "shadow"))]
     OneOf(Vec<Field>, Vec<String>),
 }
 
@@ -156,6 +157,7 @@ impl Atom {
             Says::Value(part, values) => {
                 value_test(event, *part, values).map(|test| self.literal(test))
             }
+            #[cfg(any(test, feature = "shadow"))]
             Says::OneOf(fields, values) => {
                 let mut fields = fields.iter();
                 let field = fields.find(|field| tells(event.source, event.kind, **field))?;
