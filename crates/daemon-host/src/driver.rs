@@ -22,6 +22,7 @@ mod renames;
 pub mod repos;
 mod repository_states;
 mod run_directory;
+mod sending;
 mod signals;
 mod slots;
 mod ticking;

@@ -19,6 +19,7 @@ use super::host::Host;
 use super::matching::{self, Matcher, RepositoryView};
 use super::origin;
 use super::run_directory::SharedRuntime;
+use super::sending;
 use super::slots;
 use super::upkeep::{self, Upkeep};
 use crate::disk::{self, Space};
@@ -253,7 +254,7 @@ impl Performer {
             Some(surface) => {
                 self.note_account(&*surface).await;
                 match self.filled(output).await {
-                    Ok(output) => surface.deliver(&output).await,
+                    Ok(output) => sending::deliver(&*surface, &output).await,
                     Err(error) => Err(error),
                 }
             }
