@@ -86,7 +86,7 @@ fn cell(value: Option<&Value>) -> String {
     clean.chars().take(WIDEST - 1).chain(['…']).collect()
 }
 
-/// Returns one value as text that is safe for a terminal. A part of a URL would lead nowhere.
+/// Returns one value as text that is safe for a terminal. A part of a URL is of no use.
 fn whole(value: Option<&Value>) -> String {
     let text = match value {
         None | Some(Value::Null) => "-".to_owned(),

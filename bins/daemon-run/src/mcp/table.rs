@@ -421,9 +421,15 @@ mod tests {
             matches!(operation, Operation::DaemonNext | Operation::DaemonExplain)
                 || tools.any(|tool| tool.action == ToolAction::Operation(operation))
         };
-        let reading = Operation::ALL.iter().copied().filter(|operation| {
-            operation.scope() == Scope::Read && !operation.method().starts_with("host/")
-        });
+        // Agents of the host and their conversations are no daemons.
+        let is_other = |method: &str| {
+            let others = ["host/", "agent/", "conversation/"];
+            others.iter().any(|prefix| method.starts_with(prefix))
+        };
+        let reading = Operation::ALL
+            .iter()
+            .copied()
+            .filter(|operation| operation.scope() == Scope::Read && !is_other(operation.method()));
         let missing: Vec<Operation> = reading.filter(|operation| !is_tool(*operation)).collect();
         assert_eq!(missing, Vec::new());
     }

@@ -1,4 +1,4 @@
-//! Two hosts that watch one repository and write with one account: neither is woken by what its daemons wrote through the other.
+//! Two hosts that watch one repository and write with one account: outputs that the other host delivered for the same daemon wake neither.
 
 use serde_json::{Value, json};
 

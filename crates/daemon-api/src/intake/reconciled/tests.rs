@@ -164,7 +164,7 @@ async fn a_webhook_that_is_sent_again_hours_later_is_known_by_the_time_of_its_pu
         let sent = [
             (Comparison, (kind, made), 10),
             (Webhook, at(3), 130),
-            // The same move once more, after the comparison.
+            // The same move again, after the comparison.
             (Webhook, at(200), 201),
         ];
         assert_eq!(stored(&sent).await, [true, false, true], "{kind}");

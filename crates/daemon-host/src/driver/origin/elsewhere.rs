@@ -146,7 +146,7 @@ fn of_branch(name: &str) -> Option<(DaemonId, Option<ActivationId>)> {
     }
 }
 
-/// Reads the last footer in a text.
+/// Reads the last footer of a body.
 fn footer(text: &str) -> Option<(DaemonId, Option<ActivationId>)> {
     let (_, ids) = text.rsplit_once(FOOTER)?;
     let (daemon, rest) = ids.split_once("`, activation `")?;
