@@ -121,7 +121,7 @@ pub fn check(spent: Spent, limit: Option<f64>, start: f64) -> Option<Check> {
     let detail = format!("{total:.2} of {limit:.2} USD were spent within 24 hours{assumed}");
     let remedy = "see `runs` for what costs, raise budget.day_usd, or hold daemons";
     Some(match total {
-        total if total >= limit || limit - total < start => {
+        total if total >= limit || limit - total < start.min(limit) => {
             Check::warn("budget", format!("{detail}: activations wait"), remedy)
         }
         total if is_low(total, limit) => Check::warn("budget", detail, remedy),
@@ -154,6 +154,12 @@ mod tests {
                 0.0,
                 Some(10.0),
                 row("ok", "0.00 of 10.00 USD were spent within 24 hours"),
+            ),
+            // A limit below the budget of an activation lets one start.
+            (
+                0.0,
+                Some(0.5),
+                row("ok", "0.00 of 0.50 USD were spent within 24 hours"),
             ),
             (
                 7.99,
