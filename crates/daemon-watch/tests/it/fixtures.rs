@@ -68,6 +68,13 @@ impl Row {
         plain.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
+    /// Whether it is of a batch whose authors labelled the payloads and wrote no readings.
+    fn is_of_another_hand(&self) -> bool {
+        ["ba-", "bb-"]
+            .iter()
+            .any(|batch| self.id.starts_with(batch))
+    }
+
     fn faults(&self, payloads: &BTreeSet<String>) -> Vec<String> {
         let expect = &self.expect;
         let wakes = matches!(expect.status.as_str(), "mapped" | "partial");
@@ -103,8 +110,8 @@ impl Row {
             ("at least five rejects", expect.rejects.len() >= 5),
             ("complete matches", expect.exhaustive),
             (
-                "a reading in words only where it can wake",
-                wakes || expect.gold.is_none(),
+                "a reading in words where it can wake",
+                wakes == expect.gold.is_some() || (wakes && self.is_of_another_hand()),
             ),
             (
                 "a remainder exactly where partial",
