@@ -6,11 +6,12 @@ mod files;
 mod guards;
 mod happens;
 mod names;
+mod tails;
 mod things;
 
 use std::ops::Range;
 
-use daemon_event::Source;
+use daemon_event::{Source, vocabulary};
 
 use super::value::{Deed, Sense, Thing, Value};
 use crate::meaning::atom::Guard;
@@ -46,6 +47,7 @@ pub(super) fn composition(name: &str) -> Option<Composition> {
         deeds::TABLE,
         events::TABLE,
         names::TABLE,
+        tails::TABLE,
     ];
     let mut rows = tables.into_iter().flatten();
     let found = rows.find(|(known, _)| *known == name);
@@ -179,10 +181,14 @@ fn joined(call: &Call<'_>, join: fn(Guard, Guard) -> Guard) -> Option<Value> {
     Some(found)
 }
 
-/// "a GitHub issue or pull request": a source that is named once holds for the nouns that are joined.
+/// "a GitHub issue or pull request": the source of the first noun holds for those that are joined to it, if it has them.
 fn share(things: &mut [Thing]) {
-    if let Some(source) = things.iter().find_map(|thing| thing.source) {
-        for thing in things.iter_mut() {
+    let Some(source) = things.first().and_then(|thing| thing.source) else {
+        return;
+    };
+    for thing in things.iter_mut() {
+        let mut rows = vocabulary::rows(thing.noun).iter();
+        if rows.any(|(kind, _)| kind.source == source) {
             thing.source = thing.source.or(Some(source));
         }
     }

@@ -32,6 +32,7 @@ const RULES: &[&str] = &[
     include_str!("../../grammar/runs.txt"),
     include_str!("../../grammar/kept.txt"),
     include_str!("../../grammar/pulls.txt"),
+    include_str!("../../grammar/tails.txt"),
     include_str!("../../grammar/trackers.txt"),
 ];
 

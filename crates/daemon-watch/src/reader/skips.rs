@@ -29,6 +29,9 @@ pub(super) const READ_INSTEAD: &[&str] = &["Mod", "Tail", "By"];
 /// The most tokens of the words that introduce a condition.
 const LONGEST_LEAD: usize = 3;
 
+/// Words before the one that says whether a phrase excludes something.
+const LINKS: &[&str] = &["and", "but", "just", "or"];
+
 /// Verbs that are no event by themselves.
 const EVENTLESS: &[&str] = &["v.reach.f", "v.come.f"];
 
@@ -131,13 +134,28 @@ impl Spans<'_> {
 
     /// Adds the phrases that begin at a word that opens one.
     fn tails(&mut self, at: usize) {
+        let is_exception = self.excludes(at);
         for end in at + 2..=self.tokens.len() {
             // A negation or a preposition at the end would be cut from what it governs.
-            let is_whole = !has(self.grammar, &self.tokens[end - 1], "opener");
-            if is_whole && is_boundary(self.grammar, self.tokens, end) {
+            let is_whole = !has(self.grammar, &self.tokens[end - 1], "opener")
+                && !has(self.grammar, &self.tokens[end - 1], "negator");
+            let next = self.tokens.get(end);
+            // "by bots" in "excluding merges by bots" belongs to what is excluded.
+            let is_inside = is_exception
+                && next
+                    .is_some_and(|next| opens(self.grammar, next) && next.kind == TokenKind::Word);
+            if is_whole && !is_inside && is_boundary(self.grammar, self.tokens, end) {
                 self.add("skip.tail", at..end, SPAN);
             }
         }
+    }
+
+    /// Whether a phrase excludes something: its first word, or the one behind a comma and a connective.
+    fn excludes(&self, at: usize) -> bool {
+        let mut words = (at..self.tokens.len()).map(|at| &self.tokens[at]);
+        words
+            .find(|token| token.kind == TokenKind::Word && !LINKS.contains(&token.text.as_str()))
+            .is_some_and(|token| has(self.grammar, token, "negator"))
     }
 
     /// Adds the first alternative of a line: "the moon rises or".

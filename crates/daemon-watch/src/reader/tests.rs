@@ -152,6 +152,61 @@ fn names_places_and_outcomes_of_checks_are_guards() {
 }
 
 #[test]
+fn exclusions_and_restrictions_around_an_event_are_guards_of_it() {
+    for (line, expected) in [
+        (
+            "PR opened/reopened, no drafts, no bots",
+            "github pull_request.opened [draft is false; author_kind is_not bot]\n\
+             github pull_request.reopened [draft is false; actor_kind is_not bot]",
+        ),
+        (
+            "when a tag is created, except one that matches `nightly-*`",
+            "github create, git create [ref_type is tag; tag matches_not nightly-*]",
+        ),
+        (
+            "with the exception of forks, when a PR is opened",
+            "github pull_request.opened [fork is false]",
+        ),
+        (
+            "when a PR is merged, except PRs by bots",
+            "github pull_request.closed, git merge [merged is true; author_kind is_not bot]",
+        ),
+        (
+            "failing check run on an open PR (drafts and lint excluded)",
+            "github check_run.completed [conclusion is failure | timed_out; pull_requests present; \
+             state is open; draft is false; check is_not lint]",
+        ),
+        (
+            "a Dependabot alert is created, critical only",
+            "github dependabot_alert.created [severity is critical]",
+        ),
+        (
+            "when a review is submitted, unless that PR is still a draft",
+            "github pull_request_review.submitted [draft is false]",
+        ),
+        (
+            "when src/ changes, docs excluded",
+            "github pull_request.opened, github pull_request.synchronize, github pull_request.reopened \
+             [changed_files any_of src/ | !docs/]\n\
+             github push, git push [deleted is false; ref_type is branch; changed_files any_of src/ | !docs/; \
+             on_default_branch is true]",
+        ),
+    ] {
+        assert_eq!(reading(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn an_exception_that_is_not_read_keeps_all_its_words() {
+    assert_eq!(
+        reading("when a PR is opened or merged, excluding merges by bots"),
+        "github pull_request.opened []\n\
+         github pull_request.closed, git merge [merged is true]\n\
+         left: , excluding merges by bots",
+    );
+}
+
+#[test]
 fn words_without_a_meaning_are_left_over_and_nothing_else() {
     for (line, expected) in [
         (

@@ -26,6 +26,13 @@ const NAME_LIKE: u32 = 10;
 const UNKNOWN: u32 = 30;
 const KNOWN: u32 = 60;
 
+/// The ends of compounds whose first part is a value: "bug-labelled issues", "docs-only pushes".
+const COMPOUNDS: &[(&str, &str)] = &[
+    ("-labelled", "bare.labelled"),
+    ("-labeled", "bare.labelled"),
+    ("-only", "bare.only"),
+];
+
 /// A misspelt word.
 const TYPO: u32 = 60;
 
@@ -60,11 +67,12 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
                 });
             }
         };
-        let labelled = ["-labelled", "-labeled"]
-            .iter()
-            .find_map(|end| text.strip_suffix(end));
-        if let Some(label) = labelled.filter(|label| !label.is_empty()) {
-            add("bare.labelled", 0, Value::Strings(vec![label.to_owned()]));
+        let compound = COMPOUNDS.iter().find_map(|(end, name)| {
+            let value = text.strip_suffix(end)?;
+            (!value.is_empty()).then_some((value, *name))
+        });
+        if let Some((value, name)) = compound {
+            add(name, 0, Value::Strings(vec![value.to_owned()]));
         }
         let behind = tokens.get(at + 1).map_or("", |token| token.text.as_str());
         if let Some(event) = raw(&text, behind, at) {

@@ -283,6 +283,10 @@ const EVENTS: &[Noun] = &[
     Noun::IssueAlert,
     Noun::MetricAlert,
     Noun::ErrorEvent,
+    Noun::CodeScanningAlert,
+    Noun::DependabotAlert,
+    Noun::SecretAlert,
+    Noun::SecurityAlert,
     Noun::ProjectUpdate,
     Noun::InitiativeUpdate,
 ];

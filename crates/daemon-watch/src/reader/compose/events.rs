@@ -6,6 +6,7 @@ use daemon_event::{Field, Source};
 use super::super::value::{Thing, Value};
 use super::deeds::is_created;
 use super::happens::{all_done, is_run_of_pull, with};
+use super::tails::has_facts;
 use super::{Call, Row};
 use crate::meaning::atom::{Atom, Says};
 use crate::meaning::event::GuardedEvent;
@@ -131,6 +132,7 @@ fn narrow_events(call: &Call<'_>) -> Option<Value> {
     let names_person = guard.mentions(&|atom| matches!(atom.says, Says::Person(..)));
     for event in &mut events {
         (!names_person || !is_run_of_pull(event)).then_some(())?;
+        has_facts(event, &guard).then_some(())?;
         event.require(guard.clone());
     }
     Some(Value::Events(events, call.about().to_vec()))

@@ -16,7 +16,7 @@ pub(super) const TABLE: &[Row] = &[
     ("nor", nor),
     ("and-nor", and_nor),
     ("and-not-files", and_not),
-    ("named-bot", named_bot),
+    ("named-code", named_code),
     ("says", says),
     ("named", named),
     ("author", author),
@@ -91,11 +91,13 @@ fn and_nor(call: &Call<'_>) -> Option<Value> {
     Some(Value::Guard(first.clone().and(neither)))
 }
 
-/// A login with the ending of GitHub's bots: `renovate[bot]`.
-fn named_bot(call: &Call<'_>) -> Option<Value> {
-    let names = call.strings()?;
-    let is_bot = names.iter().all(|name| name.ends_with("[bot]"));
-    is_bot.then_some(())?;
+/// A login in backticks: `sol-finch`, `renovate[bot]`. A slash, a dot or a star would make it a path or a branch.
+fn named_code(call: &Call<'_>) -> Option<Value> {
+    let is_login = |name: &String| {
+        let login = name.strip_suffix("[bot]").unwrap_or(name);
+        login.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    call.strings()?.iter().all(is_login).then_some(())?;
     named(call)
 }
 

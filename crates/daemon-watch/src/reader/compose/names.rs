@@ -39,7 +39,7 @@ fn words(call: &Call<'_>) -> Option<Value> {
 }
 
 /// Whether events of a noun hold its name. Pull requests and issues have titles, and no names.
-fn has_name(noun: Noun) -> bool {
+pub(super) fn has_name(noun: Noun) -> bool {
     let rows = vocabulary::rows(noun);
     let holds = |kind: &vocabulary::EventKind| {
         kind.source != Source::Slack && NAMES.iter().any(|field| kind.can_hold(*field))

@@ -8,13 +8,15 @@ use super::deeds::implied;
 use super::guards::mapped;
 use super::{Call, Row};
 use crate::filter::{Op, Test};
-use crate::meaning::atom::{Says, UserRole};
+use crate::meaning::atom::{Atom, Says, UserRole};
 use crate::meaning::event::of_parent;
 use crate::meaning::formula::Formula;
 use crate::resolve::has_row;
 
 pub(super) const TABLE: &[Row] = &[
     ("narrow", narrow),
+    ("narrow-all", narrow_all),
+    ("on-diff-of", on_diff_of),
     ("new", new),
     ("of-source", of_source),
     ("put-on", put_on),
@@ -41,6 +43,20 @@ fn narrow(call: &Call<'_>) -> Option<Value> {
         thing
     });
     Some(Value::Things(things.collect()))
+}
+
+/// Words behind joined nouns belong to all of them, unless one before the last has words behind it already.
+fn narrow_all(call: &Call<'_>) -> Option<Value> {
+    let things = call.things()?;
+    let last = things.last()?.start;
+    let has_own = |thing: &Thing| {
+        let is_behind = |atom: &Atom| atom.range.start > thing.start;
+        thing.start != last && thing.guard.mentions(&is_behind)
+    };
+    if things.iter().any(has_own) {
+        return None;
+    }
+    narrow(call)
 }
 
 fn new(call: &Call<'_>) -> Option<Value> {
@@ -361,6 +377,22 @@ fn by_author(call: &Call<'_>) -> Option<Value> {
     };
     (call.things()?.iter().all(is_written)).then_some(())?;
     narrow(call)
+}
+
+/// "a comment on the diff of a pull request"
+fn on_diff_of(call: &Call<'_>) -> Option<Value> {
+    let [things @ Value::Things(_), parents @ Value::Things(_)] = call.values else {
+        return None;
+    };
+    let with = |values: &[&Value], compose: fn(&Call<'_>) -> Option<Value>| {
+        compose(&Call {
+            values,
+            arguments: call.arguments,
+            range: call.range.clone(),
+        })
+    };
+    let inline = with(&[things], on_diff)?;
+    with(&[&inline, parents], put_on)
 }
 
 /// "a comment on the diff"
