@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use daemon_agent::AgentHooks;
 use daemon_engine::Surface;
 use daemon_host::config::{self, Config, ConfigError, ConfigFault, Period, Problem};
 use daemon_host::driver::repos::Watched;
@@ -207,6 +208,7 @@ impl Compose for Composer {
             facts: Arc::new(facts),
             reconcilers,
             servers: self.servers(config)?,
+            hooks: hooks()?,
             repos,
             unopened,
             sandboxes: sandboxes(self.home(), config),
@@ -219,6 +221,12 @@ impl Compose for Composer {
             Err(error) => error,
         }
     }
+}
+
+/// Combines the hooks of the turns of agents.
+fn hooks() -> Result<AgentHooks, OpError> {
+    AgentHooks::new([])
+        .map_err(|error| OpError::new(OpErrorKind::Internal, "internal", error.to_string()))
 }
 
 /// Reports whether an error means that a path, or a directory above it, does not exist.

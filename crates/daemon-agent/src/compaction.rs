@@ -1,6 +1,5 @@
 //! Replacing earlier messages of a conversation by a summary that the model writes.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -9,7 +8,6 @@ use daemon_provider::tool_loop::{
 };
 use daemon_provider::{Failure, FailureKind, MicroUsd};
 
-use crate::definition::AgentDefinition;
 use crate::error::AgentError;
 use crate::event::AgentEvent;
 use crate::line::{Entry, TurnTokens};
@@ -66,12 +64,11 @@ impl Observer for Counted {
 
 /// Has the model summarise the messages before a line, or all, and stores the summary; `None` without messages.
 pub(crate) async fn summarise(
-    agent: &AgentDefinition,
     tools: &mut ToolLoop,
     context: &TurnContext,
     before: Option<u64>,
 ) -> Result<Result<Option<Compacted>, LoopEnd>, AgentError> {
-    let system = agent.system();
+    let system = context.agent.system();
     let place = context.place();
     let read = context.conversation.with_log(place, move |opened, _| {
         let Some(opened) = opened else {
@@ -79,7 +76,7 @@ pub(crate) async fn summarise(
         };
         let known = &opened.transcript;
         let before = before.unwrap_or(known.last + 1);
-        let chat = known.chat(system, &[], Some(before));
+        let chat = known.chat_before(before, system);
         Ok(chat.has_messages().then_some((chat, before - 1)))
     });
     let Some((mut chat, upto)) = read.await? else {
@@ -103,7 +100,7 @@ pub(crate) async fn summarise(
         }]
     });
     appended.await?;
-    context.live.emit(AgentEvent::Compacted { title, upto });
+    context.show(AgentEvent::Compacted { title, upto }).await;
     Ok(Ok(Some(Compacted { summary, upto })))
 }
 
@@ -116,11 +113,10 @@ fn title(summary: &str) -> String {
 
 /// Runs a loop only for a summary.
 pub(crate) async fn only(
-    agent: Arc<AgentDefinition>,
     mut tools: ToolLoop,
     context: &TurnContext,
 ) -> Result<Compacted, AgentError> {
-    match summarise(&agent, &mut tools, context, None).await? {
+    match summarise(&mut tools, context, None).await? {
         Ok(Some(compacted)) => Ok(compacted),
         Ok(None) => Err(AgentError::Conflict(
             "there is nothing to summarise".to_owned(),

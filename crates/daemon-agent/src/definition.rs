@@ -101,17 +101,7 @@ impl AgentDefinition {
         let (matter, prompt) = parts.ok_or(DefinitionError::NoFrontMatter)?;
         let document =
             YamlDocument::read(matter).map_err(|error| DefinitionError::Yaml(error.to_string()))?;
-        let mut agent = Self {
-            name,
-            description: String::new(),
-            model: None,
-            max_iterations: ITERATIONS,
-            tool_choice: ToolChoice::Auto,
-            tools: AllowedNames::All,
-            compact_threshold: COMPACT_THRESHOLD,
-            prompt: prompt.to_owned(),
-            rev: rev(text),
-        };
+        let mut agent = Self::usual(name, prompt.to_owned(), rev(text));
         let pairs = match document.root().map(DocumentNode::value) {
             None => Vec::new(),
             Some(NodeValue::Mapping(pairs)) => pairs,
@@ -129,6 +119,30 @@ impl AgentDefinition {
             agent.set(key, value)?;
         }
         Ok(agent)
+    }
+
+    /// Returns an agent without restrictions, whose tools are those that any agent can have.
+    pub(crate) fn unrestricted() -> Self {
+        Self::usual(
+            "any".parse().expect("it is a name"),
+            String::new(),
+            String::new(),
+        )
+    }
+
+    /// Returns an agent whose front matter says nothing.
+    fn usual(name: AgentName, prompt: String, rev: String) -> Self {
+        Self {
+            name,
+            description: String::new(),
+            model: None,
+            max_iterations: ITERATIONS,
+            tool_choice: ToolChoice::Auto,
+            tools: AllowedNames::All,
+            compact_threshold: COMPACT_THRESHOLD,
+            prompt,
+            rev,
+        }
     }
 
     /// Returns the prompt, if it says anything.

@@ -9,7 +9,7 @@ use daemon_provider::{Failure, FailureKind};
 use crate::compaction::{self, Compacted};
 use crate::conversation::{Conversation, OpenLog};
 use crate::conversations::Conversations;
-use crate::definition::{AgentDefinition, ToolChoice};
+use crate::definition::ToolChoice;
 use crate::error::AgentError;
 use crate::event::AgentEvent;
 use crate::host::{OpenedTurn, TurnRequest};
@@ -18,7 +18,7 @@ use crate::line::{Entry, TurnOutcome};
 use crate::live::{LiveTurn, StopWhy, TurnConclusion};
 use crate::running::run;
 use crate::transcript::TurnResult;
-use crate::turn::TurnContext;
+use crate::turn::{TurnContext, TurnStart};
 
 /// What the log says about a message that is about to be answered.
 enum Begun {
@@ -35,6 +35,7 @@ enum Begun {
 /// A turn whose message is on disk.
 struct BegunTurn {
     turn: u64,
+    content: String,
     cwd: Option<PathBuf>,
     session: Option<String>,
     tool_choice: Option<ToolChoice>,
@@ -145,6 +146,7 @@ impl Conversations {
                 let turn = known.n_turns + 1;
                 let begun = BegunTurn {
                     turn,
+                    content: message.content.clone(),
                     cwd: known.cwd.as_ref().map(PathBuf::from),
                     session: known.session.clone(),
                     tool_choice: message.tool_choice,
@@ -178,6 +180,7 @@ impl Conversations {
                     .map(|(call, _)| (String::new(), call.clone()));
                 let begun = BegunTurn {
                     turn: open.turn,
+                    content: open.content.clone(),
                     cwd: known.cwd.as_ref().map(PathBuf::from),
                     session: known.session.clone(),
                     tool_choice: None,
@@ -211,16 +214,12 @@ impl Conversations {
         question: Option<(String, String)>,
     ) -> TurnConclusion {
         let (turn, choice) = (begun.turn, begun.tool_choice);
-        let end = match self.open(conversation, begun).await {
-            Ok((agent, opened)) => {
-                let context = TurnContext::new(
-                    Arc::clone(&self.host),
-                    Arc::clone(conversation),
-                    (Arc::clone(live), turn),
-                    opened.redactor.clone(),
-                );
-                let choice = choice.unwrap_or(agent.tool_choice);
-                run((&agent, choice), opened, Arc::new(context), question).await
+        let mut known = None;
+        let end = match self.open(conversation, live, begun).await {
+            Ok((context, opened)) => {
+                let choice = choice.unwrap_or(context.agent.tool_choice);
+                known = Some(Arc::clone(&context));
+                run(choice, opened, context, question).await
             }
             Err(AgentError::Storage(error)) => return Err(AgentError::Storage(error)),
             Err(AgentError::Failed {
@@ -243,11 +242,15 @@ impl Conversations {
         let (result, is_stored) = self.close_turn(conversation, outcome, error).await?;
         if is_stored {
             let error = result.error.clone();
-            live.emit(AgentEvent::End {
+            let event = AgentEvent::End {
                 turn,
                 outcome,
                 error,
-            });
+            };
+            match known {
+                Some(context) => context.show(event).await,
+                None => live.emit(event),
+            }
         }
         ended(result, failure)
     }
@@ -298,17 +301,12 @@ impl Conversations {
         }
         let begun = BegunTurn {
             turn,
+            content: String::new(),
             cwd: cwd.map(PathBuf::from),
             session: None,
             tool_choice: None,
         };
-        let (agent, opened) = self.open(conversation, begun).await?;
-        let context = TurnContext::new(
-            Arc::clone(&self.host),
-            Arc::clone(conversation),
-            (Arc::clone(live), turn),
-            opened.redactor,
-        );
+        let (context, opened) = self.open(conversation, live, begun).await?;
         for source in &opened.tools.sources {
             source.close().await;
         }
@@ -320,15 +318,16 @@ impl Conversations {
             grants: opened.grants,
             stopped: StopSignal::new(live.stopped()),
         };
-        compaction::only(agent, tools, &context).await
+        compaction::only(tools, &context).await
     }
 
     /// Reads the agent and opens what its turn runs with.
     async fn open(
         &self,
-        conversation: &Conversation,
+        conversation: &Arc<Conversation>,
+        live: &Arc<LiveTurn>,
         begun: BegunTurn,
-    ) -> Result<(Arc<AgentDefinition>, OpenedTurn), AgentError> {
+    ) -> Result<(Arc<TurnContext>, OpenedTurn), AgentError> {
         let agent = Arc::new(self.agents.get(&conversation.pair.agent)?);
         let request = TurnRequest {
             agent: Arc::clone(&agent),
@@ -342,7 +341,20 @@ impl Conversations {
             .open_turn(request)
             .await
             .map_err(AgentError::from)?;
-        Ok((agent, opened))
+        let start = TurnStart {
+            agent,
+            hooks: self.host.hooks().with_sources(&opened.tools.sources),
+            turn: begun.turn,
+            content: begun.content,
+            redactor: opened.redactor.clone(),
+        };
+        let context = TurnContext::new(
+            Arc::clone(&self.host),
+            Arc::clone(conversation),
+            Arc::clone(live),
+            start,
+        );
+        Ok((Arc::new(context), opened))
     }
 }
 

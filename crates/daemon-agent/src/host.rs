@@ -11,6 +11,7 @@ use daemon_provider::{Failure, Grants, Limits, OpenedLoop};
 use jiff::Timestamp;
 
 use crate::definition::AgentDefinition;
+use crate::hooks::AgentHooks;
 use crate::name::Pair;
 
 /// The host of conversations.
@@ -21,6 +22,9 @@ pub trait AgentHost: Send + Sync {
 
     /// Returns the bounds in force.
     fn bounds(&self) -> ConversationBounds;
+
+    /// Returns the hooks of turns that begin.
+    fn hooks(&self) -> AgentHooks;
 
     /// Opens the model and the tools of a turn, in the place of the conversation.
     ///

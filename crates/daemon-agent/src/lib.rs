@@ -24,7 +24,6 @@
 //! changes nothing. A turn without an end is closed as interrupted and never run again, unless it waits for an answer of the user.
 
 mod agents;
-mod ask;
 mod compaction;
 mod conversation;
 mod conversations;
@@ -33,6 +32,8 @@ mod drive;
 mod error;
 mod event;
 mod failpoint;
+mod hook;
+mod hooks;
 mod host;
 mod inbox;
 mod line;
@@ -41,7 +42,6 @@ mod live;
 mod log;
 mod name;
 mod running;
-mod scope;
 mod transcript;
 mod turn;
 
@@ -50,6 +50,8 @@ pub use compaction::Compacted;
 pub use conversations::{Conversations, NewMessage};
 pub use error::AgentError;
 pub use event::{AgentEvent, NumberedEvent, SHOWN_OUTPUT};
+pub use hook::{Hook, HookTurn, Injected};
+pub use hooks::{AgentHooks, HookCollision};
 pub use host::{AgentHost, ConversationBounds, OpenedTurn, TurnRequest};
 pub use line::{TurnOutcome, TurnTokens};
 pub use listing::ListedConversation;

@@ -2,36 +2,28 @@
 
 use std::sync::Arc;
 
-use daemon_provider::tool_loop::{Chat, LoopEnd, StopSignal, ToolLoop, ToolSet, ToolSource};
+use daemon_provider::tool_loop::{Chat, LoopEnd, StopSignal, ToolLoop};
 use daemon_provider::{Failure, FailureKind, NetworkUse};
 use tokio::sync::mpsc;
 
-use crate::ask::{self, AskTool};
 use crate::compaction::summarise;
-use crate::definition::{AgentDefinition, ToolChoice};
+use crate::definition::ToolChoice;
 use crate::error::AgentError;
+use crate::hooks;
 use crate::host::OpenedTurn;
 use crate::live::StopWhy;
-use crate::scope::Scoped;
 use crate::turn::{TurnContext, TurnRecorder};
 
 /// Runs the loop of a turn, and closes its tools.
 pub(crate) async fn run(
-    (agent, choice): (&AgentDefinition, ToolChoice),
+    choice: ToolChoice,
     opened: OpenedTurn,
     context: Arc<TurnContext>,
     question: Option<(String, String)>,
 ) -> Result<LoopEnd, AgentError> {
-    let own: Arc<dyn ToolSource> = Arc::new(AskTool(Arc::clone(&context)));
-    let sources: Vec<Arc<dyn ToolSource>> = opened.tools.sources.into_iter().chain([own]).collect();
-    let scoped = sources.iter().map(|source| Scoped::of(agent, source));
-    let offered = match choice {
-        ToolChoice::Auto => scoped.collect(),
-        ToolChoice::None => Vec::new(),
-    };
     let mut recorder =
         TurnRecorder::new(Arc::clone(&context), opened.tools.model.name().to_owned());
-    let ended = match ToolSet::new(offered) {
+    let ended = match context.hooks.tool_set(&context, choice) {
         Ok(tool_set) => {
             let mut tools = ToolLoop {
                 model: opened.tools.model,
@@ -42,7 +34,7 @@ pub(crate) async fn run(
                 stopped: StopSignal::new(context.live.stopped()),
             };
             tokio::select! {
-                ended = play(agent, &mut tools, &context, &mut recorder, question) => ended,
+                ended = play(&mut tools, &context, &mut recorder, question) => ended,
                 never = drain(opened.tools.network, &context) => match never {},
             }
         }
@@ -51,7 +43,7 @@ pub(crate) async fn run(
             error.to_string(),
         ))),
     };
-    for source in &sources {
+    for source in &opened.tools.sources {
         source.close().await;
     }
     match recorder.fault {
@@ -62,7 +54,6 @@ pub(crate) async fn run(
 
 /// Continues the chat until the loop ends or its time is over.
 async fn play(
-    agent: &AgentDefinition,
     tools: &mut ToolLoop,
     context: &TurnContext,
     recorder: &mut TurnRecorder,
@@ -73,15 +64,15 @@ async fn play(
     {
         return Ok(end);
     }
-    if let Some(begun_at) = is_too_long(agent, context).await?
-        && let Err(end) = summarise(agent, tools, context, Some(begun_at)).await?
+    if let Some(begun_at) = is_too_long(context).await?
+        && let Err(end) = summarise(tools, context, Some(begun_at)).await?
     {
         if end == LoopEnd::Stopped {
             return Ok(end);
         }
-        tracing::warn!(agent = %agent.name, ?end, "the messages of a conversation could not be summarised");
+        tracing::warn!(agent = %context.agent.name, ?end, "the messages of a conversation could not be summarised");
     }
-    let mut chat = chat(agent, tools, context).await?;
+    let mut chat = chat(tools, context).await?;
     let mut left = tools.limits.wall;
     let mut last_text = String::new();
     let mut running = std::pin::pin!(tools.run(&mut chat, recorder, &mut last_text));
@@ -97,11 +88,8 @@ async fn play(
 }
 
 /// Returns the line of the message of the turn, if the messages before it are to be summarised. A program keeps its own session.
-async fn is_too_long(
-    agent: &AgentDefinition,
-    context: &TurnContext,
-) -> Result<Option<u64>, AgentError> {
-    let threshold = agent.compact_threshold;
+async fn is_too_long(context: &TurnContext) -> Result<Option<u64>, AgentError> {
+    let threshold = context.agent.compact_threshold;
     let read = context
         .conversation
         .with_log(context.place(), move |opened, _| {
@@ -113,19 +101,16 @@ async fn is_too_long(
     read.await
 }
 
-async fn chat(
-    agent: &AgentDefinition,
-    tools: &ToolLoop,
-    context: &TurnContext,
-) -> Result<Chat, AgentError> {
-    let system = agent.system();
+async fn chat(tools: &ToolLoop, context: &TurnContext) -> Result<Chat, AgentError> {
+    let system = context.hooks.system(&context.agent);
+    let injected = context.hooks.before_run(context).await;
     let specs = tools.tool_set.specs().to_vec();
     let conversation = &context.conversation;
     let place = context.place();
     let unknown = conversation.unknown();
     let chat = conversation.with_log(place, move |opened, _| {
         let known = opened.as_ref().map(|opened| &opened.transcript);
-        Ok(known.map(|known| known.chat(system, &specs, None)))
+        Ok(known.map(|known| known.chat(system, &specs, injected)))
     });
     chat.await?.ok_or(unknown)
 }
@@ -139,7 +124,7 @@ async fn answered(
     let answer = tokio::select! {
         biased;
         () = stopped.wait() => return Ok(Some(LoopEnd::Stopped)),
-        answer = ask::answer(context, ask_id) => answer,
+        answer = hooks::answer(context, ask_id) => answer,
     };
     let (output, is_error) = match answer {
         Ok(answer) => (answer, false),

@@ -6,6 +6,7 @@ use daemon_provider::tool_loop::{Chat, ChatMessage, LoopCall, LoopCallResult, To
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::hook::Injected;
 use crate::line::{CallLine, Entry, Line, TurnOutcome, TurnTokens};
 
 /// The characters of the first message that are the title of a conversation.
@@ -44,6 +45,8 @@ pub(crate) struct OpenAsk {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OpenTurn {
     pub(crate) turn: u64,
+    /// The message that began it.
+    pub(crate) content: String,
     key: Option<String>,
     text: String,
     model: String,
@@ -157,6 +160,7 @@ impl ConversationState {
             .push((n, ChatMessage::User(content.to_owned())));
         self.open = Some(OpenTurn {
             turn,
+            content: content.to_owned(),
             key: key.cloned(),
             text: String::new(),
             model: String::new(),
@@ -289,23 +293,46 @@ impl ConversationState {
             .collect()
     }
 
-    /// Makes the chat that a model continues, with the messages of the lines before one, or of all.
+    /// Makes the chat that a model continues. What hooks inject precedes the message of the turn.
     pub(crate) fn chat(
         &self,
         system: Option<String>,
         tools: &[ToolSpec],
-        before: Option<u64>,
+        injected: Vec<Injected>,
     ) -> Chat {
         let mut chat = Chat::new(system, tools);
-        let summary = self.summary.as_ref();
-        let summary = summary.map(|text| ChatMessage::User(format!("{SUMMARISED}{text}")));
-        let messages = self.messages.iter();
-        let kept = messages.filter(|(n, _)| before.is_none_or(|before| *n < before));
-        let kept = kept.map(|(_, message)| message.clone());
-        for message in summary.into_iter().chain(kept) {
+        let (earlier, turn) = self.messages_around(self.begun_at);
+        let injected = injected.into_iter().map(|text| ChatMessage::User(text.0));
+        for message in earlier.chain(injected).chain(turn) {
             chat.push(message);
         }
         chat
+    }
+
+    /// Makes a chat without tools of the messages whose lines precede one.
+    pub(crate) fn chat_before(&self, line: u64, system: Option<String>) -> Chat {
+        let mut chat = Chat::new(system, &[]);
+        for message in self.messages_around(line).0 {
+            chat.push(message);
+        }
+        chat
+    }
+
+    /// Returns the messages whose lines precede one, after the summary of those before them, and the others.
+    fn messages_around(
+        &self,
+        line: u64,
+    ) -> (
+        impl Iterator<Item = ChatMessage>,
+        impl Iterator<Item = ChatMessage>,
+    ) {
+        let summary = self.summary.as_ref();
+        let summary = summary.map(|text| ChatMessage::User(format!("{SUMMARISED}{text}")));
+        let at = self.messages.partition_point(|(n, _)| *n < line);
+        let (earlier, later) = self.messages.split_at(at);
+        let cloned = |(_, message): &(u64, ChatMessage)| message.clone();
+        let earlier = summary.into_iter().chain(earlier.iter().map(cloned));
+        (earlier, later.iter().map(cloned))
     }
 }
 

@@ -9,10 +9,12 @@ use daemon_provider::tool_loop::{LoopCall, LoopCallResult, ModelReply, Observer,
 use daemon_provider::{Failure, FailureKind, MicroUsd, Usage};
 use tokio::time::Instant;
 
-use crate::ask::ASK_USER;
 use crate::conversation::{Conversation, LogAccess};
+use crate::definition::AgentDefinition;
 use crate::error::AgentError;
 use crate::event::{AgentEvent, shown};
+use crate::hook::HookTurn;
+use crate::hooks::{ASK_USER, AgentHooks};
 use crate::host::AgentHost;
 use crate::line::{CallLine, Entry, Line, TurnTokens};
 use crate::live::{LiveTurn, StopWhy};
@@ -20,12 +22,26 @@ use crate::live::{LiveTurn, StopWhy};
 /// The bytes of text without white space that are held back, because they may be the beginning of a secret.
 const HELD_BACK: usize = 8 << 10;
 
+/// What a turn begins with.
+pub(crate) struct TurnStart {
+    pub(crate) agent: Arc<AgentDefinition>,
+    pub(crate) hooks: AgentHooks,
+    pub(crate) turn: u64,
+    /// The message that began the turn.
+    pub(crate) content: String,
+    pub(crate) redactor: Redactor,
+}
+
 /// What a running turn and its tools share.
 pub(crate) struct TurnContext {
     pub(crate) host: Arc<dyn AgentHost>,
     pub(crate) conversation: Arc<Conversation>,
     pub(crate) live: Arc<LiveTurn>,
+    pub(crate) agent: Arc<AgentDefinition>,
+    pub(crate) hooks: AgentHooks,
     pub(crate) turn: u64,
+    /// The message that began the turn.
+    pub(crate) content: String,
     pub(crate) redactor: Redactor,
     /// The call whose tool runs.
     calling: Mutex<String>,
@@ -62,18 +78,38 @@ impl TurnContext {
     pub(crate) fn new(
         host: Arc<dyn AgentHost>,
         conversation: Arc<Conversation>,
-        (live, turn): (Arc<LiveTurn>, u64),
-        redactor: Redactor,
+        live: Arc<LiveTurn>,
+        start: TurnStart,
     ) -> Self {
         Self {
             host,
             conversation,
             live,
-            turn,
-            redactor,
+            agent: start.agent,
+            hooks: start.hooks,
+            turn: start.turn,
+            content: start.content,
+            redactor: start.redactor,
             calling: Mutex::default(),
             waited: Mutex::default(),
         }
+    }
+
+    /// Returns the turn as hooks see it.
+    pub(crate) fn turn(&self) -> HookTurn<'_> {
+        HookTurn {
+            agent: &self.agent,
+            pair: &self.conversation.pair,
+            number: self.turn,
+            content: &self.content,
+            context: self,
+        }
+    }
+
+    /// Sends an event to the clients that follow, then to the hooks.
+    pub(crate) async fn show(&self, event: AgentEvent) {
+        self.live.emit(event.clone());
+        self.hooks.on_event(self, &event).await;
     }
 
     /// Returns where the log is, and the time.
@@ -154,7 +190,7 @@ impl TurnRecorder {
         }
     }
 
-    fn show(&self, event: AgentEvent) {
+    fn emit(&self, event: AgentEvent) {
         self.context.live.emit(event);
     }
 
@@ -162,7 +198,7 @@ impl TurnRecorder {
         if let Some(text) = text {
             let text = self.context.redactor.text(&text).into_owned();
             let attempt = self.attempt;
-            self.show(AgentEvent::Text { text, attempt });
+            self.emit(AgentEvent::Text { text, attempt });
         }
     }
 
@@ -170,7 +206,7 @@ impl TurnRecorder {
         if let Some(text) = text {
             let text = self.context.redactor.text(&text).into_owned();
             let attempt = self.attempt;
-            self.show(AgentEvent::Thinking { text, attempt });
+            self.emit(AgentEvent::Thinking { text, attempt });
         }
     }
 
@@ -210,13 +246,13 @@ impl Observer for TurnRecorder {
                 let text = self.thinking.push(text);
                 self.show_thinking(text);
             }
-            ReplyPart::ToolStart { id, name, args } => self.show(AgentEvent::ToolStart {
+            ReplyPart::ToolStart { id, name, args } => self.emit(AgentEvent::ToolStart {
                 id: id.to_owned(),
                 name: name.to_owned(),
                 arguments: serde_json::from_str(args)
                     .map_or_else(|_| args.into(), |args| self.context.redactor.json(&args)),
             }),
-            ReplyPart::ToolEnd { id, name, is_error } => self.show(AgentEvent::ToolResult {
+            ReplyPart::ToolEnd { id, name, is_error } => self.emit(AgentEvent::ToolResult {
                 id: id.to_owned(),
                 name: name.to_owned(),
                 output: String::new(),
@@ -249,11 +285,12 @@ impl Observer for TurnRecorder {
         let context = &self.context;
         call.id
             .clone_into(&mut context.calling.lock().expect("no holder panics"));
-        self.show(AgentEvent::ToolStart {
+        let event = AgentEvent::ToolStart {
             id: call.id.clone(),
             name: call.name.clone(),
             arguments: context.redactor.json(&call.arguments),
-        });
+        };
+        context.show(event).await;
         Ok(())
     }
 
@@ -272,12 +309,13 @@ impl Observer for TurnRecorder {
             duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         })
         .await?;
-        self.show(AgentEvent::ToolResult {
+        let event = AgentEvent::ToolResult {
             id: result.call.id.clone(),
             name: result.call.name.clone(),
             output: shown(&output),
             is_error: result.is_error,
-        });
+        };
+        self.context.show(event).await;
         Ok(())
     }
 

@@ -156,7 +156,7 @@ fn a_run_that_may_only_read_is_offered_tools_that_say_they_read() {
     assert_eq!(of_servers, ["tickets__find", "pages__find"]);
     assert_eq!(
         received[1].tool_results(),
-        ["error: there is no tool `tickets__close`"]
+        ["error: tool not registered: `tickets__close`"]
     );
     let denied = events(&run).into_iter();
     let denied: Vec<Value> = denied

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use daemon_agent::{
-    AgentError, AgentEvent, AgentHost, Agents, ConversationBounds, Conversations, Followed,
-    NewMessage, OpenedTurn, Pair, TurnConclusion, TurnRequest, TurnStream,
+    AgentError, AgentEvent, AgentHooks, AgentHost, Agents, ConversationBounds, Conversations,
+    Followed, Hook, NewMessage, OpenedTurn, Pair, TurnConclusion, TurnRequest, TurnStream,
 };
 use daemon_provider::redact::Redactor;
 use daemon_provider::tool_loop::{
@@ -149,7 +149,7 @@ impl ToolSource for Echo {
 }
 
 /// The host of a bench.
-struct Host(Arc<Scripted>);
+struct Host(Arc<Scripted>, AgentHooks);
 
 #[async_trait]
 impl AgentHost for Host {
@@ -159,6 +159,10 @@ impl AgentHost for Host {
 
     fn bounds(&self) -> ConversationBounds {
         ConversationBounds::default()
+    }
+
+    fn hooks(&self) -> AgentHooks {
+        self.1.clone()
     }
 
     async fn open_turn(&self, turn: TurnRequest) -> Result<OpenedTurn, Failure> {
@@ -210,19 +214,31 @@ pub(crate) fn message(content: &str) -> NewMessage {
 
 impl Bench {
     pub(crate) fn new(steps: impl IntoIterator<Item = Step>) -> Self {
+        Self::with_hooks([], steps)
+    }
+
+    /// Makes a bench whose turns have further hooks.
+    pub(crate) fn with_hooks(
+        hooks: impl IntoIterator<Item = Arc<dyn Hook>>,
+        steps: impl IntoIterator<Item = Step>,
+    ) -> Self {
         let home = tempfile::tempdir().unwrap();
         for name in ["agents", "sessions"] {
             fs::create_dir(home.path().join(name)).unwrap();
         }
         let agent = "---\ndescription: Finds.\nmax_iterations: 4\n---\nBe brief.\n";
         fs::write(home.path().join("agents/scout.md"), agent).unwrap();
-        Self::at(home, steps)
+        Self::at(home, AgentHooks::new(hooks).unwrap(), steps)
     }
 
-    fn at(home: tempfile::TempDir, steps: impl IntoIterator<Item = Step>) -> Self {
+    fn at(
+        home: tempfile::TempDir,
+        hooks: AgentHooks,
+        steps: impl IntoIterator<Item = Step>,
+    ) -> Self {
         let model = Arc::new(Scripted::default());
         model.then(steps);
-        let host = Arc::new(Host(Arc::clone(&model)));
+        let host = Arc::new(Host(Arc::clone(&model), hooks));
         let agents = Agents::new(home.path().join("agents"));
         let conversations = Conversations::new(home.path().join("sessions"), agents, host);
         Self {
@@ -234,7 +250,7 @@ impl Bench {
 
     /// Uses the home with another host, as after a crash: nothing of the old one is closed.
     pub(crate) fn restart(self, steps: impl IntoIterator<Item = Step>) -> Self {
-        Self::at(self.home, steps)
+        Self::at(self.home, AgentHooks::new([]).unwrap(), steps)
     }
 
     pub(crate) fn send(&self, content: &str) -> TurnStream {
@@ -246,6 +262,12 @@ impl Bench {
     /// Sends a message and waits for the end.
     pub(crate) async fn say(&self, content: &str) -> TurnConclusion {
         self.send(content).end().await
+    }
+
+    /// Replaces the file of an agent.
+    pub(crate) fn write_agent(&self, name: &str, text: &str) {
+        let path = self.home.path().join(format!("agents/{name}.md"));
+        fs::write(path, text).unwrap();
     }
 
     pub(crate) fn log(&self) -> PathBuf {

@@ -5,6 +5,8 @@ mod asking;
 #[cfg(test)]
 mod crashes;
 #[cfg(test)]
+mod hooks;
+#[cfg(test)]
 mod kit;
 #[cfg(test)]
 mod queue;

@@ -152,13 +152,7 @@ async fn secrets_of_the_host_are_neither_stored_nor_shown() {
 #[tokio::test]
 async fn an_agent_uses_only_the_tools_that_it_is_allowed() {
     let bench = Bench::new([echo("c1", "x"), Step::Say("No.")]);
-    let file = bench
-        .log()
-        .parent()
-        .unwrap()
-        .with_file_name("agents")
-        .join("scout.md");
-    std::fs::write(file, "---\ntools: []\n---\nBe brief.\n").unwrap();
+    bench.write_agent("scout", "---\ntools: []\n---\nBe brief.\n");
     assert_eq!(text(bench.say("x").await), "No.");
     let tool = bench
         .lines()
@@ -167,7 +161,7 @@ async fn an_agent_uses_only_the_tools_that_it_is_allowed() {
         .unwrap();
     assert_eq!(
         (&tool["output"], &tool["is_error"]),
-        (&json!("error: there is no tool `echo`"), &json!(true))
+        (&json!("error: tool not available: `echo`"), &json!(true))
     );
 }
 

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use daemon_agent::{
-    AgentHost, Agents, ConversationBounds, Conversations, OpenedTurn, Pair, TurnRequest,
+    AgentHooks, AgentHost, Agents, ConversationBounds, Conversations, OpenedTurn, Pair, TurnRequest,
 };
 use daemon_provider::Failure;
 use daemon_runner::{RunContext, conversing};
 use jiff::Timestamp;
 
+use super::run_directory::SharedRuntime;
 use crate::home::Home;
 
 /// How long turns may take to end after they were stopped.
@@ -19,12 +20,18 @@ const ENDING: Duration = Duration::from_secs(4);
 /// The host as its conversations see it.
 struct ConversationHost {
     context: Arc<RunContext>,
+    runtime: SharedRuntime,
 }
 
 /// Makes the conversations of a host.
-pub(super) fn conversations(home: &Home, context: &Arc<RunContext>) -> Arc<Conversations> {
+pub(super) fn conversations(
+    home: &Home,
+    context: &Arc<RunContext>,
+    runtime: &SharedRuntime,
+) -> Arc<Conversations> {
     let host = ConversationHost {
         context: Arc::clone(context),
+        runtime: runtime.clone(),
     };
     let agents = Agents::new(home.agents());
     Conversations::new(home.sessions(), agents, Arc::new(host))
@@ -38,6 +45,10 @@ impl AgentHost for ConversationHost {
 
     fn bounds(&self) -> ConversationBounds {
         ConversationBounds::default()
+    }
+
+    fn hooks(&self) -> AgentHooks {
+        self.runtime.get().parts.hooks.clone()
     }
 
     async fn open_turn(&self, turn: TurnRequest) -> Result<OpenedTurn, Failure> {

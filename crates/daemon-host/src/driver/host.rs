@@ -126,7 +126,7 @@ impl Host {
         };
         let runs = runs(&home, &registrations, secrets);
         let matcher = Matcher::new(&registrations, &signals);
-        let conversations = conversing::conversations(&home, &runs.context);
+        let conversations = conversing::conversations(&home, &runs.context, &registrations.runtime);
         Arc::new(Self {
             reader: RepositoryReader::new(&home, &matcher, &runs.awaited),
             ticks: TickRecorder::new(&registrations, &runs, &signals),

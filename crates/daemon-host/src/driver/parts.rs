@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use daemon_agent::AgentHooks;
 use daemon_engine::{Reconciler, Surface};
 use daemon_event::RepoName;
 use daemon_provider::Provider;
@@ -89,6 +90,8 @@ pub struct Parts {
     pub unopened: Vec<Unopened>,
     /// The MCP servers that policy may grant.
     pub servers: daemon_runner::servers::Servers,
+    /// The hooks of the turns of agents.
+    pub hooks: AgentHooks,
     /// The path of this program, which runs start as `mcp --run SOCKET` for the host's tools; `None` if no run gets them.
     pub program: Option<std::path::PathBuf>,
     /// The sandboxes of the children of each provider.

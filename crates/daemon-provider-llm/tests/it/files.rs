@@ -169,6 +169,6 @@ async fn a_run_that_may_only_read_is_offered_no_change() {
     let mut request = bench.request();
     request.permissions = Permissions::Read;
     bench.story(bench.config("openai"), request).await;
-    assert_eq!(bench.results(), ["error: there is no tool `write`"]);
+    assert_eq!(bench.results(), ["error: tool not registered: `write`"]);
     assert!(!bench.path("worktree/a").exists());
 }

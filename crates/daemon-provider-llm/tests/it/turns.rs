@@ -191,7 +191,7 @@ async fn a_bad_call_is_an_error_result_and_the_run_goes_on() {
         results[0].starts_with("error: the arguments do not fit `read`: "),
         "{results:?}"
     );
-    assert_eq!(results[1], "error: there is no tool `teleport`");
+    assert_eq!(results[1], "error: tool not registered: `teleport`");
     assert_eq!(
         results[2],
         "error: `absent.md` cannot be opened: it does not exist"

@@ -71,7 +71,11 @@ pub struct ToolSet {
     sources: Vec<Arc<dyn ToolSource>>,
     specs: Vec<ToolSpec>,
     by_name: BTreeMap<String, (usize, Validator)>,
+    scope: ToolScope,
 }
+
+/// Which tools a model may use, by name.
+type ToolScope = Box<dyn Fn(&str) -> bool + Send + Sync>;
 
 impl fmt::Debug for ToolSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -121,10 +125,19 @@ impl ToolSet {
             sources,
             specs,
             by_name,
+            scope: Box::new(|_| true),
         })
     }
 
-    /// Returns the descriptions of all tools.
+    /// Offers only the tools whose names are in a scope, and refuses calls of others.
+    #[must_use]
+    pub fn within(mut self, scope: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.specs.retain(|spec| scope(&spec.name));
+        self.scope = Box::new(scope);
+        self
+    }
+
+    /// Returns the descriptions of the tools that are offered.
     pub fn specs(&self) -> &[ToolSpec] {
         &self.specs
     }
@@ -132,13 +145,16 @@ impl ToolSet {
     /// Runs a tool.
     ///
     /// # Errors
-    /// Fails if no tool has this name, the arguments are invalid, or the tool fails.
+    /// Fails if the tool is not in the scope, no tool has this name, the arguments are invalid, or the tool fails.
     pub async fn call(&self, call: &LoopCall) -> Result<ToolOutput, ToolError> {
         let name = call.name.as_str();
+        if !(self.scope)(name) {
+            return Err(ToolError::new(format!("tool not available: `{name}`")));
+        }
         let (at, validator) = self
             .by_name
             .get(name)
-            .ok_or_else(|| ToolError::new(format!("there is no tool `{name}`")))?;
+            .ok_or_else(|| ToolError::new(format!("tool not registered: `{name}`")))?;
         // Some models send null or an empty string for a call without arguments.
         let arguments = match call.arguments.clone() {
             Value::Null => Value::Object(serde_json::Map::new()),
@@ -256,6 +272,25 @@ mod tests {
             "{error}"
         );
         let error = call("b", json!({})).await.unwrap_err();
-        assert_eq!(error.message, "there is no tool `b`");
+        assert_eq!(error.message, "tool not registered: `b`");
+    }
+
+    #[tokio::test]
+    async fn a_tool_outside_the_scope_is_neither_offered_nor_run() {
+        let tool_set = ToolSet::new(vec![echo("a"), echo("b")]).unwrap();
+        let tool_set = tool_set.within(|name| name != "b");
+        let names: Vec<_> = tool_set.specs().iter().map(|spec| &spec.name).collect();
+        assert_eq!(names, ["a"]);
+        let call = async |name: &str| {
+            let call = LoopCall {
+                id: "c1".to_owned(),
+                name: name.to_owned(),
+                arguments: json!({}),
+            };
+            tool_set.call(&call).await.map_err(|error| error.message)
+        };
+        assert_eq!(call("a").await, Ok("{}".to_owned()));
+        assert_eq!(call("b").await, Err("tool not available: `b`".to_owned()));
+        assert_eq!(call("c").await, Err("tool not registered: `c`".to_owned()));
     }
 }

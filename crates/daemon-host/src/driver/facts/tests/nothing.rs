@@ -28,6 +28,7 @@ pub(super) fn parts(facts: Arc<dyn daemon_engine::Facts>) -> Parts {
         repos: Vec::new(),
         unopened: Vec::new(),
         servers: daemon_runner::servers::Servers::default(),
+        hooks: daemon_agent::AgentHooks::new([]).expect("one hook does not collide"),
         program: None,
         sandboxes: Sandboxes::new(sandbox, BTreeMap::new(), Overlays::Mounted),
     }

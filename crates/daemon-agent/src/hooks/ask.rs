@@ -1,27 +1,30 @@
 //! The tool with which a model asks the user and waits for the answer.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
-use daemon_provider::tool_loop::{ToolError, ToolOutput, ToolSource, ToolSpec};
-use serde_json::{Value, json};
+use daemon_provider::tool_loop::{LoopCall, ToolError, ToolOutput, ToolSpec};
+use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::conversation::AwaitedReply;
+use crate::definition::AgentDefinition;
 use crate::event::AgentEvent;
+use crate::hook::{Hook, HookTurn};
 use crate::line::Entry;
 use crate::turn::TurnContext;
 
 /// The name of the tool.
 pub(crate) const ASK_USER: &str = "ask_user";
 
-/// The tool of one turn.
-#[derive(Debug)]
-pub(crate) struct AskTool(pub(crate) Arc<TurnContext>);
+/// Asks the user.
+pub(super) struct AskHook;
 
 #[async_trait]
-impl ToolSource for AskTool {
-    fn tools(&self) -> Vec<ToolSpec> {
+impl Hook for AskHook {
+    fn name(&self) -> &str {
+        "ask"
+    }
+
+    fn tools(&self, _agent: &AgentDefinition) -> Vec<ToolSpec> {
         vec![ToolSpec {
             name: ASK_USER.to_owned(),
             description:
@@ -37,17 +40,17 @@ impl ToolSource for AskTool {
         }]
     }
 
-    async fn call(&self, _: &str, arguments: Value) -> Result<ToolOutput, ToolError> {
-        let context = &self.0;
-        let questions = context.redactor.json(&arguments["questions"]);
-        let (turn, call_id) = (context.turn, context.calling());
+    async fn dispatch(&self, turn: &HookTurn<'_>, call: LoopCall) -> Result<ToolOutput, ToolError> {
+        let context = turn.context;
+        let questions = context.redactor.json(&call.arguments["questions"]);
+        let turn = turn.number;
         let stored = questions.clone();
         let place = context.place();
         let lines = context.conversation.append(place, move |transcript| {
             vec![Entry::Ask {
                 turn,
                 ask_id: transcript.next_ask(),
-                call_id,
+                call_id: call.id,
                 questions: stored,
             }]
         });
@@ -57,10 +60,11 @@ impl ToolSource for AskTool {
         let Some(Entry::Ask { ask_id, .. }) = lines.first().map(|line| &line.entry) else {
             return Err(ToolError::new("the question was not stored"));
         };
-        context.live.emit(AgentEvent::AskUser {
+        let event = AgentEvent::AskUser {
             ask_id: ask_id.clone(),
             questions,
-        });
+        };
+        context.show(event).await;
         answer(context, ask_id.clone()).await
     }
 }
