@@ -18,7 +18,7 @@ use crate::normalise::Token;
 /// The most edges of a line; the rest of a longer one is not read.
 const MOST_EDGES: usize = 4_000;
 /// The most meanings of a category over one span.
-const MOST_MEANINGS: usize = 2;
+const MOST_MEANINGS: usize = 3;
 
 /// A phrase over a span of tokens.
 struct Edge {

@@ -197,6 +197,59 @@ fn exclusions_and_restrictions_around_an_event_are_guards_of_it() {
 }
 
 #[test]
+fn headlines_and_the_past_are_read_as_the_event() {
+    for (line, expected) in [
+        (
+            "@kit has deleted a branch",
+            "github delete, git delete [ref_type is branch; actor is kit]",
+        ),
+        (
+            "any PR that landed on main",
+            "github pull_request.closed, git merge [merged is true; base is main]",
+        ),
+        (
+            "\"/ship\" in a PR comment by a maintainer",
+            "github pull_request_review_comment.created, github issue_comment.created \
+             [comment_on is pull_request; comment command /ship; \
+             author_association is OWNER | MEMBER | COLLABORATOR]",
+        ),
+        (
+            "review requested from `ida-brook` on a PR into main that is not in draft",
+            "github pull_request.review_requested [base is main; draft is false; reviewer is ida-brook]",
+        ),
+        (
+            "pushes to a branch under release/",
+            "github push, git push [deleted is false; ref_type is branch; branch matches release/**]",
+        ),
+    ] {
+        assert_eq!(reading(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn words_about_what_was_named_apply_to_it() {
+    for (line, expected) in [
+        (
+            "when a maintainer approves a PR, unless its author is a bot",
+            "github pull_request_review.submitted [review_state is approved; \
+             author_association is OWNER | MEMBER | COLLABORATOR; parent_author_kind is_not bot]",
+        ),
+        (
+            "when a PR is opened or the same PR is updated",
+            "github pull_request.opened []\n\
+             github pull_request.edited, github pull_request.synchronize []",
+        ),
+        (
+            "when a branch that matches `release/*` or a tag that matches `v*` is created",
+            "github create, git create [ref_type is branch; branch matches release/*]\n\
+             github create, git create [ref_type is tag; tag matches v*]",
+        ),
+    ] {
+        assert_eq!(reading(line), expected, "{line}");
+    }
+}
+
+#[test]
 fn an_exception_that_is_not_read_keeps_all_its_words() {
     assert_eq!(
         reading("when a PR is opened or merged, excluding merges by bots"),

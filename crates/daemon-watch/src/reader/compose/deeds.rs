@@ -184,12 +184,16 @@ fn gets(call: &Call<'_>) -> Option<Value> {
 /// Things, and what happens to them.
 fn done(call: &Call<'_>) -> Option<Value> {
     let (things, deeds) = (call.things()?, call.deeds()?);
-    // "is updated" is an event of files by itself, and of other things with files only.
-    let touches = |deed: &Deed| deed.verbs.iter().flatten().any(|verb| *verb == Verb::Touch);
-    let is_file = |thing: &Thing| thing.noun == Noun::File;
-    (things.iter().all(is_file) || !deeds.iter().any(touches)).then_some(())?;
+    can_touch(things, deeds).then_some(())?;
     let events = all_done(things, deeds)?;
     Some(Value::Events(events, things.to_vec()))
+}
+
+/// "is updated" is an event of files by itself, and of other things with files only.
+pub(super) fn can_touch(things: &[Thing], deeds: &[Deed]) -> bool {
+    let touches = |deed: &Deed| deed.verbs.iter().flatten().any(|verb| *verb == Verb::Touch);
+    let is_file = |thing: &Thing| thing.noun == Noun::File;
+    things.iter().all(is_file) || !deeds.iter().any(touches)
 }
 
 /// The verbs of the items or arguments, done to the things.

@@ -4,7 +4,7 @@ use daemon_event::vocabulary::{self, Noun};
 use daemon_event::{Field, Source};
 
 use super::super::value::{Thing, Value};
-use super::deeds::is_created;
+use super::deeds::{can_touch, is_created};
 use super::happens::{all_done, is_run_of_pull, with};
 use super::tails::has_facts;
 use super::{Call, Row};
@@ -141,6 +141,7 @@ fn narrow_events(call: &Call<'_>) -> Option<Value> {
 /// "… or comments on it": the deeds happen to the things of the events on the left.
 fn also(call: &Call<'_>) -> Option<Value> {
     let about = call.about();
+    can_touch(about, call.deeds()?).then_some(())?;
     let mut events = call.events()?.to_vec();
     events.extend(all_done(about, call.deeds()?)?);
     (!about.is_empty()).then(|| Value::Events(events, about.to_vec()))

@@ -1,6 +1,7 @@
 //! What is left out of events, what alone counts, and what is said about a thing that they name.
 
-use daemon_event::vocabulary::{Noun, Verb};
+use daemon_event::Field;
+use daemon_event::vocabulary::{self, Noun, Verb};
 
 use super::super::value::{Thing, Value};
 use super::happens::is_run_of_pull;
@@ -9,7 +10,6 @@ use super::things::RUNS;
 use super::{Call, Row};
 use crate::meaning::atom::{Guard, Says};
 use crate::meaning::event::{GuardedEvent, of_parent};
-use crate::meaning::formula::Formula;
 
 pub(super) const TABLE: &[Row] = &[
     ("except-things", except_things),
@@ -170,10 +170,20 @@ fn plain_name(call: &Call<'_>) -> Option<Value> {
 
 /// Whether an event has what a guard behind it compares: tags have no branch, and pushes have no name.
 pub(super) fn has_facts(event: &GuardedEvent, guard: &Guard) -> bool {
-    let lacks = |says: &Says| match says {
+    // The parent of a comment has facts of its own.
+    !guard.mentions(&|atom| !atom.of_parent && lacks(event, &atom.says))
+}
+
+fn lacks(event: &GuardedEvent, says: &Says) -> bool {
+    let holds = |field: Field| {
+        let mut rows = vocabulary::rows(event.noun).iter();
+        rows.any(|(kind, _)| kind.can_hold(field))
+    };
+    match says {
         Says::Name(_) => event.raw.is_none() && !has_name(event.noun),
         Says::Branch(..) => matches!(event.noun, Noun::Tag | Noun::Issue | Noun::Discussion),
+        Says::Test(test) => !holds(test.field()),
+        Says::OneOf(fields, _) => !fields.iter().any(|field| holds(*field)),
         _ => false,
-    };
-    matches!(guard, Formula::Always) || !guard.mentions(&|atom| lacks(&atom.says))
+    }
 }

@@ -17,6 +17,7 @@ pub(super) const TABLE: &[Row] = &[
     ("narrow", narrow),
     ("narrow-all", narrow_all),
     ("on-diff-of", on_diff_of),
+    ("in-talk-of", in_talk_of),
     ("new", new),
     ("of-source", of_source),
     ("put-on", put_on),
@@ -381,6 +382,16 @@ fn by_author(call: &Call<'_>) -> Option<Value> {
 
 /// "a comment on the diff of a pull request"
 fn on_diff_of(call: &Call<'_>) -> Option<Value> {
+    sorted_on(call, on_diff)
+}
+
+/// "a comment in the conversation of a pull request"
+fn in_talk_of(call: &Call<'_>) -> Option<Value> {
+    sorted_on(call, top_level)
+}
+
+/// Things of the sort that `sort` returns, on the second things.
+fn sorted_on(call: &Call<'_>, sort: fn(&Call<'_>) -> Option<Value>) -> Option<Value> {
     let [things @ Value::Things(_), parents @ Value::Things(_)] = call.values else {
         return None;
     };
@@ -391,8 +402,8 @@ fn on_diff_of(call: &Call<'_>) -> Option<Value> {
             range: call.range.clone(),
         })
     };
-    let inline = with(&[things], on_diff)?;
-    with(&[&inline, parents], put_on)
+    let sorted = with(&[things], sort)?;
+    with(&[&sorted, parents], put_on)
 }
 
 /// "a comment on the diff"
