@@ -6,10 +6,11 @@ use rusqlite::{Connection, params};
 use crate::column::{Columns as _, micros};
 use crate::event;
 use crate::failure::TxResult;
+use crate::recent::WriteTx;
 
 /// Stores events together with bookmarks.
 pub(crate) fn accept(
-    tx: &Connection,
+    tx: &WriteTx<'_>,
     bookmarks: Vec<Bookmark>,
     events: Vec<NewEvent>,
 ) -> TxResult<Vec<Accepted>> {

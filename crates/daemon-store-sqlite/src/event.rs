@@ -11,6 +11,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Rows, params};
 
 use crate::column::{Columns as _, integer, micros};
 use crate::failure::{TxResult, damaged};
+use crate::identity::KeyLookup;
+use crate::recent::WriteTx;
 use crate::{admission, claim, facts, identity, payload, pull_request, report, wanted};
 
 macro_rules! own_columns {
@@ -33,12 +35,12 @@ pub(crate) const COLUMNS: &str = concat!(
 /// The tables of [`COLUMNS`].
 pub(crate) const TABLES: &str = "event AS e LEFT JOIN payload AS p ON p.seq = e.seq";
 
-pub(crate) fn accept(tx: &Connection, events: &[NewEvent]) -> TxResult<Vec<Accepted>> {
+pub(crate) fn accept(tx: &WriteTx<'_>, events: &[NewEvent]) -> TxResult<Vec<Accepted>> {
     events.iter().map(|new| accept_one(tx, new)).collect()
 }
 
 pub(crate) fn accept_moves(
-    tx: &Connection,
+    tx: &WriteTx<'_>,
     repo: &RepoName,
     cursors: Vec<RefCursor>,
     events: Vec<NewEvent>,
@@ -56,7 +58,7 @@ pub(crate) fn accept_moves(
     accept(tx, &events)
 }
 
-fn accept_one(tx: &Connection, new: &NewEvent) -> TxResult<Accepted> {
+fn accept_one(tx: &WriteTx<'_>, new: &NewEvent) -> TxResult<Accepted> {
     if let Some(seq) = first_of(tx, new)? {
         let id: String = tx
             .prepare_cached(
@@ -81,9 +83,9 @@ fn accept_one(tx: &Connection, new: &NewEvent) -> TxResult<Accepted> {
 }
 
 /// Finds the event that this one repeats.
-fn first_of(conn: &Connection, new: &NewEvent) -> TxResult<Option<i64>> {
+fn first_of(db: &impl KeyLookup, new: &NewEvent) -> TxResult<Option<i64>> {
     for keys in [&new.identities, &new.counterparts] {
-        let found = identity::named(conn, (keys, new.event.received_at), |_| Ok(true))?;
+        let found = identity::named(db, (keys, new.event.received_at), |_| Ok(true))?;
         if found.is_some() {
             return Ok(found);
         }
@@ -323,14 +325,8 @@ fn triggers(conn: &Connection, key: &TriggerKey) -> TxResult<Vec<EventTrigger>> 
 }
 
 /// Deletes identities and ticks that were stored before given instants.
-pub(crate) fn forget(tx: &Connection, ids: Timestamp, ticks: Timestamp) -> TxResult<()> {
-    for table in ["identity", "recent_identity", "recent_key"] {
-        tx.execute(
-            // GLOB and not LIKE, which ignores case.
-            &format!("DELETE FROM {table} WHERE stored_at < iif(key GLOB 'body:*', ?2, ?1)"),
-            [micros(ids), micros(ticks)],
-        )?;
-    }
+pub(crate) fn forget(tx: &WriteTx<'_>, ids: Timestamp, ticks: Timestamp) -> TxResult<()> {
+    tx.recent.borrow_mut().forget(tx, (ticks, ids))?;
     tx.execute("DELETE FROM tick WHERE recorded_at < ?1", [micros(ticks)])?;
     Ok(())
 }

@@ -3,19 +3,49 @@
 use daemon_store::Identity;
 use daemon_store::decide::still_counts;
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::column::{instant, micros};
 use crate::failure::TxResult;
+use crate::recent::WriteTx;
+
+/// A connection on which keys are looked up.
+pub(crate) trait KeyLookup {
+    fn conn(&self) -> &Connection;
+
+    /// Returns the event of a recent key, and the time when it was stored in microseconds.
+    fn recent(&self, key: &str) -> TxResult<Option<(i64, i64)>>;
+}
+
+impl KeyLookup for WriteTx<'_> {
+    fn conn(&self) -> &Connection {
+        self.conn
+    }
+
+    fn recent(&self, key: &str) -> TxResult<Option<(i64, i64)>> {
+        Ok(self.recent.borrow().entry(key))
+    }
+}
+
+impl KeyLookup for Connection {
+    fn conn(&self) -> &Connection {
+        self
+    }
+
+    fn recent(&self, key: &str) -> TxResult<Option<(i64, i64)>> {
+        let newest = "SELECT seq, stored_at FROM recent_identity WHERE key = ?1 ORDER BY number DESC LIMIT 1";
+        entry(self, newest, key)
+    }
+}
 
 /// Returns the event that the first key names which still counts at an instant and whose event fits.
 pub(crate) fn named(
-    conn: &Connection,
+    db: &impl KeyLookup,
     (keys, at): (&[Identity], Timestamp),
     fits: impl Fn(i64) -> TxResult<bool>,
 ) -> TxResult<Option<i64>> {
     for key in keys {
-        if let Some(seq) = counting(conn, key, at)?
+        if let Some(seq) = counting(db, key, at)?
             && fits(seq)?
         {
             return Ok(Some(seq));
@@ -26,24 +56,20 @@ pub(crate) fn named(
 
 /// Makes keys name an event from an instant on, and no other event any more.
 pub(crate) fn put<'a>(
-    tx: &Connection,
+    tx: &WriteTx<'_>,
     keys: impl Iterator<Item = &'a Identity>,
     (seq, at): (i64, Timestamp),
 ) -> TxResult<()> {
-    let mut append =
-        tx.prepare_cached("INSERT INTO recent_identity (key, seq, stored_at) VALUES (?1, ?2, ?3)")?;
-    // Replaced, not ignored: a key whose time has passed names the newer event from here on.
-    let mut put = tx.prepare_cached("INSERT OR REPLACE INTO recent_key VALUES (?1, ?2, ?3, ?4)")?;
+    let mut recent = tx.recent.borrow_mut();
     for key in keys {
-        let number = append.insert(params![key.key, seq, micros(at)])?;
-        put.execute(params![key.key, seq, micros(at), number])?;
+        recent.put(tx, &key.key, (seq, micros(at)))?;
     }
     Ok(())
 }
 
 /// Makes keys name an event from an instant on, except for keys that still name another.
 pub(crate) fn add<'a>(
-    tx: &Connection,
+    tx: &WriteTx<'_>,
     keys: impl Iterator<Item = &'a Identity>,
     (seq, at): (i64, Timestamp),
 ) -> TxResult<()> {
@@ -56,16 +82,14 @@ pub(crate) fn add<'a>(
 }
 
 /// Returns the event that a key names, if the key still counts at an instant.
-fn counting(conn: &Connection, key: &Identity, at: Timestamp) -> TxResult<Option<i64>> {
+fn counting(db: &impl KeyLookup, key: &Identity, at: Timestamp) -> TxResult<Option<i64>> {
     // The recent entry of a key is newer than the one among all.
-    let recent =
-        "SELECT seq, stored_at FROM recent_key WHERE key = ?1 ORDER BY number DESC LIMIT 1";
-    let found = match entry(conn, recent, key)? {
+    let found = match db.recent(&key.key)? {
         Some(found) => Some(found),
         None => entry(
-            conn,
+            db.conn(),
             "SELECT seq, stored_at FROM identity WHERE key = ?1",
-            key,
+            &key.key,
         )?,
     };
     let Some((seq, stored_at)) = found else {
@@ -75,10 +99,10 @@ fn counting(conn: &Connection, key: &Identity, at: Timestamp) -> TxResult<Option
 }
 
 /// Returns the event of a key and the time when it was stored.
-fn entry(conn: &Connection, sql: &str, key: &Identity) -> TxResult<Option<(i64, i64)>> {
+fn entry(conn: &Connection, sql: &str, key: &str) -> TxResult<Option<(i64, i64)>> {
     let entry = conn
         .prepare_cached(sql)?
-        .query_row([&key.key], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row([key], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     Ok(entry)
 }

@@ -16,7 +16,7 @@ use crate::log::{self, LogState};
 use crate::mark::{self, LogMark};
 use crate::reader::Readers;
 use crate::writer::Database;
-use crate::{migrate, recent, space};
+use crate::{migrate, space};
 
 /// 3.51.3, before which a checkpoint could corrupt a database in write-ahead mode.
 const OLDEST_SQLITE: i32 = 3_051_003;
@@ -52,8 +52,6 @@ pub(crate) fn open(path: &Path) -> Result<Database, StoreError> {
         if log::merge(&conn, &mut mark)? {
             space::convert(&conn, &mut mark)?;
         }
-        // Last: a change of `temp_store` removes it.
-        recent::prepare_writer(&conn)?;
         Ok(Database {
             conn,
             mark: Some(mark),
@@ -123,7 +121,6 @@ pub(crate) fn open_in_memory() -> Result<Database, StoreError> {
         migrate::migrate(&mut conn)?;
         conn.pragma_update(None, "foreign_keys", true)?;
         conn.pragma_update(None, "temp_store", "memory")?;
-        recent::prepare_writer(&conn)?;
         Ok(Database { conn, mark: None })
     })()
     .map_err(|failure| failure.into_error("make a store in memory"))
@@ -190,7 +187,6 @@ pub(crate) fn open_reader(path: &Path, locking: Locking) -> Result<Connection, r
         Locking::Locks => connect(path, access)?,
         Locking::None => connect(&immutable(path), access | OpenFlags::SQLITE_OPEN_URI)?,
     };
-    recent::prepare_reader(&conn)?;
     conn.pragma_update(None, "query_only", true)?;
     Ok(conn)
 }

@@ -7,11 +7,13 @@ use rusqlite::{Connection, params};
 use crate::column::{Columns as _, integer, micros};
 use crate::event::{actor, actor_word};
 use crate::failure::{TxResult, damaged};
+use crate::identity::KeyLookup;
+use crate::recent::WriteTx;
 use crate::{facts, identity, payload, pull_request};
 
 /// Stores a report with the event of the same change, unless this source has reported it as this kind; `None` if there is no
 /// such event.
-pub(crate) fn accept(tx: &Connection, new: &NewEvent) -> TxResult<Option<Accepted>> {
+pub(crate) fn accept(tx: &WriteTx<'_>, new: &NewEvent) -> TxResult<Option<Accepted>> {
     let Some(seq) = happening(tx, new)? else {
         return Ok(None);
     };
@@ -31,9 +33,11 @@ pub(crate) fn accept(tx: &Connection, new: &NewEvent) -> TxResult<Option<Accepte
 }
 
 /// Finds an event of the same change that this source has not reported as this kind.
-pub(crate) fn happening(conn: &Connection, new: &NewEvent) -> TxResult<Option<i64>> {
+pub(crate) fn happening(db: &impl KeyLookup, new: &NewEvent) -> TxResult<Option<i64>> {
     let keys = (&*new.happenings, new.event.received_at);
-    identity::named(conn, keys, |seq| Ok(!is_reported(conn, seq, &new.event)?))
+    identity::named(db, keys, |seq| {
+        Ok(!is_reported(db.conn(), seq, &new.event)?)
+    })
 }
 
 fn is_reported(conn: &Connection, seq: i64, new: &Event) -> TxResult<bool> {

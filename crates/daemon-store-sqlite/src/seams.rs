@@ -15,8 +15,8 @@ use daemon_store::{
     TickActivations, TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
 };
 use jiff::Timestamp;
-use rusqlite::Connection;
 
+use crate::recent::WriteTx;
 use crate::store::SqliteStore;
 use crate::{
     activation, admission, attempt, bookmark, claim, event, hosting, lane, listing, memory, output,
@@ -78,7 +78,7 @@ seam! {
     } and {
         async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError> {
             let n_bytes: usize = events.iter().map(|new| new.event.payload.len()).sum();
-            let accept = move |tx: &Connection| event::accept(tx, &events);
+            let accept = move |tx: &WriteTx<'_>| event::accept(tx, &events);
             if n_bytes < OWN_TRANSACTION_BYTES {
                 self.write("store events", accept).await
             } else {

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use crate::failure::TxResult;
 use crate::open::{Schema, check_to_read, open, open_in_memory};
 use crate::reader::Readers;
+use crate::recent::WriteTx;
 use crate::writer::{TransactionScope, WriterHandle};
 
 /// A store in one SQLite file, or in memory.
@@ -90,7 +91,7 @@ impl SqliteStore {
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnMut(&Connection) -> TxResult<T> + Send + 'static,
+        F: FnMut(&WriteTx<'_>) -> TxResult<T> + Send + 'static,
     {
         let scope = TransactionScope::Shared;
         self.writer(context)?.run(context, scope, operation).await
@@ -104,7 +105,7 @@ impl SqliteStore {
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnMut(&Connection) -> TxResult<T> + Send + 'static,
+        F: FnMut(&WriteTx<'_>) -> TxResult<T> + Send + 'static,
     {
         let scope = TransactionScope::Own;
         self.writer(context)?.run(context, scope, operation).await
@@ -118,7 +119,7 @@ impl SqliteStore {
     {
         match &self.readers {
             Some(readers) => readers.run(context, read).await,
-            None => self.write(context, read).await,
+            None => self.write(context, move |tx| read(tx)).await,
         }
     }
 

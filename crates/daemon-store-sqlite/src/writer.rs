@@ -8,6 +8,7 @@
 //! commit has. There is no timer: an idle store commits an operation at once, a busy one commits up to
 //! [`BATCH`] together.
 
+use std::cell::RefCell;
 use std::thread::JoinHandle;
 
 use daemon_store::StoreError;
@@ -16,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::failure::{TxError, TxResult};
 use crate::mark::LogMark;
-use crate::recent::RecentIdentities;
+use crate::recent::{RecentIdentities, WriteTx};
 use crate::{log, space};
 
 /// The most operations of one transaction.
@@ -47,7 +48,7 @@ impl WriterHandle {
         let writer_thread = WriterThread {
             conn: database.conn,
             mark: database.mark,
-            recent: RecentIdentities::default(),
+            recent: RefCell::default(),
             operations,
             next: None,
             broken: None,
@@ -76,7 +77,7 @@ impl WriterHandle {
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnMut(&Connection) -> TxResult<T> + Send + 'static,
+        F: FnMut(&WriteTx<'_>) -> TxResult<T> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
         let queued = Box::new(Queued {
@@ -116,7 +117,7 @@ trait Operation: Send {
     fn context(&self) -> &'static str;
     fn scope(&self) -> TransactionScope;
     /// Runs it; the result is kept for the reply.
-    fn run(&mut self, conn: &Connection) -> Kept;
+    fn run(&mut self, tx: &WriteTx<'_>) -> Kept;
     /// Sends the result to the sender.
     fn reply(self: Box<Self>, end: End);
 }
@@ -157,7 +158,7 @@ struct Queued<T, F> {
 impl<T, F> Operation for Queued<T, F>
 where
     T: Send + 'static,
-    F: FnMut(&Connection) -> TxResult<T> + Send + 'static,
+    F: FnMut(&WriteTx<'_>) -> TxResult<T> + Send + 'static,
 {
     fn context(&self) -> &'static str {
         self.context
@@ -167,9 +168,9 @@ where
         self.scope
     }
 
-    fn run(&mut self, conn: &Connection) -> Kept {
-        let n_changes = conn.total_changes();
-        match (self.operation)(conn) {
+    fn run(&mut self, tx: &WriteTx<'_>) -> Kept {
+        let n_changes = tx.total_changes();
+        match (self.operation)(tx) {
             Ok(value) => {
                 self.result = Some(Ok(value));
                 Kept::Yes
@@ -178,7 +179,7 @@ where
             Err(failure) => {
                 // A statement that fails may have changed rows without counting them.
                 let is_untouched =
-                    matches!(failure, TxError::Store(_)) && conn.total_changes() == n_changes;
+                    matches!(failure, TxError::Store(_)) && tx.total_changes() == n_changes;
                 self.result = Some(Err(failure.into_error(self.context)));
                 if is_untouched {
                     Kept::Unwritten
@@ -204,7 +205,7 @@ where
 struct WriterThread {
     conn: Connection,
     mark: Option<LogMark>,
-    recent: RecentIdentities,
+    recent: RefCell<RecentIdentities>,
     operations: mpsc::Receiver<Box<dyn Operation>>,
     /// An operation from the queue that waits for a transaction of its own.
     next: Option<Box<dyn Operation>>,
@@ -290,7 +291,7 @@ impl WriterThread {
     fn commit(&mut self, batch: &mut Vec<Box<dyn Operation>>) -> Result<(), Trouble> {
         let result = self.try_commit(batch);
         if result.is_err() {
-            self.recent.rolled_back();
+            self.recent.get_mut().rolled_back();
         }
         if result.is_err() && !self.conn.is_autocommit() {
             // If even this fails, the connection stays inside the transaction and the next BEGIN fails.
@@ -307,7 +308,7 @@ impl WriterThread {
             return self.run_whole(first.as_mut());
         }
         if !self.run_together(batch)? {
-            self.recent.rolled_back();
+            self.recent.get_mut().rolled_back();
             self.statement("ROLLBACK")?;
             self.begin()?;
             for operation in batch {
@@ -317,10 +318,17 @@ impl WriterThread {
         self.end()
     }
 
+    fn tx(&self) -> WriteTx<'_> {
+        WriteTx {
+            conn: &self.conn,
+            recent: &self.recent,
+        }
+    }
+
     fn begin(&mut self) -> Result<(), Trouble> {
         // Immediate: a lock that another process holds fails here, before any operation has run.
         self.statement("BEGIN IMMEDIATE")?;
-        let recent = self.recent.begin(&self.conn);
+        let recent = self.recent.get_mut().begin(&self.conn);
         recent.map_err(|failure| Trouble::of(failure, "read recent identities"))
     }
 
@@ -329,7 +337,7 @@ impl WriterThread {
         let mut n_run = 0;
         while let Some(operation) = batch.get_mut(n_run) {
             n_run += 1;
-            match operation.run(&self.conn) {
+            match operation.run(&self.tx()) {
                 Kept::Disk(failure) => return Err(Trouble::of(failure, operation.context())),
                 Kept::No => return Ok(false),
                 Kept::Yes | Kept::Unwritten => {}
@@ -351,10 +359,10 @@ impl WriterThread {
 
     /// Runs the one operation of a transaction.
     fn run_whole(&mut self, operation: &mut dyn Operation) -> Result<(), Trouble> {
-        match operation.run(&self.conn) {
+        match operation.run(&self.tx()) {
             Kept::Disk(failure) => Err(Trouble::of(failure, operation.context())),
             Kept::No | Kept::Unwritten => {
-                self.recent.rolled_back();
+                self.recent.get_mut().rolled_back();
                 self.statement("ROLLBACK")
             }
             Kept::Yes => self.end(),
@@ -362,7 +370,7 @@ impl WriterThread {
     }
 
     fn end(&mut self) -> Result<(), Trouble> {
-        let settled = self.recent.settle(&self.conn);
+        let settled = self.recent.get_mut().settle(&self.conn);
         settled.map_err(|failure| Trouble::of(failure, "move recent identities"))?;
         self.statement("COMMIT")
     }
@@ -370,9 +378,17 @@ impl WriterThread {
     /// Runs an operation under a savepoint.
     fn run_apart(&self, operation: &mut dyn Operation) -> Result<(), Trouble> {
         self.statement("SAVEPOINT operation")?;
-        match operation.run(&self.conn) {
+        let n_added = self.recent.borrow().n_added();
+        match operation.run(&self.tx()) {
             Kept::Disk(failure) => return Err(Trouble::of(failure, operation.context())),
-            Kept::No => self.statement("ROLLBACK TO operation")?,
+            Kept::No => {
+                self.statement("ROLLBACK TO operation")?;
+                // An operation that added no key leaves the index as it is.
+                if self.recent.borrow().n_added() != n_added {
+                    let read = self.recent.borrow_mut().read(&self.conn);
+                    read.map_err(|failure| Trouble::of(failure, "read recent identities"))?;
+                }
+            }
             Kept::Yes | Kept::Unwritten => {}
         }
         self.statement("RELEASE operation")

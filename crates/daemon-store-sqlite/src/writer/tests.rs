@@ -1,6 +1,7 @@
 use std::path::Path;
 
-use daemon_store::StoreError;
+use daemon_store::{Identity, StoreError};
+use jiff::Timestamp;
 use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::runtime::Builder;
@@ -8,7 +9,9 @@ use tokio::task::JoinSet;
 
 use super::{TransactionScope, WriterHandle};
 use crate::failure::{TxError, TxResult};
+use crate::identity;
 use crate::open::open;
+use crate::recent::WriteTx;
 
 fn started() -> (TempDir, WriterHandle) {
     let folder = tempfile::tempdir().unwrap();
@@ -87,7 +90,7 @@ fn one_that_has_a_transaction_to_itself_takes_back_only_itself_in_the_midst_of_o
         for n in 0..60_i64 {
             let writer = std::sync::Arc::clone(&writer);
             senders.spawn(async move {
-                let work = move |tx: &Connection| {
+                let work = move |tx: &WriteTx<'_>| {
                     note(tx, n, "kept")?;
                     if n % 3 == 0 {
                         return Err(TxError::Store(StoreError::LeaseLost));
@@ -111,6 +114,46 @@ fn one_that_has_a_transaction_to_itself_takes_back_only_itself_in_the_midst_of_o
     });
     let kept: Vec<i64> = (0..60).filter(|n| n % 3 != 0).collect();
     assert_eq!(notes(&folder.path().join("store.db")), kept);
+}
+
+#[test]
+fn the_keys_of_an_operation_that_is_taken_back_name_nothing() {
+    let (_folder, writer) = started();
+    let writer = std::sync::Arc::new(writer);
+    let key = |n: i64| Identity {
+        key: format!("id:github:{n}"),
+        within: None,
+    };
+    let put = move |n: i64| {
+        move |tx: &WriteTx<'_>| {
+            identity::put(tx, std::iter::once(&key(n)), (n, Timestamp::UNIX_EPOCH))?;
+            match n % 3 {
+                0 => Err(TxError::Store(StoreError::LeaseLost)),
+                _ => Ok(()),
+            }
+        }
+    };
+    block_on(async {
+        let mut senders = JoinSet::new();
+        for n in 0..40_i64 {
+            let writer = std::sync::Arc::clone(&writer);
+            senders.spawn(async move {
+                let result = writer.run("put", TransactionScope::Shared, put(n)).await;
+                assert_eq!(result.is_ok(), n % 3 != 0);
+            });
+        }
+        while let Some(result) = senders.join_next().await {
+            result.unwrap();
+        }
+        let find = move |tx: &WriteTx<'_>| {
+            (0..40)
+                .map(|n| identity::named(tx, (&[key(n)], Timestamp::MAX), |_| Ok(true)))
+                .collect::<TxResult<Vec<_>>>()
+        };
+        let found = writer.run("find", TransactionScope::Shared, find).await;
+        let kept: Vec<_> = (0..40).map(|n| (n % 3 != 0).then_some(n)).collect();
+        assert_eq!(found.unwrap(), kept);
+    });
 }
 
 #[test]
