@@ -21,7 +21,7 @@ use daemon_repo::{GitError, ObjectId};
 use daemon_store::{Ended, StoreError};
 use jiff::Timestamp;
 
-use crate::budget::RunBudget;
+use crate::budget::{BudgetUsedUp, RunBudget};
 use crate::defect::guarded;
 use crate::run_context::RunContext;
 use daemon_records::random;
@@ -240,8 +240,11 @@ async fn work(
     let begun = run_context
         .budget
         .begin(prepared.provider.pricing(), prepared.money, day);
-    // Other runs took what was left when this one was claimed. Claims wait until enough is left.
-    let reserve = begun.map_err(|_used_up| AttemptRefusal::given_back())?;
+    let reserve = begun.map_err(|used_up| match used_up {
+        BudgetUsedUp::Run => AttemptRefusal::final_(used_up.to_string()),
+        // Other runs took what was left when this one was claimed. Claims wait until enough is left.
+        BudgetUsedUp::Day { .. } => AttemptRefusal::given_back(),
+    })?;
     prepared.limits.budget = reserve.limit();
     prepared.reserved = reserve.reserved();
     let budget = RunBudget::new(prepared.money, Arc::clone(&run_context.budget), day.limit);

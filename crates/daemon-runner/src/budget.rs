@@ -94,13 +94,13 @@ impl DailyBudget {
     /// Reserves what a run may cost before it starts, if only its program knows what it costs.
     ///
     /// # Errors
-    /// The day leaves less than a run needs.
+    /// Nothing is left of what the run may cost, or the day leaves less than a run needs.
     pub(crate) fn begin(
         self: &Arc<Self>,
         pricing: Pricing,
         wanted: Option<MicroUsd>,
         bounds: DayBounds,
-    ) -> Result<RunReserve, DayUsedUp> {
+    ) -> Result<RunReserve, BudgetUsedUp> {
         let mut reserve = RunReserve {
             day: Arc::clone(self),
             pricing,
@@ -110,6 +110,9 @@ impl DailyBudget {
         if pricing != Pricing::Assumed {
             return Ok(reserve);
         }
+        if wanted == Some(MicroUsd(0)) {
+            return Err(BudgetUsedUp::Run);
+        }
         let now = self.clock.now();
         let mut day = self.day.lock().expect("no holder panics");
         let left = bounds.limit.map(|limit| MicroUsd(day.left(limit, now)));
@@ -117,7 +120,7 @@ impl DailyBudget {
             .limit
             .map_or(bounds.start, |limit| bounds.start.min(limit));
         if let Some(left) = left.filter(|left| left.0 == 0 || *left < needed) {
-            return Err(DayUsedUp { needed, left });
+            return Err(BudgetUsedUp::Day { needed, left });
         }
         let wanted = wanted.unwrap_or(bounds.start);
         let reserved = left.map_or(wanted, |left| wanted.min(left));
@@ -148,12 +151,15 @@ impl DailyBudget {
     }
 }
 
-/// The budget of the day does not leave what a run needs.
+/// Why a run may not start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the budget of the day leaves {left}, and a run needs {needed}")]
-pub(crate) struct DayUsedUp {
-    needed: MicroUsd,
-    left: MicroUsd,
+pub(crate) enum BudgetUsedUp {
+    /// Earlier attempts cost all that the run may cost. That does not change with time.
+    #[error("nothing is left of what the run may cost")]
+    Run,
+    /// The day does not leave what a run needs; a later day does.
+    #[error("the budget of the day leaves {left}, and a run needs {needed}")]
+    Day { needed: MicroUsd, left: MicroUsd },
 }
 
 /// What is reserved for one turn of a run from the budget of the day. Dropped without its end, it counts as spent.

@@ -101,7 +101,7 @@ const TEN: DayBounds = DayBounds {
     start: MicroUsd(1_000_000),
 };
 
-fn begin(day: &Arc<DailyBudget>, pricing: Pricing) -> Result<RunReserve, DayUsedUp> {
+fn begin(day: &Arc<DailyBudget>, pricing: Pricing) -> Result<RunReserve, BudgetUsedUp> {
     day.begin(pricing, Some(TEN.start), TEN)
 }
 
@@ -166,6 +166,17 @@ fn a_run_starts_only_if_the_day_leaves_the_budget_of_an_activation() {
     let reserve = day.begin(Pricing::Assumed, Some(TEN.start), small).unwrap();
     assert_eq!(reserve.limit(), Some(MicroUsd(5)));
     assert!(!day.lets_start(small));
+}
+
+#[test]
+fn a_run_whose_activation_has_spent_its_budget_is_refused_and_reserves_nothing() {
+    let clock = TestClock::at(at(0));
+    let day = day(&clock);
+    let begin = |pricing| day.begin(pricing, Some(MicroUsd(0)), TEN);
+    assert_eq!(begin(Pricing::Assumed).unwrap_err(), BudgetUsedUp::Run);
+    assert_eq!(day.left(MicroUsd(10_000_000)).0, 10_000_000);
+    // Whether a command costs anything is known when it ends.
+    assert_eq!(begin(Pricing::Reported).unwrap().limit(), Some(MicroUsd(0)));
 }
 
 #[test]
