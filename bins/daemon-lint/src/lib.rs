@@ -29,6 +29,7 @@
 //!   returns a [`CheckedFile`] for each [`FileInput`].
 //! - [`Linting`] separates checking from printing, for a program that requests other wordings of unclear
 //!   conditions in between. Every [`Wording`] is one that the interpreter reads as `mapped`.
+//! - [`support_entries`] lists the directory of a daemon on disk for a [`FileInput`].
 //! - [`Surroundings`] and [`StandardStreams`] pass the working directory, the time and the standard streams.
 //!
 //! # Example: checking files in memory
@@ -91,5 +92,6 @@ pub use arguments::{ColorChoice, CommonArguments, Format, LintArguments, Profile
 pub use disk::{read_daemon_file, replace};
 pub use embed::{CheckedFile, FileInput, check_files};
 pub use run::{Linting, run, run_with};
+pub use support_tree::list as support_entries;
 pub use suggestions::{Suggestion, SuggestionFailure, Suggestions, UnclearCondition, Wording};
 pub use surroundings::{AutoColour, StandardStreams, Surroundings};

@@ -21,7 +21,7 @@ const HEAD_BYTES: usize = 256;
 ///
 /// A link that stays in the repository at `root` is replaced by its target, as in the host. Other links
 /// are listed and not followed.
-pub(crate) fn list(directory: &Path, root: Option<&Path>) -> Vec<SupportEntry> {
+pub fn list(directory: &Path, root: Option<&Path>) -> Vec<SupportEntry> {
     let root = root.and_then(|root| fs::canonicalize(root).ok());
     let repository = root.as_deref().and_then(|root| {
         let directory = fs::canonicalize(directory).ok()?;

@@ -144,6 +144,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Serves tools to an agent or editor over the Model Context Protocol, on standard input and output
     Mcp(crate::mcp::McpArgs),
+    /// Serves an editor over the Language Server Protocol, on standard input and output
+    Lsp,
     /// Prints a JSON Schema
     Schema(SchemaArgs),
     /// Prints a completion script

@@ -16,6 +16,7 @@ pub(crate) mod explain;
 pub(crate) mod fire;
 pub(crate) mod lint;
 pub(crate) mod listings;
+pub(crate) mod lsp;
 pub(crate) mod new;
 pub(crate) mod next;
 pub(crate) mod preview;

@@ -13,7 +13,7 @@ use crate::cli::{Color, Command, CommandLine, GlobalArgs, OutputsVerb};
 use crate::commands::act::{self, Prompts};
 use crate::commands::{
     agent, call, chat, completions, context, demo, doctor, emanate, events, explain, fire, lint,
-    listings, new, next, prune, rule, schema, serve, show, test,
+    listings, lsp, new, next, prune, rule, schema, serve, show, test,
 };
 use crate::failure::{CommandFailure, ExitKind};
 use crate::logs;
@@ -191,6 +191,7 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
         },
         Command::Doctor(args) => doctor::run(args, place, out).await.map(good),
         Command::Mcp(args) => crate::mcp::serve(args, place).await.map(done),
+        Command::Lsp => lsp::run(place).map(done),
         Command::Schema(args) => schema::run(args, out).map(done),
         Command::Completions(args) => completions::completions(args, out).map(done),
         Command::Man(args) => completions::man(args, place, out).map(done),

@@ -169,7 +169,7 @@ impl DueSchedules {
 }
 
 /// The zones of the schedules: one for all, else the configured ones.
-enum ScheduleZones {
+pub(crate) enum ScheduleZones {
     One(Zone),
     Configured {
         config: Box<Config>,
@@ -183,6 +183,11 @@ impl ScheduleZones {
         if let Some(name) = &args.tz {
             return Ok(Self::One(zone(name)?));
         }
+        Self::configured(root, place)
+    }
+
+    /// Returns the zones that the configuration of the home gives to the daemons of a repository.
+    pub(crate) fn configured(root: &Path, place: &Place) -> Result<Self, CommandFailure> {
         let config = Composer::new(place, Overrides::default()).load()?;
         let (repo, zone) = named(root, &config, place);
         let zone = zone.map(str::to_owned);
@@ -193,7 +198,7 @@ impl ScheduleZones {
         })
     }
 
-    fn of(&self, daemon: &str) -> Result<Zone, CommandFailure> {
+    pub(crate) fn of(&self, daemon: &str) -> Result<Zone, CommandFailure> {
         match self {
             Self::One(zone) => Ok(zone.clone()),
             Self::Configured {

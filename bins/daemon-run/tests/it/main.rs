@@ -3,6 +3,7 @@
 mod author_tests;
 mod context;
 mod listings;
+mod lsp;
 mod mcp;
 #[path = "../kit/mcp_client.rs"]
 mod mcp_client;
