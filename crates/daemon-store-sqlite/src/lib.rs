@@ -25,7 +25,9 @@
 //! [`SqliteStore`] implements every trait of `daemon-store`. [`SqliteStore::open`] opens a file, [`SqliteStore::in_memory`]
 //! makes a store that writes none, and [`repair`] gives up the lost end of a damaged log.
 //!
-//! Writes queue for one thread. It commits all operations that queued while the last commit was being synced, up to 256;
+//! [`SqliteMemory`] is the memory of one agent, in a file of its own.
+//!
+//! Writes of a store queue for one thread. It commits all operations that queued while the last commit was being synced, up to 256;
 //! one that fails takes back only itself, and none returns before its commit. Reads use a few connections that see the
 //! last commit.
 //!
@@ -43,6 +45,7 @@
 
 mod activation;
 mod admission;
+mod agent_memory;
 mod attempt;
 mod bookmark;
 mod claim;
@@ -78,5 +81,6 @@ mod wal;
 mod wanted;
 mod writer;
 
+pub use agent_memory::SqliteMemory;
 pub use repair::{Repaired, repair};
 pub use store::SqliteStore;

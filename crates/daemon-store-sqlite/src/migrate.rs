@@ -5,7 +5,31 @@ use rusqlite::Connection;
 
 use crate::failure::{TxError, TxResult};
 
-/// The steps, in order. A released step is never edited, because it does not run again on files that have it.
+/// A kind of file that this crate writes.
+#[derive(Debug)]
+pub(crate) struct FileFormat {
+    /// Distinguishes our files from those of other programs and from each other.
+    application_id: i64,
+    /// The steps, in order. A released step is never edited, because it does not run again on files that have it.
+    steps: &'static [&'static str],
+    /// What may be done about a file of another kind.
+    remedy: &'static str,
+}
+
+/// The store of a host; its id is `DMNS`.
+pub(crate) const STORE: FileFormat = FileFormat {
+    application_id: 0x444D_4E53,
+    steps: STEPS,
+    remedy: "name another file as the store",
+};
+
+/// The memory of an agent; its id is `DMNM`.
+pub(crate) const MEMORY: FileFormat = FileFormat {
+    application_id: 0x444D_4E4D,
+    steps: &[include_str!("schema/memory-0001.sql")],
+    remedy: "move it away",
+};
+
 const STEPS: &[&str] = &[
     include_str!("schema/0001.sql"),
     include_str!("schema/0002.sql"),
@@ -23,61 +47,56 @@ const STEPS: &[&str] = &[
     include_str!("schema/0014.sql"),
 ];
 
-/// `DMNS`: distinguishes our files from other programs'.
-const APPLICATION_ID: i64 = 0x444D_4E53;
-
-/// The newest version known.
-pub(crate) fn newest() -> i64 {
-    i64::try_from(STEPS.len()).expect("few steps")
-}
-
-/// Brings the schema up to date.
-pub(crate) fn migrate(conn: &mut Connection) -> TxResult<()> {
-    let found = check_owner(conn)?;
-    for (step, sql) in STEPS.iter().enumerate().skip(found) {
-        apply(conn, step + 1, sql)?;
+impl FileFormat {
+    /// Returns the newest version known.
+    pub(crate) fn newest(&self) -> i64 {
+        i64::try_from(self.steps.len()).expect("few steps")
     }
-    Ok(())
-}
 
-fn apply(conn: &mut Connection, version: usize, sql: &str) -> TxResult<()> {
-    let tx = conn.transaction()?;
-    tx.execute_batch(sql)?;
-    // In the same transaction as the tables, so that a kill leaves the old version or the new one.
-    tx.pragma_update(None, "application_id", APPLICATION_ID)?;
-    tx.pragma_update(
-        None,
-        "user_version",
-        i64::try_from(version).expect("few steps"),
-    )?;
-    tx.commit()?;
-    Ok(())
-}
+    /// Brings the schema up to date.
+    pub(crate) fn migrate(&self, conn: &mut Connection) -> TxResult<()> {
+        let found = self.check_owner(conn)?;
+        for step in found..self.steps.len() {
+            self.apply(conn, step)?;
+        }
+        Ok(())
+    }
 
-/// Refuses files of other programs and of newer versions; returns how many steps were applied.
-pub(crate) fn check_owner(conn: &Connection) -> TxResult<usize> {
-    let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let owner: i64 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    let n_tables: i64 =
-        conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    // Another program's file can have tables and no `application_id`, so that all three have to be empty.
-    let is_blank = n_tables == 0 && owner == 0 && version == 0;
-    if owner != APPLICATION_ID && !is_blank {
-        return Err(refused(
-            "it belongs to another program; name another file as the store",
-        ));
+    fn apply(&self, conn: &mut Connection, step: usize) -> TxResult<()> {
+        let tx = conn.transaction()?;
+        tx.execute_batch(self.steps[step])?;
+        // In the same transaction as the tables, so that a kill leaves the old version or the new one.
+        tx.pragma_update(None, "application_id", self.application_id)?;
+        let version = i64::try_from(step + 1).expect("few steps");
+        tx.pragma_update(None, "user_version", version)?;
+        tx.commit()?;
+        Ok(())
     }
-    if version > newest() {
-        return Err(TxError::Store(StoreError::Newer {
-            found: version,
-            known: newest(),
-        }));
-    }
-    match usize::try_from(version) {
-        Ok(version) if version > 0 || is_blank => Ok(version),
-        Ok(_) | Err(_) => Err(refused(
-            "its version makes no sense; restore it from a backup",
-        )),
+
+    /// Refuses files of other programs and of newer versions; returns how many steps were applied.
+    pub(crate) fn check_owner(&self, conn: &Connection) -> TxResult<usize> {
+        let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        let owner: i64 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
+        let n_tables: i64 =
+            conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        // Another program's file can have tables and no `application_id`, so that all three have to be empty.
+        let is_blank = n_tables == 0 && owner == 0 && version == 0;
+        if owner != self.application_id && !is_blank {
+            let remedy = self.remedy;
+            return Err(refused(&format!("it belongs to another program; {remedy}")));
+        }
+        if version > self.newest() {
+            return Err(TxError::Store(StoreError::Newer {
+                found: version,
+                known: self.newest(),
+            }));
+        }
+        match usize::try_from(version) {
+            Ok(version) if version > 0 || is_blank => Ok(version),
+            Ok(_) | Err(_) => Err(refused(
+                "its version makes no sense; restore it from a backup",
+            )),
+        }
     }
 }
 
@@ -90,13 +109,13 @@ fn refused(context: &str) -> TxError {
 
 #[cfg(test)]
 mod tests {
-    use super::{APPLICATION_ID, STEPS, apply, migrate, newest};
+    use super::{MEMORY, STORE};
     use rusqlite::Connection;
 
     fn check(prepare: &str, expected: &str) {
         let mut conn = Connection::open_in_memory().unwrap();
         conn.execute_batch(prepare).unwrap();
-        let answer = match migrate(&mut conn) {
+        let answer = match STORE.migrate(&mut conn) {
             Ok(()) => "migrated".to_owned(),
             Err(error) => error.to_string(),
         };
@@ -106,12 +125,12 @@ mod tests {
     #[test]
     fn files_of_others_and_of_later_versions_are_refused() {
         check("", "migrated");
-        let ours = format!("PRAGMA application_id = {APPLICATION_ID};");
+        let ours = format!("PRAGMA application_id = {};", STORE.application_id);
         check(
             &format!("{ours} PRAGMA user_version = 99;"),
             &format!(
                 "the store has version 99, this program knows up to {}",
-                newest()
+                STORE.newest()
             ),
         );
         let senseless =
@@ -123,14 +142,18 @@ mod tests {
         check("CREATE TABLE t (a);", foreign);
         check("PRAGMA application_id = 7;", foreign);
         check("PRAGMA user_version = 1;", foreign);
+        check(
+            &format!("PRAGMA application_id = {};", MEMORY.application_id),
+            foreign,
+        );
     }
 
     #[test]
     fn migrating_twice_changes_nothing() {
         let mut conn = Connection::open_in_memory().unwrap();
-        migrate(&mut conn).unwrap();
+        STORE.migrate(&mut conn).unwrap();
         conn.execute("UPDATE host SET epoch = 7", []).unwrap();
-        migrate(&mut conn).unwrap();
+        STORE.migrate(&mut conn).unwrap();
         let (epoch, version): (i64, i64) = conn
             .query_row(
                 "SELECT epoch, user_version FROM host, pragma_user_version",
@@ -138,7 +161,7 @@ mod tests {
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )
             .unwrap();
-        assert_eq!((epoch, version), (7, newest()));
+        assert_eq!((epoch, version), (7, STORE.newest()));
     }
 
     /// Stores an event as version 8 did.
@@ -157,8 +180,8 @@ mod tests {
     #[test]
     fn the_branches_of_pull_requests_are_read_from_stored_facts() {
         let mut conn = Connection::open_in_memory().unwrap();
-        for (step, sql) in STEPS.iter().enumerate().take(8) {
-            apply(&mut conn, step + 1, sql).unwrap();
+        for step in 0..8 {
+            STORE.apply(&mut conn, step).unwrap();
         }
         let facts = |head: &str, fork: bool| {
             format!(r#"{{"v":1,"facts":[["number",7],["head","{head}"],["fork",{fork}]]}}"#)
@@ -179,7 +202,7 @@ mod tests {
             [facts("topic", false)],
         )
         .unwrap();
-        migrate(&mut conn).unwrap();
+        STORE.migrate(&mut conn).unwrap();
         let mut find = conn
             .prepare("SELECT subject || ' ' || ifnull(head, '-') FROM pull_request")
             .unwrap();
@@ -194,8 +217,8 @@ mod tests {
     #[test]
     fn activations_of_an_earlier_version_are_counted_on() {
         let mut conn = Connection::open_in_memory().unwrap();
-        for (step, sql) in STEPS.iter().enumerate().take(12) {
-            apply(&mut conn, step + 1, sql).unwrap();
+        for step in 0..12 {
+            STORE.apply(&mut conn, step).unwrap();
         }
         conn.execute_batch(
             "INSERT INTO lane (id, repo, daemon) VALUES (1, 'o/r', 'd'); \
@@ -204,7 +227,7 @@ mod tests {
              SELECT value, 1, '', value, 0, 0, 0, 0, 0, 0, 0 FROM json_each('[\"pending\", \"running\", \"delivering\"]')",
         )
         .unwrap();
-        migrate(&mut conn).unwrap();
+        STORE.migrate(&mut conn).unwrap();
         conn.execute_batch(
             "UPDATE activation SET state = 'claimed', has_person = 1 WHERE id = 'pending'; \
              UPDATE activation SET state = 'delivering' WHERE id = 'running'; \

@@ -14,9 +14,10 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use crate::failure::{TxError, TxResult};
 use crate::log::{self, LogState};
 use crate::mark::{self, LogMark};
+use crate::migrate::STORE;
 use crate::reader::Readers;
+use crate::space;
 use crate::writer::Database;
-use crate::{migrate, space};
 
 /// 3.51.3, before which a checkpoint could corrupt a database in write-ahead mode.
 const OLDEST_SQLITE: i32 = 3_051_003;
@@ -24,7 +25,7 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 const BUSY: Duration = Duration::from_secs(5);
 const STATEMENTS: usize = 256;
 /// The operation in errors; the path follows.
-const OPENING: &str = "open the store ";
+pub(crate) const OPENING: &str = "open the store ";
 
 /// Opens the connection that writes, and makes the store if it does not exist.
 pub(crate) fn open(path: &Path) -> Result<Database, StoreError> {
@@ -32,7 +33,11 @@ pub(crate) fn open(path: &Path) -> Result<Database, StoreError> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             check_nothing_is_left(path)?;
-            create(path)?;
+            create(path, |conn| {
+                space::prepare(conn)?;
+                STORE.migrate(conn)?;
+                set_up(conn)
+            })?;
         }
         Err(error) => return Err(unreachable(path, error)),
         Ok(file) => check_file(path, &file)?,
@@ -43,11 +48,11 @@ pub(crate) fn open(path: &Path) -> Result<Database, StoreError> {
         let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         check_pages(&conn)?;
         // A database without its log is not written to: the log may be put back.
-        if migrate::check_owner(&conn)? > 0 {
+        if STORE.check_owner(&conn)? > 0 {
             found.check(&conn)?;
         }
         let mut mark = LogMark::begin(path);
-        migrate::migrate(&mut conn)?;
+        STORE.migrate(&mut conn)?;
         set_up(&conn)?;
         if log::merge(&conn, &mut mark)? {
             space::convert(&conn, &mut mark)?;
@@ -82,11 +87,11 @@ pub(crate) fn check_to_read(path: &Path, readers: &Readers) -> Result<Schema, St
     let context = format!("{OPENING}`{}`", path.display());
     let checked = readers.try_read(|conn| {
         check_pages(conn)?;
-        let version = migrate::check_owner(conn)?;
+        let version = STORE.check_owner(conn)?;
         if version > 0 {
             found.check(conn)?;
         }
-        let is_current = i64::try_from(version).is_ok_and(|version| version == migrate::newest());
+        let is_current = i64::try_from(version).is_ok_and(|version| version == STORE.newest());
         Ok(if is_current {
             Schema::Current
         } else {
@@ -118,7 +123,7 @@ pub(crate) fn open_in_memory() -> Result<Database, StoreError> {
     (|| -> TxResult<Database> {
         let mut conn = Connection::open_in_memory()?;
         configure(&conn)?;
-        migrate::migrate(&mut conn)?;
+        STORE.migrate(&mut conn)?;
         conn.pragma_update(None, "foreign_keys", true)?;
         conn.pragma_update(None, "temp_store", "memory")?;
         Ok(Database { conn, mark: None })
@@ -126,7 +131,7 @@ pub(crate) fn open_in_memory() -> Result<Database, StoreError> {
     .map_err(|failure| failure.into_error("make a store in memory"))
 }
 
-fn check_file(path: &Path, file: &fs::Metadata) -> Result<(), StoreError> {
+pub(crate) fn check_file(path: &Path, file: &fs::Metadata) -> Result<(), StoreError> {
     if !file.is_file() {
         return Err(damaged(path, "it is not a file"));
     }
@@ -150,7 +155,7 @@ fn complete_log(path: &Path) -> Result<LogState, StoreError> {
 }
 
 /// Refuses to make a store where one was lost, which shows by a log or a mark without it: a clean end removes both.
-fn check_nothing_is_left(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn check_nothing_is_left(path: &Path) -> Result<(), StoreError> {
     if log::path_of(path).exists() {
         let problem = "its write-ahead log is there and it is not; restore both from a backup";
         return Err(damaged(path, problem));
@@ -220,7 +225,7 @@ fn cache_kib(access: OpenFlags) -> i64 {
     }
 }
 
-fn connect(path: &Path, access: OpenFlags) -> Result<Connection, rusqlite::Error> {
+pub(crate) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, rusqlite::Error> {
     let conn = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     conn.busy_timeout(BUSY)?;
     configure(&conn)?;
@@ -248,7 +253,10 @@ fn set_up(conn: &Connection) -> TxResult<()> {
 }
 
 /// Makes a store under another name and renames it when it is complete, so that no crash leaves an empty file.
-fn create(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn create(
+    path: &Path,
+    prepare: impl FnOnce(&mut Connection) -> TxResult<()>,
+) -> Result<(), StoreError> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
     let new = PathBuf::from(new);
@@ -264,9 +272,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
     let context = format!("make the store `{}`", path.display());
     (|| -> TxResult<()> {
         let mut conn = connect(&new, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        space::prepare(&conn)?;
-        migrate::migrate(&mut conn)?;
-        set_up(&conn)?;
+        prepare(&mut conn)?;
         conn.close().map_err(|(_, error)| error)?;
         Ok(())
     })()
@@ -302,7 +308,7 @@ fn journal_of(path: &Path) -> PathBuf {
     journal.into()
 }
 
-fn check_version(found: i32) -> Result<(), StoreError> {
+pub(crate) fn check_version(found: i32) -> Result<(), StoreError> {
     if found >= OLDEST_SQLITE {
         return Ok(());
     }
@@ -331,7 +337,7 @@ fn check_pages(conn: &Connection) -> TxResult<()> {
 }
 
 /// Names the file once, and the remedy where there is only one.
-fn in_file(path: &Path, error: StoreError) -> StoreError {
+pub(crate) fn in_file(path: &Path, error: StoreError) -> StoreError {
     let path = format!("`{}`", path.display());
     let named = |context: String| match context.contains(&path) {
         true => context,
@@ -361,7 +367,7 @@ fn damaged(path: &Path, what: &str) -> StoreError {
     }
 }
 
-fn unreachable(path: &Path, error: io::Error) -> StoreError {
+pub(crate) fn unreachable(path: &Path, error: io::Error) -> StoreError {
     StoreError::Unavailable {
         context: format!("{OPENING}`{}`", path.display()),
         source: Some(Box::new(error)),

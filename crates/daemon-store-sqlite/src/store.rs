@@ -80,7 +80,7 @@ impl SqliteStore {
 
     /// Returns the version of the schema that every opened store has.
     pub fn schema_version() -> i64 {
-        crate::migrate::newest()
+        crate::migrate::STORE.newest()
     }
 
     /// Runs an operation in a transaction that it shares with others from the queue.

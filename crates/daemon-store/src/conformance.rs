@@ -4,6 +4,7 @@
 //! the same random operations and demands the same answers.
 
 mod admission;
+mod agent_memory;
 mod attempts;
 mod calendar;
 mod claims;
@@ -28,6 +29,7 @@ use std::pin::Pin;
 
 use crate::traits::Store;
 
+pub use agent_memory::{MEMORY_CASES, MemoryCase, compare_memories};
 pub use random::compare;
 
 /// A case as it runs.

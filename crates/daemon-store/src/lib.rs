@@ -64,13 +64,15 @@
 //! # Main types
 //! - [`Store`] is the sum of the traits: [`Events`], [`WantedFacts`], [`Daemons`], [`Ticks`], [`Activations`], [`Outbox`]
 //!   and [`Hosting`].
+//! - [`AgentMemory`](agent_memory::AgentMemory) is the memory of one agent, in a file of its own.
 //! - [`Ticker`] turns the passing of time into commits for [`Ticks::commit_ticks`].
 //! - [`decide`] contains the decisions that stores share in addition to those of `daemon-engine`.
 //! - [`StoreError`] distinguishes a lost lease and a conflict from failures of the disk.
 //!
 //! # Features and versions
 //! Both features are off by default and meant for dev-dependencies.
-//! - `memory`: `memory::MemoryStore`, a store without a disk, with which tests compare other stores.
+//! - `memory`: `memory::MemoryStore`, a store without a disk, with which tests compare other stores, and `memory::MemoryTwin`,
+//!   the same for the memory of an agent.
 //! - `conformance`: the module `conformance`, with the cases that every store must pass.
 //!
 //! [`jiff::Timestamp`] and the types of `daemon-engine`, `daemon-event` and `daemon-schedule` are part of the public API. The
@@ -86,6 +88,7 @@
 //! - A write under a lease that is no longer held fails with [`StoreError::LeaseLost`] and changes nothing.
 //! - Instants are stored to the microsecond. No method reads a clock.
 
+pub mod agent_memory;
 #[cfg(feature = "internal-testing")]
 mod canary;
 #[cfg(feature = "conformance")]

@@ -1,6 +1,7 @@
 //! The in-memory twin: the same semantics as the durable stores, gone with the process.
 
 mod activations;
+mod agent_memory;
 mod events;
 mod facts;
 mod listings;
@@ -10,5 +11,6 @@ mod registry;
 mod seams;
 mod ticks;
 
+pub use agent_memory::MemoryTwin;
 pub use model::StoreModel;
 pub use seams::MemoryStore;

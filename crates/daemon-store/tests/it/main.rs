@@ -5,8 +5,8 @@ mod ticker;
 
 use std::thread;
 
-use daemon_store::conformance::{self, CASES};
-use daemon_store::memory::MemoryStore;
+use daemon_store::conformance::{self, CASES, MEMORY_CASES};
+use daemon_store::memory::{MemoryStore, MemoryTwin};
 use tokio::runtime::Builder;
 
 #[test]
@@ -30,5 +30,12 @@ fn the_twin_does_what_every_store_must_do() {
 async fn the_twin_agrees_with_itself_over_random_operations() {
     for seed in 0..20 {
         conformance::compare(&MemoryStore::new(), &MemoryStore::new(), seed, 300).await;
+    }
+}
+
+#[tokio::test]
+async fn the_twin_of_a_memory_does_what_every_memory_must_do() {
+    for case in MEMORY_CASES {
+        case.run(&MemoryTwin::new()).await;
     }
 }
