@@ -42,7 +42,9 @@ pub(super) fn is_complete(
         token.is_some_and(|token| grammar.lexicon.joins(&token.text))
     };
     let is_alternative = |range: &Range<usize>| joins(range.start) || joins(range.end);
-    if has_foreign_login(tokens, found) {
+    let is_place = |range: &&Range<usize>| grammar.is_one(&tokens[range.start], "place");
+    let places = left.iter().filter(is_place);
+    if has_foreign_login(tokens, found) || names_other_source(tokens, places, found) {
         return false;
     }
     let mut signals = grammar.lexicon.signals(tokens);
@@ -69,6 +71,28 @@ pub(super) fn is_complete(
         .enumerate()
         .filter(|(at, token)| is_literal(token) && !is_left(*at))
         .all(|(_, token)| !is_placeholder(&token.text) && is_value(token, found))
+}
+
+/// The tokens of a place in which its source is named: "on a GitHub …".
+const PLACE_HEAD: usize = 3;
+
+/// Whether places that are left over name a source without an event: Slack has no "reaction on a GitHub comment".
+fn names_other_source<'r>(
+    tokens: &[Token],
+    mut places: impl Iterator<Item = &'r Range<usize>>,
+    found: &ClauseSet,
+) -> bool {
+    let has = |source: Source| {
+        let mut events = found.clauses.iter().flat_map(|clause| &clause.events);
+        events.any(|event| event.source == source)
+    };
+    let is_other = |token: &Token| {
+        let named = Source::ALL
+            .iter()
+            .find(|source| source.as_str() == token.text);
+        token.kind == TokenKind::Word && named.is_some_and(|source| !has(*source))
+    };
+    places.any(|range| tokens[range.clone()].iter().take(PLACE_HEAD).any(is_other))
 }
 
 /// Whether GitHub is to have a user whose name is no login: a bare word with a capital, or several words.
@@ -178,5 +202,16 @@ mod tests {
         let meaning = crate::reader::interpret("when a commit is pushed to <branch>");
         assert!(!meaning.status.can_wake());
         assert!(is_placeholder("{{branch}}") && !is_placeholder("release/{a,b}"));
+    }
+
+    #[test]
+    fn a_place_that_is_left_over_is_of_the_source_of_an_event() {
+        for (line, can_wake) in [
+            ("thumbs-up reaction on a GitHub comment", false),
+            ("when a PR is opened that relates to a Linear issue", true),
+        ] {
+            let meaning = crate::reader::interpret(line);
+            assert_eq!(meaning.status.can_wake(), can_wake, "{line}");
+        }
     }
 }

@@ -70,7 +70,13 @@ impl CategorySet {
         is_new
     }
 
-    pub(super) fn meets(&self, other: &Self) -> bool {
-        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
+    /// Returns the empty set, with room for a number of categories.
+    pub(super) fn with_room(n_categories: usize) -> Self {
+        Self(vec![0; n_categories.div_ceil(64)])
+    }
+
+    pub(super) fn contains(&self, category: Category) -> bool {
+        let word = self.0.get(category.index() / 64);
+        word.is_some_and(|word| word >> (category.index() % 64) & 1 == 1)
     }
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::category::{Category, CategorySet};
 use super::compose::{Call, Composition};
-use super::grammar::Grammar;
+use super::grammar::{Grammar, MOST_ITEMS};
 use super::skips::{READ_INSTEAD, skips};
 use super::value::Value;
 use super::words::{Word, words};
@@ -16,7 +16,7 @@ use crate::meaning::event::GuardedEvent;
 use crate::normalise::Token;
 
 /// The most edges of a line; the rest of a longer one is not read.
-const MOST_EDGES: usize = 4_000;
+const MOST_EDGES: usize = 2_500;
 /// The most meanings of a category over one span.
 const MOST_MEANINGS: usize = 3;
 
@@ -60,6 +60,13 @@ struct Candidate {
     made: Made,
 }
 
+/// The estimated cost, the number of tokens outside, and the number of a candidate, in this order of significance.
+type Priority = u64;
+
+/// The bits of a candidate's number, of which a line has fewer than edges times rules, and of the tokens outside.
+const NUMBER_BITS: u32 = 24;
+const OUTSIDE_BITS: u32 = 8;
+
 /// The parses of one line.
 pub(super) struct Chart<'g> {
     grammar: &'g Grammar,
@@ -67,12 +74,17 @@ pub(super) struct Chart<'g> {
     edges: Vec<Edge>,
     actives: Vec<Active>,
     candidates: Vec<Candidate>,
-    agenda: BinaryHeap<Reverse<(u32, usize, usize)>>,
+    agenda: BinaryHeap<Reverse<Priority>>,
     /// The edges that begin at a token, and the active edges that end before it.
     beginning: Vec<Vec<usize>>,
     waiting: Vec<Vec<usize>>,
+    /// The categories with which an active edge that ends before a token continues.
+    wanted: Vec<CategorySet>,
+    /// The categories with which something wanted before a token can begin, and the candidates that wait for one of them.
+    predicted: Vec<CategorySet>,
+    parked: Vec<Vec<usize>>,
     /// The categories of words that begin at a token.
-    seen: Vec<CategorySet>,
+    seen: Vec<Vec<Category>>,
     /// The least cost of the tokens before a place.
     least: Vec<u32>,
     read_instead: Vec<Category>,
@@ -93,13 +105,17 @@ impl<'g> Chart<'g> {
             agenda: BinaryHeap::new(),
             beginning: vec![Vec::new(); n_tokens + 1],
             waiting: vec![Vec::new(); n_tokens + 1],
-            seen: vec![CategorySet::default(); n_tokens + 1],
+            wanted: vec![grammar.no_categories(); n_tokens + 1],
+            predicted: vec![grammar.no_categories(); n_tokens + 1],
+            parked: vec![Vec::new(); n_tokens + 1],
+            seen: vec![Vec::new(); n_tokens + 1],
             least: Vec::new(),
             unknown_word: grammar.categories.find("skip.word"),
             read_instead: categories
                 .filter_map(|name| grammar.categories.find(name))
                 .collect(),
         };
+        chart.predicted[0].add(&grammar.begins);
         let mut is_known = vec![false; n_tokens];
         for word in words(grammar, line, tokens) {
             if word.cost == 0 {
@@ -108,7 +124,7 @@ impl<'g> Chart<'g> {
             chart.add_word(word);
         }
         for skip in skips(grammar, line, tokens, &is_known) {
-            chart.seen[skip.range.start].insert(skip.category);
+            chart.see(skip.range.start, skip.category);
             chart.candidates.push(Candidate {
                 category: skip.category,
                 start: skip.range.start,
@@ -124,8 +140,14 @@ impl<'g> Chart<'g> {
         chart
     }
 
+    fn see(&mut self, at: usize, category: Category) {
+        if !self.seen[at].contains(&category) {
+            self.seen[at].push(category);
+        }
+    }
+
     fn add_word(&mut self, word: Word) {
-        self.seen[word.range.start].insert(word.category);
+        self.see(word.range.start, word.category);
         self.candidates.push(Candidate {
             category: word.category,
             start: word.range.start,
@@ -157,18 +179,22 @@ impl<'g> Chart<'g> {
         let inside = self.least[candidate.end] - self.least[candidate.start];
         let outside = self.least[self.n_tokens] - inside;
         let length = candidate.end - candidate.start;
-        self.agenda.push(Reverse((
-            candidate.cost + outside,
-            self.n_tokens - length,
-            number,
-        )));
+        let cost = Priority::from(candidate.cost + outside);
+        let priority = (cost << OUTSIDE_BITS | (self.n_tokens - length) as Priority) << NUMBER_BITS;
+        self.agenda.push(Reverse(priority | number as Priority));
     }
 
     /// Returns the next cheapest parse of the whole line.
     pub(super) fn next_goal(&mut self) -> Option<usize> {
-        while let Some(Reverse((.., number))) = self.agenda.pop() {
+        while let Some(Reverse(priority)) = self.agenda.pop() {
+            let number = (priority & ((1 << NUMBER_BITS) - 1)) as usize;
             if self.n_edges() > MOST_EDGES {
                 return None;
+            }
+            let candidate = &self.candidates[number];
+            if !self.predicted[candidate.start].contains(candidate.category) {
+                self.parked[candidate.start].push(number);
+                continue;
             }
             let Some(edge) = self.accept(number) else {
                 continue;
@@ -193,11 +219,8 @@ impl<'g> Chart<'g> {
             let edge = &self.edges[**at];
             edge.category == candidate.category && edge.end == candidate.end
         };
-        let known: Vec<usize> = (self.beginning[candidate.start].iter())
-            .filter(same)
-            .copied()
-            .collect();
-        if known.len() >= MOST_MEANINGS {
+        let known = || self.beginning[candidate.start].iter().filter(same);
+        if known().count() >= MOST_MEANINGS {
             return None;
         }
         let value = match &candidate.made {
@@ -216,7 +239,7 @@ impl<'g> Chart<'g> {
                 self.compose(*rule, *active, candidate.start..candidate.end)?
             }
         };
-        if known.iter().any(|at| *self.edges[*at].value == *value) {
+        if known().any(|at| *self.edges[*at].value == *value) {
             return None;
         }
         Some(Edge {
@@ -231,19 +254,27 @@ impl<'g> Chart<'g> {
 
     fn compose(&self, rule: usize, active: usize, range: Range<usize>) -> Option<Rc<Value>> {
         let rule = &self.grammar.rules[rule];
-        let items = self.items(active);
-        let values: Vec<&Rc<Value>> = (items.iter())
-            .map(|at| &self.edges[*at].value)
-            .filter(|value| ***value != Value::Nothing)
-            .collect();
+        // The items are visited from the last to the first.
+        let mut values: [Option<&Rc<Value>>; MOST_ITEMS] = [None; MOST_ITEMS];
+        let mut first = MOST_ITEMS;
+        let mut next = Some(active);
+        while let Some(at) = next {
+            let value = &self.edges[self.actives[at].last].value;
+            if **value != Value::Nothing {
+                first -= 1;
+                values[first] = Some(value);
+            }
+            next = self.actives[at].before;
+        }
+        let mut values = values[first..].iter().flatten().copied();
         match rule.compose {
-            Composition::Same => match values[..] {
-                [] => Some(Rc::new(Value::Nothing)),
-                [one] => Some(Rc::clone(one)),
-                _ => None,
+            Composition::Same => match (values.next(), values.next()) {
+                (None, _) => Some(Rc::new(Value::Nothing)),
+                (one, None) => one.map(Rc::clone),
+                (Some(_), Some(_)) => None,
             },
             Composition::By(function) => {
-                let values: Vec<&Value> = values.into_iter().map(Rc::as_ref).collect();
+                let values: Vec<&Value> = values.map(Rc::as_ref).collect();
                 let call = Call {
                     values: &values,
                     arguments: &rule.arguments,
@@ -271,7 +302,7 @@ impl<'g> Chart<'g> {
         let edge = &self.edges[at];
         let (category, start, end, cost) = (edge.category, edge.start, edge.end, edge.cost);
         let mut fresh = Vec::new();
-        if let Some(node) = self.grammar.nodes[0].after(category) {
+        if let Some(node) = self.grammar.first_after(category) {
             fresh.push(Active {
                 node,
                 start,
@@ -281,7 +312,8 @@ impl<'g> Chart<'g> {
                 last: at,
             });
         }
-        for before in &self.waiting[start] {
+        let is_wanted = self.wanted[start].contains(category);
+        for before in self.waiting[start].iter().filter(|_| is_wanted) {
             let active = &self.actives[*before];
             if let Some(node) = self.grammar.nodes[active.node].after(category) {
                 fresh.push(Active {
@@ -316,10 +348,19 @@ impl<'g> Chart<'g> {
             self.schedule(self.candidates.len() - 1);
         }
         // Most active edges cannot be continued by the words behind them; without the test the chart is several times larger.
-        if end >= self.n_tokens || !node.first.meets(&self.seen[end]) {
+        let continues = |category: &Category| node.first.contains(*category);
+        if end >= self.n_tokens || !self.seen[end].iter().any(continues) {
             return;
         }
         self.waiting[end].push(number);
+        for (category, _) in &node.next {
+            self.wanted[end].insert(*category);
+        }
+        if self.predicted[end].add(&node.first) {
+            for parked in std::mem::take(&mut self.parked[end]) {
+                self.schedule(parked);
+            }
+        }
         for at in &self.beginning[end] {
             let edge = &self.edges[*at];
             if let Some(next) = node.after(edge.category) {

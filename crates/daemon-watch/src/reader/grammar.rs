@@ -4,6 +4,7 @@ use super::category::{Categories, Category, CategorySet};
 use super::compose::{Composition, composition};
 use super::lexicon::Lexicon;
 use super::value::Sense;
+use crate::normalise::{Token, TokenKind};
 
 /// The grammar: rules as a tree of their items, so that rules with the same beginning share edges.
 pub(super) struct Grammar {
@@ -11,7 +12,35 @@ pub(super) struct Grammar {
     pub(super) categories: Categories,
     pub(super) rules: Vec<Rule>,
     pub(super) nodes: Vec<Node>,
+    /// The node behind the first item of a rule, by the category of the item.
+    starts: Vec<Option<usize>>,
+    /// The categories with which a line can begin.
+    pub(super) begins: CategorySet,
     pub(super) goal: Category,
+}
+
+/// The most items of a rule.
+pub(super) const MOST_ITEMS: usize = 16;
+
+impl Grammar {
+    /// Returns the node of the rules that begin with a category.
+    pub(super) fn first_after(&self, category: Category) -> Option<usize> {
+        self.starts[category.index()]
+    }
+
+    /// Whether a token is a word of a category.
+    pub(super) fn is_one(&self, token: &Token, name: &str) -> bool {
+        let phrases = self.lexicon.beginning_with(&token.text).iter();
+        let category = self.categories.find(name);
+        let is_word = token.kind == TokenKind::Word;
+        let mut words = phrases.filter(|phrase| is_word && phrase.rest.is_empty());
+        words.any(|phrase| Some(phrase.category) == category)
+    }
+
+    /// Returns an empty set of the categories of the grammar.
+    pub(super) fn no_categories(&self) -> CategorySet {
+        CategorySet::with_room(self.categories.len())
+    }
 }
 
 /// A rule, without its items.
@@ -116,7 +145,10 @@ impl Builder {
         let compose = composition(name).unwrap_or_else(|| panic!("no composition: {text}"));
         let left = self.categories.of(left);
         for items in self.expanded(&split(items)) {
-            assert!(!items.is_empty(), "a rule without items: {text}");
+            assert!(
+                (1..=MOST_ITEMS).contains(&items.len()),
+                "a rule with so many items: {text}"
+            );
             let rule = Rule {
                 left,
                 compose,
@@ -165,6 +197,8 @@ impl Builder {
             categories: self.categories,
             rules: Vec::new(),
             nodes: vec![Node::default()],
+            starts: Vec::new(),
+            begins: first[goal.index()].clone(),
             goal,
         };
         for Written { items, rule } in self.written {
@@ -191,6 +225,10 @@ impl Builder {
         }
         for node in &mut grammar.nodes {
             node.next.sort_unstable();
+        }
+        grammar.starts = vec![None; grammar.categories.len()];
+        for (category, node) in &grammar.nodes[0].next {
+            grammar.starts[category.index()] = Some(*node);
         }
         grammar
     }

@@ -29,11 +29,39 @@ pub(super) const READ_INSTEAD: &[&str] = &["Mod", "Tail", "By"];
 /// The most tokens of the words that introduce a condition.
 const LONGEST_LEAD: usize = 3;
 
-/// Words before the one that says whether a phrase excludes something.
-const LINKS: &[&str] = &["and", "but", "just", "or"];
+/// What a token is by the categories of its word, as bits.
+type Marks = u16;
 
-/// Verbs that are no event by themselves.
-const EVENTLESS: &[&str] = &["v.reach.f", "v.come.f"];
+const OPENER: Marks = 1;
+const SAYS: Marks = 2;
+const COMMA: Marks = 4;
+const NEGATOR: Marks = 8;
+const ADVERB: Marks = 16;
+const FINITE: Marks = 32;
+/// A verb that is no event by itself.
+const EVENTLESS: Marks = 64;
+const MARK: Marks = 128;
+/// A connective before the word that says whether a phrase excludes something.
+const LINK: Marks = 256;
+
+/// A word that opens a phrase: a preposition, a relative, an operator or a connective.
+const OPENS: Marks = OPENER | SAYS | COMMA;
+/// A phrase can end before these.
+const BOUNDARY: Marks = OPENER | FINITE | MARK;
+
+const MARKS: &[(&str, Marks)] = &[
+    ("opener", OPENER),
+    ("v.say.g", SAYS),
+    ("negator", NEGATOR),
+    ("adverb", ADVERB),
+    ("be.f", FINITE),
+    ("get.f", FINITE),
+    ("have.f", FINITE),
+    ("v.act.f", FINITE),
+    ("link", LINK),
+    ("v.reach.f", EVENTLESS),
+    ("v.come.f", EVENTLESS),
+];
 
 /// What the spans of a line are made of.
 struct Spans<'l> {
@@ -41,6 +69,7 @@ struct Spans<'l> {
     line: &'l str,
     tokens: &'l [Token],
     is_known: &'l [bool],
+    marks: Vec<Marks>,
     found: Vec<Skip>,
 }
 
@@ -56,11 +85,12 @@ pub(super) fn skips(
         line,
         tokens,
         is_known,
+        marks: marks(grammar, tokens),
         found: Vec::new(),
     };
     for (at, token) in tokens.iter().enumerate() {
         if token.kind == TokenKind::Mark {
-            if opens(grammar, token) {
+            if spans.is(at, OPENS) {
                 spans.tails(at);
             }
             continue;
@@ -73,7 +103,7 @@ pub(super) fn skips(
             spans.add("skip.word", at..at + 1, UNKNOWN_WORD);
             spans.clauses("skip.behind", at + 2, at);
         }
-        if is_unknown && is_lower || EVENTLESS.iter().any(|name| has(grammar, token, name)) {
+        if is_unknown && is_lower || spans.is(at, EVENTLESS) {
             spans.clauses("skip.predicate", at + 1, at);
         }
         if at <= LONGEST_LEAD {
@@ -83,11 +113,13 @@ pub(super) fn skips(
             spans.objects(at);
             spans.add("skip.rest", at..tokens.len(), SPAN);
         }
-        let adverb = is_adverb(grammar, token, is_known[at]);
-        if adverb {
+        // How or how often something happens is in no event.
+        let is_adverb =
+            spans.is(at, ADVERB) || is_word && !is_known[at] && token.text.ends_with("ly");
+        if is_adverb {
             spans.add("skip.adverb", at..at + 1, SPAN);
         }
-        if opens(grammar, token) || adverb || is_unknown && token.text.ends_with("ing") {
+        if spans.is(at, OPENS) || is_adverb || is_unknown && token.text.ends_with("ing") {
             spans.tails(at);
         }
     }
@@ -112,6 +144,16 @@ impl Spans<'_> {
         });
     }
 
+    /// Whether a token has one of some marks; none has any behind the end.
+    fn is(&self, at: usize, marks: Marks) -> bool {
+        self.marks.get(at).is_some_and(|known| known & marks != 0)
+    }
+
+    /// Whether a phrase can end before a token.
+    fn is_boundary(&self, at: usize) -> bool {
+        at >= self.tokens.len() || self.is(at, BOUNDARY)
+    }
+
     fn price(&self, at: usize) -> u32 {
         match self.tokens[at].kind {
             TokenKind::Word | TokenKind::Mark if self.is_known[at] => KNOWN_WORD,
@@ -126,7 +168,7 @@ impl Spans<'_> {
             let is_plain = (at..end)
                 .all(|at| matches!(self.tokens[at].kind, TokenKind::Word | TokenKind::Number));
             let is_unknown = (at..end).any(|at| !self.is_known[at]);
-            if is_plain && is_unknown && is_boundary(self.grammar, self.tokens, end) {
+            if is_plain && is_unknown && self.is_boundary(end) {
                 self.add("skip.object", at..end, SPAN);
             }
         }
@@ -137,14 +179,10 @@ impl Spans<'_> {
         let is_exception = self.excludes(at);
         for end in at + 2..=self.tokens.len() {
             // A negation or a preposition at the end would be cut from what it governs.
-            let is_whole = !has(self.grammar, &self.tokens[end - 1], "opener")
-                && !has(self.grammar, &self.tokens[end - 1], "negator");
-            let next = self.tokens.get(end);
+            let is_whole = !self.is(end - 1, OPENER | NEGATOR);
             // "by bots" in "excluding merges by bots" belongs to what is excluded.
-            let is_inside = is_exception
-                && next
-                    .is_some_and(|next| opens(self.grammar, next) && next.kind == TokenKind::Word);
-            if is_whole && !is_inside && is_boundary(self.grammar, self.tokens, end) {
+            let is_inside = is_exception && self.is(end, OPENER | SAYS);
+            if is_whole && !is_inside && self.is_boundary(end) {
                 self.add("skip.tail", at..end, SPAN);
             }
         }
@@ -152,10 +190,10 @@ impl Spans<'_> {
 
     /// Whether a phrase excludes something: its first word, or the one behind a comma and a connective.
     fn excludes(&self, at: usize) -> bool {
-        let mut words = (at..self.tokens.len()).map(|at| &self.tokens[at]);
+        let mut words = at..self.tokens.len();
         words
-            .find(|token| token.kind == TokenKind::Word && !LINKS.contains(&token.text.as_str()))
-            .is_some_and(|token| has(self.grammar, token, "negator"))
+            .find(|at| !self.is(*at, MARK | LINK))
+            .is_some_and(|at| self.is(at, NEGATOR))
     }
 
     /// Adds the first alternative of a line: "the moon rises or".
@@ -169,52 +207,42 @@ impl Spans<'_> {
 
     /// Adds what is said about a noun: "unrelated to the roadmap", "describes an outage".
     fn clauses(&mut self, name: &str, least: usize, at: usize) {
-        const ENDS: &[&str] = &["be.f", "get.f", "have.f", "v.act.f"];
         for end in least..=self.tokens.len() {
             let before = &self.tokens[end - 1];
             // A name inside is that of a service, as before a noun.
             if before.span.of(self.line).contains(char::is_uppercase) {
                 return;
             }
-            let next = self.tokens.get(end);
-            let ends =
-                next.is_none_or(|next| ENDS.iter().any(|name| has(self.grammar, next, name)));
-            if ends && !has(self.grammar, before, "opener") {
+            let ends = end == self.tokens.len() || self.is(end, FINITE);
+            if ends && !self.is(end - 1, OPENER) {
                 self.add(name, at..end, SPAN);
             }
         }
     }
 }
 
-/// Whether a word opens a phrase: a preposition, a relative, an operator or a connective.
-fn opens(grammar: &Grammar, token: &Token) -> bool {
-    token.kind == TokenKind::Mark && token.text == ","
-        || has(grammar, token, "opener")
-        || has(grammar, token, "v.say.g")
-}
-
-/// Whether a word says how or how often something happens, which no event holds.
-fn is_adverb(grammar: &Grammar, token: &Token, is_known: bool) -> bool {
-    has(grammar, token, "adverb")
-        || token.kind == TokenKind::Word && !is_known && token.text.ends_with("ly")
-}
-
-/// Whether a phrase can end before a token.
-fn is_boundary(grammar: &Grammar, tokens: &[Token], at: usize) -> bool {
-    let Some(token) = tokens.get(at) else {
-        return true;
+/// Returns the marks of each token.
+fn marks(grammar: &Grammar, tokens: &[Token]) -> Vec<Marks> {
+    let known = MARKS.iter().filter_map(|(name, mark)| {
+        let category = grammar.categories.find(name)?;
+        Some((category, *mark))
+    });
+    let known: Vec<(Category, Marks)> = known.collect();
+    let of = |token: &Token| match token.kind {
+        TokenKind::Mark if token.text == "," => MARK | COMMA,
+        TokenKind::Mark => MARK,
+        TokenKind::Word => {
+            let phrases = grammar.lexicon.beginning_with(&token.text).iter();
+            let words = phrases.filter(|phrase| phrase.rest.is_empty());
+            let marks = words.flat_map(|word| {
+                let same = known
+                    .iter()
+                    .filter(|(category, _)| *category == word.category);
+                same.map(|(_, mark)| *mark)
+            });
+            marks.fold(0, |acc, mark| acc | mark)
+        }
+        _ => 0,
     };
-    token.kind == TokenKind::Mark
-        || ["opener", "be.f", "get.f", "have.f", "v.act.f"]
-            .iter()
-            .any(|name| has(grammar, token, name))
-}
-
-fn has(grammar: &Grammar, token: &Token, name: &str) -> bool {
-    let Some(category) = grammar.categories.find(name) else {
-        return false;
-    };
-    token.kind == TokenKind::Word
-        && (grammar.lexicon.beginning_with(&token.text).iter())
-            .any(|phrase| phrase.rest.is_empty() && phrase.category == category)
+    tokens.iter().map(of).collect()
 }
