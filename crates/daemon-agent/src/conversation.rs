@@ -2,15 +2,17 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::{Mutex as AsyncMutex, oneshot};
 
 use crate::error::AgentError;
+use crate::feed::Feed;
 use crate::inbox::Inbox;
 use crate::line::{Entry, Line, TurnOutcome};
+use crate::live::LiveTurn;
 use crate::log::{LogError, SessionLog};
 use crate::name::Pair;
 use crate::transcript::{ConversationState, OpenAsk};
@@ -23,6 +25,7 @@ const HOST_ENDED: &str = "the host ended while the turn was under way";
 pub(crate) struct Conversation {
     pub(crate) pair: Pair,
     path: PathBuf,
+    feed: Arc<Feed>,
     inbox: Mutex<Inbox>,
     /// The open log; `None` while nothing uses it, and after an append failed.
     log: AsyncMutex<Option<OpenLog>>,
@@ -90,15 +93,21 @@ impl OpenLog {
 }
 
 impl Conversation {
-    pub(crate) fn new(directory: &Path, pair: Pair) -> Self {
+    pub(crate) fn new(directory: &Path, pair: Pair, feed: &Arc<Feed>) -> Self {
         let path = directory.join(format!("{}.jsonl", pair.file_stem()));
         Self {
             pair,
             path,
+            feed: Arc::clone(feed),
             inbox: Mutex::default(),
             log: AsyncMutex::default(),
             asked: Mutex::default(),
         }
+    }
+
+    /// Makes what follows a turn.
+    pub(crate) fn live_turn(&self) -> Arc<LiveTurn> {
+        LiveTurn::new(&self.pair, &self.feed)
     }
 
     pub(crate) fn path(&self) -> &Path {

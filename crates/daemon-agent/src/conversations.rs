@@ -10,13 +10,15 @@ use jiff::Timestamp;
 use tokio_util::task::TaskTracker;
 
 use crate::agents::Agents;
+use crate::bus::EventBus;
 use crate::compaction::Compacted;
 use crate::conversation::{Conversation, LogAccess};
 use crate::definition::ToolChoice;
 use crate::error::AgentError;
+use crate::feed::Feed;
 use crate::host::AgentHost;
 use crate::inbox::{Admitted, CompactEnd, QueuedMessage, Work};
-use crate::line::{Entry, TurnOutcome};
+use crate::line::{Entry, TurnChain, TurnOutcome};
 use crate::listing::{ListedConversation, Summaries};
 use crate::live::{LiveTurn, StopWhy, TurnStream};
 use crate::log::{self, LogError};
@@ -42,6 +44,8 @@ pub struct NewMessage {
     pub cwd: Option<PathBuf>,
     /// Whether the model may call tools in this turn; `None` is what the agent says.
     pub tool_choice: Option<ToolChoice>,
+    /// What led to it.
+    pub chain: TurnChain,
 }
 
 /// The conversations of a home, and its agents.
@@ -52,7 +56,9 @@ pub struct Conversations {
     /// The conversations that something uses. All users of a pair share one, so that its log has one writer.
     used: Mutex<HashMap<Pair, Arc<Conversation>>>,
     summaries: Arc<Summaries>,
-    drivers: TaskTracker,
+    pub(crate) drivers: TaskTracker,
+    pub(crate) bus: EventBus,
+    pub(crate) feed: Arc<Feed>,
 }
 
 impl std::fmt::Debug for Conversations {
@@ -64,8 +70,13 @@ impl std::fmt::Debug for Conversations {
 }
 
 impl Conversations {
-    /// Uses the directories of session logs and of agents.
-    pub fn new(sessions: PathBuf, agents: Agents, host: Arc<dyn AgentHost>) -> Arc<Self> {
+    /// Uses the directory of session logs, the agents, and the file of subscriptions.
+    pub fn new(
+        sessions: PathBuf,
+        agents: Agents,
+        subscriptions: PathBuf,
+        host: Arc<dyn AgentHost>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             directory: sessions,
             agents,
@@ -73,6 +84,8 @@ impl Conversations {
             used: Mutex::default(),
             summaries: Arc::default(),
             drivers: TaskTracker::new(),
+            bus: EventBus::open(subscriptions),
+            feed: Arc::default(),
         })
     }
 
@@ -90,13 +103,22 @@ impl Conversations {
         pair: Pair,
         message: NewMessage,
     ) -> Result<TurnStream, AgentError> {
+        Ok(self.offer(pair, message)?.1)
+    }
+
+    /// Sends a message, and returns its turn and the stream of it.
+    pub(crate) fn offer(
+        self: &Arc<Self>,
+        pair: Pair,
+        message: NewMessage,
+    ) -> Result<(Arc<LiveTurn>, TurnStream), AgentError> {
         check(&message)?;
         self.agents.get(&pair.agent)?;
         if self.drivers.is_closed() {
             return Err(AgentError::Stopping);
         }
         let conversation = self.conversation(pair);
-        let live = LiveTurn::new();
+        let live = conversation.live_turn();
         let stream = live.follow();
         let message = QueuedMessage {
             content: message.content,
@@ -104,18 +126,22 @@ impl Conversations {
             key: message.key,
             cwd: message.cwd,
             tool_choice: message.tool_choice,
+            chain: message.chain,
         };
         let most = self.host.bounds().queue;
         let admitted = conversation
             .inbox()
-            .admit(Work::Message(message, live), most);
+            .admit(Work::Message(message, Arc::clone(&live)), most);
         match admitted {
             Admitted::Start => self.start(conversation),
             Admitted::Waits => {}
-            Admitted::Same(live) => return Ok(live.follow()),
+            Admitted::Same(live) => {
+                let stream = live.follow();
+                return Ok((live, stream));
+            }
             Admitted::Busy(waiting) => return Err(AgentError::Busy { waiting }),
         }
-        Ok(stream)
+        Ok((live, stream))
     }
 
     /// Answers a question, and returns the number of the turn that continues.
@@ -173,7 +199,7 @@ impl Conversations {
         // A driver that has not come to the question yet finds the answer in the log.
         if !is_heard
             && matches!(
-                conversation.inbox().resume(LiveTurn::new()),
+                conversation.inbox().resume(conversation.live_turn()),
                 Admitted::Start
             )
         {
@@ -236,7 +262,7 @@ impl Conversations {
             return Err(AgentError::Stopping);
         }
         let conversation = self.conversation(pair);
-        let (live, end) = (LiveTurn::new(), Arc::new(CompactEnd::new()));
+        let (live, end) = (conversation.live_turn(), Arc::new(CompactEnd::new()));
         let mut stream = live.follow();
         let work = Work::Compact(live, Arc::clone(&end));
         let admitted = conversation.inbox().admit(work, self.host.bounds().queue);
@@ -404,7 +430,9 @@ impl Conversations {
     fn conversation(&self, pair: Pair) -> Arc<Conversation> {
         let mut used = self.used();
         let known = used.entry(pair.clone());
-        Arc::clone(known.or_insert_with(|| Arc::new(Conversation::new(&self.directory, pair))))
+        Arc::clone(
+            known.or_insert_with(|| Arc::new(Conversation::new(&self.directory, pair, &self.feed))),
+        )
     }
 
     /// Forgets a conversation that nothing else uses.

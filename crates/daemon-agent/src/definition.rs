@@ -30,6 +30,8 @@ pub struct AgentDefinition {
     pub tool_choice: ToolChoice,
     /// The tools that it may use.
     pub tools: AllowedNames,
+    /// The agents that it may delegate to.
+    pub members: AllowedNames,
     /// The tokens beyond which earlier messages are summarised.
     pub compact_threshold: u64,
     /// The prompt, byte for byte.
@@ -123,11 +125,11 @@ impl AgentDefinition {
 
     /// Returns an agent without restrictions, whose tools are those that any agent can have.
     pub(crate) fn unrestricted() -> Self {
-        Self::usual(
-            "any".parse().expect("it is a name"),
-            String::new(),
-            String::new(),
-        )
+        let name = "any".parse().expect("it is a name");
+        Self {
+            members: AllowedNames::All,
+            ..Self::usual(name, String::new(), String::new())
+        }
     }
 
     /// Returns an agent whose front matter says nothing.
@@ -139,6 +141,7 @@ impl AgentDefinition {
             max_iterations: ITERATIONS,
             tool_choice: ToolChoice::Auto,
             tools: AllowedNames::All,
+            members: AllowedNames::Only(Vec::new()),
             compact_threshold: COMPACT_THRESHOLD,
             prompt,
             rev,
@@ -167,6 +170,7 @@ impl AgentDefinition {
                 }
             }
             "tools" => self.tools = allowed(key, value)?,
+            "members" => self.members = allowed(key, value)?,
             "compact_threshold" => self.compact_threshold = number(key, value)?,
             _ => return Err(wrong(key, "is not a key of an agent")),
         }

@@ -14,7 +14,7 @@ use crate::error::AgentError;
 use crate::event::AgentEvent;
 use crate::host::{OpenedTurn, TurnRequest};
 use crate::inbox::{QueuedMessage, Work};
-use crate::line::{Entry, TurnOutcome};
+use crate::line::{Entry, TurnChain, TurnOutcome};
 use crate::live::{LiveTurn, StopWhy, TurnConclusion};
 use crate::running::run;
 use crate::transcript::TurnResult;
@@ -36,6 +36,7 @@ enum Begun {
 struct BegunTurn {
     turn: u64,
     content: String,
+    chain: TurnChain,
     cwd: Option<PathBuf>,
     session: Option<String>,
     tool_choice: Option<ToolChoice>,
@@ -85,7 +86,7 @@ impl Conversations {
 
     /// Answers a message; `None` if an unfinished turn continues first, and the message waits again.
     async fn answer(
-        &self,
+        self: &Arc<Self>,
         conversation: &Arc<Conversation>,
         message: QueuedMessage,
         live: &Arc<LiveTurn>,
@@ -100,7 +101,7 @@ impl Conversations {
         Some(match begun {
             Begun::Same(result) => ended(result, None),
             Begun::Unfinished => {
-                let resumed = LiveTurn::new();
+                let resumed = conversation.live_turn();
                 conversation.inbox().precede(&resumed);
                 self.continue_turn(conversation, &resumed).await;
                 return None;
@@ -147,6 +148,7 @@ impl Conversations {
                 let begun = BegunTurn {
                     turn,
                     content: message.content.clone(),
+                    chain: message.chain,
                     cwd: known.cwd.as_ref().map(PathBuf::from),
                     session: known.session.clone(),
                     tool_choice: message.tool_choice,
@@ -156,6 +158,7 @@ impl Conversations {
                     content: message.content,
                     via: message.via,
                     key: message.key,
+                    chain: message.chain,
                 };
                 log.append(vec![user], place.now)?;
                 Ok(Begun::Turn(begun))
@@ -164,7 +167,11 @@ impl Conversations {
     }
 
     /// Continues the turn that an earlier host left with a question, if there is one.
-    async fn continue_turn(&self, conversation: &Arc<Conversation>, live: &Arc<LiveTurn>) {
+    async fn continue_turn(
+        self: &Arc<Self>,
+        conversation: &Arc<Conversation>,
+        live: &Arc<LiveTurn>,
+    ) {
         let place = self.place(conversation);
         let read = conversation.with_log(place, |opened, _| {
             let known = opened.as_ref().map(|opened| &opened.transcript);
@@ -181,6 +188,7 @@ impl Conversations {
                 let begun = BegunTurn {
                     turn: open.turn,
                     content: open.content.clone(),
+                    chain: open.chain,
                     cwd: known.cwd.as_ref().map(PathBuf::from),
                     session: known.session.clone(),
                     tool_choice: None,
@@ -207,13 +215,13 @@ impl Conversations {
 
     /// Runs a turn to its end on disk. `question` is the id of a question of an earlier host and of its call.
     async fn carry_out(
-        &self,
+        self: &Arc<Self>,
         conversation: &Arc<Conversation>,
         live: &Arc<LiveTurn>,
         begun: BegunTurn,
         question: Option<(String, String)>,
     ) -> TurnConclusion {
-        let (turn, choice) = (begun.turn, begun.tool_choice);
+        let (turn, chain, choice) = (begun.turn, begun.chain, begun.tool_choice);
         let mut known = None;
         let end = match self.open(conversation, live, begun).await {
             Ok((context, opened)) => {
@@ -251,6 +259,9 @@ impl Conversations {
                 Some(context) => context.show(event).await,
                 None => live.emit(event),
             }
+            if outcome == TurnOutcome::Done {
+                self.publish_done(&conversation.pair, &result, chain);
+            }
         }
         ended(result, failure)
     }
@@ -284,7 +295,7 @@ impl Conversations {
 
     /// Replaces the messages of an idle conversation by a summary.
     async fn compact_now(
-        &self,
+        self: &Arc<Self>,
         conversation: &Arc<Conversation>,
         live: &Arc<LiveTurn>,
     ) -> Result<Compacted, AgentError> {
@@ -302,6 +313,7 @@ impl Conversations {
         let begun = BegunTurn {
             turn,
             content: String::new(),
+            chain: TurnChain::default(),
             cwd: cwd.map(PathBuf::from),
             session: None,
             tool_choice: None,
@@ -323,7 +335,7 @@ impl Conversations {
 
     /// Reads the agent and opens what its turn runs with.
     async fn open(
-        &self,
+        self: &Arc<Self>,
         conversation: &Arc<Conversation>,
         live: &Arc<LiveTurn>,
         begun: BegunTurn,
@@ -346,10 +358,11 @@ impl Conversations {
             hooks: self.host.hooks().with_sources(&opened.tools.sources),
             turn: begun.turn,
             content: begun.content,
+            chain: begun.chain,
             redactor: opened.redactor.clone(),
         };
         let context = TurnContext::new(
-            Arc::clone(&self.host),
+            Arc::clone(self),
             Arc::clone(conversation),
             Arc::clone(live),
             start,

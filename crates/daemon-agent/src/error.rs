@@ -37,8 +37,11 @@ pub enum AgentError {
     /// The present state does not allow the operation.
     #[error("{0}")]
     Conflict(String),
-    /// Too many messages wait in the conversation.
-    #[error("{waiting} messages wait in this conversation")]
+    /// It is not allowed.
+    #[error("{0}")]
+    Forbidden(String),
+    /// Too many messages wait.
+    #[error("{waiting} messages wait already")]
     Busy {
         /// Their number.
         waiting: usize,
@@ -47,7 +50,7 @@ pub enum AgentError {
     #[error("the conversation is damaged")]
     Damaged(#[source] Arc<LogError>),
     /// A file could not be read or written.
-    #[error("the conversation could not be stored")]
+    #[error("a file of the home could not be used")]
     Storage(#[source] Arc<LogError>),
     /// The turn failed.
     #[error("{message}")]

@@ -73,6 +73,22 @@ pub enum AgentEvent {
     },
 }
 
+impl AgentEvent {
+    /// Returns the name of the kind.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Start { .. } => "start",
+            Self::Text { .. } => "text",
+            Self::Thinking { .. } => "thinking",
+            Self::ToolStart { .. } => "tool_start",
+            Self::ToolResult { .. } => "tool_result",
+            Self::AskUser { .. } => "ask_user",
+            Self::Compacted { .. } => "compacted",
+            Self::End { .. } => "end",
+        }
+    }
+}
+
 /// The bytes of a tool's output that an event contains; history has all of it.
 pub const SHOWN_OUTPUT: usize = 4_000;
 

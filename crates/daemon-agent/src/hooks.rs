@@ -1,7 +1,9 @@
 //! The composite of all hooks: one map from the names of tools to the hooks that run them.
 
 mod ask;
+mod delegate;
 mod os;
+mod subscriptions;
 
 pub(crate) use ask::{ASK_USER, answer};
 
@@ -20,7 +22,9 @@ use crate::event::AgentEvent;
 use crate::hook::{Hook, Injected};
 use crate::turn::TurnContext;
 use ask::AskHook;
+use delegate::DelegateHook;
 use os::OsHook;
+use subscriptions::SubscriptionHook;
 
 /// The hooks of a host, whose tools have different names.
 #[derive(Clone)]
@@ -52,7 +56,11 @@ impl AgentHooks {
     /// # Errors
     /// If two tools have one name: a model could not distinguish them.
     pub fn new(others: impl IntoIterator<Item = Arc<dyn Hook>>) -> Result<Self, HookCollision> {
-        let own: [Arc<dyn Hook>; 1] = [Arc::new(AskHook)];
+        let own: [Arc<dyn Hook>; 3] = [
+            Arc::new(AskHook),
+            Arc::new(DelegateHook),
+            Arc::new(SubscriptionHook),
+        ];
         let hooks: Arc<[_]> = own.into_iter().chain(others).collect();
         let agent = AgentDefinition::unrestricted();
         let mut owners: BTreeMap<String, &str> = BTreeMap::new();

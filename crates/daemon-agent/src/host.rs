@@ -10,6 +10,7 @@ use daemon_provider::redact::Redactor;
 use daemon_provider::{Failure, Grants, Limits, OpenedLoop};
 use jiff::Timestamp;
 
+use crate::bus::BusEvent;
 use crate::definition::AgentDefinition;
 use crate::hooks::AgentHooks;
 use crate::name::Pair;
@@ -25,6 +26,12 @@ pub trait AgentHost: Send + Sync {
 
     /// Returns the hooks of turns that begin.
     fn hooks(&self) -> AgentHooks;
+
+    /// Stores an event, and returns its id once it is durable.
+    ///
+    /// # Errors
+    /// If it could not be stored.
+    async fn store_event(&self, event: BusEvent) -> Result<String, Failure>;
 
     /// Opens the model and the tools of a turn, in the place of the conversation.
     ///
@@ -43,6 +50,10 @@ pub struct ConversationBounds {
     pub queue: usize,
     /// How long a question waits for its answer.
     pub ask: Duration,
+    /// How many events may lead to one another.
+    pub hops: u32,
+    /// How many messages of one event source may wait.
+    pub events: usize,
 }
 
 impl Default for ConversationBounds {
@@ -50,6 +61,8 @@ impl Default for ConversationBounds {
         Self {
             queue: 16,
             ask: Duration::from_secs(3_600),
+            hops: 8,
+            events: 256,
         }
     }
 }

@@ -9,6 +9,7 @@ use tokio::sync::OnceCell;
 use crate::compaction::Compacted;
 use crate::definition::ToolChoice;
 use crate::error::AgentError;
+use crate::line::TurnChain;
 use crate::live::LiveTurn;
 
 /// A message to an agent.
@@ -19,6 +20,7 @@ pub(crate) struct QueuedMessage {
     pub(crate) key: Option<String>,
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) tool_choice: Option<ToolChoice>,
+    pub(crate) chain: TurnChain,
 }
 
 /// Where the result of a summary goes.

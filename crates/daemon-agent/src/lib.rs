@@ -24,6 +24,7 @@
 //! changes nothing. A turn without an end is closed as interrupted and never run again, unless it waits for an answer of the user.
 
 mod agents;
+mod bus;
 mod compaction;
 mod conversation;
 mod conversations;
@@ -32,6 +33,7 @@ mod drive;
 mod error;
 mod event;
 mod failpoint;
+mod feed;
 mod hook;
 mod hooks;
 mod host;
@@ -41,21 +43,25 @@ mod listing;
 mod live;
 mod log;
 mod name;
+mod recovery;
 mod running;
 mod transcript;
 mod turn;
 
 pub use agents::{Agents, ListedAgent};
+pub use bus::{BusEvent, PublishedEvent, Subscription};
 pub use compaction::Compacted;
 pub use conversations::{Conversations, NewMessage};
 pub use error::AgentError;
 pub use event::{AgentEvent, NumberedEvent, SHOWN_OUTPUT};
+pub use feed::{FeedEvent, FeedFilter, FeedStream, NumberedFeedEvent};
 pub use hook::{Hook, HookTurn, Injected};
 pub use hooks::{AgentHooks, HookCollision};
 pub use host::{AgentHost, ConversationBounds, OpenedTurn, TurnRequest};
-pub use line::{TurnOutcome, TurnTokens};
+pub use line::{TurnChain, TurnOutcome, TurnTokens};
 pub use listing::ListedConversation;
 pub use live::{Followed, TurnConclusion, TurnStream};
 pub use log::LogError;
 pub use name::{AgentName, InvalidPairPart, Pair, Sender};
+pub use recovery::{Entries, RecoveredEntry, RecoveryEntry, RecoveryFile};
 pub use transcript::TurnResult;

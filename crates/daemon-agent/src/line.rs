@@ -55,6 +55,8 @@ pub(crate) enum Entry {
         via: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<String>,
+        #[serde(flatten)]
+        chain: TurnChain,
     },
     /// A reply of the model.
     Assistant {
@@ -99,6 +101,25 @@ pub(crate) enum Entry {
         upto: u64,
         usage: TurnTokens,
     },
+}
+
+/// What led to a turn: both are 0 for a message of a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnChain {
+    /// How many events led to one another and to this turn.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hops: u32,
+    /// How many delegations led to one another and to this turn.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub depth: u32,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A call of a tool.

@@ -7,6 +7,8 @@ use tokio::sync::{broadcast, watch};
 
 use crate::error::AgentError;
 use crate::event::{AgentEvent, NumberedEvent};
+use crate::feed::{Feed, FeedEvent};
+use crate::name::Pair;
 use crate::transcript::TurnResult;
 
 /// How many events a client may be behind.
@@ -23,6 +25,8 @@ pub(crate) struct LiveTurn {
     end: watch::Sender<Option<TurnConclusion>>,
     stop: watch::Sender<bool>,
     why: OnceLock<StopWhy>,
+    /// Where the clients of the host follow all conversations.
+    feed: (Pair, Arc<Feed>),
     /// The number of the turn, 0 until its message is on disk.
     turn: AtomicU64,
 }
@@ -39,19 +43,22 @@ pub(crate) enum StopWhy {
 }
 
 impl LiveTurn {
-    pub(crate) fn new() -> Arc<Self> {
+    pub(crate) fn new(pair: &Pair, feed: &Arc<Feed>) -> Arc<Self> {
         Arc::new(Self {
             events: broadcast::Sender::new(BEHIND),
             seq: AtomicU64::new(0),
             end: watch::Sender::new(None),
             stop: watch::Sender::new(false),
             why: OnceLock::new(),
+            feed: (pair.clone(), Arc::clone(feed)),
             turn: AtomicU64::new(0),
         })
     }
 
     /// Sends an event to the clients that follow.
     pub(crate) fn emit(&self, event: AgentEvent) {
+        let (pair, feed) = &self.feed;
+        feed.add(FeedEvent::Turn(pair.clone(), event.clone()));
         let seq = self.seq.fetch_add(1, Ordering::Relaxed) + 1;
         // Without a client there is no receiver, which is no error: the turn continues.
         drop(self.events.send(Arc::new(NumberedEvent { seq, event })));

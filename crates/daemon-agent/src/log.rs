@@ -15,7 +15,7 @@ use crate::name::Pair;
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The file cannot be read or written.
-    #[error("the session log `{path}` cannot be used")]
+    #[error("`{path}` cannot be used")]
     Io {
         /// The file.
         path: PathBuf,

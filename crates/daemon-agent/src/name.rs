@@ -59,6 +59,22 @@ impl fmt::Display for AgentName {
     }
 }
 
+/// A name as text in a stored row.
+pub(crate) mod as_text {
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    use super::AgentName;
+
+    pub(crate) fn serialize<S: Serializer>(name: &AgentName, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(name.as_str())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<AgentName, D::Error> {
+        let text = String::deserialize(from)?;
+        text.parse().map_err(D::Error::custom)
+    }
+}
+
 /// Who talks to an agent, by the exact bytes that a client gave.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Sender(String);

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::hook::Injected;
-use crate::line::{CallLine, Entry, Line, TurnOutcome, TurnTokens};
+use crate::line::{CallLine, Entry, Line, TurnChain, TurnOutcome, TurnTokens};
 
 /// The characters of the first message that are the title of a conversation.
 const TITLE_CHARS: usize = 80;
@@ -47,6 +47,7 @@ pub(crate) struct OpenTurn {
     pub(crate) turn: u64,
     /// The message that began it.
     pub(crate) content: String,
+    pub(crate) chain: TurnChain,
     key: Option<String>,
     text: String,
     model: String,
@@ -94,9 +95,7 @@ impl ConversationState {
         self.last = line.n;
         match &line.entry {
             Entry::Meta { cwd, .. } => self.cwd.clone_from(cwd),
-            Entry::User {
-                turn, content, key, ..
-            } => self.began(line.n, *turn, content, key.as_ref()),
+            Entry::User { .. } => self.began(line.n, &line.entry),
             Entry::Assistant { .. } => self.replied(line.n, &line.entry),
             Entry::Tool {
                 call_id,
@@ -144,8 +143,18 @@ impl ConversationState {
         }
     }
 
-    fn began(&mut self, n: u64, turn: u64, content: &str, key: Option<&String>) {
-        self.n_turns = turn;
+    fn began(&mut self, n: u64, entry: &Entry) {
+        let Entry::User {
+            turn,
+            content,
+            key,
+            chain,
+            ..
+        } = entry
+        else {
+            return;
+        };
+        self.n_turns = *turn;
         self.begun_at = n;
         if self.title.is_empty() {
             let line = content.lines().find(|line| !line.trim().is_empty());
@@ -156,12 +165,12 @@ impl ConversationState {
                 .take(TITLE_CHARS)
                 .collect();
         }
-        self.messages
-            .push((n, ChatMessage::User(content.to_owned())));
+        self.messages.push((n, ChatMessage::User(content.clone())));
         self.open = Some(OpenTurn {
-            turn,
-            content: content.to_owned(),
-            key: key.cloned(),
+            turn: *turn,
+            content: content.clone(),
+            chain: *chain,
+            key: key.clone(),
             text: String::new(),
             model: String::new(),
             usage: TurnTokens::default(),

@@ -10,13 +10,13 @@ use daemon_provider::{Failure, FailureKind, MicroUsd, Usage};
 use tokio::time::Instant;
 
 use crate::conversation::{Conversation, LogAccess};
+use crate::conversations::Conversations;
 use crate::definition::AgentDefinition;
 use crate::error::AgentError;
 use crate::event::{AgentEvent, shown};
 use crate::hook::HookTurn;
 use crate::hooks::{ASK_USER, AgentHooks};
-use crate::host::AgentHost;
-use crate::line::{CallLine, Entry, Line, TurnTokens};
+use crate::line::{CallLine, Entry, Line, TurnChain, TurnTokens};
 use crate::live::{LiveTurn, StopWhy};
 
 /// The bytes of text without white space that are held back, because they may be the beginning of a secret.
@@ -29,12 +29,13 @@ pub(crate) struct TurnStart {
     pub(crate) turn: u64,
     /// The message that began the turn.
     pub(crate) content: String,
+    pub(crate) chain: TurnChain,
     pub(crate) redactor: Redactor,
 }
 
 /// What a running turn and its tools share.
 pub(crate) struct TurnContext {
-    pub(crate) host: Arc<dyn AgentHost>,
+    pub(crate) conversations: Arc<Conversations>,
     pub(crate) conversation: Arc<Conversation>,
     pub(crate) live: Arc<LiveTurn>,
     pub(crate) agent: Arc<AgentDefinition>,
@@ -42,6 +43,8 @@ pub(crate) struct TurnContext {
     pub(crate) turn: u64,
     /// The message that began the turn.
     pub(crate) content: String,
+    /// What led to the turn.
+    pub(crate) chain: TurnChain,
     pub(crate) redactor: Redactor,
     /// The call whose tool runs.
     calling: Mutex<String>,
@@ -76,19 +79,20 @@ impl std::fmt::Debug for TurnContext {
 
 impl TurnContext {
     pub(crate) fn new(
-        host: Arc<dyn AgentHost>,
+        conversations: Arc<Conversations>,
         conversation: Arc<Conversation>,
         live: Arc<LiveTurn>,
         start: TurnStart,
     ) -> Self {
         Self {
-            host,
+            conversations,
             conversation,
             live,
             agent: start.agent,
             hooks: start.hooks,
             turn: start.turn,
             content: start.content,
+            chain: start.chain,
             redactor: start.redactor,
             calling: Mutex::default(),
             waited: Mutex::default(),
@@ -114,8 +118,7 @@ impl TurnContext {
 
     /// Returns where the log is, and the time.
     pub(crate) fn place(&self) -> LogAccess {
-        self.conversation
-            .place(self.host.now(), self.host.bounds().ask)
+        self.conversations.place(&self.conversation)
     }
 
     /// Appends an entry.

@@ -5,6 +5,7 @@
 mod act;
 mod agents;
 mod conversations;
+mod events;
 mod explain;
 mod list;
 mod params;
@@ -199,6 +200,15 @@ impl Operations {
             Operation::AgentCreate => self.agent_create(params).await,
             Operation::AgentUpdate => self.agent_update(params).await,
             Operation::AgentDelete => self.agent_delete(params).await,
+            Operation::EventPublish => self.event_publish(params).await,
+            Operation::EventSubscribe => Err(OpError::new(
+                OpErrorKind::Unsupported,
+                "unsupported",
+                "`event/subscribe` is a stream: only the control protocol has it",
+            )),
+            Operation::SubscriptionCreate => self.subscription_create(params).await,
+            Operation::SubscriptionList => self.subscription_list(params).await,
+            Operation::SubscriptionDelete => self.subscription_delete(params).await,
             Operation::HostHold => self.host_gate(params, daemon_engine::Gate::Held).await,
             Operation::HostGo => self.host_gate(params, daemon_engine::Gate::Open).await,
             Operation::HostDoctor => object(params.finish().map(|()| self.live.doctor())?.await?),

@@ -1,9 +1,11 @@
 //! The JSON objects of operations: the same on the command line, over HTTP and over the control socket.
 
+mod bus;
 mod conversation;
 mod fact;
 mod versioned;
 
+pub use bus::{AGENT_EVENT_KINDS, FeedEventObject, SubscriptionObject};
 pub use conversation::{
     AgentEventObject, AgentObject, ConversationObject, ListedAgentObject, TurnObject, UsageObject,
 };

@@ -20,10 +20,12 @@ use ownership::read_pid;
 /// The name of the directory of the trees that are kept between runs.
 pub const TREES: &str = "trees";
 /// The directories that a host creates in its home.
-const DIRECTORIES: [&str; 9] = [
+const DIRECTORIES: [&str; 11] = [
     daemon_runner::NOTICES,
     AGENTS,
+    CRON,
     "daemons",
+    EVENTS,
     "logs",
     PLACES,
     "run",
@@ -33,6 +35,10 @@ const DIRECTORIES: [&str; 9] = [
 ];
 /// The name of the directory of agents.
 const AGENTS: &str = "agents";
+/// The name of the directory of crons.
+const CRON: &str = "cron";
+/// The name of the directory of subscriptions.
+const EVENTS: &str = "events";
 /// The name of the directory of the places of conversations.
 const PLACES: &str = "places";
 /// The name of the directory of the logs of conversations.
@@ -157,6 +163,11 @@ impl Home {
     /// Returns the directory of the working directories of MCP servers that are programs.
     pub(crate) fn servers(&self) -> PathBuf {
         self.root.join("mcp")
+    }
+
+    /// Returns the recovery file of subscriptions.
+    pub(crate) fn subscriptions(&self) -> PathBuf {
+        self.root.join(EVENTS).join("subscriptions.toml")
     }
 
     /// Returns the directory of agents.
@@ -359,7 +370,9 @@ mod tests {
         for part in [
             "",
             "agents",
+            "cron",
             "daemons",
+            "events",
             "logs",
             "places",
             "run",

@@ -179,6 +179,7 @@ impl From<AgentError> for OpError {
                 return Self::new(OpErrorKind::NotFound, format!("unknown-{what}"), message);
             }
             AgentError::Conflict(_) => (OpErrorKind::Conflict, "conflict"),
+            AgentError::Forbidden(_) => (OpErrorKind::Forbidden, "forbidden"),
             AgentError::Busy { .. } => (OpErrorKind::Busy, "busy"),
             AgentError::Damaged(_) => (OpErrorKind::Damaged, "damaged"),
             AgentError::Storage(_) => (OpErrorKind::Unavailable, "storage-failed"),

@@ -198,10 +198,11 @@ fn of_one(operation: &Operation) -> bool {
         .is_some_and(|route| route.contains("{id}"))
 }
 
-/// Reports whether an operation is about the agent or the conversation that its parameters name.
+/// Reports whether an operation needs parameters that name an agent, a conversation or an entry.
 fn needs_names(operation: &Operation) -> bool {
     let (subject, verb) = operation.method().split_once('/').expect("two words");
-    matches!(subject, "agent" | "conversation") && verb != "list"
+    let is_named = matches!(subject, "agent" | "conversation" | "cron" | "subscription");
+    is_named && verb != "list" || *operation == Operation::EventPublish
 }
 
 #[test]
@@ -216,10 +217,13 @@ fn every_operation_is_a_method() {
             }
             (true, false) => json!({"id": "nobody"}),
             (false, _) if *operation == Operation::RunCall => json!({"action": "list"}),
+            // A stream that begins would not end.
+            (false, _) if *operation == Operation::EventSubscribe => json!({"after_seq": 1_000}),
             (false, _) => json!({}),
         };
         let answer = rpc.call(operation.method(), &params);
-        let missing = (params["id"] == "nobody") || *operation == Operation::DaemonNext;
+        let missing = (params["id"] == "nobody")
+            || matches!(operation, Operation::DaemonNext | Operation::EventSubscribe);
         if needs_names(operation) {
             assert_eq!(
                 code(&answer),

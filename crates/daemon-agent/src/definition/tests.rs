@@ -9,7 +9,7 @@ fn parse(text: &str) -> Result<AgentDefinition, DefinitionError> {
 #[test]
 fn a_definition_has_its_prompt_byte_for_byte() {
     let text = "---\r\ndescription: 'Finds: things.'\nmodel: llm\nmax_iterations: 3\ntool_choice: none\n\
-        tools: [read, search]\ncompact_threshold: 5\n---\n\n  You find.\r\n---\nAll of it.  ";
+        tools: [read, search]\nmembers: [reader]\ncompact_threshold: 5\n---\n\n  You find.\r\n---\nAll of it.  ";
     let agent = parse(text).unwrap();
     assert_eq!(
         agent,
@@ -19,6 +19,7 @@ fn a_definition_has_its_prompt_byte_for_byte() {
             model: Some("llm".to_owned()),
             max_iterations: 3,
             tool_choice: ToolChoice::None,
+            members: AllowedNames::Only(vec!["reader".to_owned()]),
             tools: AllowedNames::Only(vec!["read".to_owned(), "search".to_owned()]),
             compact_threshold: 5,
             prompt: "\n  You find.\r\n---\nAll of it.  ".to_owned(),
@@ -27,8 +28,18 @@ fn a_definition_has_its_prompt_byte_for_byte() {
     );
     let usual = parse("---\n---\n").unwrap();
     assert_eq!(
-        (usual.max_iterations, usual.tools, usual.compact_threshold),
-        (16, AllowedNames::All, 100_000)
+        (
+            usual.max_iterations,
+            usual.tools,
+            usual.members,
+            usual.compact_threshold
+        ),
+        (
+            16,
+            AllowedNames::All,
+            AllowedNames::Only(Vec::new()),
+            100_000
+        )
     );
     assert_ne!(usual.rev, agent.rev);
 }

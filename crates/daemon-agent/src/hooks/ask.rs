@@ -79,7 +79,7 @@ pub(crate) async fn answer(context: &TurnContext, ask_id: String) -> Result<Stri
     let waited = match stored(context).await? {
         Some(answer) => Ok(answer),
         None => {
-            let limit = context.host.bounds().ask;
+            let limit = context.conversations.host.bounds().ask;
             match tokio::time::timeout(limit, replied).await {
                 Ok(Ok(answer)) => Ok(answer),
                 Ok(Err(_)) | Err(_) => stored(context)

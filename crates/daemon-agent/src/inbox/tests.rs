@@ -1,4 +1,14 @@
 use super::*;
+use crate::feed::Feed;
+use crate::name::Pair;
+
+fn live() -> Arc<LiveTurn> {
+    let pair = Pair {
+        agent: "scout".parse().unwrap(),
+        sender: "a".parse().unwrap(),
+    };
+    LiveTurn::new(&pair, &Arc::<Feed>::default())
+}
 
 fn message(content: &str, key: Option<&str>) -> Work {
     let message = QueuedMessage {
@@ -7,8 +17,9 @@ fn message(content: &str, key: Option<&str>) -> Work {
         key: key.map(str::to_owned),
         cwd: None,
         tool_choice: None,
+        chain: TurnChain::default(),
     };
-    Work::Message(message, LiveTurn::new())
+    Work::Message(message, live())
 }
 
 fn word(admitted: &Admitted) -> &'static str {
@@ -54,7 +65,7 @@ fn a_turn_of_an_earlier_host_goes_before_the_message_that_found_it() {
     inbox.admit(message("a", None), 2);
     inbox.admit(message("b", None), 2);
     assert_eq!(shown(inbox.take().as_ref()), "a");
-    inbox.precede(&LiveTurn::new());
+    inbox.precede(&live());
     assert_eq!(shown(inbox.all().next()), "resume");
     assert_eq!(shown(inbox.take().as_ref()), "a");
     assert_eq!(shown(inbox.take().as_ref()), "b");
@@ -64,9 +75,9 @@ fn a_turn_of_an_earlier_host_goes_before_the_message_that_found_it() {
 #[test]
 fn an_answered_turn_goes_before_what_waits() {
     let mut inbox = Inbox::default();
-    assert_eq!(word(&inbox.resume(LiveTurn::new())), "start");
+    assert_eq!(word(&inbox.resume(live())), "start");
     inbox.admit(message("a", None), 2);
-    assert_eq!(word(&inbox.resume(LiveTurn::new())), "waits");
+    assert_eq!(word(&inbox.resume(live())), "waits");
     let order: Vec<String> = std::iter::from_fn(|| inbox.take())
         .map(|work| shown(Some(&work)))
         .collect();

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use daemon_agent::{
-    AgentError, AgentEvent, AgentHooks, AgentHost, Agents, ConversationBounds, Conversations,
-    Followed, Hook, NewMessage, OpenedTurn, Pair, TurnConclusion, TurnRequest, TurnStream,
+    AgentError, AgentEvent, AgentHooks, AgentHost, Agents, BusEvent, ConversationBounds,
+    Conversations, Followed, Hook, NewMessage, OpenedTurn, Pair, TurnChain, TurnConclusion,
+    TurnRequest, TurnStream,
 };
 use daemon_provider::redact::Redactor;
 use daemon_provider::tool_loop::{
@@ -149,7 +150,11 @@ impl ToolSource for Echo {
 }
 
 /// The host of a bench.
-struct Host(Arc<Scripted>, AgentHooks);
+struct Host {
+    model: Arc<Scripted>,
+    hooks: AgentHooks,
+    stored: Arc<Mutex<Vec<BusEvent>>>,
+}
 
 #[async_trait]
 impl AgentHost for Host {
@@ -162,13 +167,19 @@ impl AgentHost for Host {
     }
 
     fn hooks(&self) -> AgentHooks {
-        self.1.clone()
+        self.hooks.clone()
+    }
+
+    async fn store_event(&self, event: BusEvent) -> Result<String, Failure> {
+        let mut stored = self.stored.lock().unwrap();
+        stored.push(event);
+        Ok(format!("e{}", stored.len()))
     }
 
     async fn open_turn(&self, turn: TurnRequest) -> Result<OpenedTurn, Failure> {
         Ok(OpenedTurn {
             tools: OpenedLoop {
-                model: Arc::clone(&self.0) as _,
+                model: Arc::clone(&self.model) as _,
                 sources: vec![Arc::new(Echo)],
                 retry: RetryPolicy {
                     first_delay: Duration::from_millis(1),
@@ -193,6 +204,8 @@ pub(crate) struct Bench {
     home: tempfile::TempDir,
     pub(crate) model: Arc<Scripted>,
     pub(crate) conversations: Arc<Conversations>,
+    /// The events that the host stored.
+    pub(crate) stored: Arc<Mutex<Vec<BusEvent>>>,
 }
 
 pub(crate) fn pair(sender: &str) -> Pair {
@@ -209,6 +222,7 @@ pub(crate) fn message(content: &str) -> NewMessage {
         key: None,
         cwd: None,
         tool_choice: None,
+        chain: TurnChain::default(),
     }
 }
 
@@ -223,7 +237,7 @@ impl Bench {
         steps: impl IntoIterator<Item = Step>,
     ) -> Self {
         let home = tempfile::tempdir().unwrap();
-        for name in ["agents", "sessions"] {
+        for name in ["agents", "sessions", "events"] {
             fs::create_dir(home.path().join(name)).unwrap();
         }
         let agent = "---\ndescription: Finds.\nmax_iterations: 4\n---\nBe brief.\n";
@@ -238,13 +252,21 @@ impl Bench {
     ) -> Self {
         let model = Arc::new(Scripted::default());
         model.then(steps);
-        let host = Arc::new(Host(Arc::clone(&model), hooks));
+        let stored = Arc::<Mutex<Vec<BusEvent>>>::default();
+        let host = Arc::new(Host {
+            model: Arc::clone(&model),
+            hooks,
+            stored: Arc::clone(&stored),
+        });
         let agents = Agents::new(home.path().join("agents"));
-        let conversations = Conversations::new(home.path().join("sessions"), agents, host);
+        let [sessions, subscriptions] =
+            ["sessions", "events/subscriptions.toml"].map(|path| home.path().join(path));
+        let conversations = Conversations::new(sessions, agents, subscriptions, host);
         Self {
             home,
             model,
             conversations,
+            stored,
         }
     }
 
@@ -268,6 +290,11 @@ impl Bench {
     pub(crate) fn write_agent(&self, name: &str, text: &str) {
         let path = self.home.path().join(format!("agents/{name}.md"));
         fs::write(path, text).unwrap();
+    }
+
+    /// Returns the file of subscriptions.
+    pub(crate) fn subscriptions(&self) -> PathBuf {
+        self.home.path().join("events/subscriptions.toml")
     }
 
     pub(crate) fn log(&self) -> PathBuf {

@@ -3,7 +3,11 @@
 #[cfg(test)]
 mod asking;
 #[cfg(test)]
+mod bus;
+#[cfg(test)]
 mod crashes;
+#[cfg(test)]
+mod delegating;
 #[cfg(test)]
 mod hooks;
 #[cfg(test)]

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::server::Control;
-use super::streams::Turn;
+use super::streams::Stream;
 use super::wire::{ClientMessage, RequestId, ServerMessage, ServerNotification};
 use super::{MAX_LINE, MAX_OPEN, PROTOCOL_VERSION};
 use crate::ops::{Operation, Params};
@@ -115,6 +115,7 @@ async fn read_requests(
             Err(refusal) => reply(&replies, *refusal).await,
         }
     }
+    requests.unending.cancel();
     // A client that closed only its writing side still gets the responses to its open requests.
     requests.tasks.close();
     requests.tasks.wait().await;
@@ -129,6 +130,8 @@ struct Requests {
     /// The requests without a response, with what stops waiting for them.
     open: Arc<Mutex<BTreeMap<RequestId, CancellationToken>>>,
     turns: Arc<Semaphore>,
+    /// Ends the streams that have no end of their own.
+    unending: CancellationToken,
     tasks: TaskTracker,
 }
 
@@ -141,6 +144,7 @@ impl Requests {
             is_initialized: false,
             open: Arc::default(),
             turns: Arc::new(Semaphore::new(AT_ONCE)),
+            unending: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }
     }
@@ -195,19 +199,23 @@ impl Requests {
             .insert(id.clone(), cancelled.clone());
         let (control, replies) = (Arc::clone(&self.control), self.replies.clone());
         let (open, turns) = (Arc::clone(&self.open), Arc::clone(&self.turns));
+        let unending = self.unending.clone();
         self.tasks.spawn(async move {
             let operation = message.method.parse::<Operation>();
+            let stream = Stream {
+                operations: &control.operations,
+                id: &id,
+                replies: &replies,
+                cancelled: &cancelled,
+                unending: &unending,
+            };
+            let params = || message.params.clone();
+            // A turn takes minutes. Waiting for it must keep no other request of the client from running.
             let waited = match &operation {
-                // A turn takes minutes. Waiting for it must keep no other request of the client from running.
                 Ok(Operation::ConversationSend | Operation::ConversationStream) => {
-                    let turn = Turn {
-                        operations: &control.operations,
-                        id: &id,
-                        replies: &replies,
-                        cancelled: &cancelled,
-                    };
-                    Some(turn.follow(operation.clone(), message.params.clone()).await)
+                    Some(stream.follow(operation.clone(), params()).await)
                 }
+                Ok(Operation::EventSubscribe) => Some(stream.follow_all(params()).await),
                 _ => None,
             };
             // Held until the response is queued: a client that does not read can cause only few responses.

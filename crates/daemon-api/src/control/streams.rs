@@ -1,24 +1,28 @@
-//! Requests that wait for a turn, and the events that they receive meanwhile.
+//! Requests that wait for a turn or follow the host, and the events that they receive meanwhile.
 
 use daemon_agent::Followed;
 use daemon_records::error::{OpError, OpErrorKind};
+use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::connection::Replies;
 use super::wire::{RequestId, ServerNotification, StreamedEvent};
 use crate::ops::{Operation, Operations, UnknownMethod, turn_members};
-use crate::wire::AgentEventObject;
+use crate::wire::{AgentEventObject, FeedEventObject};
 
-/// A request that waits for a turn.
-pub(super) struct Turn<'a> {
+/// A request that is answered with events.
+pub(super) struct Stream<'a> {
     pub(super) operations: &'a Operations,
     pub(super) id: &'a RequestId,
     pub(super) replies: &'a Replies,
+    /// The client stops waiting.
     pub(super) cancelled: &'a CancellationToken,
+    /// The client sends nothing more, so that it could not end a stream that has no end of its own.
+    pub(super) unending: &'a CancellationToken,
 }
 
-impl Turn<'_> {
+impl Stream<'_> {
     /// Sends the message and waits for the end of the turn, which continues if the client leaves or stops waiting.
     pub(super) async fn follow(
         &self,
@@ -37,19 +41,45 @@ impl Turn<'_> {
             match followed {
                 Followed::End(end) => return turn_members(end?),
                 Followed::Event(event) if shows_events => {
-                    let event = StreamedEvent {
-                        request_id: self.id.clone(),
-                        seq: event.seq,
-                        event: crate::ops::value(&AgentEventObject::new(&event))?,
-                    };
-                    let notification = ServerNotification::stream_event(&event);
-                    if let Some(queued) = self.replies.room_for(notification).await {
-                        self.replies.put(queued).await;
-                    }
+                    self.send(event.seq, &AgentEventObject::new(&event.event))
+                        .await?;
                 }
                 Followed::Event(_) => {}
             }
         }
+    }
+}
+
+impl Stream<'_> {
+    /// Sends the events of all conversations until the client cancels the request or is gone.
+    pub(super) async fn follow_all(
+        &self,
+        params: Map<String, Value>,
+    ) -> Result<Map<String, Value>, OpError> {
+        let mut stream = self.operations.follow_all(params.into())?;
+        loop {
+            let next = tokio::select! {
+                biased;
+                () = self.cancelled.cancelled() => return Ok(Map::new()),
+                () = self.unending.cancelled() => return Ok(Map::new()),
+                () = self.replies.closed() => return Err(cancelled("the client is gone")),
+                next = stream.next() => next?,
+            };
+            self.send(next.seq, &FeedEventObject::new(&next)).await?;
+        }
+    }
+
+    async fn send(&self, seq: u64, event: &impl Serialize) -> Result<(), OpError> {
+        let event = StreamedEvent {
+            request_id: self.id.clone(),
+            seq,
+            event: crate::ops::value(event)?,
+        };
+        let notification = ServerNotification::stream_event(&event);
+        if let Some(queued) = self.replies.room_for(notification).await {
+            self.replies.put(queued).await;
+        }
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::ops::{Operation, Scope};
-use crate::wire::AgentEventObject;
+use crate::wire::{AgentEventObject, FeedEventObject};
 
 /// The id of an open request, unique within its connection.
 #[derive(
@@ -223,6 +223,7 @@ pub fn protocol_schema() -> Value {
             {"$ref": "#/$defs/ServerNotification"}],
         "stream_event": {"$ref": "#/$defs/StreamedEvent"},
         "agent_event": {"$ref": "#/$defs/AgentEventObject"},
+        "feed_event": {"$ref": "#/$defs/FeedEventObject"},
         "$defs": definitions(),
     })
 }
@@ -235,9 +236,10 @@ fn definitions() -> Value {
     let notification = generator.subschema_for::<ServerNotification>();
     let stream = generator.subschema_for::<StreamedEvent>();
     let event = generator.subschema_for::<AgentEventObject>();
+    let feed = generator.subschema_for::<FeedEventObject>();
     all.extend(generator.take_definitions(true));
     debug_assert!(
-        [client, server, notification, stream, event]
+        [client, server, notification, stream, event, feed]
             .iter()
             .all(|one| one.get("$ref").is_some())
     );

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use daemon_agent::definition::ToolChoice;
-use daemon_agent::{Conversations, NewMessage, Pair, TurnResult, TurnStream};
+use daemon_agent::{Conversations, NewMessage, Pair, TurnChain, TurnResult, TurnStream};
 use daemon_records::error::{OpError, OpErrorKind};
 use serde_json::{Map, Value, json};
 
@@ -71,6 +71,7 @@ impl Operations {
             key: params.text("key")?,
             cwd: params.text("cwd")?.map(PathBuf::from),
             tool_choice: tool_choice(&mut params)?,
+            chain: TurnChain::default(),
         };
         params.finish()?;
         Ok(self.conversations()?.send(pair, message)?)
@@ -138,8 +139,7 @@ impl Operations {
         &self,
         mut params: Params,
     ) -> Result<Map<String, Value>, OpError> {
-        let agent = params.text("agent")?.map(|name| name.parse()).transpose();
-        let agent = agent.map_err(|error| OpError::invalid(format!("`agent`: {error}")))?;
+        let agent = super::events::agent(&mut params, "agent")?;
         let only_active = params.flag("active")?;
         let limit = params.number("limit")?.unwrap_or(PAGE);
         let after = params.text("after")?;

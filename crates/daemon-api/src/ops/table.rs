@@ -147,6 +147,16 @@ operations! {
     AgentUpdate: "agent/update", Post None, Admin;
     /// Deletes an agent.
     AgentDelete: "agent/delete", Post None, Admin;
+    /// Publishes an event.
+    EventPublish: "event/publish", Post None, Operate;
+    /// Streams the events of all conversations.
+    EventSubscribe: "event/subscribe", Get None, Read;
+    /// Subscribes an agent to events.
+    SubscriptionCreate: "subscription/create", Post None, Operate;
+    /// Lists subscriptions.
+    SubscriptionList: "subscription/list", Get None, Read;
+    /// Ends a subscription.
+    SubscriptionDelete: "subscription/delete", Post None, Operate;
     /// Examines the host.
     HostDoctor: "host/doctor", Get Some("doctor"), Read;
     /// Closes the host's gate.

@@ -1,9 +1,7 @@
 //! The objects of agents and conversations.
 
 use daemon_agent::definition::{AgentDefinition, AllowedNames, ToolChoice};
-use daemon_agent::{
-    AgentEvent, ListedAgent, ListedConversation, NumberedEvent, TurnResult, TurnTokens,
-};
+use daemon_agent::{AgentEvent, ListedAgent, ListedConversation, TurnResult, TurnTokens};
 use daemon_provider::MicroUsd;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -116,6 +114,8 @@ pub struct AgentObject {
     pub tool_choice: &'static str,
     /// The names of the tools that it may use; `*` is all.
     pub tools: Vec<String>,
+    /// The names of the agents that it may delegate to; `*` is all.
+    pub members: Vec<String>,
     /// The tokens beyond which earlier messages are summarised.
     pub compact_threshold: u64,
     /// The prompt.
@@ -133,13 +133,19 @@ impl From<AgentDefinition> for AgentObject {
                 ToolChoice::Auto => "auto",
                 ToolChoice::None => "none",
             },
-            tools: match agent.tools {
-                AllowedNames::All => vec!["*".to_owned()],
-                AllowedNames::Only(names) => names,
-            },
+            tools: names(agent.tools),
+            members: names(agent.members),
             compact_threshold: agent.compact_threshold,
             prompt: agent.prompt,
         }
+    }
+}
+
+/// Returns the names of a list as a definition writes them.
+fn names(allowed: AllowedNames) -> Vec<String> {
+    match allowed {
+        AllowedNames::All => vec!["*".to_owned()],
+        AllowedNames::Only(names) => names,
     }
 }
 
@@ -253,8 +259,8 @@ pub enum AgentEventObject {
 
 impl AgentEventObject {
     /// Makes the object of an event.
-    pub fn new(numbered: &NumberedEvent) -> Self {
-        match numbered.event.clone() {
+    pub fn new(event: &AgentEvent) -> Self {
+        match event.clone() {
             AgentEvent::Start { turn } => Self::Start { turn },
             AgentEvent::Text { text, attempt } => Self::Text { text, attempt },
             AgentEvent::Thinking { text, attempt } => Self::Thinking { text, attempt },

@@ -5,10 +5,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use daemon_agent::{
-    AgentHooks, AgentHost, Agents, ConversationBounds, Conversations, OpenedTurn, Pair, TurnRequest,
+    AgentHooks, AgentHost, Agents, BusEvent, ConversationBounds, Conversations, OpenedTurn, Pair,
+    TurnRequest,
 };
-use daemon_provider::Failure;
+use daemon_event::{Event, EventFacts, EventId, Source};
+use daemon_provider::{Failure, FailureKind};
+use daemon_records::error::chain;
+use daemon_records::random;
 use daemon_runner::{RunContext, conversing};
+use daemon_store::{Identity, Matching, NewEvent};
 use jiff::Timestamp;
 
 use super::run_directory::SharedRuntime;
@@ -34,7 +39,12 @@ pub(super) fn conversations(
         runtime: runtime.clone(),
     };
     let agents = Agents::new(home.agents());
-    Conversations::new(home.sessions(), agents, Arc::new(host))
+    Conversations::new(
+        home.sessions(),
+        agents,
+        home.subscriptions(),
+        Arc::new(host),
+    )
 }
 
 #[async_trait]
@@ -51,12 +61,50 @@ impl AgentHost for ConversationHost {
         self.runtime.get().parts.hooks.clone()
     }
 
+    async fn store_event(&self, event: BusEvent) -> Result<String, Failure> {
+        let now = self.context.now();
+        let id = random::event_id(now);
+        let stored = self.context.store.accept(vec![new_event(event, &id, now)]);
+        match stored.await {
+            Ok(_) => Ok(id.to_string()),
+            Err(error) => Err(Failure::new(FailureKind::Resource, chain(&error))),
+        }
+    }
+
     async fn open_turn(&self, turn: TurnRequest) -> Result<OpenedTurn, Failure> {
         conversing::open(&self.context, &turn).await
     }
 
     async fn forget(&self, pair: &Pair) {
         conversing::forget(&self.context, pair).await;
+    }
+}
+
+/// Makes the row of a published event, which wakes no daemon.
+fn new_event(event: BusEvent, id: &EventId, now: Timestamp) -> NewEvent {
+    let delivery = format!("bus-{id}");
+    NewEvent {
+        event: Event {
+            id: id.clone(),
+            source: Source::Cloudevents,
+            kind: event.source,
+            action: None,
+            subject: None,
+            actor: None,
+            repo: None,
+            time: now,
+            received_at: now,
+            delivery: delivery.parse().expect("it is a valid id"),
+            facts: EventFacts::default(),
+            payload: event.payload.to_string().into_bytes().into(),
+        },
+        identities: vec![Identity {
+            key: format!("id:bus:{id}"),
+            within: None,
+        }],
+        happenings: Vec::new(),
+        counterparts: Vec::new(),
+        matching: Matching::Done,
     }
 }
 

@@ -376,6 +376,8 @@ impl Live for HostLive {
     }
 
     async fn reload(&self) -> Result<Value, OpError> {
+        // A recovery file that was repaired is used again, whether or not the configuration is.
+        self.host.conversations.reopen_subscriptions().await;
         let reloaded = self.load_again().await;
         super::report(&reloaded);
         reloaded
@@ -399,6 +401,7 @@ impl Live for HostLive {
             "has_model": self.host.runtime().config.has_model(),
             "running": self.host.runs().leases().len(),
             "active_conversations": self.host.conversations.n_active(),
+            "subscriptions": self.host.conversations.n_subscriptions().await,
             "events": counts.events,
             "unmatched": counts.unmatched,
             "activations": activations,
