@@ -1,120 +1,78 @@
 //! Instructions inside a condition, which belong into `routines`: `…, then post a summary`.
 
+use std::sync::LazyLock;
+
 use crate::span::Span;
 
-/// Openings that always begin an instruction.
-const ORDERS: [&str; 13] = [
-    "ignore previous",
-    "ignore prior",
-    "ignore all",
-    "ignore the above",
-    "disregard",
-    "you must ",
-    "you should ",
-    "you need to ",
-    "you have to ",
-    "; please ",
-    ", please ",
-    ". please ",
-    " and please ",
-];
+/// The phrases of instructions: a phrase, what it is, and a line that contains an instruction by it. Quotes keep the blanks
+/// around a phrase.
+const FILE: &str = include_str!("../lexicon/instructions.tsv");
 
-/// Connectives after which an imperative is an instruction.
-const SEQUELS: [&str; 4] = [", then ", "; then ", ". then ", " and then "];
+/// The phrases by what they are.
+static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
+    let of = |wanted: &str| {
+        let rows = rows().filter(move |(_, kind, _)| *kind == wanted);
+        rows.map(|(phrase, ..)| phrase).collect()
+    };
+    Phrases {
+        orders: of("order"),
+        sequels: of("sequel"),
+        imperatives: of("imperative"),
+        objects: of("object"),
+        openers: of("opener"),
+        also: of("also"),
+    }
+});
 
-const IMPERATIVES: [&str; 50] = [
-    "add",
-    "alert",
-    "approve",
-    "ask",
-    "assign",
-    "check",
-    "close",
-    "comment",
-    "create",
-    "delete",
-    "do",
-    "draft",
-    "execute",
-    "explain",
-    "find",
-    "fix",
-    "give",
-    "label",
-    "list",
-    "make",
-    "mark",
-    "merge",
-    "move",
-    "notify",
-    "open",
-    "ping",
-    "post",
-    "print",
-    "propose",
-    "publish",
-    "remind",
-    "remove",
-    "reply",
-    "rerun",
-    "respond",
-    "retry",
-    "review",
-    "run",
-    "send",
-    "set",
-    "start",
-    "suggest",
-    "summarise",
-    "summarize",
-    "tell",
-    "thank",
-    "triage",
-    "update",
-    "verify",
-    "write",
-];
+struct Phrases {
+    /// Openings that always begin an instruction.
+    orders: Vec<&'static str>,
+    /// Connectives after which an imperative is an instruction.
+    sequels: Vec<&'static str>,
+    imperatives: Vec<&'static str>,
+    /// Objects of an imperative: without one of them after it, the word may be a noun in a list.
+    objects: Vec<&'static str>,
+    /// What an imperative with an object may follow, and the words between them.
+    openers: Vec<&'static str>,
+    also: Vec<&'static str>,
+}
 
-/// Objects of an imperative: without one of them after it, the word may be a noun in a list.
-const OBJECTS: [&str; 18] = [
-    "a",
-    "all",
-    "an",
-    "each",
-    "every",
-    "everyone",
-    "everything",
-    "it",
-    "its",
-    "me",
-    "that",
-    "the",
-    "their",
-    "them",
-    "these",
-    "this",
-    "us",
-    "whether",
-];
+/// Returns the rows: a phrase, its kind and its example.
+///
+/// # Panics
+/// Panics if a row is malformed; the file is a part of the program.
+fn rows() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    FILE.lines().skip(1).map(|line| {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let [phrase, kind, example] = cells[..] else {
+            panic!("a row has three cells: {line}");
+        };
+        (phrase.trim_matches('"'), kind, example)
+    })
+}
 
 /// Finds an instruction inside a condition; quoted words are data.
 pub(crate) fn instruction(condition: &str) -> Option<Span> {
     // `when a comment says "please, close it"` quotes a user and contains no instruction.
     let text = unquoted(condition);
-    let orders = ORDERS.iter().filter_map(|order| text.find(order));
-    let sequels = SEQUELS.iter().flat_map(|sequel| {
+    let orders = PHRASES.orders.iter().filter_map(|order| text.find(order));
+    let sequels = PHRASES.sequels.iter().flat_map(|sequel| {
         let found = text.match_indices(sequel);
         found.filter_map(|(at, sequel)| {
             let first = words(&text[at + sequel.len()..]).next()?;
             // `opened and then closed` is a sequence of events: `closed` is not an imperative.
-            IMPERATIVES.contains(&first).then_some(at)
+            PHRASES.imperatives.contains(&first).then_some(at)
         })
     });
-    let imperatives = text.match_indices([',', ';', '.']).filter_map(|(at, _)| {
-        let mut words = words(&text[at..]).skip_while(|word| matches!(*word, "and" | "also"));
+    let openings = PHRASES.openers.iter().flat_map(|opener| {
+        let found = text.match_indices(opener);
+        found.map(|(at, opener)| (at, at + opener.len()))
+    });
+    let imperatives = openings.filter_map(|(at, behind)| {
+        let mut words = words(&text[behind..]).skip_while(|word| PHRASES.also.contains(word));
         let (first, second) = (words.next()?, words.next()?);
         // `when a comment, review or check is created` is a list of nouns, some of which are imperatives too.
-        (IMPERATIVES.contains(&first) && OBJECTS.contains(&second)).then_some(at)
+        (PHRASES.imperatives.contains(&first) && PHRASES.objects.contains(&second)).then_some(at)
     });
     // Everything after the first instruction belongs to it.
     let at = orders.chain(sequels).chain(imperatives).min()?;
@@ -196,6 +154,15 @@ mod tests {
         ] {
             assert_eq!(found(line), Some(expected), "{line}");
         }
+    }
+
+    #[test]
+    fn the_example_of_every_row_contains_an_instruction_by_its_phrase() {
+        let wrong: Vec<&str> = rows()
+            .filter(|(phrase, _, example)| !example.contains(phrase) || found(example).is_none())
+            .map(|(.., example)| example)
+            .collect();
+        assert_eq!(wrong, Vec::<&str>::new());
     }
 
     #[test]

@@ -1,76 +1,15 @@
 //! Times and lasting states, which no event reports.
 
+mod lexicon;
 mod words;
 
+use self::lexicon::{Kind, is, phrases, sense};
 use self::words::{
-    is_clock, is_count, is_day, is_filler, is_ordinal, is_plain_unit, is_unit, number, once_per,
+    is_clock, is_count, is_day, is_ordinal, is_plain_unit, is_span, is_unit, number, once_per,
     singular, split_half,
 };
 use crate::interpretation::TimeKind;
 use crate::normalise::{Token, TokenKind};
-pub(super) const DAYS: &[&str] = &[
-    "sunday",
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-];
-const MONTHS: &[&str] = &[
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-const EVERY: &[&str] = &["every", "each"];
-const ADVERBS: &[(&str, Option<&str>)] = &[
-    ("hourly", Some("0 * * * *")),
-    ("daily", Some("0 9 * * *")),
-    ("nightly", Some("0 0 * * *")),
-    ("weekly", Some("0 9 * * 1")),
-    // No five-field expression means every second week.
-    ("biweekly", None),
-    ("fortnightly", None),
-    ("monthly", Some("0 9 1 * *")),
-    ("quarterly", Some("0 9 1 */3 *")),
-    ("yearly", Some("0 9 1 1 *")),
-    ("annually", Some("0 9 1 1 *")),
-    ("periodically", None),
-    ("regularly", None),
-    ("routinely", None),
-];
-
-/// Words of a continuing state, before the duration.
-const STAYING: &[&str] = &[
-    "nobody",
-    "no-one",
-    "none",
-    "unanswered",
-    "stays",
-    "stay",
-    "remains",
-    "remain",
-    "still",
-    "sits",
-    "keeps",
-    "lingers",
-];
-
-/// Words before a duration.
-const LASTING: &[&str] = &[
-    "for", "than", "after", "least", "last", "within", "over", "in", "about", "past", "of",
-    "every", "already", "nearly", "exceeds", "exceed", "is", "been",
-];
-
 /// Returns the five fields of a line that consists of a cron expression: `0 9 * * 1-5`.
 pub(crate) fn expression(line: &str) -> Option<String> {
     let line = line.trim().trim_matches(['`', '"', '\'']);
@@ -117,59 +56,45 @@ impl<'t> Words<'t> {
 
     /// Returns the schedule that the line begins with, or that it is.
     pub(crate) fn schedule(&self) -> Option<TimeKind> {
-        let from = usize::from(matches!(
-            self.at(0),
-            "on" | "at" | "in" | "run" | "when" | "wake" | "once" | "twice"
-        ));
+        let from = usize::from(is(self.at(0), Kind::Opening));
         let first = self.at(from);
-        if let Some((_, cron)) = ADVERBS
-            .iter()
-            .find(|(adverb, _)| *adverb == self.at(0) || *adverb == first && self.words.len() <= 4)
-        {
-            return Some(TimeKind::Schedule(
-                self.on_day().or(cron.map(str::to_owned)),
-            ));
+        let is_short = self.words.len() <= 4;
+        let adverb = [(self.at(0), true), (first, is_short)]
+            .into_iter()
+            .find(|(word, is_alone)| *is_alone && is(word, Kind::Adverb));
+        if let Some((adverb, _)) = adverb {
+            return Some(self.adverb(adverb));
         }
-        if EVERY.contains(&first) && MONTHS.contains(&self.at(from + 1)) {
+        if is(first, Kind::Every) && is(self.at(from + 1), Kind::Month) {
             return Some(TimeKind::Schedule(None));
         }
-        if EVERY.contains(&first) && self.every(from + 1) {
+        if is(first, Kind::Every) && self.every(from + 1) {
             return Some(TimeKind::Schedule(self.cron(from + 1)));
         }
-        if matches!(self.at(0), "once" | "twice")
-            && matches!(self.at(1), "a" | "per" | "an" | "every" | "each")
-            && is_unit(self.at(2))
-        {
-            let cron = if self.at(0) == "once" {
-                once_per(singular(self.at(2)))
-            } else {
-                None
-            };
+        if is(self.at(0), Kind::Times) && is(self.at(1), Kind::Per) && is_unit(self.at(2)) {
+            let is_once = number_of_times(self.at(0)) == Some(1);
+            let cron = is_once.then(|| once_per(singular(self.at(2)))).flatten();
             return Some(TimeKind::Schedule(cron));
         }
-        let named = |word: &str| word == "schedule" || word == "timer" || word == "cron";
-        if matches!(self.at(0), "on" | "by") && (named(self.at(1)) || named(self.at(2))) {
+        let named = |word: &str| is(word, Kind::Timer);
+        if is(self.at(0), Kind::Timed) && (named(self.at(1)) || named(self.at(2))) {
             return Some(TimeKind::Schedule(None));
         }
-        let begins = matches!(
-            self.at(0),
-            "on" | "at" | "in" | "during" | "by" | "before" | "after" | "around"
-        );
+        let begins = is(self.at(0), Kind::Begin);
         let rest = self.words.iter().skip(1);
         let speaks_of_time = rest
             .clone()
             .any(|word| is_unit(word) || is_day(word) || is_clock(word));
         let only_of_time = rest
             .clone()
-            .all(|word| is_unit(word) || is_day(word) || is_clock(word) || is_filler(word));
+            .all(|word| is_unit(word) || is_day(word) || is_clock(word) || is(word, Kind::Part));
         if begins && speaks_of_time && only_of_time {
             return Some(TimeKind::Schedule(self.on_day().or_else(|| self.clock())));
         }
         let opens_with_day = is_day(self.at(0))
-            && self
-                .words
-                .iter()
-                .all(|word| is_day(word) || is_clock(word) || is_unit(word) || is_filler(word));
+            && self.words.iter().all(|word| {
+                is_day(word) || is_clock(word) || is_unit(word) || is(word, Kind::Part)
+            });
         opens_with_day.then(|| TimeKind::Schedule(self.on_day()))
     }
 
@@ -178,23 +103,16 @@ impl<'t> Words<'t> {
         let n_words = self.words.len();
         for at in 0..n_words {
             let word = self.at(at);
-            if let Some((_, cron)) = ADVERBS.iter().find(|(adverb, _)| *adverb == word) {
-                return Some(TimeKind::Schedule(
-                    self.on_day().or(cron.map(str::to_owned)),
-                ));
+            if is(word, Kind::Adverb) {
+                return Some(self.adverb(word));
             }
-            let is_every =
-                EVERY.contains(&word) || matches!(word, "per" | "a" | "an") && self.counts(at);
+            let is_every = is(word, Kind::Every) || is(word, Kind::Per) && self.counts(at);
             // `every second approval` counts, and `second` is no unit of time there.
-            if is_every && self.every(at + 1) && self.at(at + 1) != "second" {
+            if is_every && self.every(at + 1) && !is(self.at(at + 1), Kind::Ordinal) {
                 return Some(TimeKind::Schedule(self.cron(at + 1)));
             }
-            let named = matches!(self.at(at + 1), "schedule" | "timer" | "cron");
-            let led = matches!(word, "a" | "per" | "the" | "on" | "by");
-            if led && named
-                || self.phrase(at, &["from", "time", "to", "time"])
-                || word == "overnight"
-            {
+            let named = is(word, Kind::Led) && is(self.at(at + 1), Kind::Timer);
+            if named || phrases(Kind::Recurring).any(|phrase| self.phrase(at, phrase)) {
                 return Some(TimeKind::Schedule(None));
             }
         }
@@ -203,22 +121,9 @@ impl<'t> Words<'t> {
             is_unit(word)
                 || is_day(word)
                 || is_clock(word)
-                || is_filler(word)
+                || is(word, Kind::Part)
                 || is_ordinal(word)
-                || matches!(
-                    *word,
-                    "as" | "begins"
-                        | "ends"
-                        | "starts"
-                        | "closes"
-                        | "opens"
-                        | "when"
-                        | "begin"
-                        | "top"
-                        | "per"
-                        | "once"
-                        | "until"
-                )
+                || is(word, Kind::Boundary)
         };
         let names_time = self
             .words
@@ -231,71 +136,37 @@ impl<'t> Words<'t> {
     /// `once a`, `twice a`, `three times a`.
     fn counts(&self, at: usize) -> bool {
         let before = at.checked_sub(1).map_or("", |before| self.at(before));
-        matches!(before, "once" | "twice" | "times" | "time") || self.at(at) == "per"
+        is(before, Kind::Times) || is(self.at(at), Kind::Rate)
     }
 
-    fn phrase(&self, at: usize, wanted: &[&str]) -> bool {
-        wanted
-            .iter()
-            .enumerate()
-            .all(|(n, word)| self.at(at + n) == *word)
+    fn adverb(&self, adverb: &str) -> TimeKind {
+        let cron = sense(adverb, Kind::Adverb).map(str::to_owned);
+        TimeKind::Schedule(self.on_day().or(cron))
+    }
+
+    fn phrase(&self, at: usize, phrase: &str) -> bool {
+        (phrase.split(' ').enumerate()).all(|(n, word)| self.at(at + n) == word)
     }
 
     /// Whether the line names a state that has lasted: `has been left unmerged for three days`.
     pub(crate) fn lasts_for(&self) -> bool {
         let n_words = self.words.len();
-        let is_span = |at: usize| {
+        let lasts = |at: usize| {
             let mut next = at + 1;
-            while matches!(
-                self.at(next),
-                "more"
-                    | "than"
-                    | "over"
-                    | "at"
-                    | "least"
-                    | "about"
-                    | "nearly"
-                    | "almost"
-                    | "up"
-                    | "to"
-                    | "the"
-                    | "last"
-                    | "past"
-            ) {
+            while is(self.at(next), Kind::Approximately) {
                 next += 1;
             }
             // `for three days` is a duration, `for three reviewers` is not.
-            is_count(self.at(next)) && (next + 1..next + 4).any(|at| is_plain_unit(self.at(at)))
+            is_span(self.at(next))
+                || is_count(self.at(next))
+                    && (next + 1..next + 4).any(|at| is_plain_unit(self.at(at)))
         };
-        let span = (0..n_words).find(|at| {
-            matches!(
-                self.at(*at),
-                "for" | "in" | "within" | "over" | "after" | "than"
-            ) && is_span(*at)
-        });
+        let span = (0..n_words).find(|at| is(self.at(*at), Kind::Over) && lasts(*at));
         let Some(span) = span else { return false };
         (0..span).any(|at| {
-            STAYING.contains(&self.at(at))
-                || matches!(self.at(at), "has" | "have" | "had")
-                    && (at + 1..(at + 4).min(span)).any(|at| {
-                        matches!(
-                            self.at(at),
-                            "been"
-                                | "seen"
-                                | "had"
-                                | "received"
-                                | "gone"
-                                | "left"
-                                | "stayed"
-                                | "sat"
-                                | "remained"
-                                | "not"
-                                | "stood"
-                                | "waited"
-                                | "lain"
-                                | "kept"
-                        )
-                    })
+            is(self.at(at), Kind::Staying)
+                || is(self.at(at), Kind::Has)
+                    && (at + 1..(at + 4).min(span)).any(|at| is(self.at(at), Kind::Been))
         })
     }
 
@@ -303,101 +174,43 @@ impl<'t> Words<'t> {
     pub(crate) fn has_duration(&self) -> bool {
         let n_words = self.words.len();
         (0..n_words).any(|at| {
-            let whole = matches!(
-                self.at(at + 1),
-                "whole" | "full" | "entire" | "solid" | "couple" | "few"
-            );
+            let whole = is(self.at(at + 1), Kind::Whole);
             let counted = is_count(self.at(at))
                 && (is_plain_unit(self.at(at + 1))
                     || whole && (is_plain_unit(self.at(at + 2)) || is_plain_unit(self.at(at + 3)))
                     || is_count(self.at(at + 1)) && is_plain_unit(self.at(at + 2)));
             let lead = at.checked_sub(1).map_or("", |before| self.at(before));
             // `3 days` may be part of a title, so a duration needs a word before or after it.
-            let is_behind = LASTING.contains(&lead) || lead.is_empty();
-            let is_before = matches!(
-                self.at(at + 2),
-                "old" | "ago" | "long" | "later" | "without" | "stale"
-            );
-            counted && (is_behind || is_before)
+            let is_behind = is(lead, Kind::Lasting) || lead.is_empty();
+            let is_before = is(self.at(at + 2), Kind::Behind);
+            (counted || is_span(self.at(at))) && (is_behind || is_before)
         })
     }
 
     /// Whether the words describe a state that has lasted.
     pub(crate) fn lasts(&self) -> bool {
-        let has = |word: &str| self.words.contains(&word);
-        let state = [
-            "idle",
-            "inactive",
-            "stale",
-            "unanswered",
-            "unreviewed",
-            "unattended",
-            "untouched",
-            "older",
-            "old",
-            "stuck",
-            "quiet",
-            "overdue",
-            "stayed",
-            "stays",
-            "remained",
-            "remains",
-            "sits",
-            "sat",
-            "sitting",
-            "waiting",
-            "waits",
-            "pending",
-            "open",
-            "unmerged",
-            "unassigned",
-            "lingers",
-            "dormant",
-            "unresolved",
-            "silent",
-            "abandoned",
-            "goes",
-            "gone",
-            "no",
-            "nobody",
-            "without",
-            "broken",
-            "red",
-            "failing",
-            "down",
-            "blocked",
-        ]
-        .iter()
-        .any(|word| has(word));
-        let been = has("been") || has("has") || has("have") || has("had");
-        state || been
+        (self.words.iter()).any(|word| is(word, Kind::State) || is(word, Kind::Perfect))
     }
 
     fn every(&self, from: usize) -> bool {
         let next = self.at(from);
         let far = self.at(from + 1);
         // `every time a PR is opened` is an event.
-        if matches!(next, "time") {
+        if is(next, Kind::Occasion) {
             return false;
         }
         is_unit(next)
             || is_day(next)
             || is_count(next) && is_unit(far)
-            || matches!(
-                next,
-                "other" | "single" | "second" | "few" | "couple" | "working" | "business" | "third"
-            ) && (is_unit(far) || is_day(far) || matches!(far, "of"))
+            || is(next, Kind::Each) && (is_unit(far) || is_day(far) || is(far, Kind::Of))
     }
 
     fn cron(&self, from: usize) -> Option<String> {
         if let Some(count) = number(self.at(from)) {
-            return match singular(self.at(from + 1)) {
-                // A step beyond the range of the field would fire at every start of the range.
-                "minute" | "min" if count < 60 => Some(format!("*/{count} * * * *")),
-                "hour" | "hr" if count < 24 => Some(format!("0 */{count} * * *")),
-                "day" => Some(format!("0 9 */{count} * *")),
-                _ => None,
-            };
+            let (limit, cron) = sense(singular(self.at(from + 1)), Kind::Step)?.split_once(' ')?;
+            // A step beyond the range of the field would fire at every start of the range.
+            let is_inside = limit.parse().is_ok_and(|limit: u32| count < limit);
+            return is_inside.then(|| cron.replace("{}", &count.to_string()));
         }
         self.on_day()
             .or_else(|| once_per(singular(self.at(from))))
@@ -413,18 +226,14 @@ impl<'t> Words<'t> {
     }
 
     fn on_day(&self) -> Option<String> {
-        let days: Vec<String> = DAYS
+        let day = |word: &&str| sense(singular(word), Kind::Day).or_else(|| sense(word, Kind::Day));
+        let mut days: Vec<&str> = self.words.iter().filter_map(day).collect();
+        days.sort_unstable();
+        days.dedup();
+        let weekdays = self
+            .words
             .iter()
-            .enumerate()
-            .filter(|(_, day)| self.words.iter().any(|word| singular(word) == **day))
-            .map(|(index, _)| index.to_string())
-            .collect();
-        let weekdays = self.words.iter().any(|word| {
-            matches!(
-                singular(word),
-                "weekday" | "workday" | "working" | "business"
-            )
-        });
+            .any(|word| is(singular(word), Kind::Weekday));
         // A day without an hour is 9:00, as in the examples of `docs/conditions.md`.
         let (hour, minute) = self.time_of_day().unwrap_or((9, 0));
         if weekdays {
@@ -440,14 +249,10 @@ impl<'t> Words<'t> {
 
     fn time_of_day(&self) -> Option<(u32, u32)> {
         for (at, word) in self.words.iter().enumerate() {
-            match *word {
-                "midnight" => return Some((0, 0)),
-                "noon" => return Some((12, 0)),
-                "afternoon" => return Some((14, 0)),
-                "evening" => return Some((18, 0)),
-                _ => {}
+            if let Some(hour) = sense(word, Kind::Hour) {
+                return hour.parse().ok().map(|hour| (hour, 0));
             }
-            let follows_at = at > 0 && self.words[at - 1] == "at";
+            let follows_at = at > 0 && is(self.words[at - 1], Kind::At);
             let (digits, half) = split_half(word);
             let (hour, minute) = digits.split_once(':').unwrap_or((digits, "0"));
             let is_time = digits.contains(':') || !half.is_empty() || follows_at;
@@ -459,9 +264,9 @@ impl<'t> Words<'t> {
                 } else {
                     half
                 };
-                let hour = match half {
-                    "pm" if hour < 12 => hour + 12,
-                    "am" if hour == 12 => 0,
+                let hour = match sense(half, Kind::Half) {
+                    Some("12") if hour < 12 => hour + 12,
+                    Some("0") if hour == 12 => 0,
                     _ => hour,
                 };
                 if hour < 24 && minute < 60 {
@@ -471,4 +276,8 @@ impl<'t> Words<'t> {
         }
         None
     }
+}
+
+fn number_of_times(word: &str) -> Option<u32> {
+    sense(word, Kind::Times)?.parse().ok()
 }

@@ -1,61 +1,20 @@
 //! Units, days, hours and counts of a line.
 
-use super::DAYS;
+use super::lexicon::{Kind, is, sense};
 
-const UNITS: &[&str] = &[
-    "second",
-    "minute",
-    "min",
-    "hour",
-    "hr",
-    "day",
-    "week",
-    "month",
-    "quarter",
-    "year",
-    "sprint",
-    "weekday",
-    "workday",
-    "night",
-    "morning",
-    "evening",
-    "afternoon",
-    "noon",
-    "midnight",
-    "fortnight",
-    "weekend",
-];
-
+/// Splits `9am` into the hour and its half of the day.
 pub(super) fn split_half(word: &str) -> (&str, &str) {
-    for half in ["am", "pm"] {
-        if let Some(digits) = word
-            .strip_suffix(half)
-            .filter(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))
-        {
-            return (digits, half);
-        }
+    let half = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':');
+    let digits = &word[..word.len() - half.len()];
+    if !digits.is_empty() && is(half, Kind::Half) {
+        (digits, half)
+    } else {
+        (word, "")
     }
-    (word, "")
 }
 
 pub(super) fn once_per(unit: &str) -> Option<String> {
-    let cron = match unit {
-        "minute" => "* * * * *",
-        "hour" => "0 * * * *",
-        "day" | "morning" => "0 9 * * *",
-        "night" | "midnight" => "0 0 * * *",
-        "noon" => "0 12 * * *",
-        "afternoon" => "0 14 * * *",
-        "evening" => "0 18 * * *",
-        "week" => "0 9 * * 1",
-        "weekday" | "workday" => "0 9 * * 1-5",
-        "weekend" => "0 9 * * 6",
-        "month" => "0 9 1 * *",
-        "quarter" => "0 9 1 */3 *",
-        "year" => "0 9 1 1 *",
-        _ => return None,
-    };
-    Some(cron.to_owned())
+    sense(unit, Kind::Unit).map(str::to_owned)
 }
 
 pub(super) fn singular(word: &str) -> &str {
@@ -63,32 +22,15 @@ pub(super) fn singular(word: &str) -> &str {
 }
 
 pub(super) fn is_unit(word: &str) -> bool {
-    UNITS.contains(&singular(word)) || UNITS.contains(&word)
+    is(singular(word), Kind::Unit) || is(word, Kind::Unit)
 }
 
 pub(super) fn is_plain_unit(word: &str) -> bool {
-    matches!(
-        singular(word),
-        "second"
-            | "minute"
-            | "min"
-            | "hour"
-            | "hr"
-            | "day"
-            | "week"
-            | "month"
-            | "quarter"
-            | "year"
-            | "sprint"
-            | "night"
-            | "fortnight"
-    ) || matches!(word, "business" | "working" | "full")
+    is(singular(word), Kind::Span) || is(word, Kind::Span)
 }
 
 pub(super) fn is_day(word: &str) -> bool {
-    DAYS.contains(&word)
-        || DAYS.contains(&singular(word))
-        || matches!(word, "mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")
+    is(singular(word), Kind::Day) || is(word, Kind::Day)
 }
 
 pub(super) fn is_clock(word: &str) -> bool {
@@ -98,59 +40,7 @@ pub(super) fn is_clock(word: &str) -> bool {
         .iter()
         .all(|part| !part.is_empty() && part.len() <= 2 && part.bytes().all(|b| b.is_ascii_digit()))
         && (parts.len() == 2 || !half.is_empty() || parts.len() == 1)
-        || matches!(word, "o'clock" | "utc" | "am" | "pm" | "noon" | "midnight")
-}
-
-pub(super) fn is_filler(word: &str) -> bool {
-    matches!(
-        word,
-        "the"
-            | "a"
-            | "an"
-            | "of"
-            | "in"
-            | "at"
-            | "on"
-            | "and"
-            | "or"
-            | "each"
-            | "every"
-            | "start"
-            | "end"
-            | "beginning"
-            | "first"
-            | "last"
-            | "sharp"
-            | "during"
-            | "before"
-            | "after"
-            | "middle"
-            | "close"
-            | "begin"
-            | "about"
-            | "around"
-            | "next"
-            | "second"
-            | "third"
-            | "only"
-            | "business"
-            | "working"
-            | "work"
-            | "calendar"
-            | "same"
-            | "time"
-            | "o'clock"
-            | "early"
-            | "late"
-            | "to"
-            | "through"
-            | "from"
-            | "between"
-            | "by"
-            | "fiscal"
-            | "'s"
-            | "new"
-    )
+        || is(word, Kind::Clock)
 }
 
 /// `1st`, `15th`.
@@ -163,30 +53,17 @@ pub(super) fn is_ordinal(word: &str) -> bool {
 }
 
 pub(super) fn is_count(word: &str) -> bool {
-    number(word).is_some()
-        || matches!(
-            word,
-            "a" | "an" | "several" | "many" | "few" | "some" | "couple"
-        )
+    number(word).is_some() || is(word, Kind::Count)
 }
 
 pub(super) fn number(word: &str) -> Option<u32> {
-    const WORDS: &[&str] = &[
-        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-        "eleven", "twelve",
-    ];
-    if let Ok(number) = word.parse::<u32>() {
-        return Some(number).filter(|number| *number > 0);
-    }
-    let named = WORDS
-        .iter()
-        .position(|name| *name == word)
-        .and_then(|at| u32::try_from(at).ok());
-    named.or(match word {
-        "fifteen" => Some(15),
-        "twenty" => Some(20),
-        "thirty" => Some(30),
-        "sixty" => Some(60),
-        _ => None,
-    })
+    let digits = sense(word, Kind::Number).unwrap_or(word);
+    // What is no number is none of a line either.
+    digits.parse::<u32>().ok().filter(|number| *number > 0)
+}
+
+/// `72h`, `14d`: a number and its unit in one word.
+pub(super) fn is_span(word: &str) -> bool {
+    let unit = word.trim_start_matches(|c: char| c.is_ascii_digit());
+    unit.len() < word.len() && is(unit, Kind::Suffix)
 }
