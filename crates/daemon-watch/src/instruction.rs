@@ -8,7 +8,7 @@ use crate::span::Span;
 /// around a phrase.
 const FILE: &str = include_str!("../lexicon/instructions.tsv");
 
-/// The phrases by what they are.
+/// The phrases of each kind.
 static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
     let of = |wanted: &str| {
         let rows = rows().filter(move |(_, kind, _)| *kind == wanted);

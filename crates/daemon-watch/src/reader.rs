@@ -61,11 +61,15 @@ pub fn interpret(line: &str) -> Interpretation {
     }
     let order = instruction(line);
     let is_condition = |token: &Token| order.is_none_or(|order| token.span.end <= order.start);
-    let condition: Vec<Token> = words
+    let mut condition: Vec<Token> = words
         .iter()
         .filter(|token| is_condition(token))
         .cloned()
         .collect();
+    // "is opened and then close it": what joins the instruction is no part of the condition.
+    while (order.and(condition.last())).is_some_and(|last| GRAMMAR.lexicon.joins(&last.text)) {
+        condition.pop();
+    }
     let found = read(line, condition);
     // `a PR has been open for three days` contains `open`, but no event reports the end of the three days.
     let is_whole = found
@@ -84,25 +88,31 @@ pub fn interpret(line: &str) -> Interpretation {
         meaning.status = Status::Partial;
     }
     if meaning.status == Status::Partial {
-        meaning.suggestion = nearest::without(line, &meaning.remainder);
+        meaning.suggestion = nearest::without(line, &meaning.remainder)
+            .or_else(|| nearest::edited(&GRAMMAR, line, &words));
     }
     meaning
 }
 
 /// Reads a condition; `None` if no parse of all its words has a meaning.
 fn read(line: &str, words: Vec<Token>) -> Option<Interpretation> {
+    read_within(line, words, usize::MAX).0
+}
+
+/// Reads a condition with a number of edges, and returns how many of them it takes.
+fn read_within(line: &str, words: Vec<Token>, most: usize) -> (Option<Interpretation>, usize) {
     let tokens = spoken(&GRAMMAR, words);
     if tokens.is_empty() || tokens.len() > MOST_TOKENS {
-        return None;
+        return (None, 0);
     }
-    let mut chart = Chart::new(&GRAMMAR, line, &tokens);
+    let mut chart = Chart::within(&GRAMMAR, line, &tokens, most);
     while let Some(goal) = chart.next_goal() {
         let meaning = meaning(&chart, goal, line, &tokens);
         if meaning.is_some() {
-            return meaning;
+            return (meaning, chart.n_edges());
         }
     }
-    None
+    (None, chart.n_edges())
 }
 
 /// Returns the meaning of a parse, unless the vocabulary or the accounts refuse it.

@@ -41,7 +41,11 @@ pub(super) fn is_complete(
         let token = tokens.get(at).filter(|token| token.kind == TokenKind::Word);
         token.is_some_and(|token| grammar.lexicon.joins(&token.text))
     };
-    let is_alternative = |range: &Range<usize>| joins(range.start) || joins(range.end);
+    let is_mark = |at: &usize| tokens[*at].kind == TokenKind::Mark;
+    let is_alternative = |range: &Range<usize>| {
+        let first = range.clone().find(|at| !is_mark(at));
+        first.is_some_and(joins) || joins(range.end)
+    };
     let is_place = |range: &&Range<usize>| grammar.is_one(&tokens[range.start], "place");
     let places = left.iter().filter(is_place);
     if has_foreign_login(tokens, found) || names_other_source(tokens, places, found) {
@@ -69,8 +73,9 @@ pub(super) fn is_complete(
     tokens
         .iter()
         .enumerate()
-        .filter(|(at, token)| is_literal(token) && !is_left(*at))
-        .all(|(_, token)| !is_placeholder(&token.text) && is_value(token, found))
+        .filter(|(_, token)| is_literal(token))
+        // A line with a placeholder is not finished, so what is left of it is no condition either.
+        .all(|(at, token)| !is_placeholder(&token.text) && (is_left(at) || is_value(token, found)))
 }
 
 /// The tokens of a place in which its source is named: "on a GitHub …".

@@ -19,6 +19,11 @@ use crate::normalise::Token;
 const MOST_EDGES: usize = 2_500;
 /// The most meanings of a category over one span.
 const MOST_MEANINGS: usize = 3;
+/// The most meanings of a line.
+const MOST_GOALS: usize = 8;
+
+/// The beginning of the names of categories for phrases that the grammar reads and no event holds: all of one is left over.
+const LEFT: &str = "left.";
 
 /// A phrase over a span of tokens.
 struct Edge {
@@ -89,11 +94,23 @@ pub(super) struct Chart<'g> {
     least: Vec<u32>,
     read_instead: Vec<Category>,
     unknown_word: Option<Category>,
+    /// The most edges that are made.
+    most_edges: usize,
 }
 
 impl<'g> Chart<'g> {
     /// Prepares the words of a line.
     pub(super) fn new(grammar: &'g Grammar, line: &str, tokens: &[Token]) -> Self {
+        Self::within(grammar, line, tokens, MOST_EDGES)
+    }
+
+    /// Prepares the words of a line that is read with a number of edges.
+    pub(super) fn within(
+        grammar: &'g Grammar,
+        line: &str,
+        tokens: &[Token],
+        most_edges: usize,
+    ) -> Self {
         let n_tokens = tokens.len();
         let categories = READ_INSTEAD.iter();
         let mut chart = Self {
@@ -110,6 +127,7 @@ impl<'g> Chart<'g> {
             parked: vec![Vec::new(); n_tokens + 1],
             seen: vec![Vec::new(); n_tokens + 1],
             least: Vec::new(),
+            most_edges: most_edges.min(MOST_EDGES),
             unknown_word: grammar.categories.find("skip.word"),
             read_instead: categories
                 .filter_map(|name| grammar.categories.find(name))
@@ -188,7 +206,7 @@ impl<'g> Chart<'g> {
     pub(super) fn next_goal(&mut self) -> Option<usize> {
         while let Some(Reverse(priority)) = self.agenda.pop() {
             let number = (priority & ((1 << NUMBER_BITS) - 1)) as usize;
-            if self.n_edges() > MOST_EDGES {
+            if self.n_edges() > self.most_edges {
                 return None;
             }
             let candidate = &self.candidates[number];
@@ -219,8 +237,14 @@ impl<'g> Chart<'g> {
             let edge = &self.edges[**at];
             edge.category == candidate.category && edge.end == candidate.end
         };
+        // The accounts refuse some readings of a line, and the next cheapest of them is tried.
+        let most = if candidate.category == self.grammar.goal {
+            MOST_GOALS
+        } else {
+            MOST_MEANINGS
+        };
         let known = || self.beginning[candidate.start].iter().filter(same);
-        if known().count() >= MOST_MEANINGS {
+        if known().count() >= most {
             return None;
         }
         let value = match &candidate.made {
@@ -402,7 +426,12 @@ impl<'g> Chart<'g> {
             };
             let items = self.items(active);
             let is_unknown = |item: &usize| Some(self.edges[*item].category) == self.unknown_word;
-            if items.iter().any(is_unknown) {
+            let is_left = self
+                .grammar
+                .categories
+                .name(edge.category)
+                .starts_with(LEFT);
+            if is_left || items.iter().any(is_unknown) {
                 // "second approval": the noun alone would be another condition.
                 found.push(edge.start..edge.end);
             } else {

@@ -34,6 +34,7 @@ const RULES: &[&str] = &[
     include_str!("../../grammar/pulls.txt"),
     include_str!("../../grammar/tails.txt"),
     include_str!("../../grammar/trackers.txt"),
+    include_str!("../../grammar/workspace.txt"),
 ];
 
 /// The files of frames, which fill the templates of the rules.

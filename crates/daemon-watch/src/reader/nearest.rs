@@ -1,13 +1,37 @@
 //! The nearest phrasing: the cheapest edit of a line that is read whole.
 
 use super::grammar::Grammar;
-use super::read;
+use super::{read, read_within};
 use crate::interpretation::Status;
 use crate::normalise::{Token, TokenKind, tokens};
 use crate::span::Span;
 
 /// The most words of a noun.
 const LONGEST_NOUN: usize = 4;
+/// The longest line that is edited, in tokens.
+const LONGEST_EDITED: usize = 40;
+/// The most edges that all edits take together, since each of them is read.
+const MOST_EDGES: usize = 2_000;
+/// The prices of the kinds of edits. A dropped phrase costs one more for each word.
+const INSERT: usize = 1;
+const DROP: usize = 2;
+const REPLACE: usize = 4;
+/// What makes an event of a thing.
+const CREATED: &str = "new";
+
+/// Words in the place of a span of the line. An edit without words drops the span, one without a span inserts them.
+struct Edit {
+    span: Span,
+    with: &'static str,
+    cost: usize,
+}
+
+impl Edit {
+    fn applied(&self, line: &str) -> Option<String> {
+        let (before, behind) = (line.get(..self.span.start)?, line.get(self.span.end..)?);
+        Some(tidied(&format!("{before} {} {behind}", self.with)))
+    }
+}
 
 /// Returns a line without its remainder, if that is read whole.
 pub(super) fn without(line: &str, remainder: &[Span]) -> Option<String> {
@@ -18,14 +42,99 @@ pub(super) fn without(line: &str, remainder: &[Span]) -> Option<String> {
         at = span.end;
     }
     kept.push_str(line.get(at..)?);
-    let words: Vec<&str> = kept.split_whitespace().collect();
-    let shorter = words.join(" ").replace(" ,", ",");
-    let shorter = shorter.trim_end_matches([',', ' ']);
-    is_whole(shorter).then(|| shorter.to_owned())
+    let shorter = tidied(&kept);
+    is_whole(&shorter).then_some(shorter)
+}
+
+/// Returns the line with the cheapest edit by which it is read whole and names the same sources.
+pub(super) fn edited(grammar: &Grammar, line: &str, words: &[Token]) -> Option<String> {
+    if words.len() > LONGEST_EDITED {
+        return None;
+    }
+    let mut edits = edits(grammar, words);
+    edits.sort_by_key(|edit| edit.cost);
+    let mut n_edges = 0;
+    for edit in &edits {
+        let said = edit.applied(line)?;
+        if !names_the_same(grammar, words, &said) {
+            continue;
+        }
+        let left = MOST_EDGES.checked_sub(n_edges)?;
+        let (found, taken) = read_within(&said, tokens(&said), left);
+        n_edges += taken.max(1);
+        if found.is_some_and(|meaning| meaning.status == Status::Mapped) {
+            return Some(said);
+        }
+    }
+    None
+}
+
+/// Returns the edits of a line: an unknown word is dropped or replaced by an event of the noun, a phrase is dropped, a thing is
+/// created.
+fn edits(grammar: &Grammar, words: &[Token]) -> Vec<Edit> {
+    let mut found = Vec::new();
+    let start = words.first().map_or(0, |first| first.span.start);
+    found.push(Edit {
+        span: Span::new(start, start),
+        with: CREATED,
+        cost: INSERT,
+    });
+    let event = example(grammar, words).and_then(|example| {
+        let words = tokens(example);
+        let mut words = words.iter().rev();
+        let led = words.find(|word| grammar.lexicon.is_passive(&word.text))?;
+        example.get(led.span.end..)
+    });
+    for (at, token) in words.iter().enumerate() {
+        let is_word = token.kind == TokenKind::Word;
+        let is_unknown =
+            !grammar.lexicon.is_word(&token.text) || grammar.lexicon.is_quality(&token.text);
+        if is_word && is_unknown {
+            let edit = |with, cost| Edit {
+                span: token.span,
+                with,
+                cost,
+            };
+            found.push(edit("", DROP));
+            found.extend(event.map(|event| edit(event, REPLACE)));
+        }
+        if at > 1 && opens(grammar, token) {
+            found.extend(dropped(grammar, words, at));
+        }
+    }
+    found
+}
+
+/// Returns the edits that drop the phrase that begins at a word: up to the next one, or to the end of the line.
+fn dropped(grammar: &Grammar, words: &[Token], at: usize) -> Vec<Edit> {
+    let next = (at + 2..words.len()).find(|next| opens(grammar, &words[*next]));
+    let ends = next.into_iter().chain([words.len()]);
+    let edit = |end: usize| Edit {
+        span: Span::new(words[at].span.start, words[end - 1].span.end),
+        with: "",
+        cost: DROP + end - at,
+    };
+    ends.map(edit).collect()
+}
+
+/// Whether a token opens a phrase that can be dropped.
+fn opens(grammar: &Grammar, token: &Token) -> bool {
+    token.kind == TokenKind::Mark && token.text == "," || grammar.is_one(token, "opener")
+}
+
+/// Whether a phrasing names every source of the line, so that it is about the same things.
+fn names_the_same(grammar: &Grammar, words: &[Token], text: &str) -> bool {
+    let said = tokens(text);
+    let mut sources = (words.iter()).filter(|word| grammar.lexicon.is_source(&word.text));
+    sources.all(|source| said.iter().any(|word| word.text == source.text))
 }
 
 /// Returns the example of the first noun that a line names, of the source that it names.
 pub(super) fn of_noun(grammar: &Grammar, words: &[Token]) -> Option<String> {
+    example(grammar, words).map(str::to_owned)
+}
+
+fn example(grammar: &Grammar, words: &[Token]) -> Option<&'static str> {
     let plain: Vec<&str> = words
         .iter()
         .filter(|word| word.kind == TokenKind::Word)
@@ -42,9 +151,16 @@ pub(super) fn of_noun(grammar: &Grammar, words: &[Token]) -> Option<String> {
             Some(source) => grammar.lexicon.example_of(&noun, source)?,
             None => grammar.lexicon.example(&noun)?,
         };
-        is_whole(said).then(|| said.to_owned())
+        is_whole(said).then_some(said)
     };
     nouns.filter_map(of).next()
+}
+
+/// Returns a phrasing with single blanks, none before a comma, and no comma at the end.
+fn tidied(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ").replace(" ,", ",");
+    text.trim_end_matches([',', ';', ' ']).to_owned()
 }
 
 fn is_whole(line: &str) -> bool {

@@ -278,6 +278,105 @@ fn words_without_a_meaning_are_left_over_and_nothing_else() {
 }
 
 #[test]
+fn what_is_understood_and_no_event_holds_is_left_over() {
+    for (line, expected) in [
+        (
+            "when a Linear issue moves from In Review to Done",
+            "linear Issue.update [changed is state; state is Done]\nleft: from In Review",
+        ),
+        (
+            "when a Linear issue leaves Triage",
+            "linear Issue.update [changed is state]\nleft: Triage",
+        ),
+        (
+            "when a Sentry issue is created, except in staging",
+            "sentry issue.created []\nleft: , except in staging",
+        ),
+        (
+            "when a Linear issue is created, except those made by a committee",
+            "linear Issue.create []\nleft: , except those made by a committee",
+        ),
+    ] {
+        assert_eq!(reading(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn who_did_it_is_the_actor_of_that_verb_and_else_the_author() {
+    for (line, expected) in [
+        (
+            "when a Linear issue moves to Done, unless an integration moved it",
+            "linear Issue.update [changed is state; state is Done; actor_kind is_not bot]",
+        ),
+        (
+            "when a Linear issue moves to Done, unless an integration created it",
+            "linear Issue.update [changed is state; state is Done; author_kind is_not bot]",
+        ),
+    ] {
+        assert_eq!(reading(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn events_in_one_place_share_it() {
+    for (line, expected) in [
+        (
+            "a message saying \"down\" in #ops, threads included",
+            "slack message [message_kind is posted; comment contains down; channel is ops]\n\
+             slack message [message_kind is reply; comment contains down; channel is ops]",
+        ),
+        (
+            "when a Linear issue is created in Triage or is moved to it",
+            "linear Issue.create [state is Triage]\n\
+             linear Issue.update [changed is state; state is Triage]",
+        ),
+        (
+            "when an issue is opened on GitHub or created in Linear",
+            "github issues.opened []\nlinear Issue.create []",
+        ),
+    ] {
+        assert_eq!(reading(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn the_nearest_phrasing_is_the_cheapest_edit_that_is_read_whole() {
+    for (line, expected) in [
+        ("Linear issues", Some("new Linear issues")),
+        (
+            "when a pull request targeting main is frobnicated",
+            Some("when a pull request targeting main is opened"),
+        ),
+        (
+            "when a frobnicated pull request is opened",
+            Some("when a pull request is opened"),
+        ),
+        (
+            "when a message is posted in #ops during the frobnication by a bot",
+            Some("when a message is posted in #ops by a bot"),
+        ),
+        ("when a Jira ticket is opened", None),
+    ] {
+        assert_eq!(interpret(line).suggestion.as_deref(), expected, "{line}");
+    }
+}
+
+#[test]
+fn the_place_of_an_event_is_never_another_source() {
+    for line in [
+        "when an issue is opened in Linear's frobnicator",
+        "a reply in Linear during the frobnication",
+    ] {
+        let meaning = interpret(line);
+        let sources: Vec<_> = (meaning.clauses.iter())
+            .flat_map(|clause| clause.events.iter().map(|event| event.source.as_str()))
+            .filter(|source| *source != "linear")
+            .collect();
+        assert_eq!(sources, Vec::<&str>::new(), "{line}");
+    }
+}
+
+#[test]
 fn hostile_lines_end_at_the_bound_of_edges() {
     let nested = format!(
         "when a pull request {}is opened",

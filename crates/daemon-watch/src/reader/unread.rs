@@ -36,7 +36,7 @@ pub(super) fn interpreted(grammar: &Grammar, line: &str, words: &[Token]) -> Int
     let suggestion = if is_foreign {
         None
     } else {
-        nearest::of_noun(grammar, words)
+        nearest::edited(grammar, line, words).or_else(|| nearest::of_noun(grammar, words))
     };
     Interpretation {
         status,

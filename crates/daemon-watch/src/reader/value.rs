@@ -61,6 +61,8 @@ pub(super) struct Deed {
     pub(super) guard: Guard,
     /// What a comment or review is put on.
     pub(super) on: Vec<Thing>,
+    /// "opened on GitHub": where it happens.
+    pub(super) source: Option<Source>,
     /// The verb has words of its own behind it.
     pub(super) has_own: bool,
 }

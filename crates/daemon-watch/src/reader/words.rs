@@ -74,6 +74,16 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
         if let Some((value, name)) = compound {
             add(name, 0, Value::Strings(vec![value.to_owned()]));
         }
+        if let (TokenKind::Code | TokenKind::Quoted, Some(channel)) = (
+            token.kind,
+            text.strip_prefix('#').filter(|name| !name.is_empty()),
+        ) {
+            add("lit.channel", 0, Value::Strings(vec![channel.to_owned()]));
+        }
+        let is_upper = text.len() > 1 && text.bytes().all(|b| b.is_ascii_uppercase());
+        if token.kind == TokenKind::Word && is_upper {
+            add("bare.upper", KNOWN, Value::Strings(vec![text.clone()]));
+        }
         let behind = tokens.get(at + 1).map_or("", |token| token.text.as_str());
         if let Some(event) = raw(&text, behind, at) {
             add("raw", 0, Value::Events(vec![event], Vec::new()));
@@ -105,8 +115,18 @@ fn value_of(
         TokenKind::Channel => ("lit.channel", 0),
         TokenKind::Reference => ("lit.reference", 0),
         TokenKind::Number => ("lit.number", 0),
+        // "Big kiln" is a name, and "a big change" has a quality.
+        TokenKind::Word
+            if grammar.lexicon.is_quality(&token.text) && is_capital && token.span.start > 0 =>
+        {
+            ("bare.capital", UNKNOWN)
+        }
         TokenKind::Word if grammar.lexicon.is_closed(&token.text) => return None,
-        TokenKind::Word if is_name_like(&token.text) => ("bare.name", NAME_LIKE),
+        // A number of a version is no name of a project, and no source but GitHub has versions.
+        TokenKind::Word if is_version(&token.text) => ("bare.version", NAME_LIKE),
+        TokenKind::Word if is_name_like(&token.text) && !is_kind(grammar, &token.text) => {
+            ("bare.name", NAME_LIKE)
+        }
         // A capital inside a line makes a name of a known word too.
         TokenKind::Word if is_known && is_capital && token.span.start > 0 => ("bare", UNKNOWN),
         TokenKind::Word if is_known => ("bare", KNOWN),
@@ -233,6 +253,17 @@ fn phrases(
             }
         }
     }
+}
+
+/// Whether a compound names things and is no name: "sub-issues".
+fn is_kind(grammar: &Grammar, word: &str) -> bool {
+    let last = word.rsplit_once('-').map(|(_, last)| last);
+    last.is_some_and(|last| last.ends_with('s') && grammar.lexicon.is_word(last))
+}
+
+/// `2.4.0`
+fn is_version(word: &str) -> bool {
+    word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.')
 }
 
 /// Whether a word looks like a name: `mira-holt`, `v2`, `needs_review`, and not `customer-reported`.

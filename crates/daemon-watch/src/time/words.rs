@@ -58,7 +58,7 @@ pub(super) fn is_count(word: &str) -> bool {
 
 pub(super) fn number(word: &str) -> Option<u32> {
     let digits = sense(word, Kind::Number).unwrap_or(word);
-    // What is no number is none of a line either.
+    // Zero counts nothing.
     digits.parse::<u32>().ok().filter(|number| *number > 0)
 }
 

@@ -1,5 +1,6 @@
 //! Verbs, with the things that they happen to.
 
+use daemon_event::Field;
 use daemon_event::vocabulary::{Noun, Verb};
 
 use super::super::value::{Deed, Sense, Senses, Thing, Value};
@@ -8,12 +9,15 @@ use super::happens::all_done;
 use super::things::placed;
 use super::{Call, Row};
 use crate::filter::Op;
-use crate::meaning::atom::{Says, TextPlace, Who};
+use crate::meaning::atom::{Says, TextPlace, UserRole, Who};
 use crate::meaning::formula::Formula;
 
 pub(super) const TABLE: &[Row] = &[
     ("deed", deed),
     ("own-deed", own_deed),
+    ("also-verb", also_verb),
+    ("deed-in", deed_in),
+    ("ended", ended),
     ("narrow-deed", narrow_deed),
     ("pushed-to", deed_on),
     ("posted-on", deed_on),
@@ -30,6 +34,7 @@ pub(super) const TABLE: &[Row] = &[
     ("mentioned", mentioned),
     ("says-in", does),
     ("is-created", is_created),
+    ("is-created-so", is_created_so),
     ("new-on", new_on),
     ("verb", verb),
     ("syncs", syncs),
@@ -52,12 +57,48 @@ fn one_deed(call: &Call<'_>, has_own: bool) -> Option<Deed> {
         verbs: verbs(call)?,
         guard: call.said()?.and(call.guards()),
         on: Vec::new(),
+        source: None,
         has_own,
     })
 }
 
+/// "created in a state or moved to it": the verb of the item and those of the rule, under the same guard.
+fn also_verb(call: &Call<'_>) -> Option<Value> {
+    let only_items = Call {
+        values: call.values,
+        arguments: &[],
+        range: call.range.clone(),
+    };
+    let mut deed = one_deed(call, true)?;
+    let said = verbs(&only_items)?;
+    deed.verbs.splice(..0, said);
+    Some(Value::Deeds(vec![deed]))
+}
+
+/// What a check does that is known by its name alone: "`lint` fails", and not "a conflict shows up".
+fn ended(call: &Call<'_>) -> Option<Value> {
+    let deed = one_deed(call, false)?;
+    let begins = deed
+        .verbs
+        .iter()
+        .flatten()
+        .any(|verb| *verb == Verb::Create);
+    (!begins).then(|| Value::Deeds(vec![deed]))
+}
+
+/// "created in Linear", one of several verbs that each have a source.
+fn deed_in(call: &Call<'_>) -> Option<Value> {
+    let source = call.source()?;
+    let mut deeds = call.deeds()?.to_vec();
+    for deed in &mut deeds {
+        deed.source.is_none().then_some(())?;
+        deed.source = Some(source);
+    }
+    Some(Value::Deeds(deeds))
+}
+
 /// Returns the verbs of the rule, else those that the items say.
-fn verbs(call: &Call<'_>) -> Option<Vec<Senses>> {
+pub(super) fn verbs(call: &Call<'_>) -> Option<Vec<Senses>> {
     let said = call.arguments.iter().filter_map(|argument| match argument {
         Sense::Verb(verb) => Some(vec![*verb]),
         _ => None,
@@ -310,12 +351,53 @@ pub(super) fn is_created(call: &Call<'_>) -> Option<Value> {
             verbs: vec![vec![verb]],
             guard: call.guards(),
             on: Vec::new(),
+            source: None,
             has_own: false,
         };
         events.extend(all_done(std::slice::from_ref(thing), &[deed])?);
     }
     Some(Value::Events(events, call.things()?.to_vec()))
 }
+
+/// "fatal Sentry issues": things with facts that they have from the beginning are named as they are created.
+fn is_created_so(call: &Call<'_>) -> Option<Value> {
+    let mut things = call.things()?.to_vec();
+    for thing in &mut things {
+        let is_native = |says: &Says| match says {
+            Says::Person(role, _) => *role == UserRole::Author,
+            Says::Value(..) => true,
+            Says::Test(test) => NATIVE.contains(&test.field()),
+            _ => false,
+        };
+        (!thing.guard.is_always() && !thing.guard.mentions(&|atom| !is_native(&atom.says)))
+            .then_some(())?;
+        thing.is_new = true;
+    }
+    let things = Value::Things(things);
+    let values: Vec<&Value> = call
+        .values
+        .iter()
+        .map(|value| match value {
+            Value::Things(_) => &things,
+            other => *other,
+        })
+        .collect();
+    is_created(&Call {
+        values: &values,
+        arguments: call.arguments,
+        range: call.range.clone(),
+    })
+}
+
+/// Facts that a thing has from the beginning and that are not expected to change.
+const NATIVE: &[Field] = &[
+    Field::Author,
+    Field::AuthorKind,
+    Field::Fork,
+    Field::Level,
+    Field::Project,
+    Field::Team,
+];
 
 /// "comments inline on a pull request": a thing of the rule's noun is put on the things.
 fn new_on(call: &Call<'_>) -> Option<Value> {

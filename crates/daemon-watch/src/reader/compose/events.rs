@@ -1,6 +1,6 @@
 //! Events that a phrase has already: their sources, their guards, and others on their right.
 
-use daemon_event::vocabulary::{self, Noun};
+use daemon_event::vocabulary::{self, Noun, Verb};
 use daemon_event::{Field, Source};
 
 use super::super::value::{Thing, Value};
@@ -10,10 +10,14 @@ use super::tails::has_facts;
 use super::{Call, Row};
 use crate::meaning::atom::{Atom, Says};
 use crate::meaning::event::GuardedEvent;
+use crate::resolve::has_row;
 
 pub(super) const TABLE: &[Row] = &[
     ("also", also),
     ("also-one", also_one),
+    ("also-same", also_same),
+    ("done-by", done_by),
+    ("including", including),
     ("is-described", is_described),
     ("narrow-events", narrow_events),
     ("only-source", only_source),
@@ -60,13 +64,21 @@ fn source_events(call: &Call<'_>) -> Option<Value> {
         _ => None,
     });
     let events = call.events()?;
-    let of = |source| {
+    let sources: Vec<Source> = sources.collect();
+    // "opened on GitHub or created in Linear": the last source is not that of the first event.
+    let is_elsewhere = |source: Source| !sources.contains(&source);
+    (!events
+        .iter()
+        .any(|event| event.source.is_some_and(is_elsewhere)))
+    .then_some(())?;
+    let of = |source: &Source| {
+        let source = *source;
         events.iter().map(move |event| GuardedEvent {
             source: Some(source),
             ..event.clone()
         })
     };
-    let events: Vec<GuardedEvent> = sources.flat_map(of).collect();
+    let events: Vec<GuardedEvent> = sources.iter().flat_map(of).collect();
     Some(Value::Events(events, call.about().to_vec()))
 }
 
@@ -88,6 +100,85 @@ fn also_one(call: &Call<'_>) -> Option<Value> {
     let mut events = call.events()?.to_vec();
     events.extend(all_done(&others, call.deeds()?)?);
     (!others.is_empty()).then_some(Value::Events(events, others))
+}
+
+/// "… or is edited there": the things of the events on the left, in the same place and under the same guards.
+fn also_same(call: &Call<'_>) -> Option<Value> {
+    let mut events = call.events()?.to_vec();
+    let names_person = |atom: &Atom| matches!(atom.says, Says::Person(..));
+    for left in call.events()? {
+        left.raw.is_none().then_some(())?;
+        // Who did the one is not known to have done the other.
+        (!left.guard.mentions(&names_person)).then_some(())?;
+        for deed in call.deeds()? {
+            deed.on.is_empty().then_some(())?;
+            for senses in &deed.verbs {
+                let verb = senses.iter().find(|verb| has_row(left.noun, **verb))?;
+                let mut event = with(left.clone(), &deed.guard);
+                event.verb = *verb;
+                events.push(event);
+            }
+        }
+    }
+    Some(Value::Events(events, call.about().to_vec()))
+}
+
+/// "unless an integration moved it": the people as the actor, where the verb is that of the events, or as the author.
+fn done_by(call: &Call<'_>) -> Option<Value> {
+    let said = super::deeds::verbs(call)?;
+    let said: Vec<Verb> = said.into_iter().flatten().collect();
+    let guard = call.guards();
+    let is_same = |event: &GuardedEvent| {
+        said.contains(&event.verb)
+            || vocabulary::rows(event.noun).iter().any(|(_, row)| {
+                row.verbs.contains(&event.verb) && said.iter().any(|verb| row.verbs.contains(verb))
+            })
+    };
+    let mut events = call.events()?.to_vec();
+    let is_actor = events
+        .iter()
+        .all(|event| event.raw.is_none() && is_same(event));
+    let guard = if is_actor {
+        guard
+    } else if said.contains(&Verb::Create) {
+        super::guards::author_of(&guard)?
+    } else {
+        return None;
+    };
+    (!guard.is_always()).then_some(())?;
+    let guard = if call.word() == Some("not") {
+        guard.not()
+    } else {
+        guard
+    };
+    for event in &mut events {
+        event.require(guard.clone());
+    }
+    Some(Value::Events(events, call.about().to_vec()))
+}
+
+/// "…, threads included": the rule's noun in addition to that of the events.
+fn including(call: &Call<'_>) -> Option<Value> {
+    let mut events = call.events()?.to_vec();
+    let others = super::deeds::implied(call);
+    for left in call.events()? {
+        for other in &others {
+            match left.noun {
+                // Comments are replies too.
+                Noun::Comment => {}
+                Noun::Message => {
+                    has_row(other.noun, left.verb).then_some(())?;
+                    let noun = other.noun;
+                    events.push(GuardedEvent {
+                        noun,
+                        ..left.clone()
+                    });
+                }
+                _ => return None,
+            }
+        }
+    }
+    Some(Value::Events(events, call.about().to_vec()))
 }
 
 /// "… or is mentioned there": the place and the source of the events on the left.

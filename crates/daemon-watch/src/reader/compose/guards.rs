@@ -114,11 +114,16 @@ fn named(call: &Call<'_>) -> Option<Value> {
 
 /// People as the author of the thing next to the words.
 fn author(call: &Call<'_>) -> Option<Value> {
-    let guard = mapped(call.guard()?, &mut |atom| match &atom.says {
+    let guard = author_of(call.guard()?)?;
+    (!guard.is_always()).then_some(Value::Guard(guard))
+}
+
+/// Returns people as the author instead of the actor.
+pub(super) fn author_of(people: &Guard) -> Option<Guard> {
+    mapped(people, &mut |atom| match &atom.says {
         Says::Person(UserRole::Actor, who) => Some(Says::Person(UserRole::Author, who.clone())),
         _ => None,
-    })?;
-    (!guard.is_always()).then_some(Value::Guard(guard))
+    })
 }
 
 fn author_not(call: &Call<'_>) -> Option<Value> {

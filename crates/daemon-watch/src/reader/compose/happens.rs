@@ -41,6 +41,14 @@ fn done_to(thing: &Thing, deed: &Deed) -> Option<Vec<GuardedEvent>> {
     };
     let mut events = Vec::new();
     for thing in &things {
+        let source = deed.source.or(thing.source);
+        if thing.source.is_some() && source != thing.source {
+            return None;
+        }
+        let thing = &Thing {
+            source,
+            ..thing.clone()
+        };
         // Only GitHub has comments on the lines of a diff, which "top-level" excludes; elsewhere it excludes replies.
         let is_elsewhere = thing.source.is_some_and(|source| source != Source::Github);
         let thing = &if thing.is_top && is_elsewhere {
