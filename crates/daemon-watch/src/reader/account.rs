@@ -87,17 +87,24 @@ fn names_other_source<'r>(
     mut places: impl Iterator<Item = &'r Range<usize>>,
     found: &ClauseSet,
 ) -> bool {
-    let has = |source: Source| {
+    let is_other = |(at, token): (usize, &Token)| {
+        let mut sources = Source::ALL.iter();
+        let named = sources.find(|source| source.as_str() == token.text);
         let mut events = found.clauses.iter().flat_map(|clause| &clause.events);
-        events.any(|event| event.source == source)
+        token.kind == TokenKind::Word
+            && named.is_some_and(|source| {
+                // What happens "in Linear's inbox" is an event of Linear only.
+                if at == 1 {
+                    events.any(|event| event.source != *source)
+                } else {
+                    !events.any(|event| event.source == *source)
+                }
+            })
     };
-    let is_other = |token: &Token| {
-        let named = Source::ALL
-            .iter()
-            .find(|source| source.as_str() == token.text);
-        token.kind == TokenKind::Word && named.is_some_and(|source| !has(*source))
-    };
-    places.any(|range| tokens[range.clone()].iter().take(PLACE_HEAD).any(is_other))
+    places.any(|range| {
+        let head = tokens[range.clone()].iter().take(PLACE_HEAD);
+        head.enumerate().any(is_other)
+    })
 }
 
 /// Whether GitHub is to have a user whose name is no login: a bare word with a capital, or several words.

@@ -16,7 +16,7 @@ use crate::meaning::event::GuardedEvent;
 use crate::normalise::Token;
 
 /// The most edges of a line; the rest of a longer one is not read.
-const MOST_EDGES: usize = 2_500;
+const MOST_EDGES: usize = 2_700;
 /// The most meanings of a category over one span.
 const MOST_MEANINGS: usize = 3;
 /// The most meanings of a line.

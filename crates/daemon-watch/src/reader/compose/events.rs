@@ -188,7 +188,11 @@ fn there(call: &Call<'_>) -> Option<Value> {
         _ => None,
     });
     let ((left, _), (right, about)) = (lists.next()?, lists.next()?);
-    let place = left.iter().find_map(|event| event.guard.part(&is_place));
+    // Without a subject of its own, the second verb has the people of the first one.
+    let has_people = call.word() == Some("same");
+    let is_shared =
+        |atom: &Atom| is_place(atom) || has_people && matches!(atom.says, Says::Person(..));
+    let place = left.iter().find_map(|event| event.guard.part(&is_shared));
     let source = left.iter().find_map(|event| event.source);
     (place.is_some() || source.is_some()).then_some(())?;
     let mut events = left.clone();
