@@ -3,6 +3,7 @@
 mod accept;
 mod cron;
 mod discovery;
+mod editor;
 mod host;
 mod lint;
 mod parse;
@@ -30,6 +31,10 @@ const ROWS: &[RowEntry] = &[
     RowEntry {
         name: "parse",
         measure: parse::measure,
+    },
+    RowEntry {
+        name: "editor",
+        measure: editor::measure,
     },
     RowEntry {
         name: "lint",

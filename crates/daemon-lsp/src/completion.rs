@@ -8,7 +8,7 @@ use lsp_types::{
     Documentation, InsertTextFormat, MarkupContent, MarkupKind, TextEdit,
 };
 
-use crate::document::Document;
+use crate::document::OpenDocument;
 use crate::hover::field_description;
 
 /// A field, and the text that is inserted for it, with its places in the notation of snippets.
@@ -34,7 +34,7 @@ const SCHEDULES: [&str; 8] = [
 ];
 
 /// Returns what can be inserted at an offset.
-pub(crate) fn at(document: &Document, byte: usize, now: Timestamp) -> Vec<CompletionItem> {
+pub(crate) fn at(document: &OpenDocument, byte: usize, now: Timestamp) -> Vec<CompletionItem> {
     let file = document.file();
     let is_inside = file
         .front_matter()
@@ -66,7 +66,7 @@ fn entry(before: &str) -> Option<&str> {
 }
 
 /// Returns the key of the list to which the entry on a line belongs.
-fn key_above(document: &Document, line_start: usize) -> Option<&str> {
+fn key_above(document: &OpenDocument, line_start: usize) -> Option<&str> {
     let text = document.text().get(..line_start)?;
     let keys = text.lines().rev();
     let key = keys
@@ -75,7 +75,7 @@ fn key_above(document: &Document, line_start: usize) -> Option<&str> {
     Some(key.split_once(':')?.0.trim_end())
 }
 
-fn fields(document: &Document, typed: Span) -> Vec<CompletionItem> {
+fn fields(document: &OpenDocument, typed: Span) -> Vec<CompletionItem> {
     let members = document.file().members();
     FIELDS
         .iter()
@@ -96,7 +96,7 @@ fn fields(document: &Document, typed: Span) -> Vec<CompletionItem> {
         .collect()
 }
 
-fn conditions(document: &Document, typed: Span) -> Vec<CompletionItem> {
+fn conditions(document: &OpenDocument, typed: Span) -> Vec<CompletionItem> {
     let phrasings = daemon_watch::phrasings().iter();
     phrasings
         .flat_map(|phrasing| {
@@ -118,7 +118,7 @@ fn conditions(document: &Document, typed: Span) -> Vec<CompletionItem> {
         .collect()
 }
 
-fn schedules(document: &Document, value: Span, now: Timestamp) -> Vec<CompletionItem> {
+fn schedules(document: &OpenDocument, value: Span, now: Timestamp) -> Vec<CompletionItem> {
     SCHEDULES
         .iter()
         .enumerate()
@@ -140,7 +140,7 @@ fn schedules(document: &Document, value: Span, now: Timestamp) -> Vec<Completion
         .collect()
 }
 
-fn replacement(document: &Document, span: Span, text: &str) -> CompletionTextEdit {
+fn replacement(document: &OpenDocument, span: Span, text: &str) -> CompletionTextEdit {
     CompletionTextEdit::Edit(TextEdit::new(document.range(span), text.to_owned()))
 }
 

@@ -9,18 +9,18 @@ use daemon_validate::SupportEntry;
 use jiff::Timestamp;
 use lsp_types::{Position, Range, Uri};
 
-use crate::position::{Encoding, Lines};
+use crate::position::{Encoding, LineTable};
 
 /// An open document.
 #[derive(Debug)]
-pub(crate) struct Document {
+pub(crate) struct OpenDocument {
     pub(crate) uri: Uri,
     pub(crate) version: i32,
     place: DaemonPlace,
     text: String,
     /// The entries of the daemon's directory when the document was opened or saved.
     support: Vec<SupportEntry>,
-    lines: Lines,
+    lines: LineTable,
     checked: CheckedFile,
 }
 
@@ -57,17 +57,17 @@ impl DaemonPlace {
     }
 }
 
-impl Document {
+impl OpenDocument {
     /// Opens a document; `None` if its address names no file that can be a daemon.
     pub(crate) fn open(
         (uri, version): (Uri, i32),
         text: String,
         encoding: Encoding,
-        check: &Check<'_>,
+        check: &FileCheck<'_>,
     ) -> Option<Self> {
         let place = DaemonPlace::of(&path_of(&uri)?)?;
         let support = support_entries(&place.directory, Some(&place.root));
-        let lines = Lines::new(&text, encoding);
+        let lines = LineTable::new(&text, encoding);
         let checked = check.run(&place, &text, &support)?;
         Some(Self {
             uri,
@@ -91,8 +91,8 @@ impl Document {
     }
 
     /// Checks the text.
-    pub(crate) fn check(&mut self, encoding: Encoding, check: &Check<'_>) {
-        self.lines = Lines::new(&self.text, encoding);
+    pub(crate) fn check(&mut self, encoding: Encoding, check: &FileCheck<'_>) {
+        self.lines = LineTable::new(&self.text, encoding);
         if let Some(checked) = check.run(&self.place, &self.text, &self.support) {
             self.checked = checked;
         }
@@ -137,13 +137,13 @@ impl Document {
     }
 }
 
-/// What a check of a file needs besides the file.
-pub(crate) struct Check<'c> {
+/// The time and the zones with which files are checked.
+pub(crate) struct FileCheck<'c> {
     pub(crate) now: Timestamp,
     pub(crate) zone: &'c dyn Fn(&Path, &str) -> Zone,
 }
 
-impl Check<'_> {
+impl FileCheck<'_> {
     fn run(
         &self,
         place: &DaemonPlace,

@@ -8,15 +8,15 @@ use lsp_types::{
     NumberOrString, Range, TextEdit, WorkspaceEdit,
 };
 
-use crate::document::Document;
+use crate::document::OpenDocument;
 
 /// Returns what was found in a document.
-pub(crate) fn diagnostics(document: &Document) -> Vec<Diagnostic> {
+pub(crate) fn diagnostics(document: &OpenDocument) -> Vec<Diagnostic> {
     let found = document.checked().diagnostics.iter();
     found.map(|found| diagnostic(document, found)).collect()
 }
 
-fn diagnostic(document: &Document, found: &daemon_spec::Diagnostic) -> Diagnostic {
+fn diagnostic(document: &OpenDocument, found: &daemon_spec::Diagnostic) -> Diagnostic {
     let mut message = daemon_validate::visible(&found.message);
     if let Some(help) = &found.help {
         message.push_str("\nhelp: ");
@@ -37,7 +37,7 @@ fn diagnostic(document: &Document, found: &daemon_spec::Diagnostic) -> Diagnosti
 }
 
 /// Returns the fixes of what was found in a range, and one of everything if there are several.
-pub(crate) fn actions(document: &Document, range: Range) -> Vec<CodeActionOrCommand> {
+pub(crate) fn actions(document: &OpenDocument, range: Range) -> Vec<CodeActionOrCommand> {
     let found = &document.checked().diagnostics;
     let fixable = || {
         found
@@ -66,7 +66,7 @@ pub(crate) fn actions(document: &Document, range: Range) -> Vec<CodeActionOrComm
 }
 
 /// Returns one action for all fixes that do not exclude each other.
-fn everything(document: &Document, fixes: &[&Fix]) -> Option<CodeAction> {
+fn everything(document: &OpenDocument, fixes: &[&Fix]) -> Option<CodeAction> {
     let text = document.text();
     let fixed = apply_fixes(text.as_bytes(), fixes.iter().copied());
     let whole = Edit {
@@ -81,7 +81,7 @@ fn everything(document: &Document, fixes: &[&Fix]) -> Option<CodeAction> {
     })
 }
 
-fn edit_of(document: &Document, edits: &[Edit]) -> WorkspaceEdit {
+fn edit_of(document: &OpenDocument, edits: &[Edit]) -> WorkspaceEdit {
     let edits = edits
         .iter()
         .map(|edit| TextEdit::new(document.range(edit.span), edit.text.clone()))

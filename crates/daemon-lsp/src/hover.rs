@@ -9,7 +9,7 @@ use daemon_watch::{Clause, Interpretation, Status, TimeKind, interpret};
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
 use serde_json::Value;
 
-use crate::document::Document;
+use crate::document::OpenDocument;
 use crate::server::Workspace;
 
 /// How many of the next due times are shown.
@@ -20,7 +20,7 @@ const SHOWN_EVENTS: usize = 6;
 static SCHEMA: LazyLock<Value> = LazyLock::new(daemon_spec::schema);
 
 /// Returns what is shown at an offset.
-pub(crate) fn at(document: &Document, byte: usize, workspace: &Workspace<'_>) -> Option<Hover> {
+pub(crate) fn at(document: &OpenDocument, byte: usize, workspace: &Workspace<'_>) -> Option<Hover> {
     let file = document.file();
     let is_at = |span: Span| span.start <= byte && byte <= span.end;
     if let Some(member) = file.members().iter().find(|member| is_at(member.key)) {
@@ -50,7 +50,7 @@ pub(crate) fn field_description(name: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn shown(document: &Document, span: Span, value: String) -> Hover {
+fn shown(document: &OpenDocument, span: Span, value: String) -> Hover {
     Hover {
         contents: HoverContents::Markup(MarkupContent {
             kind: MarkupKind::Markdown,
@@ -112,7 +112,7 @@ fn clause_text(reading: &Interpretation, clause: &Clause) -> String {
     let mut text = names.join(" or ");
     let n_more = clause.events.len().saturating_sub(SHOWN_EVENTS);
     if n_more > 0 {
-        text.push_str(&format!(" or {n_more} more"));
+        text = format!("{text} or {n_more} more");
     }
     for (index, filter) in clause.filters.iter().enumerate() {
         let Some(filter) = reading.filters.get(*filter) else {
@@ -126,7 +126,7 @@ fn clause_text(reading: &Interpretation, clause: &Clause) -> String {
 }
 
 fn schedule_text(
-    document: &Document,
+    document: &OpenDocument,
     schedule: &Text,
     workspace: &Workspace<'_>,
 ) -> Option<String> {

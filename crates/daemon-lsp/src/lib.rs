@@ -1,15 +1,39 @@
 //! A language server for DAEMON.md files: diagnostics, fixes, completion, hover, symbols, definitions.
 //!
-//! ```no_run
+//! ```
 //! use daemon_cron::Zone;
-//! use daemon_lsp::{Workspace, serve_stdio};
+//! use daemon_lsp::{Workspace, serve};
 //! use jiff::Timestamp;
+//! use lsp_server::{Connection, Message, Notification, Request};
+//! use serde_json::json;
 //!
-//! serve_stdio(&Workspace {
-//!     now: &Timestamp::now,
-//!     zone: &|_root, _id| Zone::utc(),
-//! })?;
-//! # Ok::<(), daemon_lsp::ServeError>(())
+//! // An editor in the same process; `serve_stdio` answers one over standard input and output.
+//! let (editor, server) = Connection::memory();
+//! let uri = "file:///r/.agents/daemons/tidy/DAEMON.md";
+//! let item = json!({"uri": uri, "languageId": "markdown", "version": 1, "text": "---\nid: tidy\nowner: me\n---\n"});
+//! let messages: [Message; 5] = [
+//!     Request::new(1.into(), "initialize".to_owned(), json!({"capabilities": {}})).into(),
+//!     Notification::new("initialized".to_owned(), json!({})).into(),
+//!     Notification::new("textDocument/didOpen".to_owned(), json!({"textDocument": item})).into(),
+//!     Request::new(2.into(), "shutdown".to_owned(), json!(null)).into(),
+//!     Notification::new("exit".to_owned(), json!(null)).into(),
+//! ];
+//! for message in messages {
+//!     editor.sender.send(message)?;
+//! }
+//!
+//! let zone = |_root: &std::path::Path, _id: &str| Zone::utc();
+//! serve(&server, &Workspace { now: &Timestamp::now, zone: &zone })?;
+//! drop(server);
+//!
+//! let found = editor.receiver.iter().find_map(|message| match message {
+//!     Message::Notification(note) => Some(note.params["diagnostics"].clone()),
+//!     _ => None,
+//! });
+//! let codes: Vec<String> = found.iter().flat_map(|found| found.as_array()).flatten()
+//!     .map(|one| one["code"].as_str().unwrap_or_default().to_owned()).collect();
+//! assert!(codes.contains(&"D100".to_owned()), "`owner` is not a field");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Overview
@@ -45,4 +69,4 @@ mod position;
 mod server;
 mod structure;
 
-pub use server::{ServeError, Workspace, serve, serve_stdio};
+pub use server::{LspError, Workspace, serve, serve_stdio};

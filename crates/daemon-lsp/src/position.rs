@@ -1,4 +1,4 @@
-//! Positions of the protocol and byte offsets of a text.
+//! Positions of the protocol and byte offsets of a document.
 
 use daemon_spec::Span;
 use lsp_types::{Position, PositionEncodingKind, Range};
@@ -34,15 +34,15 @@ impl Encoding {
     }
 }
 
-/// The lines of a text, to convert between positions and bytes.
+/// The lines of a document, to convert between positions and bytes.
 #[derive(Debug)]
-pub(crate) struct Lines {
+pub(crate) struct LineTable {
     /// The offset at which each line begins.
     starts: Vec<usize>,
     encoding: Encoding,
 }
 
-impl Lines {
+impl LineTable {
     pub(crate) fn new(text: &str, encoding: Encoding) -> Self {
         let bytes = text.as_bytes();
         let mut starts = vec![0];
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn positions_count_in_the_unit_of_the_editor() {
         for (encoding, column) in [(Encoding::Utf8, 7), (Encoding::Utf16, 4)] {
-            let lines = Lines::new(TEXT, encoding);
+            let lines = LineTable::new(TEXT, encoding);
             let z = TEXT.find('z').unwrap();
             let range = lines.range(TEXT, Span::new(z, z + 1));
             assert_eq!(range.start, Position::new(0, column));
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn every_end_of_a_line_counts_once() {
-        let lines = Lines::new(TEXT, Encoding::Utf16);
+        let lines = LineTable::new(TEXT, Encoding::Utf16);
         let third = TEXT.find("third").unwrap();
         assert_eq!(lines.byte(TEXT, Position::new(2, 0)), Some(third));
         assert_eq!(lines.line(TEXT, third + 2), (third, "third"));
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_character_beyond_a_line_is_its_end_and_one_inside_a_pair_rounds_up() {
-        let lines = Lines::new(TEXT, Encoding::Utf16);
+        let lines = LineTable::new(TEXT, Encoding::Utf16);
         assert_eq!(lines.byte(TEXT, Position::new(0, 99)), TEXT.find('\r'));
         assert_eq!(lines.byte(TEXT, Position::new(0, 3)), TEXT.find('z'));
     }

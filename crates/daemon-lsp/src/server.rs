@@ -23,7 +23,7 @@ use lsp_types::{
 };
 use serde_json::Value;
 
-use crate::document::{Check, Document};
+use crate::document::{FileCheck, OpenDocument};
 use crate::position::Encoding;
 use crate::{completion, fixes, hover, structure};
 
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Workspace<'_> {
 /// The connection to the editor failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ServeError {
+pub enum LspError {
     /// A message broke the protocol.
     #[error("the editor broke the protocol: {0}")]
     Protocol(#[from] ProtocolError),
@@ -64,7 +64,7 @@ pub enum ServeError {
 ///
 /// # Errors
 /// The connection fails, or the editor ends it without a shutdown.
-pub fn serve_stdio(workspace: &Workspace<'_>) -> Result<(), ServeError> {
+pub fn serve_stdio(workspace: &Workspace<'_>) -> Result<(), LspError> {
     let (connection, threads) = Connection::stdio();
     let served = serve(&connection, workspace);
     // The threads end when the connection does.
@@ -78,7 +78,7 @@ pub fn serve_stdio(workspace: &Workspace<'_>) -> Result<(), ServeError> {
 ///
 /// # Errors
 /// The connection fails, or the editor ends it without a shutdown.
-pub fn serve(connection: &Connection, workspace: &Workspace<'_>) -> Result<(), ServeError> {
+pub fn serve(connection: &Connection, workspace: &Workspace<'_>) -> Result<(), LspError> {
     let (id, params) = connection.initialize_start()?;
     let params: InitializeParams = serde_json::from_value(params)?;
     let general = params.capabilities.general.unwrap_or_default();
@@ -91,6 +91,8 @@ pub fn serve(connection: &Connection, workspace: &Workspace<'_>) -> Result<(), S
         }),
     };
     connection.initialize_finish(id, serde_json::to_value(result)?)?;
+    // The first completion of a condition would wait for it.
+    std::thread::spawn(daemon_watch::phrasings);
     let server = Server {
         connection,
         workspace,
@@ -132,8 +134,8 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
 }
 
 /// An open document, and whether its text was checked since it changed.
-struct Open {
-    document: Document,
+struct TrackedDocument {
+    document: OpenDocument,
     is_checked: bool,
 }
 
@@ -141,11 +143,11 @@ struct Server<'s> {
     connection: &'s Connection,
     workspace: &'s Workspace<'s>,
     encoding: Encoding,
-    documents: HashMap<Uri, Open>,
+    documents: HashMap<Uri, TrackedDocument>,
 }
 
 impl Server<'_> {
-    fn run(mut self) -> Result<(), ServeError> {
+    fn run(mut self) -> Result<(), LspError> {
         loop {
             // Checked only when no message waits, so that fast typing does not queue checks.
             let message = match self.connection.receiver.try_recv() {
@@ -153,16 +155,16 @@ impl Server<'_> {
                 Err(_) => {
                     self.check()?;
                     let received = self.connection.receiver.recv();
-                    received.map_err(|_| ServeError::Closed)?
+                    received.map_err(|_closed| LspError::Closed)?
                 }
             };
             match message {
                 Message::Request(request) => {
+                    // The answer is about the newest text.
+                    self.check()?;
                     if self.connection.handle_shutdown(&request)? {
                         return Ok(());
                     }
-                    // The answer is about the newest text.
-                    self.check()?;
                     let response = self.answer(request);
                     self.send(response.into())?;
                 }
@@ -173,14 +175,14 @@ impl Server<'_> {
         }
     }
 
-    fn send(&self, message: Message) -> Result<(), ServeError> {
+    fn send(&self, message: Message) -> Result<(), LspError> {
         let sent = self.connection.sender.send(message);
-        sent.map_err(|_| ServeError::Closed)
+        sent.map_err(|_closed| LspError::Closed)
     }
 
     /// Checks the documents that changed, and sends what was found.
-    fn check(&mut self) -> Result<(), ServeError> {
-        let check = Check {
+    fn check(&mut self) -> Result<(), LspError> {
+        let check = FileCheck {
             now: (self.workspace.now)(),
             zone: self.workspace.zone,
         };
@@ -200,12 +202,12 @@ impl Server<'_> {
         Ok(())
     }
 
-    fn publish(&self, params: PublishDiagnosticsParams) -> Result<(), ServeError> {
+    fn publish(&self, params: PublishDiagnosticsParams) -> Result<(), LspError> {
         let method = PublishDiagnostics::METHOD.to_owned();
         self.send(Notification::new(method, params).into())
     }
 
-    fn note(&mut self, notification: Notification) -> Result<(), ServeError> {
+    fn note(&mut self, notification: Notification) -> Result<(), LspError> {
         let Notification { method, params } = notification;
         match method.as_str() {
             DidOpenTextDocument::METHOD => {
@@ -250,14 +252,15 @@ impl Server<'_> {
     }
 
     fn open(&mut self, uri: Uri, version: i32, text: String) {
-        let check = Check {
+        let check = FileCheck {
             now: (self.workspace.now)(),
             zone: self.workspace.zone,
         };
-        if let Some(document) = Document::open((uri.clone(), version), text, self.encoding, &check)
+        if let Some(document) =
+            OpenDocument::open((uri.clone(), version), text, self.encoding, &check)
         {
             let is_checked = false;
-            let open = Open {
+            let open = TrackedDocument {
                 document,
                 is_checked,
             };
@@ -303,11 +306,11 @@ impl Server<'_> {
         }
     }
 
-    fn document(&self, uri: &Uri) -> Option<&Document> {
+    fn document(&self, uri: &Uri) -> Option<&OpenDocument> {
         self.documents.get(uri).map(|open| &open.document)
     }
 
-    fn place(&self, at: &TextDocumentPositionParams) -> Option<(&Document, usize)> {
+    fn place(&self, at: &TextDocumentPositionParams) -> Option<(&OpenDocument, usize)> {
         let document = self.document(&at.text_document.uri)?;
         let Position { line, character } = at.position;
         let byte = document.byte(Position::new(line, character))?;

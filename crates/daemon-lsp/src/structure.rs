@@ -9,10 +9,10 @@ use lsp_types::{
     DocumentSymbol, DocumentSymbolResponse, GotoDefinitionResponse, Location, SymbolKind,
 };
 
-use crate::document::{Document, uri_of};
+use crate::document::{OpenDocument, uri_of};
 
 /// Returns the fields with their entries, and the headings of the body.
-pub(crate) fn symbols(document: &Document) -> DocumentSymbolResponse {
+pub(crate) fn symbols(document: &OpenDocument) -> DocumentSymbolResponse {
     let file = document.file();
     let lists = [file.watch(), file.routines(), file.deny()];
     let fields = file.members().iter().map(|member| {
@@ -49,7 +49,7 @@ pub(crate) fn symbols(document: &Document) -> DocumentSymbolResponse {
 }
 
 fn symbol(
-    document: &Document,
+    document: &OpenDocument,
     name: &str,
     kind: SymbolKind,
     (whole, name_span): (Span, Span),
@@ -95,7 +95,7 @@ fn headings(body: &str) -> Vec<(Range<usize>, &str)> {
 }
 
 /// Returns the support file that the body names at an offset, if it exists.
-pub(crate) fn definition(document: &Document, byte: usize) -> Option<GotoDefinitionResponse> {
+pub(crate) fn definition(document: &OpenDocument, byte: usize) -> Option<GotoDefinitionResponse> {
     if byte < document.file().body().start {
         return None;
     }

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use daemon_cron::Zone;
-use daemon_lsp::{ServeError, Workspace, serve};
+use daemon_lsp::{LspError, Workspace, serve};
 use lsp_server::{Connection, Message, Notification, Request, RequestId};
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ const TEXT: &str = "---\nid: tidy\npurpose: K\u{e9}eps \u{1f600} issues: tidy.\n
 /// An editor with one daemon file.
 struct Editor {
     connection: Connection,
-    server: Option<JoinHandle<Result<(), ServeError>>>,
+    server: Option<JoinHandle<Result<(), LspError>>>,
     folder: tempfile::TempDir,
     n_requests: i32,
 }

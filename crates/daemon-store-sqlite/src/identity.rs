@@ -9,7 +9,7 @@ use crate::column::{instant, micros};
 use crate::failure::TxResult;
 use crate::recent::WriteTx;
 
-/// A connection on which keys are looked up.
+/// A connection that finds the events of keys.
 pub(crate) trait KeyLookup {
     fn conn(&self) -> &Connection;
 

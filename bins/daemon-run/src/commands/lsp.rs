@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use daemon_cron::Zone;
-use daemon_lsp::{ServeError, Workspace, serve_stdio};
+use daemon_lsp::{LspError, Workspace, serve_stdio};
 
 use super::next::ScheduleZones;
 use crate::failure::{CommandFailure, ExitKind};
@@ -13,7 +13,7 @@ use crate::place::Place;
 
 /// Answers an editor until it ends the session.
 pub(crate) fn run(place: &Place) -> Result<(), CommandFailure> {
-    // Reading the configuration asks git for the name of the repository, which is too slow for each change of a text.
+    // Reading the configuration asks git for the name of the repository, which is too slow for each change of a file.
     let known: RefCell<HashMap<(PathBuf, String), Zone>> = RefCell::default();
     let zone = |root: &Path, id: &str| {
         let key = (root.to_owned(), id.to_owned());
@@ -29,7 +29,7 @@ pub(crate) fn run(place: &Place) -> Result<(), CommandFailure> {
     };
     serve_stdio(&workspace).map_err(|error| {
         let (exit, code) = match &error {
-            ServeError::Stream(_) => (ExitKind::CannotWrite, "stream"),
+            LspError::Stream(_) => (ExitKind::CannotWrite, "stream"),
             _ => (ExitKind::Failed, "editor"),
         };
         CommandFailure::new(exit, code, error.to_string())
