@@ -164,6 +164,14 @@ fn exclusions_and_restrictions_around_an_event_are_guards_of_it() {
             "github create, git create [ref_type is tag; tag matches_not nightly-*]",
         ),
         (
+            "reviews submitted, only on PRs into main",
+            "github pull_request_review.submitted [base is main]",
+        ),
+        (
+            "only docs/ files changed in a new PR",
+            "github pull_request.opened [changed_files only docs/]",
+        ),
+        (
             "with the exception of forks, when a PR is opened",
             "github pull_request.opened [fork is false]",
         ),
@@ -256,6 +264,11 @@ fn an_exception_that_is_not_read_keeps_all_its_words() {
         "github pull_request.opened []\n\
          github pull_request.closed, git merge [merged is true]\n\
          left: , excluding merges by bots",
+    );
+    // "only" belongs to the files, so "that only" is not left over without them.
+    assert_eq!(
+        reading("PRs that only change documentation under docs/"),
+        "vague"
     );
 }
 
