@@ -92,6 +92,6 @@ pub use arguments::{ColorChoice, CommonArguments, Format, LintArguments, Profile
 pub use disk::{read_daemon_file, replace};
 pub use embed::{CheckedFile, FileInput, check_files};
 pub use run::{Linting, run, run_with};
-pub use support_tree::list as support_entries;
 pub use suggestions::{Suggestion, SuggestionFailure, Suggestions, UnclearCondition, Wording};
+pub use support_tree::list as support_entries;
 pub use surroundings::{AutoColour, StandardStreams, Surroundings};

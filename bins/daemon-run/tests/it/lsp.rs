@@ -58,13 +58,22 @@ fn an_editor_sees_problems_and_the_next_times_in_the_configured_zone_and_nothing
     assert_eq!((ran.code, &*ran.notes), (0, ""));
     let told = messages(&ran.output);
     assert_eq!(told[0]["result"]["serverInfo"]["name"], "daemon-lsp");
-    assert_eq!(told[0]["result"]["capabilities"]["positionEncoding"], "utf-16");
+    assert_eq!(
+        told[0]["result"]["capabilities"]["positionEncoding"],
+        "utf-16"
+    );
     let found = &told[1]["params"]["diagnostics"];
     assert_eq!(found[0]["code"], "D100");
-    assert_eq!(found[0]["range"]["start"], json!({"line": 8, "character": 0}));
+    assert_eq!(
+        found[0]["range"]["start"],
+        json!({"line": 8, "character": 0})
+    );
     let shown = told[2]["result"]["contents"]["value"].as_str();
     let shown = shown.expect("a text");
-    assert!(shown.starts_with("at 14:30 on Monday through Friday"), "{shown}");
+    assert!(
+        shown.starts_with("at 14:30 on Monday through Friday"),
+        "{shown}"
+    );
     assert!(shown.contains("next in `Asia/Tokyo`:"), "{shown}");
     assert_eq!(told[3]["result"], Value::Null);
     assert_eq!(world.tree(), before);
@@ -77,5 +86,9 @@ fn an_editor_that_goes_away_ends_the_program_with_a_failure() {
     let ready = json!({"method": "initialized", "params": {}});
     let ran = world.run_with_input(&["lsp"], &framed(&[hello, ready]));
     assert_eq!(ran.code, 1);
-    assert!(ran.notes.contains("the editor has closed the connection"), "{}", ran.notes);
+    assert!(
+        ran.notes.contains("the editor has closed the connection"),
+        "{}",
+        ran.notes
+    );
 }
