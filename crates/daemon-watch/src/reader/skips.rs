@@ -179,13 +179,19 @@ impl Spans<'_> {
         let is_exception = self.excludes(at);
         for end in at + 2..=self.tokens.len() {
             // A negation or a preposition at the end would be cut from what it governs.
-            let is_whole = !self.is(end - 1, OPENER | NEGATOR);
+            let is_whole = !self.is(end - 1, OPENER | NEGATOR) || self.is_stranded(end);
             // "by bots" in "excluding merges by bots" belongs to what is excluded.
             let is_inside = is_exception && self.is(end, OPENER | SAYS);
             if is_whole && !is_inside && self.is_boundary(end) {
                 self.add("skip.tail", at..end, SPAN);
             }
         }
+    }
+
+    /// Whether the preposition before a place governs a word on its left: "not enough to act on, …".
+    fn is_stranded(&self, end: usize) -> bool {
+        let is_before_mark = end >= self.tokens.len() || self.is(end, MARK);
+        is_before_mark && self.is(end - 1, OPENER) && !self.is(end - 1, MARK | COMMA | NEGATOR)
     }
 
     /// Whether a phrase excludes something: its first word, or the one behind a comma and a connective.
