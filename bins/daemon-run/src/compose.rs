@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use daemon_agent::AgentHooks;
+use daemon_agent::{AgentHooks, Hook, Memories, MemoryHook, Skills, SkillsHook};
 use daemon_engine::Surface;
 use daemon_host::config::{self, Config, ConfigError, ConfigFault, Period, Problem};
 use daemon_host::driver::repos::Watched;
@@ -18,8 +18,9 @@ use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_repo::{Discovery, Git, Remote, Repository};
 use daemon_runner::secrets::HostSecrets;
 use daemon_runner::settings::{KnownInstructions, RunRepository};
+use daemon_store::agent_memory::AgentMemory;
 use daemon_store::{Store, StoreError};
-use daemon_store_sqlite::SqliteStore;
+use daemon_store_sqlite::{SqliteMemory, SqliteStore};
 use daemon_surface::{GitBranch, GithubSurface, LinearSurface, ServiceApi, SlackSurface};
 
 use crate::names;
@@ -62,6 +63,8 @@ pub(crate) struct Composer {
     pub(crate) supervisor: Mutex<Option<Supervisor>>,
     /// The secrets of the host, to which tokens of surfaces are added when they are issued.
     secrets: HostSecrets,
+    /// Made once, so that each file has one owner across reloads.
+    memories: OnceLock<Arc<Memories>>,
 }
 
 impl Composer {
@@ -78,6 +81,7 @@ impl Composer {
             overrides,
             supervisor: Mutex::new(None),
             secrets: HostSecrets::default(),
+            memories: OnceLock::new(),
         }
     }
 
@@ -118,6 +122,19 @@ impl Composer {
     fn is_same(&self, one: &Path, other: &Path) -> bool {
         let resolve = |path: &Path| self.directory.join(path).canonicalize().ok();
         resolve(one).is_some_and(|one| Some(one) == resolve(other))
+    }
+
+    /// Combines the hooks of the turns of agents.
+    fn hooks(&self) -> Result<AgentHooks, OpError> {
+        let home = Home::named(self.home());
+        let memories = self.memories.get_or_init(|| {
+            let of_file = |path| Arc::new(SqliteMemory::new(path)) as Arc<dyn AgentMemory>;
+            Arc::new(Memories::new(home.memory(), of_file))
+        });
+        let memory = MemoryHook::new(Arc::clone(memories));
+        let skills = SkillsHook::new(Skills::new(home.skills()));
+        AgentHooks::new([Arc::new(memory) as Arc<dyn Hook>, Arc::new(skills)])
+            .map_err(|error| OpError::new(OpErrorKind::Internal, "internal", error.to_string()))
     }
 
     /// Finds git on the search path.
@@ -171,6 +188,12 @@ impl Compose for Composer {
         Ok(config)
     }
 
+    fn check(&self, text: &str) -> Result<(), OpError> {
+        let path = self.config.as_deref().unwrap_or(Path::new("config.toml"));
+        let read = config::parse_with(text, names::faults);
+        read.map(drop).map_err(|error| invalid(path, &error))
+    }
+
     fn open_store(&self, home: &Home, config: &Config) -> Result<Arc<dyn Store>, OpError> {
         open_store(home, &config.host.store)
     }
@@ -208,7 +231,7 @@ impl Compose for Composer {
             facts: Arc::new(facts),
             reconcilers,
             servers: self.servers(config)?,
-            hooks: hooks()?,
+            hooks: self.hooks()?,
             repos,
             unopened,
             sandboxes: sandboxes(self.home(), config),
@@ -221,12 +244,6 @@ impl Compose for Composer {
             Err(error) => error,
         }
     }
-}
-
-/// Combines the hooks of the turns of agents.
-fn hooks() -> Result<AgentHooks, OpError> {
-    AgentHooks::new([])
-        .map_err(|error| OpError::new(OpErrorKind::Internal, "internal", error.to_string()))
 }
 
 /// Reports whether an error means that a path, or a directory above it, does not exist.

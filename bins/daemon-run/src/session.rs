@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use daemon_agent::Conversations;
+use daemon_agent::{Conversations, Skills};
 use daemon_api::control::{CallError, Client, ErrorBody};
-use daemon_api::ops::{Live, Operation, Operations, Prune};
+use daemon_api::ops::{Live, Operation, Operations, Prune, SettingsRequest};
 use daemon_event::{ActivationId, RepoName};
 use daemon_host::home::{Home, HomeError, Ownership};
 use daemon_host::serve::Compose as _;
@@ -317,6 +317,14 @@ impl Live for Offline {
 
     fn runs(&self) -> std::path::PathBuf {
         self.home.runs()
+    }
+
+    async fn settings(&self, _: SettingsRequest) -> Result<Value, OpError> {
+        Err(no_host())
+    }
+
+    fn skills(&self) -> Skills {
+        Skills::new(self.home.skills())
     }
 
     fn conversations(&self) -> Option<&Arc<Conversations>> {

@@ -32,6 +32,10 @@ pub struct AgentDefinition {
     pub tools: AllowedNames,
     /// The agents that it may delegate to.
     pub members: AllowedNames,
+    /// The skills that it may use.
+    pub skills: AllowedNames,
+    /// The MCP servers whose tools it may use; none unless the definition names them.
+    pub mcps: AllowedNames,
     /// The tokens beyond which earlier messages are summarised.
     pub compact_threshold: u64,
     /// The prompt, byte for byte.
@@ -142,6 +146,9 @@ impl AgentDefinition {
             tool_choice: ToolChoice::Auto,
             tools: AllowedNames::All,
             members: AllowedNames::Only(Vec::new()),
+            skills: AllowedNames::All,
+            // They have credentials of the host, which an agent gets only by name.
+            mcps: AllowedNames::Only(Vec::new()),
             compact_threshold: COMPACT_THRESHOLD,
             prompt,
             rev,
@@ -171,6 +178,8 @@ impl AgentDefinition {
             }
             "tools" => self.tools = allowed(key, value)?,
             "members" => self.members = allowed(key, value)?,
+            "skills" => self.skills = allowed(key, value)?,
+            "mcps" => self.mcps = allowed(key, value)?,
             "compact_threshold" => self.compact_threshold = number(key, value)?,
             _ => return Err(wrong(key, "is not a key of an agent")),
         }

@@ -7,6 +7,7 @@ use daemon_provider::{ErrorClass, Failure};
 use crate::definition::DefinitionError;
 use crate::log::LogError;
 use crate::name::InvalidPairPart;
+use crate::skills::SkillProblem;
 
 /// The error of an operation on agents and conversations.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -26,7 +27,15 @@ pub enum AgentError {
         /// What is wrong with it.
         problem: DefinitionError,
     },
-    /// There is no such agent, conversation or question.
+    /// A skill cannot be used.
+    #[error("the skill `{skill}`: {problem}")]
+    Skill {
+        /// The skill.
+        skill: String,
+        /// What is wrong with it.
+        problem: SkillProblem,
+    },
+    /// There is no such agent, conversation, question or skill.
     #[error("no {what} `{id}`")]
     NotFound {
         /// The kind of thing.

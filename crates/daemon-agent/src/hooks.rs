@@ -2,10 +2,14 @@
 
 mod ask;
 mod delegate;
+mod memory;
 mod os;
+mod skills;
 mod subscriptions;
 
 pub(crate) use ask::{ASK_USER, answer};
+pub use memory::MemoryHook;
+pub use skills::SkillsHook;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -77,6 +81,12 @@ impl AgentHooks {
         }
         drop(owners);
         Ok(Self(hooks))
+    }
+
+    /// Adds a hook whose tools have names that no other hook has.
+    #[must_use]
+    pub fn and(&self, hook: Arc<dyn Hook>) -> Self {
+        Self(self.0.iter().cloned().chain([hook]).collect())
     }
 
     /// Adds the tools that work in the place of a turn.

@@ -54,6 +54,8 @@ pub struct ConversationBounds {
     pub hops: u32,
     /// How many messages of one event source may wait.
     pub events: usize,
+    /// How many entries of a memory are recalled by a call that names no number.
+    pub recall_limit: usize,
 }
 
 impl Default for ConversationBounds {
@@ -63,6 +65,7 @@ impl Default for ConversationBounds {
             ask: Duration::from_secs(3_600),
             hops: 8,
             events: 256,
+            recall_limit: 5,
         }
     }
 }

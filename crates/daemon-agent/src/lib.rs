@@ -42,9 +42,11 @@ mod line;
 mod listing;
 mod live;
 mod log;
+mod memories;
 mod name;
 mod recovery;
 mod running;
+mod skills;
 mod transcript;
 mod turn;
 
@@ -56,12 +58,16 @@ pub use error::AgentError;
 pub use event::{AgentEvent, NumberedEvent, SHOWN_OUTPUT};
 pub use feed::{FeedEvent, FeedFilter, FeedStream, NumberedFeedEvent};
 pub use hook::{Hook, HookTurn, Injected};
-pub use hooks::{AgentHooks, HookCollision};
+pub use hooks::{AgentHooks, HookCollision, MemoryHook, SkillsHook};
 pub use host::{AgentHost, ConversationBounds, OpenedTurn, TurnRequest};
 pub use line::{TurnChain, TurnOutcome, TurnTokens};
 pub use listing::ListedConversation;
 pub use live::{Followed, TurnConclusion, TurnStream};
 pub use log::LogError;
-pub use name::{AgentName, InvalidPairPart, Pair, Sender};
+pub use memories::{Memories, MemoryOfFile};
+pub use name::{
+    AgentName, InvalidPairPart, InvalidSkillName, Pair, Sender, SkillName, is_plain_name,
+};
 pub use recovery::{Entries, RecoveredEntry, RecoveryEntry, RecoveryFile};
+pub use skills::{ListedSkill, SkillBundle, SkillProblem, Skills};
 pub use transcript::TurnResult;

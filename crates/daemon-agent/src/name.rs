@@ -40,17 +40,21 @@ impl FromStr for AgentName {
     type Err = InvalidPairPart;
 
     fn from_str(text: &str) -> Result<Self, InvalidPairPart> {
-        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-        let mut bytes = text.bytes();
-        let is_name = text.len() <= MAX_NAME
-            && bytes.next().is_some_and(is_plain)
-            && bytes.all(|byte| is_plain(byte) || byte == b'-');
-        if is_name {
+        if is_plain_name(text) {
             Ok(Self(text.to_owned()))
         } else {
             Err(InvalidPairPart::AgentDefinition)
         }
     }
+}
+
+/// Reports whether a string is `[a-z0-9][a-z0-9-]{0,63}`, so that a file can have it as its name.
+pub fn is_plain_name(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let mut bytes = text.bytes();
+    text.len() <= MAX_NAME
+        && bytes.next().is_some_and(is_plain)
+        && bytes.all(|byte| is_plain(byte) || byte == b'-')
 }
 
 impl fmt::Display for AgentName {
@@ -72,6 +76,42 @@ pub(crate) mod as_text {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<AgentName, D::Error> {
         let text = String::deserialize(from)?;
         text.parse().map_err(D::Error::custom)
+    }
+}
+
+/// A string that is no name of a skill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a skill is named by 1 to {MAX_NAME} small letters, digits and hyphens, and begins with no hyphen"
+)]
+pub struct InvalidSkillName;
+
+/// The name of a skill: `[a-z0-9][a-z0-9-]{0,63}`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SkillName(String);
+
+impl SkillName {
+    /// Returns the name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for SkillName {
+    type Err = InvalidSkillName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidSkillName> {
+        if is_plain_name(text) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidSkillName)
+        }
+    }
+}
+
+impl fmt::Display for SkillName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 

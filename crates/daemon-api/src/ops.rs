@@ -11,13 +11,15 @@ mod list;
 mod params;
 mod replay;
 mod runs;
+mod settings;
 mod show;
+mod skills;
 mod table;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use daemon_agent::Conversations;
+use daemon_agent::{Conversations, Skills};
 use daemon_event::RepoName;
 use daemon_records::error::{OpError, OpErrorKind};
 use daemon_store::{Rates, Store};
@@ -27,6 +29,7 @@ use serde_json::{Map, Value};
 pub(crate) use conversations::turn_members;
 pub use params::{Params, parse_instant};
 pub(crate) use runs::{RunView, log_place};
+pub use settings::{ProviderSettings, SecretPlace, ServerSettings, SettingsRequest};
 pub use table::{Operation, Scope, UnknownMethod, Verb};
 
 use daemon_registry::SharedRegistry;
@@ -101,6 +104,12 @@ pub trait Live: Send + Sync {
 
     /// Returns the directory of run folders.
     fn runs(&self) -> std::path::PathBuf;
+
+    /// Reads or changes the providers, models and MCP servers of the configuration.
+    async fn settings(&self, request: SettingsRequest) -> Result<Value, OpError>;
+
+    /// Returns the skills of the home.
+    fn skills(&self) -> Skills;
 
     /// Returns the agents and their conversations; `None` where no host runs.
     fn conversations(&self) -> Option<&Arc<Conversations>>;
@@ -186,15 +195,24 @@ impl Operations {
             Operation::TickList => self.tick_list(params).await,
             Operation::OutputList => self.output_list(params).await,
             Operation::OutputPrune => self.output_prune(params).await,
-            Operation::ConversationSend | Operation::ConversationStream => {
-                self.conversation_send(params).await
-            }
+            Operation::ConversationSend | Operation::ConversationStream => self.send(params).await,
             Operation::ConversationReplyToAsk => self.conversation_reply(params).await,
             Operation::ConversationKill => self.conversation_kill(params).await,
             Operation::ConversationCompact => self.conversation_compact(params).await,
             Operation::ConversationHistory => self.conversation_history(params).await,
             Operation::ConversationList => self.conversation_list(params).await,
             Operation::ConversationDelete => self.conversation_delete(params).await,
+            operation => self.dispatch_home(operation, params).await,
+        }
+    }
+
+    /// Performs an operation on the home or on the host itself.
+    async fn dispatch_home(
+        &self,
+        operation: Operation,
+        params: Params,
+    ) -> Result<Map<String, Value>, OpError> {
+        match operation {
             Operation::AgentList => self.agent_list(params).await,
             Operation::AgentGet => self.agent_get(params).await,
             Operation::AgentCreate => self.agent_create(params).await,
@@ -209,11 +227,23 @@ impl Operations {
             Operation::SubscriptionCreate => self.subscription_create(params).await,
             Operation::SubscriptionList => self.subscription_list(params).await,
             Operation::SubscriptionDelete => self.subscription_delete(params).await,
+            Operation::ProviderList
+            | Operation::ProviderSet
+            | Operation::ProviderDelete
+            | Operation::ModelList
+            | Operation::ModelSetActive
+            | Operation::McpList
+            | Operation::McpSet
+            | Operation::McpDelete
+            | Operation::McpRestart => self.settings(operation, params).await,
+            Operation::SkillList => self.skill_list(params).await,
+            Operation::SkillGet => self.skill_get(params).await,
             Operation::HostHold => self.host_gate(params, daemon_engine::Gate::Held).await,
             Operation::HostGo => self.host_gate(params, daemon_engine::Gate::Open).await,
             Operation::HostDoctor => object(params.finish().map(|()| self.live.doctor())?.await?),
             Operation::HostReload => object(params.finish().map(|()| self.live.reload())?.await?),
             Operation::HostStats => object(params.finish().map(|()| self.live.stats())?.await?),
+            operation => Err(UnknownMethod(operation.method().to_owned()).into()),
         }
     }
 }

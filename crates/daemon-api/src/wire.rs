@@ -3,6 +3,7 @@
 mod bus;
 mod conversation;
 mod fact;
+mod skill;
 mod versioned;
 
 pub use bus::{AGENT_EVENT_KINDS, FeedEventObject, SubscriptionObject};
@@ -10,6 +11,7 @@ pub use conversation::{
     AgentEventObject, AgentObject, ConversationObject, ListedAgentObject, TurnObject, UsageObject,
 };
 pub use fact::FactObject;
+pub use skill::{ListedSkillObject, SkillObject};
 pub use versioned::{FailureObject, Versioned};
 
 use daemon_engine::{Activation, Output};

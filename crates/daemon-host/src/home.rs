@@ -20,16 +20,18 @@ use ownership::read_pid;
 /// The name of the directory of the trees that are kept between runs.
 pub const TREES: &str = "trees";
 /// The directories that a host creates in its home.
-const DIRECTORIES: [&str; 11] = [
+const DIRECTORIES: [&str; 13] = [
     daemon_runner::NOTICES,
     AGENTS,
     CRON,
     "daemons",
     EVENTS,
     "logs",
+    MEMORY,
     PLACES,
     "run",
     SESSIONS,
+    SKILLS,
     TREES,
     "worktrees",
 ];
@@ -39,10 +41,14 @@ const AGENTS: &str = "agents";
 const CRON: &str = "cron";
 /// The name of the directory of subscriptions.
 const EVENTS: &str = "events";
+/// The name of the directory of the memories of agents.
+const MEMORY: &str = "memory";
 /// The name of the directory of the places of conversations.
 const PLACES: &str = "places";
 /// The name of the directory of the logs of conversations.
 const SESSIONS: &str = "sessions";
+/// The name of the directory of skills.
+const SKILLS: &str = "skills";
 /// File systems on which `flock` and SQLite's write-ahead log are unreliable, by the magic number of `statfs`.
 const NETWORK_FILE_SYSTEMS: [(u32, &str); 5] = [
     (0x6969, "NFS"),
@@ -173,6 +179,16 @@ impl Home {
     /// Returns the directory of agents.
     pub fn agents(&self) -> PathBuf {
         self.root.join(AGENTS)
+    }
+
+    /// Returns the directory of the memories of agents.
+    pub fn memory(&self) -> PathBuf {
+        self.root.join(MEMORY)
+    }
+
+    /// Returns the directory of skills.
+    pub fn skills(&self) -> PathBuf {
+        self.root.join(SKILLS)
     }
 
     /// Returns the directory of the logs of conversations.
@@ -374,9 +390,11 @@ mod tests {
             "daemons",
             "events",
             "logs",
+            "memory",
             "places",
             "run",
             "sessions",
+            "skills",
             "trees",
             "worktrees",
         ] {

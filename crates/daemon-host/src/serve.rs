@@ -3,6 +3,7 @@
 mod begin;
 mod listener;
 mod seams;
+mod settings;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -39,6 +40,12 @@ pub trait Compose: Send + Sync {
     /// # Errors
     /// If the configuration is invalid.
     fn load(&self) -> Result<Config, OpError>;
+
+    /// Checks the text of a configuration file.
+    ///
+    /// # Errors
+    /// If the host could not start with it.
+    fn check(&self, text: &str) -> Result<(), OpError>;
 
     /// Opens the store that a configuration names, and converts one of an older version. It blocks, for minutes where a
     /// large store is converted.

@@ -85,6 +85,9 @@ fn said(lines: &[String]) -> String {
     }
 }
 
+/// How often a connection is checked.
+const CHECKED: Duration = Duration::from_millis(250);
+
 type Running = RunningService<RoleClient, ClientConfig>;
 
 /// A connection to one server, with the tools that it listed when the connection was opened.
@@ -211,6 +214,15 @@ impl ToolClient {
     /// Returns the tools that the server listed when the connection was opened.
     pub fn tools(&self) -> &[ToolDescription] {
         &self.tools
+    }
+
+    /// Waits until the server has closed the connection. A server over HTTP has none that it could close.
+    pub async fn gone(&self) {
+        // The library reports the end of a connection to its owner only, and this is shared with calls.
+        let mut checks = tokio::time::interval(CHECKED);
+        while !self.running.is_transport_closed() {
+            checks.tick().await;
+        }
     }
 
     /// Calls a tool. Calls can run concurrently. Dropping the future discards the result but does not cancel the call at

@@ -175,6 +175,7 @@ impl From<AgentError> for OpError {
                 (OpErrorKind::InvalidParams, "invalid-argument")
             }
             AgentError::Definition { .. } => (OpErrorKind::InvalidParams, "invalid-agent"),
+            AgentError::Skill { .. } => (OpErrorKind::InvalidParams, "invalid-skill"),
             AgentError::NotFound { what, .. } => {
                 return Self::new(OpErrorKind::NotFound, format!("unknown-{what}"), message);
             }

@@ -140,7 +140,7 @@ fn provider(
     settings: &RunSettings,
     agent: &AgentDefinition,
 ) -> Result<(RunPolicy, Arc<dyn Provider>), Failure> {
-    let section = match &agent.model {
+    let section = match agent.model.as_ref().or(settings.active_model.as_ref()) {
         None => None,
         Some(model) if settings.providers.contains_key(model) => Some(model.as_str()),
         Some(model) => {

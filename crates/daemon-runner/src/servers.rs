@@ -2,6 +2,7 @@
 
 mod link;
 mod run_servers;
+mod shared;
 mod start;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,8 @@ use std::path::{Path, PathBuf};
 use daemon_process::{ProgramError, Supervisor, resolve_program};
 use daemon_provider::inputs::{McpRegistration, McpServer};
 use daemon_provider::tool_access::RunTools;
+
+pub use shared::{McpHook, ServerStatus, SharedServers};
 
 pub(crate) use run_servers::{
     Origin, Recorder, RegisteredServer, RunServers, ServerTimeouts, Terms, WAITING,
@@ -28,7 +31,7 @@ pub struct UnusableProgram {
 }
 
 /// One server with its secrets; `Debug` shows its name only.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct GrantedServer {
     /// How the server is started or reached.
     pub registration: McpRegistration,

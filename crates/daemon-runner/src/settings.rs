@@ -153,6 +153,8 @@ pub struct RunSettings {
     pub policies: Arc<dyn Policies>,
     /// The providers, by name.
     pub providers: BTreeMap<String, ConfiguredProvider>,
+    /// The provider, or the model of one, that answers for agents that name none; `None` for the usual provider.
+    pub active_model: Option<String>,
     /// The model providers of the home's presets, by preset.
     pub presets: BTreeMap<String, Arc<dyn Provider>>,
     /// The repositories that git has opened.

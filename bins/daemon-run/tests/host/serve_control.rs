@@ -198,11 +198,20 @@ fn of_one(operation: &Operation) -> bool {
         .is_some_and(|route| route.contains("{id}"))
 }
 
-/// Reports whether an operation needs parameters that name an agent, a conversation or an entry.
+/// Reports whether an operation needs parameters that name an agent, a conversation, a setting or an entry.
 fn needs_names(operation: &Operation) -> bool {
     let (subject, verb) = operation.method().split_once('/').expect("two words");
-    let is_named = matches!(subject, "agent" | "conversation" | "cron" | "subscription");
-    is_named && verb != "list" || *operation == Operation::EventPublish
+    let subjects = [
+        "agent",
+        "conversation",
+        "cron",
+        "mcp",
+        "model",
+        "provider",
+        "skill",
+        "subscription",
+    ];
+    subjects.contains(&subject) && verb != "list" || *operation == Operation::EventPublish
 }
 
 #[test]

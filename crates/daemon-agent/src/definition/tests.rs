@@ -9,7 +9,7 @@ fn parse(text: &str) -> Result<AgentDefinition, DefinitionError> {
 #[test]
 fn a_definition_has_its_prompt_byte_for_byte() {
     let text = "---\r\ndescription: 'Finds: things.'\nmodel: llm\nmax_iterations: 3\ntool_choice: none\n\
-        tools: [read, search]\nmembers: [reader]\ncompact_threshold: 5\n---\n\n  You find.\r\n---\nAll of it.  ";
+        tools: [read, search]\nmembers: [reader]\nskills: [inbox]\nmcps: ['*']\ncompact_threshold: 5\n---\n\n  You find.\r\n---\nAll of it.  ";
     let agent = parse(text).unwrap();
     assert_eq!(
         agent,
@@ -21,6 +21,8 @@ fn a_definition_has_its_prompt_byte_for_byte() {
             tool_choice: ToolChoice::None,
             members: AllowedNames::Only(vec!["reader".to_owned()]),
             tools: AllowedNames::Only(vec!["read".to_owned(), "search".to_owned()]),
+            skills: AllowedNames::Only(vec!["inbox".to_owned()]),
+            mcps: AllowedNames::All,
             compact_threshold: 5,
             prompt: "\n  You find.\r\n---\nAll of it.  ".to_owned(),
             rev: agent.rev.clone(),

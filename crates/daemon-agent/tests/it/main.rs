@@ -13,6 +13,10 @@ mod hooks;
 #[cfg(test)]
 mod kit;
 #[cfg(test)]
+mod memory;
+#[cfg(test)]
 mod queue;
+#[cfg(test)]
+mod skills;
 #[cfg(test)]
 mod turns;

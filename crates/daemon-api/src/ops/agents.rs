@@ -42,7 +42,7 @@ fn with_rev(rev: &str) -> Map<String, Value> {
 
 impl Operations {
     /// Does something with the agents, on a thread for blocking calls.
-    async fn with_agents<T: Send + 'static>(
+    pub(super) async fn with_agents<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Agents) -> Result<T, AgentError> + Send + 'static,
     ) -> Result<T, OpError> {

@@ -77,10 +77,7 @@ impl Operations {
         Ok(self.conversations()?.send(pair, message)?)
     }
 
-    pub(super) async fn conversation_send(
-        &self,
-        params: Params,
-    ) -> Result<Map<String, Value>, OpError> {
+    pub(super) async fn send(&self, params: Params) -> Result<Map<String, Value>, OpError> {
         turn_members(self.follow(params)?.end().await?)
     }
 

@@ -157,6 +157,28 @@ operations! {
     SubscriptionList: "subscription/list", Get None, Read;
     /// Ends a subscription.
     SubscriptionDelete: "subscription/delete", Post None, Operate;
+    /// Lists the providers.
+    ProviderList: "provider/list", Get None, Read;
+    /// Sets a provider in the configuration.
+    ProviderSet: "provider/set", Post None, Admin;
+    /// Removes a provider from the configuration.
+    ProviderDelete: "provider/delete", Post None, Admin;
+    /// Lists the models of the providers.
+    ModelList: "model/list", Get None, Read;
+    /// Sets the model that answers for agents that name none.
+    ModelSetActive: "model/set_active", Post None, Admin;
+    /// Lists the MCP servers and the states of their connections.
+    McpList: "mcp/list", Get None, Read;
+    /// Sets an MCP server in the configuration.
+    McpSet: "mcp/set", Post None, Admin;
+    /// Removes an MCP server from the configuration.
+    McpDelete: "mcp/delete", Post None, Admin;
+    /// Connects to an MCP server again.
+    McpRestart: "mcp/restart", Post None, Admin;
+    /// Lists skills.
+    SkillList: "skill/list", Get None, Read;
+    /// Returns one skill with its body.
+    SkillGet: "skill/get", Get None, Read;
     /// Examines the host.
     HostDoctor: "host/doctor", Get Some("doctor"), Read;
     /// Closes the host's gate.

@@ -116,6 +116,10 @@ pub struct AgentObject {
     pub tools: Vec<String>,
     /// The names of the agents that it may delegate to; `*` is all.
     pub members: Vec<String>,
+    /// The names of the skills that it may use; `*` is all.
+    pub skills: Vec<String>,
+    /// The names of the MCP servers whose tools it may use; `*` is all.
+    pub mcps: Vec<String>,
     /// The tokens beyond which earlier messages are summarised.
     pub compact_threshold: u64,
     /// The prompt.
@@ -135,6 +139,8 @@ impl From<AgentDefinition> for AgentObject {
             },
             tools: names(agent.tools),
             members: names(agent.members),
+            skills: names(agent.skills),
+            mcps: names(agent.mcps),
             compact_threshold: agent.compact_threshold,
             prompt: agent.prompt,
         }

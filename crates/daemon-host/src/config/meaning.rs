@@ -39,6 +39,7 @@ pub(super) fn faults(config: &Config) -> Vec<ConfigFault> {
     }
     repeated(config.policy.daemon.keys(), &mut faults);
     amounts(config, &mut faults);
+    faults.extend(active_model(config));
     providers(config, &mut faults);
     faults.extend(super::mcp::faults(config));
     faults.extend(super::surfaces::faults(&config.surfaces));
@@ -178,6 +179,12 @@ fn amounts(config: &Config, faults: &mut Vec<ConfigFault>) {
             faults.push(ConfigFault::of_key(&["limits", name], message));
         }
     }
+    let limit = config.memory.recall_limit;
+    if !(1..=50).contains(&limit) {
+        let message = format!("`memory.recall_limit` is {limit}, it must be 1 to 50");
+        let path = ["memory", "recall_limit"];
+        faults.push(ConfigFault::of_value(&path, message));
+    }
     for (name, usd) in [
         ("activation_usd", Some(config.budget.activation_usd)),
         ("day_usd", config.budget.day_usd),
@@ -186,6 +193,15 @@ fn amounts(config: &Config, faults: &mut Vec<ConfigFault>) {
             let message = format!("`budget.{name}` must not be negative");
             faults.push(ConfigFault::of_key(&["budget", name], message));
         }
+    }
+}
+
+fn active_model(config: &Config) -> Option<ConfigFault> {
+    let model = config.model.active.as_deref()?;
+    let message = format!("`model.active`: no provider is named `{model}` or has this model");
+    match config.provider.of_model(model) {
+        Some(_) => None,
+        None => Some(ConfigFault::of_value(&["model", "active"], message)),
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Unknown keys are rejected, so that no setting is silently without effect.
 
+pub(crate) mod edit;
 mod fault;
 mod filter;
 mod keys;
@@ -22,8 +23,9 @@ pub use keys::nearest;
 pub use load::{parse, parse_with, schema};
 pub use mcp::{Mcp, McpTransport};
 pub use model::{
-    BudgetConfig, Capability, Config, DaemonPolicy, Host, LimitsConfig, Log, LogFormat, Misfire,
-    Overlap, Policy, Repo, RepoInstructions, Retain, ScheduleConfig, Uds,
+    BudgetConfig, Capability, Config, DaemonPolicy, Host, LimitsConfig, Log, LogFormat,
+    MemoryConfig, Misfire, ModelConfig, Overlap, Policy, Repo, RepoInstructions, Retain,
+    ScheduleConfig, Uds,
 };
 pub use provider::{PriceConfig, ProviderConfig, Providers};
 pub use retention::Retention;

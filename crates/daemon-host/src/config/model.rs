@@ -38,6 +38,10 @@ pub struct Config {
     pub limits: LimitsConfig,
     /// The limits of the cost of runs.
     pub budget: BudgetConfig,
+    /// The model of agents.
+    pub model: ModelConfig,
+    /// The memories of agents.
+    pub memory: MemoryConfig,
     /// The services that send webhooks.
     pub sources: Sources,
     /// The destinations of outputs.
@@ -394,6 +398,30 @@ impl Default for BudgetConfig {
             activation_usd: 1.0,
             day_usd: Some(10.0),
         }
+    }
+}
+
+/// The model of agents.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Model")]
+pub struct ModelConfig {
+    /// The provider, or the model of one, that answers for agents that name none; by default `provider.default`.
+    pub active: Option<String>,
+}
+
+/// The memories of agents.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Memory")]
+pub struct MemoryConfig {
+    /// How many entries a call of `recall` returns that names no number, 1 to 50.
+    pub recall_limit: u32,
+}
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        Self { recall_limit: 5 }
     }
 }
 

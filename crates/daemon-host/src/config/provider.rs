@@ -30,6 +30,16 @@ impl Providers {
             .unwrap_or(name)
     }
 
+    /// Returns the provider that a model names: the one with this name, or the first with this model.
+    pub fn of_model<'a>(&'a self, model: &'a str) -> Option<&'a str> {
+        if self.written().contains(&model) {
+            return Some(model);
+        }
+        let mut named = self.named.iter();
+        let found = named.find(|(_, section)| section.model.as_deref() == Some(model));
+        found.map(|(name, _)| name.as_str())
+    }
+
     /// Returns the providers that the configuration names: those with a section, the default, and `builtin`.
     pub fn written(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.named.keys().map(String::as_str).collect();

@@ -12,10 +12,12 @@ use daemon_event::{Event, EventFacts, EventId, Source};
 use daemon_provider::{Failure, FailureKind};
 use daemon_records::error::chain;
 use daemon_records::random;
+use daemon_runner::servers::{McpHook, SharedServers};
 use daemon_runner::{RunContext, conversing};
 use daemon_store::{Identity, Matching, NewEvent};
 use jiff::Timestamp;
 
+use super::Host;
 use super::run_directory::SharedRuntime;
 use crate::home::Home;
 
@@ -26,6 +28,7 @@ const ENDING: Duration = Duration::from_secs(4);
 struct ConversationHost {
     context: Arc<RunContext>,
     runtime: SharedRuntime,
+    servers: Arc<SharedServers>,
 }
 
 /// Makes the conversations of a host.
@@ -33,10 +36,12 @@ pub(super) fn conversations(
     home: &Home,
     context: &Arc<RunContext>,
     runtime: &SharedRuntime,
+    servers: &Arc<SharedServers>,
 ) -> Arc<Conversations> {
     let host = ConversationHost {
         context: Arc::clone(context),
         runtime: runtime.clone(),
+        servers: Arc::clone(servers),
     };
     let agents = Agents::new(home.agents());
     Conversations::new(
@@ -54,11 +59,16 @@ impl AgentHost for ConversationHost {
     }
 
     fn bounds(&self) -> ConversationBounds {
-        ConversationBounds::default()
+        let limit = self.runtime.get().config.memory.recall_limit;
+        ConversationBounds {
+            recall_limit: usize::try_from(limit).expect("a limit fits"),
+            ..ConversationBounds::default()
+        }
     }
 
     fn hooks(&self) -> AgentHooks {
-        self.runtime.get().parts.hooks.clone()
+        let mcp = McpHook::new(Arc::clone(&self.servers));
+        self.runtime.get().parts.hooks.and(Arc::new(mcp))
     }
 
     async fn store_event(&self, event: BusEvent) -> Result<String, Failure> {
@@ -72,6 +82,8 @@ impl AgentHost for ConversationHost {
     }
 
     async fn open_turn(&self, turn: TurnRequest) -> Result<OpenedTurn, Failure> {
+        // Their tools are offered once they are connected.
+        self.servers.ready(&turn.agent.mcps).await;
         conversing::open(&self.context, &turn).await
     }
 
@@ -108,8 +120,13 @@ fn new_event(event: BusEvent, id: &EventId, now: Timestamp) -> NewEvent {
     }
 }
 
-/// Waits for the stop of the host, gives turns the drain time to end, and stops the others.
-pub(super) async fn drain(conversations: Arc<Conversations>, context: Arc<RunContext>) {
+/// Waits for the stop of the host, gives turns the drain time to end, and stops the others and the MCP servers of agents.
+pub(super) async fn drain(host: Arc<Host>) {
+    end_turns(&host.conversations, &host.runs().context).await;
+    host.servers.close().await;
+}
+
+async fn end_turns(conversations: &Conversations, context: &RunContext) {
     context.lifetime.stop.cancelled().await;
     conversations.close();
     let drain = context.host.settings().bounds.drain;

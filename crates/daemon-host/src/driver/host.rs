@@ -11,6 +11,8 @@ use daemon_event::RepoName;
 use daemon_records::clock::Clock;
 use daemon_registry::SharedRegistry;
 use daemon_runner::secrets::HostSecrets;
+use daemon_runner::servers::SharedServers;
+use daemon_runner::settings::Policies as _;
 use daemon_runner::{Lifetime, RunContext};
 use daemon_store::{Store, StoreError};
 use jiff::Timestamp;
@@ -38,6 +40,7 @@ use super::{Parts, Runtime, repos};
 use crate::config::Config;
 use crate::disk::Space;
 use crate::home::Home;
+use crate::policy::ConfiguredPolicies;
 use crate::spending;
 
 /// The parts of a new host.
@@ -85,6 +88,8 @@ pub struct Host {
     pub(crate) places: PlaceStates,
     pub(crate) renames: Renames,
     pub(crate) conversations: Arc<Conversations>,
+    /// The MCP servers of agents.
+    pub(crate) servers: Arc<SharedServers>,
 }
 
 impl std::fmt::Debug for Host {
@@ -126,7 +131,10 @@ impl Host {
         };
         let runs = runs(&home, &registrations, secrets);
         let matcher = Matcher::new(&registrations, &signals);
-        let conversations = conversing::conversations(&home, &runs.context, &registrations.runtime);
+        let servers = Arc::new(SharedServers::of(&runs.context));
+        let runtime = &registrations.runtime;
+        take_servers(&servers, &runtime.get());
+        let conversations = conversing::conversations(&home, &runs.context, runtime, &servers);
         Arc::new(Self {
             reader: RepositoryReader::new(&home, &matcher, &runs.awaited),
             ticks: TickRecorder::new(&registrations, &runs, &signals),
@@ -149,6 +157,7 @@ impl Host {
             places: PlaceStates::default(),
             renames: Renames::default(),
             conversations,
+            servers,
         })
     }
 
@@ -248,6 +257,7 @@ impl Host {
         // Added, not replaced: a run that began before the secrets were rotated still prints the earlier ones.
         self.runs().context.secrets.add(secrets);
         let generation = self.registrations.runtime.replace(config, parts);
+        take_servers(&self.servers, &self.runtime());
         self.signals.replaced.notify_one();
         generation
     }
@@ -289,6 +299,13 @@ impl Host {
 }
 
 /// Makes the context of runs, over the host as they see it.
+/// Lets agents use the MCP servers of a configuration, as far as the general policy allows.
+fn take_servers(servers: &SharedServers, runtime: &Runtime) {
+    let policies = ConfiguredPolicies(Arc::clone(&runtime.config));
+    let permissions = policies.policy(None, None).permissions;
+    servers.replace(&runtime.parts.servers, permissions);
+}
+
 fn runs(home: &Home, registrations: &Registrations, secrets: HostSecrets) -> ActiveRuns {
     let awaited = AwaitedCommits::default();
     let directory = RunDirectory {

@@ -35,9 +35,9 @@ pub async fn start(host: &Arc<Host>, until: Instant) -> TaskTracker {
     let drained = Arc::clone(runs);
     let emanations =
         supervisor.lasting("emanations", move || emanation::drain(Arc::clone(&drained)));
-    let conversations = (Arc::clone(&host.conversations), Arc::clone(runs));
+    let conversing = Arc::clone(host);
     let conversations = supervisor.lasting("conversations", move || {
-        conversing::drain(Arc::clone(&conversations.0), Arc::clone(&conversations.1))
+        conversing::drain(Arc::clone(&conversing))
     });
     let finished = supervisor.finished.clone();
     tasks.spawn(async move {

@@ -145,6 +145,7 @@ fn settings(home: &Home, runtime: &Runtime, tokens: &RunTokens) -> RunSettings {
     RunSettings {
         policies: Arc::new(ConfiguredPolicies(Arc::clone(config))),
         providers: providers.collect(),
+        active_model: config.model.active.clone(),
         presets: parts.presets.clone(),
         repositories: repositories.collect(),
         has_unopened: !parts.unopened.is_empty(),

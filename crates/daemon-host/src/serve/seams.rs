@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use daemon_agent::Conversations;
+use daemon_agent::{Conversations, Skills};
 use daemon_api::http::{Admit, Condition, Health, Hooks};
-use daemon_api::ops::{Live, Prune};
+use daemon_api::ops::{Live, Prune, SettingsRequest};
 use daemon_event::{ActivationId, RepoName, Source};
 use daemon_ingest::SenderTokens;
 use daemon_provider::StopReason;
@@ -181,6 +181,8 @@ pub(super) struct HostLive {
     own: SenderTokens,
     /// Held while the configuration or the parts are replaced.
     replacing: tokio::sync::Mutex<()>,
+    /// Held while the configuration file is edited and put in force.
+    pub(super) editing: tokio::sync::Mutex<()>,
 }
 
 /// Returns the keys of which the host keeps the values that it started with.
@@ -213,6 +215,7 @@ impl HostLive {
             hooks: Arc::clone(hooks),
             own,
             replacing: tokio::sync::Mutex::new(()),
+            editing: tokio::sync::Mutex::new(()),
         }
     }
 
@@ -428,6 +431,14 @@ impl Live for HostLive {
 
     fn runs(&self) -> PathBuf {
         self.host.home.runs()
+    }
+
+    async fn settings(&self, request: SettingsRequest) -> Result<Value, OpError> {
+        self.answer_settings(request).await
+    }
+
+    fn skills(&self) -> Skills {
+        Skills::new(self.host.home.skills())
     }
 
     fn conversations(&self) -> Option<&Arc<Conversations>> {

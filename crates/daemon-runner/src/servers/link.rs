@@ -195,7 +195,7 @@ async fn report(mut uses: mpsc::Receiver<NetworkUse>, events: mpsc::Sender<RunEv
 
 /// How the run calls the tools of a server.
 #[derive(Clone, Copy, Debug)]
-enum Naming<'s> {
+pub(super) enum Naming<'s> {
     /// With the name of the server as a prefix, as far as the run may use them with these permissions.
     Prefixed(&'s str, Permissions),
     /// By the names that the server gives them: the agent adds a prefix itself.
@@ -236,16 +236,16 @@ impl Naming<'_> {
 
 /// The tools of a server, divided by whether the run may use them.
 #[derive(Debug, Default, PartialEq)]
-struct Offer {
-    tools: Vec<GrantedTool>,
-    own_names: BTreeMap<String, String>,
+pub(super) struct Offer {
+    pub(super) tools: Vec<GrantedTool>,
+    pub(super) own_names: BTreeMap<String, String>,
     /// Tools that are not marked as read-only, if the run may only read.
     changing: Vec<String>,
     /// Tools with names that model APIs reject, and those above [`MOST_TOOLS`].
     unusable: Vec<String>,
 }
 
-fn offer(naming: Naming<'_>, tools: &[ToolDescription], redactor: &Redactor) -> Offer {
+pub(super) fn offer(naming: Naming<'_>, tools: &[ToolDescription], redactor: &Redactor) -> Offer {
     let mut acc = Offer::default();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for tool in tools {
