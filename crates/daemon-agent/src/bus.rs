@@ -66,6 +66,11 @@ pub(crate) struct EventBus {
 }
 
 impl EventBus {
+    /// Reads the file of subscriptions again if it could not be read before.
+    pub(crate) async fn reopen(&self) {
+        self.subscriptions.reopen().await;
+    }
+
     /// Reads the file of subscriptions.
     pub(crate) fn open(subscriptions: PathBuf) -> Self {
         Self {
@@ -169,7 +174,8 @@ impl Conversations {
             payload,
             hops,
         };
-        let event_id = self.host.store_event(event).await?;
+        let stored = self.host.store_event(event).await;
+        let event_id = stored.map_err(AgentError::of_store)?;
         let met = self.bus.take(source).await;
         let published = PublishedEvent {
             event_id,
@@ -298,11 +304,6 @@ impl Conversations {
     /// If their file could not be read.
     pub async fn subscriptions(&self) -> Result<Arc<Entries<Subscription>>, AgentError> {
         self.bus.subscriptions.entries().await
-    }
-
-    /// Reads the file of subscriptions again if it could not be read before.
-    pub async fn reopen_subscriptions(&self) {
-        self.bus.subscriptions.reopen().await;
     }
 
     /// Returns the number of valid subscriptions; 0 if their file could not be read.

@@ -1,6 +1,6 @@
 //! The conversations of a home.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,18 @@ use crate::agents::Agents;
 use crate::bus::EventBus;
 use crate::compaction::Compacted;
 use crate::conversation::{Conversation, LogAccess};
+use crate::cron::Cron;
 use crate::definition::ToolChoice;
 use crate::error::AgentError;
 use crate::feed::Feed;
-use crate::host::AgentHost;
+use crate::host::{AgentHost, ConversationPaths};
 use crate::inbox::{Admitted, CompactEnd, QueuedMessage, Work};
 use crate::line::{Entry, TurnChain, TurnOutcome};
 use crate::listing::{ListedConversation, Summaries};
 use crate::live::{LiveTurn, StopWhy, TurnStream};
 use crate::log::{self, LogError};
 use crate::name::{AgentName, Pair};
+use crate::recovery::RecoveryFile;
 
 /// The longest message, in bytes.
 const MAX_CONTENT: usize = 1 << 20;
@@ -58,6 +60,9 @@ pub struct Conversations {
     summaries: Arc<Summaries>,
     pub(crate) drivers: TaskTracker,
     pub(crate) bus: EventBus,
+    pub(crate) crons: RecoveryFile<Cron>,
+    /// The crons whose turns run or wait.
+    pub(crate) running_crons: Mutex<BTreeSet<u64>>,
     pub(crate) feed: Arc<Feed>,
 }
 
@@ -70,21 +75,18 @@ impl std::fmt::Debug for Conversations {
 }
 
 impl Conversations {
-    /// Uses the directory of session logs, the agents, and the file of subscriptions.
-    pub fn new(
-        sessions: PathBuf,
-        agents: Agents,
-        subscriptions: PathBuf,
-        host: Arc<dyn AgentHost>,
-    ) -> Arc<Self> {
+    /// Uses the files of a home and its agents.
+    pub fn new(paths: ConversationPaths, agents: Agents, host: Arc<dyn AgentHost>) -> Arc<Self> {
         Arc::new(Self {
-            directory: sessions,
+            directory: paths.sessions,
             agents,
             host,
             used: Mutex::default(),
             summaries: Arc::default(),
             drivers: TaskTracker::new(),
-            bus: EventBus::open(subscriptions),
+            bus: EventBus::open(paths.subscriptions),
+            crons: RecoveryFile::open(paths.crons),
+            running_crons: Mutex::default(),
             feed: Arc::default(),
         })
     }

@@ -1,5 +1,6 @@
 //! Why an operation on agents and conversations failed.
 
+use std::io;
 use std::sync::Arc;
 
 use daemon_provider::{ErrorClass, Failure};
@@ -89,6 +90,15 @@ impl From<LogError> for AgentError {
             LogError::Damaged { .. } => Self::Damaged(error),
             LogError::Io { .. } => Self::Storage(error),
         }
+    }
+}
+
+impl AgentError {
+    /// Makes the error for what the store of the host did not take.
+    pub(crate) fn of_store(failure: Failure) -> Self {
+        let source = io::Error::other(failure.message);
+        let path = "state.db".into();
+        LogError::Io { path, source }.into()
     }
 }
 

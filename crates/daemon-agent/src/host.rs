@@ -11,6 +11,7 @@ use daemon_provider::{Failure, Grants, Limits, OpenedLoop};
 use jiff::Timestamp;
 
 use crate::bus::BusEvent;
+use crate::cron::Cron;
 use crate::definition::AgentDefinition;
 use crate::hooks::AgentHooks;
 use crate::name::Pair;
@@ -33,6 +34,12 @@ pub trait AgentHost: Send + Sync {
     /// If it could not be stored.
     async fn store_event(&self, event: BusEvent) -> Result<String, Failure>;
 
+    /// Gives a cron its schedule, or takes it away, and returns once that is durable.
+    ///
+    /// # Errors
+    /// If it could not be stored.
+    async fn schedule_cron(&self, id: u64, cron: Option<&Cron>) -> Result<(), Failure>;
+
     /// Opens the model and the tools of a turn, in the place of the conversation.
     ///
     /// # Errors
@@ -41,6 +48,17 @@ pub trait AgentHost: Send + Sync {
 
     /// Removes what belongs to a conversation that was deleted.
     async fn forget(&self, pair: &Pair);
+}
+
+/// Where a home keeps what belongs to conversations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConversationPaths {
+    /// The directory of session logs.
+    pub sessions: PathBuf,
+    /// The file of subscriptions.
+    pub subscriptions: PathBuf,
+    /// The file of crons.
+    pub crons: PathBuf,
 }
 
 /// The bounds of conversations.

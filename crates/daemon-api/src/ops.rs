@@ -5,6 +5,7 @@
 mod act;
 mod agents;
 mod conversations;
+mod crons;
 mod events;
 mod explain;
 mod list;
@@ -219,11 +220,7 @@ impl Operations {
             Operation::AgentUpdate => self.agent_update(params).await,
             Operation::AgentDelete => self.agent_delete(params).await,
             Operation::EventPublish => self.event_publish(params).await,
-            Operation::EventSubscribe => Err(OpError::new(
-                OpErrorKind::Unsupported,
-                "unsupported",
-                "`event/subscribe` is a stream: only the control protocol has it",
-            )),
+            Operation::EventSubscribe => Err(only_a_stream()),
             Operation::SubscriptionCreate => self.subscription_create(params).await,
             Operation::SubscriptionList => self.subscription_list(params).await,
             Operation::SubscriptionDelete => self.subscription_delete(params).await,
@@ -238,6 +235,9 @@ impl Operations {
             | Operation::McpRestart => self.settings(operation, params).await,
             Operation::SkillList => self.skill_list(params).await,
             Operation::SkillGet => self.skill_get(params).await,
+            Operation::CronCreate => self.cron_create(params).await,
+            Operation::CronList => self.cron_list(params).await,
+            Operation::CronDelete => self.cron_delete(params).await,
             Operation::HostHold => self.host_gate(params, daemon_engine::Gate::Held).await,
             Operation::HostGo => self.host_gate(params, daemon_engine::Gate::Open).await,
             Operation::HostDoctor => object(params.finish().map(|()| self.live.doctor())?.await?),
@@ -246,6 +246,12 @@ impl Operations {
             operation => Err(UnknownMethod(operation.method().to_owned()).into()),
         }
     }
+}
+
+/// Returns the error of a caller that waits for one result of a stream.
+fn only_a_stream() -> OpError {
+    let message = "`event/subscribe` is a stream: only the control protocol has it";
+    OpError::new(OpErrorKind::Unsupported, "unsupported", message)
 }
 
 /// Returns the members of an object.

@@ -2,6 +2,7 @@
 
 mod bus;
 mod conversation;
+mod cron;
 mod fact;
 mod skill;
 mod versioned;
@@ -10,6 +11,7 @@ pub use bus::{AGENT_EVENT_KINDS, FeedEventObject, SubscriptionObject};
 pub use conversation::{
     AgentEventObject, AgentObject, ConversationObject, ListedAgentObject, TurnObject, UsageObject,
 };
+pub use cron::{CronObject, CronTickObject};
 pub use fact::FactObject;
 pub use skill::{ListedSkillObject, SkillObject};
 pub use versioned::{FailureObject, Versioned};

@@ -5,6 +5,7 @@ mod alone;
 mod backlog;
 mod claims;
 mod conversing;
+mod crons;
 mod dispatch;
 mod effects;
 mod facts;

@@ -176,6 +176,11 @@ impl Home {
         self.root.join(EVENTS).join("subscriptions.toml")
     }
 
+    /// Returns the recovery file of crons.
+    pub(crate) fn crons(&self) -> PathBuf {
+        self.root.join(CRON).join("crons.toml")
+    }
+
     /// Returns the directory of agents.
     pub fn agents(&self) -> PathBuf {
         self.root.join(AGENTS)

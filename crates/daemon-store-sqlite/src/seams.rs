@@ -11,8 +11,8 @@ use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject, TriggerK
 use daemon_store::{
     Accepted, Activations, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow, Daemons, Ended,
     EventRow, Events, Hosting, Matched, NewEvent, Outbox, OutputPlace, Page, Query, Rates,
-    Reclaimed, RefCursor, Registration, RegistryChange, RunEnd, RunRow, StoreError, StoredTick,
-    TickActivations, TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
+    Reclaimed, RefCursor, Registration, RegistryChange, RunEnd, RunRow, ScheduleText, StoreError,
+    StoredTick, TickActivations, TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
 };
 use jiff::Timestamp;
 
@@ -126,6 +126,8 @@ seam! {
             = read("read unfinished ticks", tick::activations);
         fn commit_ticks(commits: Vec<TickCommit>) -> Vec<TickResult>
             = write_alone("record ticks", tick::commit);
+        fn cover(daemon: DaemonKey, schedule: Option<ScheduleText>, now: Timestamp) -> ()
+            = write("change a schedule", tick::cover);
         fn retract(now: Timestamp) -> u64
             = write_alone("retract ticks", tick::retract);
         fn ticks(&query: Query,) -> Page<StoredTick>

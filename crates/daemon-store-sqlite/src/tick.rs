@@ -83,6 +83,26 @@ pub(crate) fn end_coverage(
     Ok(())
 }
 
+/// Gives a key that no registration contains a schedule, or takes it away.
+pub(crate) fn cover(
+    tx: &Connection,
+    daemon: DaemonKey,
+    schedule: Option<ScheduleText>,
+    now: Timestamp,
+) -> TxResult<()> {
+    let open = coverages(tx, Some(&daemon.repo))?;
+    let open = open.iter().find(|coverage| coverage.daemon == daemon);
+    if open.map(|coverage| &coverage.schedule) == schedule.as_ref() {
+        return Ok(());
+    }
+    let lane = lane::of(tx, &daemon)?;
+    end_coverage(tx, lane, open, now)?;
+    match schedule {
+        Some(schedule) => start_coverage(tx, lane, &schedule, now),
+        None => Ok(()),
+    }
+}
+
 pub(crate) fn start_coverage(
     tx: &Connection,
     lane: Lane,

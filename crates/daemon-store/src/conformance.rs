@@ -171,6 +171,7 @@ cases! {
     ticks:
         a_tick_moves_the_cursor_and_makes_an_activation
         a_tick_is_committed_once
+        a_key_without_a_registration_has_ticks_while_it_has_a_schedule
         an_ended_coverage_takes_no_ticks
         ticks_name_what_they_joined
         ticks_name_what_they_gave_way_to

@@ -17,7 +17,7 @@ use crate::error::StoreError;
 use crate::rows::{
     Accepted, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched,
     NewEvent, OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange,
-    RunEnd, RunRow, StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
+    RunEnd, RunRow, ScheduleText, StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
 };
 
 /// Events: stored once, found by id, matched once.
@@ -184,6 +184,17 @@ pub trait Ticks: Send + Sync {
     /// and joined one is `coalesced`, one that was to join what has been claimed meanwhile is `enqueued`, and a full
     /// queue makes it `refused`.
     async fn commit_ticks(&self, commits: Vec<TickCommit>) -> Result<Vec<TickResult>, StoreError>;
+
+    /// Gives a schedule to a key that no registration contains, or takes it away: starts a coverage, ends the open one, or does both.
+    /// A coverage of the same schedule continues.
+    ///
+    /// Unrecorded ticks of the coverage that ends are recorded as superseded, as for a registration.
+    async fn cover(
+        &self,
+        daemon: DaemonKey,
+        schedule: Option<ScheduleText>,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
 
     /// Marks as retracted what was recorded for instants after `now` without having made an activation, and sets cursors
     /// later than `now` to it: the clock stepped back. Returns how many records were marked.

@@ -57,6 +57,7 @@ mod serve_conversation_kills;
 mod serve_conversations;
 mod serve_crash;
 mod serve_crashes;
+mod serve_crons;
 mod serve_damage;
 mod serve_demo;
 mod serve_disk;

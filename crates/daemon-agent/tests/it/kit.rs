@@ -8,8 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use daemon_agent::{
     AgentError, AgentEvent, AgentHooks, AgentHost, Agents, BusEvent, ConversationBounds,
-    Conversations, Followed, Hook, NewMessage, OpenedTurn, Pair, TurnChain, TurnConclusion,
-    TurnRequest, TurnStream,
+    ConversationPaths, Conversations, Cron, Followed, Hook, NewMessage, OpenedTurn, Pair,
+    TurnChain, TurnConclusion, TurnRequest, TurnStream,
 };
 use daemon_provider::redact::Redactor;
 use daemon_provider::tool_loop::{
@@ -176,6 +176,10 @@ impl AgentHost for Host {
         Ok(format!("e{}", stored.len()))
     }
 
+    async fn schedule_cron(&self, _: u64, _: Option<&Cron>) -> Result<(), Failure> {
+        Ok(())
+    }
+
     async fn open_turn(&self, turn: TurnRequest) -> Result<OpenedTurn, Failure> {
         Ok(OpenedTurn {
             tools: OpenedLoop {
@@ -259,9 +263,12 @@ impl Bench {
             stored: Arc::clone(&stored),
         });
         let agents = Agents::new(home.path().join("agents"));
-        let [sessions, subscriptions] =
-            ["sessions", "events/subscriptions.toml"].map(|path| home.path().join(path));
-        let conversations = Conversations::new(sessions, agents, subscriptions, host);
+        let paths = ConversationPaths {
+            sessions: home.path().join("sessions"),
+            subscriptions: home.path().join("events/subscriptions.toml"),
+            crons: home.path().join("cron/crons.toml"),
+        };
+        let conversations = Conversations::new(paths, agents, host);
         Self {
             home,
             model,

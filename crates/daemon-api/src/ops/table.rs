@@ -179,6 +179,12 @@ operations! {
     SkillList: "skill/list", Get None, Read;
     /// Returns one skill with its body.
     SkillGet: "skill/get", Get None, Read;
+    /// Adds a schedule that starts turns.
+    CronCreate: "cron/create", Post None, Operate;
+    /// Lists crons.
+    CronList: "cron/list", Get None, Read;
+    /// Removes a cron.
+    CronDelete: "cron/delete", Post None, Operate;
     /// Examines the host.
     HostDoctor: "host/doctor", Get Some("doctor"), Read;
     /// Closes the host's gate.

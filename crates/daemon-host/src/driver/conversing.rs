@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use daemon_agent::{
-    AgentHooks, AgentHost, Agents, BusEvent, ConversationBounds, Conversations, OpenedTurn, Pair,
-    TurnRequest,
+    AgentHooks, AgentHost, Agents, BusEvent, ConversationBounds, ConversationPaths, Conversations,
+    Cron, OpenedTurn, Pair, TurnRequest, cron_key,
 };
 use daemon_event::{Event, EventFacts, EventId, Source};
 use daemon_provider::{Failure, FailureKind};
@@ -18,7 +18,9 @@ use daemon_store::{Identity, Matching, NewEvent};
 use jiff::Timestamp;
 
 use super::Host;
+use super::crons::schedule_of;
 use super::run_directory::SharedRuntime;
+use super::signals::Signals;
 use crate::home::Home;
 
 /// How long turns may take to end after they were stopped.
@@ -29,27 +31,29 @@ struct ConversationHost {
     context: Arc<RunContext>,
     runtime: SharedRuntime,
     servers: Arc<SharedServers>,
+    signals: Arc<Signals>,
 }
 
 /// Makes the conversations of a host.
 pub(super) fn conversations(
     home: &Home,
     context: &Arc<RunContext>,
-    runtime: &SharedRuntime,
     servers: &Arc<SharedServers>,
+    (runtime, signals): (&SharedRuntime, &Arc<Signals>),
 ) -> Arc<Conversations> {
     let host = ConversationHost {
         context: Arc::clone(context),
         runtime: runtime.clone(),
         servers: Arc::clone(servers),
+        signals: Arc::clone(signals),
     };
     let agents = Agents::new(home.agents());
-    Conversations::new(
-        home.sessions(),
-        agents,
-        home.subscriptions(),
-        Arc::new(host),
-    )
+    let paths = ConversationPaths {
+        sessions: home.sessions(),
+        subscriptions: home.subscriptions(),
+        crons: home.crons(),
+    };
+    Conversations::new(paths, agents, Arc::new(host))
 }
 
 #[async_trait]
@@ -79,6 +83,14 @@ impl AgentHost for ConversationHost {
             Ok(_) => Ok(id.to_string()),
             Err(error) => Err(Failure::new(FailureKind::Resource, chain(&error))),
         }
+    }
+
+    async fn schedule_cron(&self, id: u64, cron: Option<&Cron>) -> Result<(), Failure> {
+        let store = &self.context.store;
+        let covered = store.cover(cron_key(id), cron.map(schedule_of), self.context.now());
+        let covered = covered.await;
+        self.signals.ticks.notify_one();
+        covered.map_err(|error| Failure::new(FailureKind::Resource, chain(&error)))
     }
 
     async fn open_turn(&self, turn: TurnRequest) -> Result<OpenedTurn, Failure> {

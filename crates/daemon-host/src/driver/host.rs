@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::active_runs::ActiveRuns;
 use super::claims::ClaimsPause;
 use super::conversing;
+use super::crons::CronTicks;
 use super::dispatch::Driver;
 use super::facts::{FactFinder, ServiceDelays};
 use super::failures::Failures;
@@ -134,10 +135,12 @@ impl Host {
         let servers = Arc::new(SharedServers::of(&runs.context));
         let runtime = &registrations.runtime;
         take_servers(&servers, &runtime.get());
-        let conversations = conversing::conversations(&home, &runs.context, runtime, &servers);
+        let conversations =
+            conversing::conversations(&home, &runs.context, &servers, (runtime, &signals));
+        let crons = CronTicks::new(&store, &conversations);
         Arc::new(Self {
             reader: RepositoryReader::new(&home, &matcher, &runs.awaited),
-            ticks: TickRecorder::new(&registrations, &runs, &signals),
+            ticks: TickRecorder::new(&registrations, &runs, &signals, crons),
             matcher,
             upkeep: Upkeep {
                 home: home.clone(),

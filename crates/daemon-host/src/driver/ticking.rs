@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use daemon_agent::cron_id;
 use daemon_event::DaemonKey;
 use daemon_provider::StopReason;
 use daemon_records::clock::Clock;
@@ -16,6 +17,7 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::active_runs::ActiveRuns;
+use super::crons::CronTicks;
 use super::failures::Failures;
 use super::registrations::Registrations;
 use super::signals::Signals;
@@ -40,6 +42,7 @@ pub(crate) struct TickRecorder {
     runs: ActiveRuns,
     signals: Arc<Signals>,
     failures: Arc<Failures>,
+    crons: CronTicks,
     /// Held while the ticks of a round are recorded: claims wait, because what they start would take the processor from
     /// the ticks that are still due.
     pub(super) recording: Arc<tokio::sync::Mutex<()>>,
@@ -51,6 +54,7 @@ impl TickRecorder {
         registrations: &Registrations,
         runs: &ActiveRuns,
         signals: &Arc<Signals>,
+        crons: CronTicks,
     ) -> Self {
         Self {
             store: Arc::clone(&registrations.store),
@@ -59,6 +63,7 @@ impl TickRecorder {
             runs: runs.clone(),
             signals: Arc::clone(signals),
             failures: Arc::clone(&registrations.failures),
+            crons,
             recording: Arc::default(),
             stop: runs.context.lifetime.stop.clone(),
         }
@@ -110,8 +115,10 @@ async fn round(
 ) -> Result<TickerState, StoreError> {
     let now = recorder.clock.now();
     if standing == TickerState::Stale {
+        recorder.crons.sync(now).await?;
         load(recorder, ticker, now).await?;
     }
+    recorder.crons.release(now).await?;
     match ticker.round(now, recorder.clock.since_boot()) {
         Round::Wait => {
             tracing::debug!(%now, "the clock is wrong; schedules wait");
@@ -142,8 +149,16 @@ async fn record_all(
     now: Timestamp,
 ) -> Result<TickerState, StoreError> {
     let recording = recorder.recording.lock().await;
+    let is_cron = |due: &&Overdue| cron_id(&due.daemon).is_some();
+    let crons = overdue.iter().filter(is_cron);
     let mut standing = TickerState::Current;
-    for batch in overdue.chunks(BATCH) {
+    for (due, result) in recorder.crons.record(crons, now).await? {
+        if ticker.recorded(&due.daemon, due.coverage, &result) == TickerState::Stale {
+            standing = TickerState::Stale;
+        }
+    }
+    let daemons: Vec<&Overdue> = overdue.iter().filter(|due| !is_cron(due)).collect();
+    for batch in daemons.chunks(BATCH) {
         if record(recorder, ticker, batch, now).await? == TickerState::Stale {
             standing = TickerState::Stale;
         }
@@ -178,7 +193,7 @@ async fn load(
 async fn record(
     recorder: &TickRecorder,
     ticker: &mut Ticker,
-    batch: &[Overdue],
+    batch: &[&Overdue],
     now: Timestamp,
 ) -> Result<TickerState, StoreError> {
     let config = recorder.registrations.runtime.config();

@@ -380,7 +380,8 @@ impl Live for HostLive {
 
     async fn reload(&self) -> Result<Value, OpError> {
         // A recovery file that was repaired is used again, whether or not the configuration is.
-        self.host.conversations.reopen_subscriptions().await;
+        self.host.conversations.reopen_files().await;
+        self.host.signals.ticks.notify_one();
         let reloaded = self.load_again().await;
         super::report(&reloaded);
         reloaded
@@ -404,6 +405,7 @@ impl Live for HostLive {
             "has_model": self.host.runtime().config.has_model(),
             "running": self.host.runs().leases().len(),
             "active_conversations": self.host.conversations.n_active(),
+            "crons": self.host.conversations.n_crons().await,
             "subscriptions": self.host.conversations.n_subscriptions().await,
             "events": counts.events,
             "unmatched": counts.unmatched,

@@ -9,7 +9,7 @@ use super::scene::{
     activation_id, asked, at, claim, claimed, daemon, done, enqueue, first, read, registration,
     scheduled, subject, tick, trigger, woken,
 };
-use crate::rows::{StoredTick, TickActivations, TickCommit, TickResult};
+use crate::rows::{Coverage, ScheduleText, StoredTick, TickActivations, TickCommit, TickResult};
 use crate::traits::Store;
 
 /// What a commit to a coverage that is not open answers.
@@ -374,4 +374,48 @@ pub(super) async fn one_stale_commit_does_not_hinder_others(store: &dyn Store) {
     };
     assert_eq!(results, [elsewhere, made(2), made(3)]);
     assert_eq!(listed(store).await.len(), 2);
+}
+
+pub(super) async fn a_key_without_a_registration_has_ticks_while_it_has_a_schedule(
+    store: &dyn Store,
+) {
+    let key = daemon("unregistered");
+    let schedule = |expression: &str| {
+        Some(ScheduleText {
+            expression: expression.to_owned(),
+            zone: "UTC".to_owned(),
+        })
+    };
+    let cover = async |schedule, second| {
+        let covered = store.cover(key.clone(), schedule, at(second)).await;
+        covered.expect("covers");
+    };
+    let coverage = |number, expression, cursor| Coverage {
+        daemon: key.clone(),
+        number,
+        schedule: schedule(expression).expect("some"),
+        cursor: at(cursor),
+    };
+    cover(schedule("* * * * *"), 0).await;
+    // The same schedule keeps its cursor.
+    cover(schedule("* * * * *"), 30).await;
+    let open = async || store.coverages().await.expect("reads");
+    assert_eq!(open().await, [coverage(1, "* * * * *", 0)]);
+    let rows = vec![tick(at(60), TickOutcome::Enqueued)];
+    let commit = quiet("unregistered", 0, 60, rows.clone());
+    let recorded = store.commit_ticks(vec![commit]).await.expect("commits");
+    assert_eq!(recorded, [TickResult::Recorded(None)]);
+    assert_eq!(
+        store.ticks(&first(10)).await.expect("lists").rows,
+        [stored("unregistered", rows[0], None, at(60))]
+    );
+    // Another one begins its own coverage; the tick in between that was not recorded is superseded.
+    cover(schedule("*/5 * * * *"), 150).await;
+    assert_eq!(open().await, [coverage(2, "*/5 * * * *", 150)]);
+    let superseded = tick(at(120), TickOutcome::Superseded);
+    let newest = store.ticks(&first(1)).await.expect("lists").rows;
+    assert_eq!(newest, [stored("unregistered", superseded, None, at(150))]);
+    cover(None, 160).await;
+    cover(None, 170).await;
+    assert_eq!(open().await, []);
 }

@@ -60,6 +60,19 @@ impl StoreModel {
         }
     }
 
+    /// Gives a key a schedule, or takes it away; see [`Ticks::cover`](crate::Ticks::cover).
+    pub fn cover(&mut self, daemon: DaemonKey, schedule: Option<ScheduleText>, now: Timestamp) {
+        let place = self.open_coverages.get(&daemon);
+        let open = place.map(|place| &self.coverages[*place].schedule);
+        if open == schedule.as_ref() {
+            return;
+        }
+        self.end_coverage(&daemon, now);
+        if let Some(schedule) = schedule {
+            self.start_coverage(daemon, schedule, now);
+        }
+    }
+
     fn start_coverage(&mut self, daemon: DaemonKey, schedule: ScheduleText, now: Timestamp) {
         let before = self
             .coverages

@@ -16,7 +16,7 @@ use crate::error::StoreError;
 use crate::rows::{
     Accepted, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched,
     NewEvent, OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange,
-    RunEnd, RunRow, StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
+    RunEnd, RunRow, ScheduleText, StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
 };
 use crate::traits::{Activations, Daemons, Events, Hosting, Outbox, Ticks, WantedFacts};
 
@@ -113,6 +113,7 @@ seam! {
         fn coverages() -> Vec<Coverage>;
         fn tick_activations(daemons: &[DaemonKey]) -> Vec<TickActivations>;
         fn commit_ticks(commits: Vec<TickCommit>) -> Vec<TickResult>;
+        fn cover(daemon: DaemonKey, schedule: Option<ScheduleText>, now: Timestamp) -> ();
         fn retract(now: Timestamp) -> u64;
         fn ticks(query: &Query) -> Page<StoredTick>;
     }
