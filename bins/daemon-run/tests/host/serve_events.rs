@@ -108,7 +108,7 @@ fn a_stream_opened_before_three_reloads_shows_every_later_event_without_a_gap() 
     assert_eq!(
         ends,
         (1..=4)
-            .map(|turn| expected(turn))
+            .map(expected)
             .collect::<Vec<_>>()
             .iter()
             .collect::<Vec<_>>()
