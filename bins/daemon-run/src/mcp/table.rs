@@ -421,9 +421,20 @@ mod tests {
             matches!(operation, Operation::DaemonNext | Operation::DaemonExplain)
                 || tools.any(|tool| tool.action == ToolAction::Operation(operation))
         };
-        // Agents of the host and their conversations are no daemons.
+        // Agents of the host, what they use and what wakes them are no daemons.
         let is_other = |method: &str| {
-            let others = ["host/", "agent/", "conversation/"];
+            let others = [
+                "host/",
+                "agent/",
+                "conversation/",
+                "provider/",
+                "model/",
+                "mcp/",
+                "skill/",
+                "cron/",
+                "subscription/",
+                "event/subscribe",
+            ];
             others.iter().any(|prefix| method.starts_with(prefix))
         };
         let reading = Operation::ALL

@@ -220,7 +220,7 @@ fn a_once_cron_runs_at_most_once_whatever_host_dies_and_its_tick_is_recorded() {
     )]
     let kills = std::env::var("DAEMON_CRON_KILLS");
     let n_kills: usize = kills.map_or(10, |n| n.parse().expect("a number"));
-    let api = ModelApi::scripted(|_| Reply::text("Done.")).expect("a port");
+    let api = daemon_fakes::ModelApi::scripted(|_| Reply::text("Done.")).expect("a port");
     let world = world(&api, "");
     for n in 0..n_kills {
         let place = ["C1", "C2", "A1#1", "A3#2", "A1#3"][n % 5];

@@ -87,6 +87,8 @@ fn table_in<'t>(
 ) -> Result<&'t mut dyn TableLike, OpError> {
     if parent.get(key).is_none() {
         let mut table = Table::new();
+        // At the end of the file, not behind a section that happens to be read before.
+        table.set_position(Some(isize::MAX));
         made(&mut table);
         parent.insert(key, Item::Table(table));
     }
