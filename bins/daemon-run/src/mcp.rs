@@ -35,7 +35,7 @@ pub(crate) struct McpArgs {
     /// in DAEMON_RUN_TOKEN
     #[arg(long, value_name = "PATH", conflicts_with_all = ["read_only", "parent"], hide = true)]
     pub(crate) run: Option<PathBuf>,
-    /// With --run: serves only the tools of one server, without those that the host itself offers to a run
+    /// With --run: serves only the tools of one server or of an agent, without those that the host itself offers to a run
     #[arg(long, requires = "run", hide = true)]
     pub(crate) server: bool,
     /// Serves the tools of the MCP server in DAEMON_MCP_URL, with the headers in DAEMON_MCP_HEADERS

@@ -324,7 +324,7 @@ impl Conversations {
         }
         let tools = ToolLoop {
             model: opened.tools.model,
-            tool_set: ToolSet::new(Vec::new()).expect("no tools cannot collide"),
+            tool_set: Arc::new(ToolSet::new(Vec::new()).expect("no tools cannot collide")),
             retry: opened.tools.retry,
             limits: opened.limits,
             grants: opened.grants,
@@ -347,6 +347,7 @@ impl Conversations {
             turn: begun.turn,
             cwd: begun.cwd,
             session: begun.session,
+            ask: self.host.bounds().ask,
         };
         let opened = self
             .host

@@ -101,6 +101,8 @@ pub struct TurnRequest {
     pub cwd: Option<PathBuf>,
     /// The session that a program continues.
     pub session: Option<String>,
+    /// How long a question waits for its answer.
+    pub ask: Duration,
 }
 
 /// What a turn runs with.

@@ -45,6 +45,7 @@ mod live;
 mod log;
 mod memories;
 mod name;
+mod program_calls;
 mod recovery;
 mod running;
 mod skills;

@@ -12,6 +12,7 @@ use crate::error::AgentError;
 use crate::hooks;
 use crate::host::OpenedTurn;
 use crate::live::StopWhy;
+use crate::program_calls::ProgramCalls;
 use crate::turn::{TurnContext, TurnRecorder};
 
 /// Runs the loop of a turn, and closes its tools.
@@ -21,10 +22,15 @@ pub(crate) async fn run(
     context: Arc<TurnContext>,
     question: Option<(String, String)>,
 ) -> Result<LoopEnd, AgentError> {
-    let mut recorder =
-        TurnRecorder::new(Arc::clone(&context), opened.tools.model.name().to_owned());
-    let ended = match context.hooks.tool_set(&context, choice) {
+    let model = opened.tools.model.name().to_owned();
+    let mut recorder = TurnRecorder::new(Arc::clone(&context), model.clone());
+    let ended = match context.hooks.tool_set(&context, choice).map(Arc::new) {
         Ok(tool_set) => {
+            let calls = ProgramCalls {
+                calls: opened.tools.calls,
+                tools: Arc::clone(&tool_set),
+                model,
+            };
             let mut tools = ToolLoop {
                 model: opened.tools.model,
                 tool_set,
@@ -35,6 +41,7 @@ pub(crate) async fn run(
             };
             tokio::select! {
                 ended = play(&mut tools, &context, &mut recorder, question) => ended,
+                error = calls.serve(&context) => Err(error),
                 never = drain(opened.tools.network, &context) => match never {},
             }
         }

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use daemon_provider::redact::Redactor;
 use daemon_provider::tool_loop::{LoopCall, LoopCallResult, ModelReply, Observer, ReplyPart};
 use daemon_provider::{Failure, FailureKind, MicroUsd, Usage};
+use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::Instant;
 
 use crate::conversation::{Conversation, LogAccess};
@@ -49,6 +50,8 @@ pub(crate) struct TurnContext {
     /// The call whose tool runs.
     calling: Mutex<String>,
     waited: Mutex<Waited>,
+    /// Whether the model is replying, so that a program that is the model may call tools.
+    pub(crate) is_replying: AsyncMutex<bool>,
 }
 
 /// How long a turn waited for its user, which does not count as its own time.
@@ -96,6 +99,7 @@ impl TurnContext {
             redactor: start.redactor,
             calling: Mutex::default(),
             waited: Mutex::default(),
+            is_replying: AsyncMutex::default(),
         }
     }
 
@@ -141,6 +145,43 @@ impl TurnContext {
         let current = waited.since.map_or(Duration::ZERO, |since| now - since);
         waited.since = waited.since.map(|_| now);
         std::mem::take(&mut waited.before) + current
+    }
+
+    /// Notes that a tool is about to start, and shows it.
+    pub(crate) async fn tool_begins(&self, call: &LoopCall) {
+        call.id
+            .clone_into(&mut self.calling.lock().expect("no holder panics"));
+        self.show(AgentEvent::ToolStart {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            arguments: self.redactor.json(&call.arguments),
+        })
+        .await;
+    }
+
+    /// Stores the result of a call, then shows it.
+    pub(crate) async fn tool_ends(
+        &self,
+        result: &LoopCallResult,
+        took: Duration,
+    ) -> Result<(), AgentError> {
+        let output = self.redactor.text(&result.text).into_owned();
+        self.append(Entry::Tool {
+            turn: self.turn,
+            call_id: result.call.id.clone(),
+            output: output.clone(),
+            is_error: result.is_error,
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        })
+        .await?;
+        self.show(AgentEvent::ToolResult {
+            id: result.call.id.clone(),
+            name: result.call.name.clone(),
+            output: shown(&output),
+            is_error: result.is_error,
+        })
+        .await;
+        Ok(())
     }
 
     /// Returns the id of the call whose tool runs.
@@ -220,21 +261,20 @@ impl TurnRecorder {
         self.thinking = HeldText::default();
     }
 
-    async fn record(&mut self, entry: Entry) -> Result<(), Failure> {
-        match self.context.append(entry).await {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                let failure = Failure::new(FailureKind::Resource, error.to_string());
-                self.fault = Some(error);
-                Err(failure)
-            }
-        }
+    /// Ends the loop if a line could not be written.
+    fn written<T>(&mut self, written: Result<T, AgentError>) -> Result<(), Failure> {
+        written.map(drop).map_err(|error| {
+            let failure = Failure::new(FailureKind::Resource, error.to_string());
+            self.fault = Some(error);
+            failure
+        })
     }
 }
 
 #[async_trait]
 impl Observer for TurnRecorder {
     async fn turn(&mut self, _turn: u32) -> Result<(), Failure> {
+        *self.context.is_replying.lock().await = true;
         self.begin_attempt();
         Ok(())
     }
@@ -265,6 +305,7 @@ impl Observer for TurnRecorder {
     }
 
     async fn replied(&mut self, reply: &ModelReply, cost: MicroUsd) -> Result<(), Failure> {
+        *self.context.is_replying.lock().await = false;
         let (thinking, text) = (self.thinking.take(), self.text.take());
         self.show_thinking(thinking);
         self.show_text(text);
@@ -273,27 +314,20 @@ impl Observer for TurnRecorder {
             arguments: redactor.json(&CallLine::from(call).arguments),
             ..CallLine::from(call)
         });
-        self.record(Entry::Assistant {
+        let line = Entry::Assistant {
             turn: self.context.turn,
             content: redactor.text(&reply.text).into_owned(),
             calls: calls.collect(),
             model: self.model.clone(),
             usage: tokens(&reply.usage, cost),
             session: reply.session.as_ref().map(ToString::to_string),
-        })
-        .await
+        };
+        let appended = self.context.append(line).await;
+        self.written(appended)
     }
 
     async fn tool_started(&mut self, call: &LoopCall) -> Result<(), Failure> {
-        let context = &self.context;
-        call.id
-            .clone_into(&mut context.calling.lock().expect("no holder panics"));
-        let event = AgentEvent::ToolStart {
-            id: call.id.clone(),
-            name: call.name.clone(),
-            arguments: context.redactor.json(&call.arguments),
-        };
-        context.show(event).await;
+        self.context.tool_begins(call).await;
         Ok(())
     }
 
@@ -303,23 +337,8 @@ impl Observer for TurnRecorder {
             // The question stays open for the next host. The loop stops before it needs a result.
             return Ok(());
         }
-        let output = self.context.redactor.text(&result.text).into_owned();
-        self.record(Entry::Tool {
-            turn: self.context.turn,
-            call_id: result.call.id.clone(),
-            output: output.clone(),
-            is_error: result.is_error,
-            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-        })
-        .await?;
-        let event = AgentEvent::ToolResult {
-            id: result.call.id.clone(),
-            name: result.call.name.clone(),
-            output: shown(&output),
-            is_error: result.is_error,
-        };
-        self.context.show(event).await;
-        Ok(())
+        let ended = self.context.tool_ends(result, took).await;
+        self.written(ended)
     }
 
     async fn limited(&mut self, name: &str, detail: &str) {

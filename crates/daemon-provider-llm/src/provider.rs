@@ -79,6 +79,7 @@ impl LlmProvider {
             sources,
             retry: self.config.retry,
             network,
+            calls: None,
         })
     }
 
@@ -185,7 +186,7 @@ impl Provider for LlmProvider {
         Ok(Box::new(LlmRun::new(move |channels| {
             let tools = ToolLoop {
                 model: opened.model,
-                tool_set,
+                tool_set: Arc::new(tool_set),
                 retry: opened.retry,
                 limits,
                 grants,

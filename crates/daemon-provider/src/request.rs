@@ -42,6 +42,8 @@ pub struct RunRequest {
     /// The MCP servers of the run: those that its caller registered, or, for a provider whose program uses them
     /// ([`McpUse`](crate::McpUse)), the host's own, which contain no secret but a token of the run.
     pub mcp: Vec<McpRegistration>,
+    /// How long the program waits for the result of a tool of these servers; `None` is the program's usual time.
+    pub mcp_wait: Option<Duration>,
     /// Variables of the child's environment, which starts empty. The provider adds its own.
     pub environment: BTreeMap<OsString, OsString>,
     /// Files that the trigger names, relative to the worktree; empty means the whole worktree.
@@ -79,6 +81,7 @@ impl RunRequest {
             readable: Vec::new(),
             writable: Vec::new(),
             mcp: Vec::new(),
+            mcp_wait: None,
             environment: BTreeMap::new(),
             files: Vec::new(),
             renames: Vec::new(),

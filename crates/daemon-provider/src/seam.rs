@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use daemon_process::{Launch, Supervisor};
 use tokio::sync::mpsc;
 
-use crate::tool_loop::{Model, RetryPolicy, ToolSource};
+use crate::tool_loop::{Model, ProgramCall, RetryPolicy, ToolSource};
 use crate::{
     Limits, NetworkUse, Permissions, ProviderError, ProviderErrorKind, RunEvent, RunRequest,
     SessionId, StopReason,
@@ -119,6 +119,9 @@ pub struct OpenedLoop {
     pub retry: RetryPolicy,
     /// What the programs of the tools use of the network; `None` without a list of hosts. The receiver has to be read.
     pub network: Option<mpsc::Receiver<NetworkUse>>,
+    /// The calls of tools by a program that is the model; `None` for a model whose replies name their calls. The receiver has to be
+    /// read.
+    pub calls: Option<mpsc::Receiver<ProgramCall>>,
 }
 
 impl fmt::Debug for OpenedLoop {

@@ -21,6 +21,9 @@ pub trait ToolAccess: Send + Sync {
     fn forwarder(&self, url: &str, headers: &BTreeMap<String, String>) -> io::Result<McpServer>;
 }
 
+/// The name of the host's own server in the configuration of a program.
+pub const OWN_SERVER: &str = "daemon";
+
 /// The tools that one access serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServedTools<'a> {
@@ -28,6 +31,8 @@ pub enum ServedTools<'a> {
     OfHost,
     /// Those of one server that the caller of the run registered under this name, by the server's own names.
     OfServer(&'a str),
+    /// The tools of an agent, and nothing else.
+    OfAgent,
 }
 
 /// The access of one run.

@@ -8,7 +8,9 @@ mod model;
 mod tool_set;
 
 pub use chat::{Chat, ChatMessage, LoopCall, LoopCallResult, NativeReply};
-pub use model::{Model, ModelError, ModelErrorKind, ModelReply, ReplyPart, RetryPolicy, Stop};
+pub use model::{
+    Model, ModelError, ModelErrorKind, ModelReply, ProgramCall, ReplyPart, RetryPolicy, Stop,
+};
 pub use tool_set::{
     ToolError, ToolOutput, ToolSet, ToolSetError, ToolSource, ToolSpec, schema_validator,
 };
@@ -104,7 +106,7 @@ pub struct ToolLoop {
     /// The model.
     pub model: Arc<dyn Model>,
     /// The tools.
-    pub tool_set: ToolSet,
+    pub tool_set: Arc<ToolSet>,
     /// How failed calls are repeated.
     pub retry: RetryPolicy,
     /// The limits on turns and cost.

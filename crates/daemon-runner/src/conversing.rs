@@ -3,6 +3,7 @@
 //! A turn gets what an activation gets: the provider's sandbox, the policy's capability, its own budget within that of the day.
 
 mod program;
+mod tools;
 
 use std::fs::DirBuilder;
 use std::io;
@@ -25,6 +26,7 @@ use crate::policy::RunPolicy;
 use crate::run_context::RunContext;
 use crate::settings::RunSettings;
 use program::ProgramModel;
+use tools::TurnTools;
 
 /// The directories of a conversation's own place.
 struct OwnPlace {
@@ -50,6 +52,11 @@ impl OwnPlace {
         self.root.join("tmp")
     }
 
+    /// The directory for files of one turn that have a secret, and for its pipes.
+    fn private(&self) -> PathBuf {
+        self.root.join("private")
+    }
+
     fn make(&self) -> io::Result<()> {
         for directory in [self.work(), self.home(), self.temporary()] {
             DirBuilder::new()
@@ -66,24 +73,8 @@ impl OwnPlace {
 /// # Errors
 /// No run may start, policy or the sandbox refuses the turn, or the provider cannot hold a conversation.
 pub async fn open(context: &RunContext, turn: &TurnRequest) -> Result<OpenedTurn, Failure> {
-    if let Some(why) = context.host.pause() {
-        let message = format!("no turn starts: {why}");
-        return Err(failed(
-            FailureKind::Resource,
-            ErrorClass::Retryable,
-            message,
-        ));
-    }
     let settings = context.host.settings();
-    if let Some(limit) = settings.bounds.day.limit
-        && !context.budget.lets_start(settings.bounds.day)
-    {
-        let spent = context.budget.spent();
-        let message = format!(
-            "over budget: {spent} of {limit} were spent within 24 hours, and a turn needs more than is left; raise budget.day_usd"
-        );
-        return Err(failed(FailureKind::Budget, ErrorClass::Final, message));
-    }
+    check_start(context, &settings)?;
     let (policy, provider) = provider(&settings, turn.agent.as_ref())?;
     if let Some(refusal) = policy.sandbox_refusal(settings.sandbox_of(&policy)) {
         return Err(failed(FailureKind::Spawn, ErrorClass::Final, refusal));
@@ -93,17 +84,26 @@ pub async fn open(context: &RunContext, turn: &TurnRequest) -> Result<OpenedTurn
         ..policy.limits
     };
     let request = request(context, &settings, (&policy, limits), turn)?;
-    let redactor = context.secrets.redactor();
+    let mut redactor = context.secrets.redactor();
     let grants = Arc::clone(&request.grants);
     let opened = provider.open_loop(&request).await;
     let tools = match opened.map_err(|error| refused(&error))? {
         Some(opened) => opened,
-        None if provider.follow_ups() == FollowUps::Resumes => OpenedLoop {
-            model: Arc::new(ProgramModel::new(provider, request, turn)),
-            sources: Vec::new(),
-            retry: daemon_provider::tool_loop::RetryPolicy::default(),
-            network: None,
-        },
+        None if provider.follow_ups() == FollowUps::Resumes => {
+            let wait = turn.ask.saturating_add(limits.wall);
+            let private = OwnPlace::of(context, &turn.pair).private();
+            let level = settings.sandbox_of(&policy).level;
+            let mounted = TurnTools::open(&settings, &*provider, level, (private, wait));
+            let (mounted, calls) = mounted.unzip();
+            redactor = context.secrets.and(mounted.as_ref().map(TurnTools::secret));
+            OpenedLoop {
+                model: Arc::new(ProgramModel::new(provider, request, turn, mounted)),
+                sources: Vec::new(),
+                retry: daemon_provider::tool_loop::RetryPolicy::default(),
+                network: None,
+                calls,
+            }
+        }
         None => {
             let message = format!(
                 "the provider `{}` holds no conversation: set `provider.default`, or `model` of the agent",
@@ -119,6 +119,28 @@ pub async fn open(context: &RunContext, turn: &TurnRequest) -> Result<OpenedTurn
         redactor,
         guard: Box::new(settings),
     })
+}
+
+/// Fails if no turn may start: the host pauses, or the budget of the day is spent.
+fn check_start(context: &RunContext, settings: &RunSettings) -> Result<(), Failure> {
+    if let Some(why) = context.host.pause() {
+        let message = format!("no turn starts: {why}");
+        return Err(failed(
+            FailureKind::Resource,
+            ErrorClass::Retryable,
+            message,
+        ));
+    }
+    if let Some(limit) = settings.bounds.day.limit
+        && !context.budget.lets_start(settings.bounds.day)
+    {
+        let spent = context.budget.spent();
+        let message = format!(
+            "over budget: {spent} of {limit} were spent within 24 hours, and a turn needs more than is left; raise budget.day_usd"
+        );
+        return Err(failed(FailureKind::Budget, ErrorClass::Final, message));
+    }
+    Ok(())
 }
 
 /// Removes the place of a conversation that was deleted.

@@ -41,6 +41,7 @@ mod world;
 
 mod serve_agent_mcp;
 mod serve_agent_memory;
+mod serve_agent_tools;
 mod serve_api;
 mod serve_attacks;
 mod serve_backends;

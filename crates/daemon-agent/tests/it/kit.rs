@@ -190,6 +190,7 @@ impl AgentHost for Host {
                     ..RetryPolicy::default()
                 },
                 network: None,
+                calls: None,
             },
             limits: Limits {
                 max_turns: Some(turn.agent.max_iterations),

@@ -7,15 +7,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use daemon_provider::inputs::{McpRegistration, McpServer};
-use daemon_provider::tool_access::{RunTools, ServedTools, ToolAccess};
+use daemon_provider::tool_access::{OWN_SERVER as NAME, RunTools, ServedTools, ToolAccess};
 use daemon_provider::{Grants, RunRequest};
 
 use serde_json::json;
 
 use super::{RunPipes, RunToken, RunTokens};
 
-/// The name of the host's own server in the configuration of an agent.
-const NAME: &str = "daemon";
 /// The environment variable with the token of the run.
 const TOKEN: &str = "DAEMON_RUN_TOKEN";
 /// The environment variables of a forwarder: the address of its server, and the headers as a JSON object.
@@ -124,6 +122,10 @@ impl RunTools for OpenTools {
             ServedTools::OfServer(name) => {
                 args.push("--server".to_owned());
                 name
+            }
+            ServedTools::OfAgent => {
+                args.push("--server".to_owned());
+                NAME
             }
         };
         request.mcp.push(McpRegistration {

@@ -38,13 +38,15 @@ pub(super) fn mount(agent: Agent, request: &RunRequest) -> io::Result<Mounted> {
 
 fn claude(request: &RunRequest) -> io::Result<Mounted> {
     let path = mcp_file::write(request)?;
+    let wait = request.mcp_wait.map(|wait| wait.as_millis().to_string());
+    let wait = wait.map(|wait| ("MCP_TOOL_TIMEOUT".into(), wait.into()));
     Ok(Mounted {
+        environment: wait.into_iter().collect(),
         args: vec![
             "--mcp-config".to_owned(),
             path.to_string_lossy().into_owned(),
         ],
         readable: vec![path],
-        ..Mounted::default()
     })
 }
 
@@ -67,7 +69,10 @@ fn codex(request: &RunRequest) -> io::Result<Mounted> {
             // every call. Registering the server for the run was the decision.
             ("default_tools_approval_mode", json!("approve")),
         ];
-        for (key, value) in settings {
+        let wait = request
+            .mcp_wait
+            .map(|wait| ("tool_timeout_sec", json!(wait.as_secs())));
+        for (key, value) in settings.into_iter().chain(wait) {
             let argument = format!("mcp_servers.{}.{key}={}", server.name, toml(&value));
             mounted.args.extend(["-c".to_owned(), argument]);
         }
@@ -125,9 +130,13 @@ fn opencode(request: &RunRequest) -> io::Result<Mounted> {
     let servers = programs(request)?.into_iter().map(|server| {
         let args = server.args.iter().map(String::as_str);
         let command: Vec<&str> = std::iter::once(server.command).chain(args).collect();
-        let configured = json!({
+        let mut configured = json!({
             "type": "local", "command": command, "environment": server.env, "enabled": true,
         });
+        if let Some(wait) = request.mcp_wait {
+            let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+            configured["timeout"] = json!(wait);
+        }
         (server.name.to_owned(), configured)
     });
     let servers: Map<String, Value> = servers.collect();

@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde_json::Value;
+use tokio::sync::oneshot;
 
 use super::chat::{Chat, LoopCall, NativeReply};
+use super::tool_set::{ToolError, ToolOutput};
 use crate::{ErrorClass, Failure, FailureKind, MicroUsd, SessionId, Usage};
 
 /// What replies in a loop of tools: a model API, or a program that works for a whole run.
@@ -76,6 +79,19 @@ pub struct ModelReply {
     pub native: Option<NativeReply>,
     /// The session that a later call can continue, for a program.
     pub session: Option<SessionId>,
+}
+
+/// A call of a tool by a program while it replies. The loop runs tools only after a reply, so that what opened the loop runs this one.
+#[derive(Debug)]
+pub struct ProgramCall {
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments.
+    pub arguments: Value,
+    /// The session of the program, once it is known.
+    pub session: Option<SessionId>,
+    /// Where the result goes; closed once the program no longer waits for it.
+    pub result: oneshot::Sender<Result<ToolOutput, ToolError>>,
 }
 
 /// Why a model stopped.

@@ -1,6 +1,7 @@
 //! A program as the model of a conversation: each reply is a whole run, and the session of the one before continues.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use daemon_agent::TurnRequest;
@@ -13,12 +14,16 @@ use daemon_provider::{
 };
 use daemon_records::error::chain;
 
+use super::tools::{TurnCalls, TurnTools};
+
 /// A program that holds a conversation.
 pub(super) struct ProgramModel {
     provider: Arc<dyn Provider>,
     request: RunRequest,
     session: Option<SessionId>,
     name: String,
+    /// The access to the tools of the agent, which the first reply with tools takes: a program has one reply in a turn.
+    tools: Mutex<Option<TurnTools>>,
 }
 
 impl ProgramModel {
@@ -27,6 +32,7 @@ impl ProgramModel {
         provider: Arc<dyn Provider>,
         request: RunRequest,
         turn: &TurnRequest,
+        tools: Option<TurnTools>,
     ) -> Self {
         let name = provider.model().unwrap_or(provider.name()).to_owned();
         let session = turn.session.as_deref();
@@ -36,23 +42,37 @@ impl ProgramModel {
             provider,
             request,
             name,
+            tools: Mutex::new(tools),
         }
     }
 
-    /// Returns what the program reads: the new messages if it continues its session, else the prompt of the agent and all messages.
+    /// Returns what the program reads: what is new if it continues its session, else the prompt of the agent and all messages. The
+    /// results of its last calls are new, because the run that made them ended before it could read them.
     fn prompt(&self, chat: &Chat) -> String {
         let messages = chat.messages();
+        let replied = messages
+            .iter()
+            .rposition(|message| matches!(message, ChatMessage::Assistant { .. }));
+        let (known, new) = messages.split_at(replied.map_or(0, |at| at + 1));
         if self.session.is_some() {
-            let since = messages
+            return new
                 .iter()
-                .rposition(|message| !matches!(message, ChatMessage::User(_)));
-            let new = messages.iter().skip(since.map_or(0, |at| at + 1));
-            return new.filter_map(text_of).collect::<Vec<_>>().join("\n\n");
+                .filter_map(text_of)
+                .collect::<Vec<_>>()
+                .join("\n\n");
         }
         let system = chat.system().map(str::to_owned);
         let spoken = match messages {
             [ChatMessage::User(only)] => vec![only.clone()],
-            all => all.iter().filter_map(spoken).collect(),
+            _ => {
+                let results = new.iter().filter_map(result_of);
+                known
+                    .iter()
+                    .chain(new)
+                    .filter_map(spoken)
+                    .chain(results)
+                    .collect()
+            }
         };
         let parts: Vec<String> = system.into_iter().chain(spoken).collect();
         parts.join("\n\n")
@@ -63,45 +83,80 @@ impl ProgramModel {
         chat: &Chat,
         heard: &mut (dyn for<'p> FnMut(ReplyPart<'p>) + Send),
     ) -> Result<ModelReply, ModelError> {
-        let request = RunRequest {
+        let mut request = RunRequest {
             prompt: self.prompt(chat).into_bytes(),
             resume: self.session.clone(),
             ..self.request.clone()
         };
-        let mut run = self
-            .provider
-            .start(request)
-            .await
-            .map_err(|error| lost(&error))?;
-        let mut reply = ModelReply {
-            text: String::new(),
-            calls: Vec::new(),
-            usage: Usage::default(),
-            stop: Stop::Itself,
-            native: None,
-            session: None,
-        };
-        loop {
-            let event = run.next().await.map_err(|error| lost(&error))?;
-            let Some(event) = event else {
-                return Err(failed(Failure::new(
-                    FailureKind::Protocol,
-                    "the run ended without an end",
-                )));
-            };
-            match event {
-                RunEvent::Session(session) if reply.session.is_none() => {
-                    reply.session = Some(session);
-                }
-                RunEvent::Usage { usage, .. } | RunEvent::ModelCall { usage, .. } => {
-                    add(&mut reply.usage, &usage);
-                }
-                RunEvent::Terminal { outcome, text } => {
-                    finish(&mut *run).await;
-                    return ended(reply, outcome, text);
-                }
-                event => pass_on(&event, heard),
+        let mut tools = None;
+        if !chat.tools().is_empty() {
+            tools = self.tools.lock().expect("no holder panics").take();
+        }
+        if let Some(tools) = &mut tools {
+            tools.mount(&mut request, chat.tools()).map_err(|error| {
+                let message = format!("the tools of the agent: {error}");
+                failed(Failure::new(FailureKind::Resource, message))
+            })?;
+        }
+        let calls = tools.as_ref().map(TurnTools::calls);
+        let run = self.provider.start(request).await;
+        let run = run.map_err(|error| lost(&error))?;
+        let served = async {
+            match &mut tools {
+                Some(tools) => tools.serve().await,
+                None => std::future::pending().await,
             }
+        };
+        tokio::select! {
+            replied = follow(run, calls, heard) => replied,
+            () = served => unreachable!("it does not end"),
+        }
+    }
+}
+
+/// Reads a run to its end.
+async fn follow(
+    mut run: Box<dyn Run>,
+    calls: Option<Arc<TurnCalls>>,
+    heard: &mut (dyn for<'p> FnMut(ReplyPart<'p>) + Send),
+) -> Result<ModelReply, ModelError> {
+    let mut reply = ModelReply {
+        text: String::new(),
+        calls: Vec::new(),
+        usage: Usage::default(),
+        stop: Stop::Itself,
+        native: None,
+        session: None,
+    };
+    // The calls of the agent's tools, which the turn shows itself.
+    let mut shown = BTreeSet::new();
+    loop {
+        let event = run.next().await.map_err(|error| lost(&error))?;
+        let Some(event) = event else {
+            let message = "the run ended without an end";
+            return Err(failed(Failure::new(FailureKind::Protocol, message)));
+        };
+        match event {
+            RunEvent::Session(session) if reply.session.is_none() => {
+                if let Some(calls) = &calls {
+                    calls.began(&session);
+                }
+                reply.session = Some(session);
+            }
+            RunEvent::Usage { usage, .. } | RunEvent::ModelCall { usage, .. } => {
+                add(&mut reply.usage, &usage);
+            }
+            RunEvent::Terminal { outcome, text } => {
+                finish(&mut *run).await;
+                return ended(reply, outcome, text);
+            }
+            RunEvent::ToolStart { id, name, .. }
+                if calls.as_ref().is_some_and(|calls| calls.has(&name)) =>
+            {
+                shown.insert(id);
+            }
+            RunEvent::ToolEnd { id, .. } if shown.remove(&id) => {}
+            event => pass_on(&event, heard),
         }
     }
 }
@@ -192,10 +247,21 @@ fn add(acc: &mut Usage, more: &Usage) {
 
 fn text_of(message: &ChatMessage) -> Option<String> {
     match message {
-        ChatMessage::User(text) | ChatMessage::Assistant { text, .. } if !text.is_empty() => {
-            Some(text.clone())
+        ChatMessage::User(text) | ChatMessage::Assistant { text, .. } => {
+            Some(text.clone()).filter(|text| !text.is_empty())
         }
-        ChatMessage::User(_) | ChatMessage::Assistant { .. } | ChatMessage::Tool(_) => None,
+        ChatMessage::Tool(_) => result_of(message),
+    }
+}
+
+/// Returns the result of a call, for a program whose run ended before it could read it.
+fn result_of(message: &ChatMessage) -> Option<String> {
+    match message {
+        ChatMessage::Tool(result) => {
+            let (name, text) = (&result.call.name, &result.text);
+            Some(format!("The result of your call of `{name}`: {text}"))
+        }
+        ChatMessage::User(_) | ChatMessage::Assistant { .. } => None,
     }
 }
 

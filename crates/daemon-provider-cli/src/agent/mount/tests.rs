@@ -136,3 +136,23 @@ fn no_agent_connects_to_a_server_over_http_itself() {
         assert_eq!(error.to_string(), "the MCP server `hub` is not a program");
     }
 }
+
+#[test]
+fn each_agent_waits_as_long_as_the_host_does_for_the_result_of_a_tool() {
+    let folder = tempfile::tempdir().unwrap();
+    let request = RunRequest {
+        private: Some(folder.path().join("private")),
+        mcp_wait: Some(std::time::Duration::from_secs(5_400)),
+        ..request(&[json!({"name": "docs", "command": "docs"})])
+    };
+    let claude = mount(Agent::Claude, &request).unwrap();
+    let expected = vec![("MCP_TOOL_TIMEOUT", "5400000")];
+    assert_eq!(shown(&claude).1, expected);
+    let codex = mount(Agent::Codex, &request).unwrap();
+    let (args, _) = shown(&codex);
+    let expected = "mcp_servers.docs.tool_timeout_sec=5400";
+    assert!(args.contains(&expected), "{args:?}");
+    let opencode = mount(Agent::Opencode, &request).unwrap();
+    let config: Value = serde_json::from_str(shown(&opencode).1[0].1).unwrap();
+    assert_eq!(config["mcp"]["docs"]["timeout"], 5_400_000);
+}
