@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use daemon_agent::{AgentHooks, Hook, Memories, MemoryHook, Skills, SkillsHook};
+use daemon_api::ops::{Operations, Scope};
 use daemon_engine::Surface;
 use daemon_host::config::{self, Config, ConfigError, ConfigFault, Period, Problem};
 use daemon_host::driver::repos::Watched;
 use daemon_host::driver::{Checked, Checker, Parts};
 use daemon_host::home::Home;
 use daemon_host::serve::{Compose, OpenFailure};
+use daemon_mcp::ToolServer;
 use daemon_process::Supervisor;
 use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_repo::{Discovery, Git, Remote, Repository};
@@ -65,6 +67,7 @@ pub(crate) struct Composer {
     secrets: HostSecrets,
     /// Made once, so that each file has one owner across reloads.
     memories: OnceLock<Arc<Memories>>,
+    place: Place,
 }
 
 impl Composer {
@@ -82,6 +85,7 @@ impl Composer {
             supervisor: Mutex::new(None),
             secrets: HostSecrets::default(),
             memories: OnceLock::new(),
+            place: place.clone(),
         }
     }
 
@@ -146,6 +150,10 @@ impl Composer {
 }
 
 impl Compose for Composer {
+    fn tool_server(&self, operations: &Operations, scope: Scope) -> ToolServer {
+        crate::mcp::over_http::server(operations, scope, &self.place)
+    }
+
     fn load(&self) -> Result<Config, OpError> {
         let (path, text) = self.text()?;
         let lost = match text.as_deref().map(str::trim_ascii) {

@@ -6,6 +6,7 @@ mod daemon;
 mod granted;
 mod http_proxy;
 mod manual;
+pub(crate) mod over_http;
 mod parent;
 mod run_ends;
 mod table;

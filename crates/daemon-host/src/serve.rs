@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use daemon_api::control;
 use daemon_api::http;
+use daemon_api::ops::{Operations, Scope};
 use daemon_engine::HostEpoch;
+use daemon_mcp::ToolServer;
 use daemon_provider::StopReason;
 use daemon_records::error::{OpError, OpErrorKind};
 use daemon_runner::secrets::HostSecrets;
@@ -68,6 +70,9 @@ pub trait Compose: Send + Sync {
         until: Instant,
         failure: OpenFailure,
     ) -> Result<Parts, OpError>;
+
+    /// Makes the server of the tools that MCP clients over HTTP with a scope may call.
+    fn tool_server(&self, operations: &Operations, scope: Scope) -> ToolServer;
 
     /// Converts errors of the configuration to one error with their positions in the file.
     fn refuse(&self, faults: &[ConfigFault]) -> OpError;

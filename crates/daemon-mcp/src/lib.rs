@@ -41,7 +41,8 @@
 //!
 //! # Overview
 //!
-//! - A [`ToolServer`] offers a [`ToolTable`], text [`Resource`]s and [`Notifications`] to one client per connection.
+//! - A [`ToolServer`] offers a [`ToolTable`], text [`Resource`]s and [`Notifications`] to one client per connection. An [`HttpServer`]
+//!   offers it to many clients over streamable HTTP, without the notifications.
 //! - A [`ToolClient`] lists and calls the tools of one server: a child process under `daemon-process`
 //!   ([`ToolClient::start`] with a [`Program`]), an HTTP [`Endpoint`] ([`ToolClient::connect`]) or any pair of pipes
 //!   ([`ToolClient::over`]).
@@ -69,6 +70,7 @@
 mod bounds;
 mod client;
 mod http;
+mod http_server;
 mod lines;
 mod program;
 mod server;
@@ -77,6 +79,7 @@ mod tool;
 pub use client::{ClientError, ToolClient};
 pub use daemon_lifecycle::ToolStatus;
 pub use http::Endpoint;
+pub use http_server::HttpServer;
 pub use program::Program;
 pub use server::{Notifications, Resource, ServeError, ToolServer};
 pub use tool::{Effect, ToolCall, ToolDescription, ToolResult, ToolTable};

@@ -130,10 +130,7 @@ impl ToolServer {
     ) -> Result<(), ServeError> {
         use rmcp::service::ServerInitializeError;
         let notices = self.notices.clone();
-        let served = Served {
-            server: self,
-            client: Arc::default(),
-        };
+        let served = Served::of(self);
         let client = Arc::clone(&served.client);
         let serving = match Box::pin(served.serve(MessageLines::new(reading, writing))).await {
             Ok(serving) => serving,
@@ -188,13 +185,22 @@ async fn tell(notices: Option<Arc<dyn Notifications>>, peer: &Peer<RoleServer>, 
     std::future::pending::<()>().await;
 }
 
+/// A server as one client uses it.
 #[derive(Clone)]
-struct Served {
+pub(crate) struct Served {
     server: ToolServer,
     client: Arc<Named>,
 }
 
 impl Served {
+    /// Makes the server of a client whose name is not known yet.
+    pub(crate) fn of(server: ToolServer) -> Self {
+        Self {
+            server,
+            client: Arc::default(),
+        }
+    }
+
     async fn has(&self, name: &str) -> bool {
         let tools = self.server.toolbox.tools().await;
         tools.iter().any(|tool| tool.name == name)

@@ -132,6 +132,6 @@ async fn dispatch(
     emanate::call_tool(given, place).await
 }
 
-fn refused(message: &str) -> ToolResult {
+pub(super) fn refused(message: &str) -> ToolResult {
     ToolResult::failed(json!({"status": "error", "message": message}))
 }

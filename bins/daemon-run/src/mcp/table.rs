@@ -1,5 +1,7 @@
 //! The table of tools with their parameters.
 
+mod over_http;
+
 use daemon_api::ops::{Operation, Scope};
 use daemon_mcp::{Effect, ToolDescription};
 use serde_json::{Map, Value, json};
@@ -379,22 +381,27 @@ impl ToolRow {
     }
 
     fn schema(&self) -> Value {
-        let properties = self.parameters.iter().map(|parameter| {
-            let mut schema = parameter.kind.schema();
-            schema["description"] = json!(parameter.description);
-            (parameter.name.to_owned(), schema)
-        });
-        let properties: Map<String, Value> = properties.collect();
-        let needed = self.parameters.iter();
-        let needed = needed.filter(|parameter| parameter.need == Requirement::Required);
-        let needed: Vec<&str> = needed.map(|parameter| parameter.name).collect();
-        json!({
-            "type": "object",
-            "properties": properties,
-            "required": needed,
-            "additionalProperties": false,
-        })
+        schema(self.parameters.iter())
     }
+}
+
+fn schema(parameters: impl Iterator<Item = &'static Parameter>) -> Value {
+    let mut needed = Vec::new();
+    let properties = parameters.map(|parameter| {
+        if parameter.need == Requirement::Required {
+            needed.push(parameter.name);
+        }
+        let mut schema = parameter.kind.schema();
+        schema["description"] = json!(parameter.description);
+        (parameter.name.to_owned(), schema)
+    });
+    let properties: Map<String, Value> = properties.collect();
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": needed,
+        "additionalProperties": false,
+    })
 }
 
 impl ParameterKind {

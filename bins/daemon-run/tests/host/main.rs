@@ -93,6 +93,7 @@ mod serve_kills;
 mod serve_kills_intake;
 mod serve_links;
 mod serve_mcp;
+mod serve_mcp_http;
 mod serve_memory;
 mod serve_mirror;
 mod serve_opening;

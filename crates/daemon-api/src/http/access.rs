@@ -9,6 +9,8 @@ use subtle::ConstantTimeEq as _;
 
 use daemon_records::random;
 
+use crate::ops::Scope;
+
 /// The name of the session cookie.
 const COOKIE: &str = "daemon_session";
 /// The maximum number of login links, and of sessions; the oldest are dropped first.
@@ -20,6 +22,15 @@ pub struct Access {
     token: [u8; 32],
     hosts: Hosts,
     state: Mutex<Logins>,
+}
+
+/// Who a token belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TokenHolder {
+    /// The name.
+    pub actor: String,
+    /// What it may do.
+    pub scope: Scope,
 }
 
 /// The values of `Host` that a listener accepts.
@@ -126,20 +137,30 @@ impl Access {
         }
     }
 
+    /// Returns who sends a request, by its bearer token, in constant time.
+    ///
+    /// # Errors
+    /// Returns 401 without a valid token.
+    pub fn caller(&self, headers: &HeaderMap) -> Result<TokenHolder, StatusCode> {
+        let mut bearers = headers.get_all(header::AUTHORIZATION).iter();
+        let (Some(bearer), None) = (bearers.next(), bearers.next()) else {
+            return Err(StatusCode::UNAUTHORIZED);
+        };
+        let is_own = token_of(bearer).is_some_and(|token| self.is_token(token));
+        let owner = is_own.then(|| TokenHolder {
+            actor: "owner".to_owned(),
+            scope: Scope::Admin,
+        });
+        owner.ok_or(StatusCode::UNAUTHORIZED)
+    }
+
     /// Checks the bearer token or the session cookie, in constant time.
     ///
     /// # Errors
     /// Returns 401 if neither is valid.
     pub fn check_caller(&self, headers: &HeaderMap) -> Result<(), StatusCode> {
-        let mut bearers = headers.get_all(header::AUTHORIZATION).iter();
-        if let Some(bearer) = bearers.next() {
-            let right = token_of(bearer).is_some_and(|token| self.is_token(token))
-                && bearers.next().is_none();
-            return if right {
-                Ok(())
-            } else {
-                Err(StatusCode::UNAUTHORIZED)
-            };
+        if headers.contains_key(header::AUTHORIZATION) {
+            return self.caller(headers).map(drop);
         }
         let cookies = headers
             .get_all(header::COOKIE)

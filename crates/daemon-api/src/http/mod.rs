@@ -8,13 +8,15 @@ mod connections;
 mod exchange;
 mod framing;
 mod hooks;
+mod mcp;
 mod repeats;
 mod server;
 mod stall;
 mod stream;
 
-pub use access::{Access, Hosts, Session};
+pub use access::{Access, Hosts, Session, TokenHolder};
 pub use hooks::{Admit, Hooks};
+pub use mcp::McpServers;
 pub use repeats::Repeats;
 pub use server::{AppState, Condition, Health, Opening, bind, serve};
 pub use stream::Streams;

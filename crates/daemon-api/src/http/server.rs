@@ -28,6 +28,7 @@ use super::connections::{Connection, Connections};
 use super::exchange::{Received, Sent};
 use super::framing::{Findings, Framing};
 use super::hooks::Hooks;
+use super::mcp::{self, McpServers};
 use super::repeats::Repeats;
 use super::stall::{READ_TIME, TimedStream};
 use super::stream::{Streams, is_stream};
@@ -101,6 +102,8 @@ pub struct AppState {
     pub health: Arc<dyn Health>,
     /// Limits and stops server-sent event streams.
     pub streams: Streams,
+    /// Serves MCP clients.
+    pub mcp: McpServers,
 }
 
 impl std::fmt::Debug for AppState {
@@ -278,6 +281,7 @@ fn router(app: Arc<AppState>) -> Router {
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
+        .route("/mcp", get(mcp::serve).post(mcp::serve).delete(mcp::serve))
         .merge(api::router())
         .merge(crate::pages::router())
         .layer(from_fn_with_state(Arc::clone(&app), check_host));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use daemon_api::control::{self, Control, RunTokens};
-use daemon_api::http::{self, Access, AppState, Hooks, Opening};
+use daemon_api::http::{self, Access, AppState, Hooks, McpServers, Opening};
 use daemon_api::ops::Operations;
 use daemon_engine::Gate;
 use daemon_records::clock::{Clock, SystemClock};
@@ -125,7 +125,8 @@ pub(super) async fn begin(
     let store = Arc::clone(&host.store);
     let operations = Operations::new(store, host.registry().clone(), Arc::clone(&live) as _);
     let access = Access::new(&http_secrets.token, hosts(bound));
-    let app = app(&host, (access, hooks), &socket, &operations);
+    let mcp = mcp(&host, compose, &operations);
+    let app = app(&host, (access, hooks, mcp), &socket, &operations);
     let control = control(&host, operations, started, tokens);
     stop.disarm();
     Ok(Begun {
@@ -239,7 +240,7 @@ pub(super) async fn check_policies(
 /// Creates the state of the HTTP listener.
 fn app(
     host: &Arc<Host>,
-    (access, hooks): (Access, Arc<Hooks>),
+    (access, hooks, mcp): (Access, Arc<Hooks>, McpServers),
     socket: &BoundSocket,
     operations: &Operations,
 ) -> Arc<AppState> {
@@ -255,7 +256,15 @@ fn app(
         repeats: http::Repeats::default(),
         health: Arc::new(health),
         streams: http::Streams::new(host.stop().clone()),
+        mcp,
     })
+}
+
+/// Creates the MCP servers of clients over HTTP.
+fn mcp(host: &Host, compose: &Arc<dyn Compose>, operations: &Operations) -> McpServers {
+    let (operations, compose) = (operations.clone(), Arc::clone(compose));
+    let make = move |scope| compose.tool_server(&operations, scope);
+    McpServers::new(make, host.stop().clone())
 }
 
 /// Creates the state of the control socket.

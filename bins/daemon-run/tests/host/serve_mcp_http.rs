@@ -1,0 +1,221 @@
+//! Tools over the Model Context Protocol and HTTP.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use daemon_mcp::{ClientError, Endpoint, ToolClient, ToolResult, ToolStatus};
+use serde_json::{Map, Value, json};
+
+use crate::http;
+use crate::world::{Host, World};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Connects with a bearer token, as other programs do.
+async fn connect(host: &Host, token: &str) -> Result<ToolClient, ClientError> {
+    let endpoint = Endpoint {
+        url: format!("http://{}/mcp", host.address()),
+        headers: BTreeMap::from([("Authorization".to_owned(), format!("Bearer {token}"))]),
+        proxy: None,
+    };
+    ToolClient::connect(&endpoint, PATIENCE).await
+}
+
+async fn called(client: &ToolClient, tool: &str, arguments: Value) -> ToolResult {
+    let arguments: Map<_, _> = serde_json::from_value(arguments).expect("an object");
+    let called = client.call(tool, arguments).await;
+    called.unwrap_or_else(|error| panic!("{tool}: {error}"))
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build().expect("a runtime")
+}
+
+/// Sends a request and reads the head of the answer: its status, and the session that it names. What answers may be a stream.
+fn head(
+    host: &Host,
+    method: &str,
+    headers: &[(&str, &str)],
+    body: &Value,
+) -> (u16, Option<String>) {
+    let bearer = format!("Bearer {}", host.token());
+    let usual = [
+        ("Authorization", bearer.as_str()),
+        ("Accept", "application/json, text/event-stream"),
+        ("Content-Type", "application/json"),
+    ];
+    let given = |name: &str| headers.iter().any(|(one, _)| *one == name);
+    let usual = usual.into_iter().filter(|(name, _)| !given(name));
+    let all: Vec<_> = usual.chain(headers.iter().copied()).collect();
+    let all: Vec<_> = all
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .collect();
+    let body = match body {
+        Value::Null => String::new(),
+        body => body.to_string(),
+    };
+    let request = http::request(host.address(), method, "/mcp", &all, body.as_bytes());
+    let mut stream = TcpStream::connect(host.address()).expect("the host listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    stream.write_all(&request).expect("it is sent");
+    let mut bytes = Vec::new();
+    let mut one = [0];
+    while !bytes.ends_with(b"\r\n\r\n") && stream.read(&mut one).expect("it answers") > 0 {
+        bytes.push(one[0]);
+    }
+    let text = String::from_utf8(bytes).expect("a head is text");
+    let status = text.split(' ').nth(1).and_then(|code| code.parse().ok());
+    let session = text.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        let is_session = name.eq_ignore_ascii_case("mcp-session-id");
+        is_session.then(|| value.trim().to_owned())
+    });
+    (status.expect("a status"), session)
+}
+
+fn initialize() -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"},
+    }})
+}
+
+fn ping() -> Value {
+    json!({"jsonrpc": "2.0", "id": 2, "method": "ping"})
+}
+
+#[test]
+fn a_client_over_http_lists_fires_and_works_on_text() {
+    let (_world, host) = World::serving();
+    runtime().block_on(async {
+        let client = connect(&host, host.token()).await.expect("it connects");
+        let names: BTreeSet<&str> = client
+            .tools()
+            .iter()
+            .map(|tool| tool.name.as_str())
+            .collect();
+        let expected = [
+            "activation",
+            "activations",
+            "daemon",
+            "event",
+            "events",
+            "explain",
+            "fire",
+            "lint",
+            "list",
+            "logs",
+            "next",
+            "outputs",
+            "run",
+            "runs",
+            "show",
+            "ticks",
+        ];
+        assert_eq!(names, BTreeSet::from(expected));
+        let listed = called(&client, "list", json!({})).await;
+        let listed = listed.structured.expect("an object");
+        shows!(listed, {"schema_version": 1, "daemons.0.id": "pusher"});
+        let fired = called(&client, "fire", json!({"id": "pusher"})).await;
+        let fired = fired.structured.expect("an object");
+        shows!(fired, {"wakes": true, "duplicate": false, "activation.daemon_id": "pusher"});
+        let text = "---\nid: x\n---\n";
+        let linted = called(&client, "lint", json!({"text": text})).await;
+        let linted = linted.structured.expect("an object");
+        shows!(linted, {"ok": false, "summary.files": 1});
+        let next = json!({"cron": "0 9 * * *", "from": "2026-01-02T00:00:00Z", "n": 1});
+        let next = called(&client, "next", next).await.structured;
+        shows!(next.expect("an object"), {"times": ["2026-01-02T09:00:00Z"]});
+        let runs = called(&client, "daemon", json!({"action": "list"})).await;
+        assert_eq!(runs.status, ToolStatus::Ok, "{runs:?}");
+        // A client that stays connected does not delay the stop of the host.
+        host.stop();
+        client.close().await;
+    });
+}
+
+#[test]
+fn no_tool_over_http_takes_a_path_or_dispatches_a_run() {
+    let (world, host) = World::serving();
+    let file = world.home.join("config.toml").display().to_string();
+    runtime().block_on(async {
+        let client = connect(&host, host.token()).await.expect("it connects");
+        for (tool, arguments, message) in [
+            (
+                "lint",
+                json!({"paths": [file]}),
+                "`paths` is not served over HTTP",
+            ),
+            ("lint", json!({}), "`text` is missing"),
+            (
+                "explain",
+                json!({"id": "pusher"}),
+                "`id` is not served over HTTP",
+            ),
+            (
+                "explain",
+                json!({"condition": "when x", "event": file}),
+                "`event` is an object",
+            ),
+            (
+                "next",
+                json!({"repo": "/"}),
+                "`repo` is not served over HTTP",
+            ),
+            (
+                "fire",
+                json!({"id": "pusher", "dry_run": true}),
+                "`dry_run` is not served over HTTP",
+            ),
+            (
+                "daemon",
+                json!({"action": "emanate", "tasks": [{"task": "x", "cwd": "/"}]}),
+                "only list and check are served over HTTP",
+            ),
+        ] {
+            let refused = called(&client, tool, arguments).await;
+            assert_eq!(refused.status, ToolStatus::Error, "{tool}: {refused:?}");
+            assert!(refused.text.contains(message), "{tool}: {refused:?}");
+        }
+        client.close().await;
+    });
+}
+
+#[test]
+fn each_request_over_http_needs_the_token_and_no_other_site_reaches_the_tools() {
+    let (_world, host) = World::serving();
+    let (status, session) = head(&host, "POST", &[], &initialize());
+    let session = session.expect("a session");
+    assert_eq!(status, 200);
+    let of_session = ("Mcp-Session-Id", session.as_str());
+    for method in ["POST", "GET", "DELETE"] {
+        let body = match method {
+            "POST" => ping(),
+            _ => Value::Null,
+        };
+        for (header, expected) in [
+            (("Authorization", ""), 401),
+            (("Authorization", "Bearer wrong"), 401),
+            (("Host", "rebound.example"), 403),
+            (("Origin", "http://other.example"), 403),
+        ] {
+            let (status, _) = head(&host, method, &[of_session, header], &body);
+            assert_eq!(status, expected, "{method} with {header:?}");
+        }
+    }
+    assert_eq!(head(&host, "POST", &[of_session], &ping()).0, 200);
+    assert_eq!(head(&host, "GET", &[of_session], &Value::Null).0, 200);
+    let unknown = ("Mcp-Session-Id", "another");
+    assert_eq!(head(&host, "POST", &[unknown], &ping()).0, 404);
+    let (status, _) = head(&host, "DELETE", &[of_session], &Value::Null);
+    assert!(matches!(status, 200..300), "{status}");
+    assert_eq!(head(&host, "POST", &[of_session], &ping()).0, 404);
+    runtime().block_on(async {
+        let refused = connect(&host, "wrong").await.map(drop);
+        assert!(refused.is_err(), "it connected with another token");
+    });
+    host.stop();
+}
