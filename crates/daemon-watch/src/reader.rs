@@ -120,6 +120,7 @@ fn meaning(chart: &Chart<'_>, goal: usize, line: &str, tokens: &[Token]) -> Opti
     let spoken = Spoken { tokens };
     let events = chart.events(goal)?;
     let found = emit(spoken, events).or_else(|| emit(spoken, &elsewhere(events)?))?;
+    (!chart.cuts_exception(goal)).then_some(())?;
     let left = chart.left_over(goal);
     account::is_told(&found).then_some(())?;
     account::is_complete(&GRAMMAR, tokens, &left, &found).then_some(())?;
@@ -219,8 +220,10 @@ fn spoken(grammar: &Grammar, all: Vec<Token>) -> Vec<Token> {
     let kept = (0..all.len()).filter(is_kept).map(|at| all[at].clone());
     let mut kept: Vec<Token> = kept.flat_map(|token| apart(grammar, token)).collect();
     for token in &mut kept {
-        // A dash separates clauses as a comma does.
-        if token.kind == TokenKind::Word && matches!(token.text.as_str(), "-" | "--") {
+        // A dash and the end of a sentence separate clauses as a comma does.
+        let is_dash = token.kind == TokenKind::Word && matches!(token.text.as_str(), "-" | "--");
+        let is_stop = token.kind == TokenKind::Mark && matches!(token.text.as_str(), "." | ";");
+        if is_dash || is_stop {
             token.kind = TokenKind::Mark;
             token.text = ",".to_owned();
         }

@@ -21,6 +21,16 @@ pub(super) struct Word {
     pub(super) mended: Option<(usize, &'static str)>,
 }
 
+/// The categories of words that are known in one place of a line only: elsewhere, "fine" and "support" say what no event holds.
+const PLACED: &[&str] = &["order", "order.n", "lead", "excl.ed"];
+
+impl Word {
+    /// Whether the word is one of the lexicon at any place of a line.
+    pub(super) fn is_known(&self, grammar: &Grammar) -> bool {
+        self.cost == 0 && !PLACED.contains(&grammar.categories.name(self.category))
+    }
+}
+
 /// A bare word that looks like a name, an unknown word, and a word of the lexicon, as values.
 const NAME_LIKE: u32 = 10;
 const UNKNOWN: u32 = 30;
@@ -47,7 +57,7 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
         if matches!(token.kind, TokenKind::Word | TokenKind::Mark) {
             phrases(grammar, tokens, &mended, at, &mut found);
         }
-        let is_known = found[before..].iter().any(|word| word.cost == 0);
+        let is_known = found[before..].iter().any(|word| word.is_known(grammar));
         let Some((name, cost)) = value_of(grammar, line, token, is_known) else {
             continue;
         };
@@ -67,11 +77,7 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
                 });
             }
         };
-        let compound = COMPOUNDS.iter().find_map(|(end, name)| {
-            let value = text.strip_suffix(end)?;
-            (!value.is_empty()).then_some((value, *name))
-        });
-        if let Some((value, name)) = compound {
+        if let Some((value, name)) = compound(&text) {
             add(name, 0, Value::Strings(vec![value.to_owned()]));
         }
         if let (TokenKind::Code | TokenKind::Quoted, Some(channel)) = (
@@ -92,9 +98,19 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
         if !elsewhere.is_empty() {
             add("raw.other", 0, Value::Events(elsewhere, Vec::new()));
         }
-        add(name, cost, Value::Strings(vec![text]));
+        // A misspelt word of the lexicon is a value only if nothing else is meant.
+        let typo = if mended[at].is_some() { TYPO } else { 0 };
+        add(name, cost + typo, Value::Strings(vec![text]));
     }
     found
+}
+
+/// Returns the first part of a compound that ends as those of a category do, and the category.
+fn compound(text: &str) -> Option<(&str, &'static str)> {
+    COMPOUNDS.iter().find_map(|(end, name)| {
+        let value = text.strip_suffix(end)?;
+        (!value.is_empty()).then_some((value, *name))
+    })
 }
 
 /// Returns the category of a token as a value, with its price.
