@@ -32,6 +32,7 @@ pub(super) const LEXICON: &[&str] = &[
 const RULES: &[&str] = &[
     include_str!("../../grammar/grammar.txt"),
     include_str!("../../grammar/runs.txt"),
+    include_str!("../../grammar/events.txt"),
     include_str!("../../grammar/kept.txt"),
     include_str!("../../grammar/orders.txt"),
     include_str!("../../grammar/pulls.txt"),

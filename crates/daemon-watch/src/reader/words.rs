@@ -61,11 +61,7 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
         let Some((name, cost)) = value_of(grammar, line, token, is_known) else {
             continue;
         };
-        let text = match token.kind {
-            // Names keep the author's spelling, since branches and paths are compared byte for byte.
-            TokenKind::Word => token.span.of(line).to_owned(),
-            _ => token.text.clone(),
-        };
+        let text = written(line, token);
         let mut add = |name: &str, cost: u32, value: Value| {
             if let Some(category) = grammar.categories.find(name) {
                 found.push(Word {
@@ -100,9 +96,24 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
         }
         // A misspelt word of the lexicon is a value only if nothing else is meant.
         let typo = if mended[at].is_some() { TYPO } else { 0 };
+        if name == "bare" && !is_thing(grammar, &token.text) {
+            add(
+                "bare.branch",
+                cost + typo,
+                Value::Strings(vec![text.clone()]),
+            );
+        }
         add(name, cost + typo, Value::Strings(vec![text]));
     }
     found
+}
+
+/// Returns the text of a value. Names keep the author's spelling, since branches and paths are compared byte for byte.
+fn written(line: &str, token: &Token) -> String {
+    match token.kind {
+        TokenKind::Word => token.span.of(line).to_owned(),
+        _ => token.text.clone(),
+    }
 }
 
 /// Returns the first part of a compound that ends as those of a category do, and the category.
@@ -269,6 +280,15 @@ fn phrases(
             }
         }
     }
+}
+
+/// Whether a word names things or people, which no branch is called.
+fn is_thing(grammar: &Grammar, word: &str) -> bool {
+    const THINGS: &[&str] = &["n.thing", "n.run", "self", "p.any", "p.noun", "pron"];
+    let phrases = grammar.lexicon.beginning_with(word).iter();
+    phrases
+        .filter(|phrase| phrase.rest.is_empty())
+        .any(|phrase| THINGS.contains(&grammar.categories.name(phrase.category)))
 }
 
 /// Whether a compound names things and is no name: "sub-issues".

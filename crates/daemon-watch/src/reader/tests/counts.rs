@@ -122,3 +122,37 @@ fn what_people_do_with_their_own_things_is_done_by_the_author() {
         assert_eq!(reading(line), expected, "{line}");
     }
 }
+
+#[test]
+fn other_words_of_an_event_are_read_as_it() {
+    for (line, expected) in [
+        (
+            "when the base of a PR changes from develop to main",
+            "github pull_request.edited [changed is base; base is main]\nleft: from develop",
+        ),
+        (
+            "when a PR is no longer a draft",
+            "github pull_request.ready_for_review []",
+        ),
+        (
+            "`nightly` cancelled",
+            "github check_run.completed [conclusion is cancelled; check is nightly]",
+        ),
+        (
+            "if the PR are merge in main",
+            "github pull_request.closed, git merge [merged is true; base is main]",
+        ),
+        (
+            "any change under docs/ on main",
+            "github push, git push [deleted is false; ref_type is branch; changed_files any_of docs/; branch is main]",
+        ),
+        (
+            "when somebody who joined recently opens a PR",
+            "github pull_request.opened []\nleft: who joined recently",
+        ),
+        // The word of a thing is no name of a branch.
+        ("PR force pushed", "vague"),
+    ] {
+        assert_eq!(reading(line), expected, "{line}");
+    }
+}
