@@ -11,8 +11,10 @@ use crate::config::Config;
 
 /// Returns the secret files that a configuration and the presets of a home name, each with its key.
 pub fn secret_files(home: &Path, config: &Config) -> Vec<(String, PathBuf)> {
+    let tokens = config.token.iter();
+    let tokens = tokens.map(|token| (format!("token.{}.file", token.name), home.join(&token.file)));
+    let mut acc: Vec<_> = tokens.collect();
     let config = serde_json::to_value(config).expect("a configuration is representable");
-    let mut acc = Vec::new();
     collect_files(home, "", &config, &mut acc);
     for (name, preset) in presets(home) {
         collect_files(home, &format!("presets/{name}"), &preset, &mut acc);
@@ -51,7 +53,10 @@ fn collect_files(home: &Path, key: &str, value: &Value, acc: &mut Vec<(String, P
 
 /// Reads the secrets that a configuration and the presets of a home name.
 pub fn read(home: &Path, config: &Config) -> Vec<String> {
-    let mut acc = Vec::new();
+    let tokens = config.token.iter();
+    let mut acc: Vec<_> = tokens
+        .flat_map(|token| lines(&home.join(&token.file)))
+        .collect();
     let config = serde_json::to_value(config).expect("a configuration is representable");
     collect(home, "", &config, &mut acc);
     // The default token file is not part of the configuration.

@@ -219,3 +219,73 @@ fn each_request_over_http_needs_the_token_and_no_other_site_reaches_the_tools() 
     });
     host.stop();
 }
+
+#[test]
+fn a_token_of_the_configuration_has_its_scope_until_a_reload_removes_it() {
+    let world = World::pushed();
+    let row = |scope: &str| {
+        let token = format!("{scope}-0123456789-0123456789-0123456789");
+        std::fs::write(world.home.join(scope), &token).expect("a file");
+        (
+            token,
+            format!("[[token]]\nname = {scope:?}\nscope = {scope:?}\nfile = {scope:?}\n"),
+        )
+    };
+    let ((reader, first), (operator, second)) = (row("read"), row("operate"));
+    world.watch_with(&format!("{first}{second}"));
+    let host = world.serve();
+    runtime().block_on(async {
+        let client = connect(&host, &reader).await.expect("it connects");
+        let is_offered = client.tools().iter().any(|tool| tool.name == "fire");
+        assert!(!is_offered, "{:?}", client.tools());
+        let list = called(&client, "list", json!({})).await;
+        assert_eq!(list.status, ToolStatus::Ok, "{list:?}");
+        let fire: Map<_, _> = serde_json::from_value(json!({"id": "pusher"})).expect("an object");
+        let fired = client.call("fire", fire).await;
+        assert!(fired.is_err(), "{fired:?}");
+        client.close().await;
+        let client = connect(&host, &operator).await.expect("it connects");
+        let fired = called(&client, "fire", json!({"id": "pusher"})).await;
+        assert_eq!(fired.status, ToolStatus::Ok, "{fired:?}");
+        client.close().await;
+    });
+    let (_, session) = head(&host, "POST", &[], &initialize());
+    let session = session.expect("a session");
+    let as_reader = format!("Bearer {reader}");
+    let as_reader = ("Authorization", as_reader.as_str());
+    let of_owner = [("Mcp-Session-Id", session.as_str()), as_reader];
+    assert_eq!(head(&host, "POST", &of_owner, &ping()).0, 404);
+    let status = |token: &str, method: &str, path: &str| {
+        let bearer = format!("Bearer {token}");
+        host.open(method, path, &[("Authorization", &bearer)])
+            .status
+    };
+    assert_eq!(status(&reader, "GET", "/api/v1/daemons"), 200);
+    assert_eq!(status(&reader, "POST", "/api/v1/hold"), 403);
+    assert_eq!(status(&operator, "POST", "/api/v1/hold"), 202);
+    assert_eq!(status(&operator, "POST", "/api/v1/reload"), 403);
+    world.watch_with(&second);
+    assert_eq!(status(host.token(), "POST", "/api/v1/reload"), 202);
+    assert_eq!(status(&reader, "GET", "/api/v1/daemons"), 401);
+    assert_eq!(head(&host, "POST", &[as_reader], &initialize()).0, 401);
+    assert_eq!(status(&operator, "GET", "/api/v1/daemons"), 200);
+}
+
+#[test]
+fn a_token_that_is_short_or_that_two_have_stops_the_start() {
+    let long = "0123456789-0123456789-0123456789";
+    for (first, second, message) in [
+        ("short", long, "a token has at least 32 bytes"),
+        (long, long, "another name has the same token"),
+    ] {
+        let world = World::pushed();
+        let rows = [("one", first), ("two", second)].map(|(name, token)| {
+            std::fs::write(world.home.join(name), token).expect("a file");
+            format!("[[token]]\nname = {name:?}\nscope = \"read\"\nfile = {name:?}\n")
+        });
+        world.watch_with(&rows.concat());
+        let (code, told) = world.refused(&[]);
+        assert_eq!(code, Some(78), "{told}");
+        assert!(told.contains(message), "{told}");
+    }
+}

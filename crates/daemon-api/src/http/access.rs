@@ -1,7 +1,7 @@
 //! Authentication of HTTP requests: the bearer token, login links and sessions.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, RwLock};
 
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use sha2::{Digest as _, Sha256};
@@ -20,6 +20,7 @@ const KEPT: usize = 64;
 #[derive(Debug)]
 pub struct Access {
     token: [u8; 32],
+    holders: TokenHolders,
     hosts: Hosts,
     state: Mutex<Logins>,
 }
@@ -31,6 +32,33 @@ pub struct TokenHolder {
     pub actor: String,
     /// What it may do.
     pub scope: Scope,
+}
+
+/// Those who have a token in addition to the owner. A clone shares them, so that a reload can replace them.
+#[derive(Clone, Debug, Default)]
+pub struct TokenHolders(Arc<RwLock<HashedTokens>>);
+
+type HashedTokens = Vec<([u8; 32], TokenHolder)>;
+
+impl TokenHolders {
+    /// Puts tokens in force, and no others.
+    pub fn replace(&self, holders: Vec<(String, TokenHolder)>) {
+        let hashed = holders.into_iter();
+        let hashed = hashed.map(|(token, holder)| (digest(&token), holder));
+        *self.0.write().expect("no holder panics") = hashed.collect();
+    }
+
+    fn of(&self, presented: &[u8; 32]) -> Option<TokenHolder> {
+        let known = self.0.read().expect("no holder panics");
+        let mut found = None;
+        // All are compared, so that the time says nothing about which one fits.
+        for (token, holder) in known.iter() {
+            if bool::from(token.ct_eq(presented)) {
+                found = Some(holder);
+            }
+        }
+        found.cloned()
+    }
 }
 
 /// The values of `Host` that a listener accepts.
@@ -62,9 +90,10 @@ impl Session {
 
 impl Access {
     /// Creates the state for a token and the accepted values of `Host`.
-    pub fn new(token: &str, hosts: Hosts) -> Self {
+    pub fn new(token: &str, hosts: Hosts, holders: TokenHolders) -> Self {
         Self {
             token: digest(token),
+            holders,
             hosts,
             state: Mutex::new(Logins::default()),
         }
@@ -146,21 +175,28 @@ impl Access {
         let (Some(bearer), None) = (bearers.next(), bearers.next()) else {
             return Err(StatusCode::UNAUTHORIZED);
         };
-        let is_own = token_of(bearer).is_some_and(|token| self.is_token(token));
-        let owner = is_own.then(|| TokenHolder {
-            actor: "owner".to_owned(),
-            scope: Scope::Admin,
-        });
-        owner.ok_or(StatusCode::UNAUTHORIZED)
+        let token = token_of(bearer).ok_or(StatusCode::UNAUTHORIZED)?;
+        if self.is_token(token) {
+            return Ok(TokenHolder {
+                actor: "owner".to_owned(),
+                scope: Scope::Admin,
+            });
+        }
+        let holder = self.holders.of(&digest(token));
+        holder.ok_or(StatusCode::UNAUTHORIZED)
     }
 
-    /// Checks the bearer token or the session cookie, in constant time.
+    /// Checks that the bearer token or the session cookie allows what needs a scope, in constant time. A session has every scope.
     ///
     /// # Errors
-    /// Returns 401 if neither is valid.
-    pub fn check_caller(&self, headers: &HeaderMap) -> Result<(), StatusCode> {
+    /// Returns 401 if neither is valid, and 403 for a token of a lower scope.
+    pub fn check_caller(&self, headers: &HeaderMap, needed: Scope) -> Result<(), StatusCode> {
         if headers.contains_key(header::AUTHORIZATION) {
-            return self.caller(headers).map(drop);
+            let scope = self.caller(headers)?.scope;
+            return match scope >= needed {
+                true => Ok(()),
+                false => Err(StatusCode::FORBIDDEN),
+            };
         }
         let cookies = headers
             .get_all(header::COOKIE)

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::answer;
 use super::repeats::{self, BadKey};
 use super::server::AppState;
-use crate::ops::{Operation, Params, Verb};
+use crate::ops::{Operation, Params, Scope, Verb};
 
 /// The maximum length of the body of an operation, in bytes.
 // `daemon/fire` and `daemon/explain` contain a payload, which may have 25 MiB.
@@ -60,7 +60,7 @@ async fn stream(
     Query(query): Query<Vec<(String, String)>>,
     request: Request,
 ) -> Response<Body> {
-    if let Err(status) = app.access.check_caller(request.headers()) {
+    if let Err(status) = app.access.check_caller(request.headers(), Scope::Read) {
         return answer::status(status);
     }
     match params(Map::new(), query, None) {
@@ -110,7 +110,8 @@ async fn answer_operation(
     Query(query): Query<Vec<(String, String)>>,
     request: Request,
 ) -> Response<Body> {
-    if let Err(status) = app.access.check_caller(request.headers()) {
+    let needed = operation.scope();
+    if let Err(status) = app.access.check_caller(request.headers(), needed) {
         return answer::status(status);
     }
     let Ok(path) = path else {

@@ -33,7 +33,7 @@ use super::repeats::Repeats;
 use super::stall::{READ_TIME, TimedStream};
 use super::stream::{Streams, is_stream};
 use super::{answer, api, hooks};
-use crate::ops::Operations;
+use crate::ops::{Operations, Scope};
 
 /// The maximum number of connections.
 const MAX_CONNECTIONS: usize = 1_024;
@@ -354,7 +354,7 @@ fn readiness(parts: &[(&'static str, Condition)]) -> Response<Body> {
 }
 
 async fn metrics(State(app): State<Arc<AppState>>, request: Request) -> Response<Body> {
-    if let Err(status) = app.access.check_caller(request.headers()) {
+    if let Err(status) = app.access.check_caller(request.headers(), Scope::Read) {
         return answer::status(status);
     }
     let mut response = Response::new(Body::from(app.health.metrics().await));

@@ -13,6 +13,7 @@ use super::accept::{self, Representation};
 use super::frame::{Frame, page};
 use crate::http::api::Refusal;
 use crate::http::{AppState, Session, answer};
+use crate::ops::Scope;
 
 /// The maximum size of the form, in bytes.
 // The form is accepted from unauthenticated clients, so its size and time are limited.
@@ -35,7 +36,7 @@ struct Login {
 /// The response for any other client: the login form, or a status for programs.
 pub(super) fn admit(app: &AppState, headers: &HeaderMap) -> Result<Representation, Refusal> {
     let wanted = accept::on_page(headers);
-    match app.access.check_caller(headers) {
+    match app.access.check_caller(headers, Scope::Read) {
         Ok(()) => Ok(wanted),
         Err(status) => Err(Box::new(match wanted {
             Representation::Page => form(status, None),

@@ -44,6 +44,7 @@ pub(super) fn faults(config: &Config) -> Vec<ConfigFault> {
     faults.extend(super::mcp::faults(config));
     faults.extend(super::surfaces::faults(&config.surfaces));
     faults.extend(log(&config.log.level));
+    faults.extend(super::tokens::faults(&config.token));
     faults
 }
 

@@ -15,6 +15,7 @@ mod retention;
 mod size;
 mod sources;
 mod surfaces;
+mod tokens;
 
 pub use daemon_api::{InvalidPeriod, Period};
 pub use fault::{ConfigError, ConfigFault, Problem, dotted, locate};
@@ -34,6 +35,7 @@ pub use sources::{
     ApiAccess, CloudEventsConfig, HookConfig, LinearConfig, SecretPlaces, SourceConfig, Sources,
 };
 pub use surfaces::{GitSurface, GithubSurfaceConfig, ServiceSurfaceConfig, Surfaces};
+pub use tokens::{TokenConfig, TokenScope};
 
 #[cfg(test)]
 mod tests;

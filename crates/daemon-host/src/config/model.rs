@@ -15,6 +15,7 @@ use super::retention::Retention;
 use super::size::ByteSize;
 use super::sources::Sources;
 use super::surfaces::Surfaces;
+use super::tokens::TokenConfig;
 
 /// The whole configuration.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -50,6 +51,8 @@ pub struct Config {
     pub retain: Retain,
     /// The log of the host.
     pub log: Log,
+    /// Further tokens of the HTTP routes.
+    pub token: Vec<TokenConfig>,
 }
 
 impl Config {

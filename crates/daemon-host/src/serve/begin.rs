@@ -105,10 +105,7 @@ pub(super) async fn begin(
         deadlines.policies,
     )
     .await?;
-    let path = host.home.below(&config.uds.path);
-    let listener = control::bind(&path)
-        .map_err(|error| unusable(&format!("cannot bind `{}`", path.display()), &error))?;
-    let socket = BoundSocket(path);
+    let (listener, socket) = bind(&host, config)?;
     // A start that is refused holds nothing, and ends no registration.
     if config.host.hold {
         host.store.set_host_gate(Gate::Held).await?;
@@ -120,11 +117,12 @@ pub(super) async fn begin(
         host: Arc::clone(&host),
     };
     let hooks = Hooks::new(http_secrets.sources, Arc::new(intake));
-    let live = HostLive::new(&host, compose, &hooks, http_secrets.own, started);
-    let live = Arc::new(live);
+    let holders = http_secrets.holders;
+    let replaced = (http_secrets.own, holders.clone());
+    let live = Arc::new(HostLive::new(&host, compose, &hooks, replaced, started));
     let store = Arc::clone(&host.store);
     let operations = Operations::new(store, host.registry().clone(), Arc::clone(&live) as _);
-    let access = Access::new(&http_secrets.token, hosts(bound));
+    let access = Access::new(&http_secrets.token, hosts(bound), holders);
     let mcp = mcp(&host, compose, &operations);
     let app = app(&host, (access, hooks, mcp), &socket, &operations);
     let control = control(&host, operations, started, tokens);
@@ -136,6 +134,14 @@ pub(super) async fn begin(
         socket,
         tasks,
     })
+}
+
+/// Binds the control socket.
+fn bind(host: &Host, config: &Config) -> Result<(UnixListener, BoundSocket), OpError> {
+    let path = host.home.below(&config.uds.path);
+    let listener = control::bind(&path)
+        .map_err(|error| unusable(&format!("cannot bind `{}`", path.display()), &error))?;
+    Ok((listener, BoundSocket(path)))
 }
 
 /// Composes the parts, begins the epoch and puts the host together.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use daemon_api::http::Hosts;
+use daemon_api::http::{Hosts, TokenHolder, TokenHolders};
 use daemon_event::Source;
 use daemon_ingest::{
     CloudEvents, Github, Linear, Secrets, SenderTokens, Sentry, Slack, WebhookSource,
@@ -15,7 +15,7 @@ use daemon_records::error::{OpError, OpErrorKind, chain};
 
 use super::HostInputs;
 use crate::config::{Config, SecretPlaces};
-use crate::home::Home;
+use crate::home::{Home, MIN_TOKEN_BYTES};
 use crate::token;
 
 /// The secrets that the HTTP listener checks requests against.
@@ -24,6 +24,8 @@ pub(super) struct ListenerSecrets {
     /// The same token, as one of those by which CloudEvents are accepted.
     pub(super) own: SenderTokens,
     pub(super) sources: BTreeMap<Source, Arc<dyn WebhookSource>>,
+    /// The other tokens, which a reload replaces.
+    pub(super) holders: TokenHolders,
 }
 
 impl ListenerSecrets {
@@ -37,12 +39,42 @@ impl ListenerSecrets {
         let token_file = token_file.unwrap_or_else(|| PathBuf::from("token"));
         let token = home.token(&token_file).map_err(config_error)?;
         let own = SenderTokens::of_host(&token);
+        let others = TokenHolders::default();
+        others.replace(holders(home, config)?);
         Ok(Self {
+            holders: others,
             sources: sources(home, config, &own)?,
             token,
             own,
         })
     }
+}
+
+/// Reads the tokens that are not the owner's.
+///
+/// # Errors
+/// If one cannot be read, is short, or is the token of two holders.
+pub(super) fn holders(home: &Home, config: &Config) -> Result<Vec<(String, TokenHolder)>, OpError> {
+    let wrong = |message: String| OpError::new(OpErrorKind::Config, "token", message);
+    let mut acc: Vec<(String, TokenHolder)> = Vec::new();
+    for row in &config.token {
+        let key = format!("token `{}`: file", row.name);
+        let token = token::of_file(home.root(), key.clone(), &row.file)
+            .map_err(|error| wrong(chain(&error)))?;
+        if token.len() < MIN_TOKEN_BYTES {
+            let message = format!("{key}: a token has at least {MIN_TOKEN_BYTES} bytes");
+            return Err(wrong(message));
+        }
+        if acc.iter().any(|(known, _)| *known == token) {
+            return Err(wrong(format!("{key}: another name has the same token")));
+        }
+        let holder = TokenHolder {
+            actor: row.name.clone(),
+            scope: row.scope.into(),
+        };
+        acc.push((token, holder));
+    }
+    Ok(acc)
 }
 
 fn config_error(error: crate::home::HomeError) -> OpError {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use daemon_agent::{Conversations, Skills};
-use daemon_api::http::{Admit, Condition, Health, Hooks};
+use daemon_api::http::{Admit, Condition, Health, Hooks, TokenHolders};
 use daemon_api::ops::{Live, Prune, SettingsRequest};
 use daemon_event::{ActivationId, RepoName, Source};
 use daemon_ingest::SenderTokens;
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::net::UnixStream;
 
 use super::begin::{Deadlines, check_policies, parts};
-use super::listener::sources;
+use super::listener::{holders, sources};
 use super::{Compose, OpenFailure};
 use crate::config::Config;
 use crate::disk::Space;
@@ -179,6 +179,7 @@ pub(super) struct HostLive {
     pub(super) hooks: Arc<Hooks>,
     /// The token that the host started with, for CloudEvents.
     own: SenderTokens,
+    holders: TokenHolders,
     /// Held while the configuration or the parts are replaced.
     replacing: tokio::sync::Mutex<()>,
     /// Held while the configuration file is edited and put in force.
@@ -204,7 +205,7 @@ impl HostLive {
         host: &Arc<Host>,
         compose: &Arc<dyn Compose>,
         hooks: &Arc<Hooks>,
-        own: SenderTokens,
+        (own, holders): (SenderTokens, TokenHolders),
         started: Instant,
     ) -> Self {
         Self {
@@ -214,6 +215,7 @@ impl HostLive {
             initial: Arc::clone(&host.runtime().config),
             hooks: Arc::clone(hooks),
             own,
+            holders,
             replacing: tokio::sync::Mutex::new(()),
             editing: tokio::sync::Mutex::new(()),
         }
@@ -224,6 +226,7 @@ impl HostLive {
         let turn = self.replacing.lock().await;
         let config = self.compose.load()?;
         let sources = sources(&self.host.home, &config, &self.own)?;
+        let tokens = holders(&self.host.home, &config)?;
         let deadlines = Deadlines::begin();
         let failure = OpenFailure::Refuse;
         let parts = parts(&self.compose, &config, deadlines.opened, failure).await?;
@@ -236,6 +239,7 @@ impl HostLive {
         let (generation, unwatched) = self.host.replace(config, parts).await?;
         self.compose.note_in_force();
         self.hooks.replace(sources);
+        self.holders.replace(tokens);
         let runtime = self.host.runtime();
         super::warn_of(&runtime.config, &runtime.parts);
         drop(turn);

@@ -119,8 +119,7 @@ pub(super) fn skips(
         if is_adverb {
             spans.add("skip.adverb", at..at + 1, SPAN);
         }
-        let leads = is_adverb && !spans.is(at + 1, OPENER);
-        if spans.is(at, OPENS) || leads || is_unknown && token.text.ends_with("ing") {
+        if spans.is(at, OPENS) || is_adverb || is_unknown && token.text.ends_with("ing") {
             spans.tails(at);
         }
     }

@@ -155,10 +155,6 @@ fn same_author(call: &Call<'_>) -> Option<Value> {
 
 fn branch(call: &Call<'_>) -> Option<Value> {
     let names = call.strings()?;
-    // No branch ends with a slash: that is a folder. A star before a dot selects files by their extension.
-    let is_path =
-        |name: &String| name.ends_with('/') || name.starts_with("*.") || name.contains("**/*.");
-    (!names.iter().any(is_path)).then_some(())?;
     let says = Says::Branch(glob_op(&names), names);
     Some(Value::Guard(says_at(says, &call.range)))
 }
@@ -264,14 +260,7 @@ fn as_field(call: &Call<'_>) -> Option<Value> {
 /// Strings as values of the field that the argument names.
 fn field(call: &Call<'_>) -> Option<Value> {
     let field = known_field(call.word()?)?;
-    let mut strings = call.strings()?;
-    if field == Field::StateReason {
-        // Payloads spell "not planned" as one word.
-        strings = strings
-            .iter()
-            .map(|name| name.replace([' ', '-'], "_"))
-            .collect();
-    }
+    let strings = call.strings()?;
     let test = Test::new(field, glob_op(&strings), strings);
     Some(Value::Guard(says_at(Says::Test(test), &call.range)))
 }
