@@ -19,6 +19,7 @@ mod unread;
 mod value;
 mod words;
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use daemon_event::Source;
@@ -120,10 +121,12 @@ fn meaning(chart: &Chart<'_>, goal: usize, line: &str, tokens: &[Token]) -> Opti
     let spoken = Spoken { tokens };
     let events = chart.events(goal)?;
     let found = emit(spoken, events).or_else(|| emit(spoken, &elsewhere(events)?))?;
+    (!chart.cuts_exception(goal)).then_some(())?;
     let left = chart.left_over(goal);
     account::is_told(&found).then_some(())?;
     account::is_complete(&GRAMMAR, tokens, &left, &found).then_some(())?;
-    let remainder: Vec<Span> = left.iter().map(|range| spoken.span(range)).collect();
+    let remainder = (left.iter()).map(|range| up_to_next(line, spoken.span(range), tokens, range));
+    let remainder: Vec<Span> = remainder.collect();
     let corrections = chart.mended(goal).into_iter().map(|(at, word)| Correction {
         span: tokens[at].span,
         replacement: word.to_owned(),
@@ -146,6 +149,19 @@ fn meaning(chart: &Chart<'_>, goal: usize, line: &str, tokens: &[Token]) -> Opti
     mark_corrected(line, &mut meaning);
     // No event passes filters that exclude each other, so another parse is meant.
     meaning.contradiction().is_none().then_some(meaning)
+}
+
+/// Returns a span with the words that are passed over behind it: "who joined recently".
+fn up_to_next(line: &str, span: Span, tokens: &[Token], range: &Range<usize>) -> Span {
+    let next = (tokens.get(range.end)).map_or(span.end, |next| next.span.start);
+    let behind = line.get(span.end..next).unwrap_or_default().trim_end();
+    let is_plain = behind.chars().all(|c| c.is_alphabetic() || c == ' ');
+    let end = if is_plain {
+        span.end + behind.len()
+    } else {
+        span.end
+    };
+    Span::new(span.start, end)
 }
 
 /// Returns the events with those that have no source in Linear: "an urgent issue" is in Linear, since GitHub has no priorities.
@@ -219,8 +235,10 @@ fn spoken(grammar: &Grammar, all: Vec<Token>) -> Vec<Token> {
     let kept = (0..all.len()).filter(is_kept).map(|at| all[at].clone());
     let mut kept: Vec<Token> = kept.flat_map(|token| apart(grammar, token)).collect();
     for token in &mut kept {
-        // A dash separates clauses as a comma does.
-        if token.kind == TokenKind::Word && matches!(token.text.as_str(), "-" | "--") {
+        // A dash and the end of a sentence separate clauses as a comma does.
+        let is_dash = token.kind == TokenKind::Word && matches!(token.text.as_str(), "-" | "--");
+        let is_stop = token.kind == TokenKind::Mark && matches!(token.text.as_str(), "." | ";");
+        if is_dash || is_stop {
             token.kind = TokenKind::Mark;
             token.text = ",".to_owned();
         }

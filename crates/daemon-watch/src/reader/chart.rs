@@ -1,8 +1,9 @@
 //! The chart: edges over the tokens of a line, combined cheapest first.
 
+mod parse;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fmt::Write as _;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -21,9 +22,6 @@ const MOST_EDGES: usize = 2_700;
 const MOST_MEANINGS: usize = 3;
 /// The most meanings of a line.
 const MOST_GOALS: usize = 8;
-
-/// The beginning of the names of categories for phrases that the grammar reads and no event holds: all of one is left over.
-const LEFT: &str = "left.";
 
 /// A phrase over a span of tokens.
 struct Edge {
@@ -136,7 +134,7 @@ impl<'g> Chart<'g> {
         chart.predicted[0].add(&grammar.begins);
         let mut is_known = vec![false; n_tokens];
         for word in words(grammar, line, tokens) {
-            if word.cost == 0 {
+            if word.is_known(grammar) {
                 is_known[word.range.clone()].fill(true);
             }
             chart.add_word(word);
@@ -410,82 +408,5 @@ impl<'g> Chart<'g> {
             Value::Events(events, _) => Some(events),
             _ => None,
         }
-    }
-
-    /// Returns the ranges of tokens that a parse leaves over: an unknown word with the phrase that it belongs to.
-    pub(super) fn left_over(&self, goal: usize) -> Vec<Range<usize>> {
-        let mut found: Vec<Range<usize>> = Vec::new();
-        let mut open = vec![goal];
-        while let Some(at) = open.pop() {
-            let edge = &self.edges[at];
-            let Made::Rule(_, active) = edge.made else {
-                if matches!(edge.made, Made::LeftOver) {
-                    found.push(edge.start..edge.end);
-                }
-                continue;
-            };
-            let items = self.items(active);
-            let is_unknown = |item: &usize| Some(self.edges[*item].category) == self.unknown_word;
-            let is_left = self
-                .grammar
-                .categories
-                .name(edge.category)
-                .starts_with(LEFT);
-            if is_left || items.iter().any(is_unknown) {
-                // "second approval": the noun alone would be another condition.
-                found.push(edge.start..edge.end);
-            } else {
-                open.extend(items);
-            }
-        }
-        found.sort_unstable_by_key(|range| range.start);
-        found
-    }
-
-    /// Returns the misspelt tokens of a parse, and what they were read as.
-    pub(super) fn mended(&self, goal: usize) -> Vec<(usize, &'static str)> {
-        let leaves = self.leaves(goal);
-        let typo = |at: &usize| match self.edges[*at].made {
-            Made::Word(_, mended) => mended,
-            Made::LeftOver | Made::Rule(..) => None,
-        };
-        leaves.iter().filter_map(typo).collect()
-    }
-
-    /// Returns the edges of words of a parse, in the order of the line.
-    fn leaves(&self, goal: usize) -> Vec<usize> {
-        let mut found = Vec::new();
-        let mut open = vec![goal];
-        while let Some(at) = open.pop() {
-            match self.edges[at].made {
-                Made::Word(..) | Made::LeftOver => found.push(at),
-                Made::Rule(_, active) => open.extend(self.items(active)),
-            }
-        }
-        found.sort_unstable_by_key(|at| self.edges[*at].start);
-        found
-    }
-
-    /// Prints a parse.
-    pub(super) fn tree(&self, goal: usize) -> String {
-        let mut text = String::new();
-        let mut open = vec![(goal, 0_usize)];
-        while let Some((at, depth)) = open.pop() {
-            let edge = &self.edges[at];
-            let name = self.grammar.categories.name(edge.category);
-            let rule = match edge.made {
-                Made::Rule(rule, active) => {
-                    let items = self.items(active);
-                    open.extend(items.into_iter().rev().map(|item| (item, depth + 1)));
-                    self.grammar.rules[rule].text.as_str()
-                }
-                Made::Word(..) | Made::LeftOver => "",
-            };
-            let indent = depth * 2;
-            let (start, end, cost) = (edge.start, edge.end, edge.cost);
-            writeln!(text, "{:indent$}{start}..{end} {cost} {name}  {rule}", "")
-                .expect("writing to a string succeeds");
-        }
-        text
     }
 }

@@ -5,6 +5,7 @@ mod events;
 mod files;
 mod guards;
 mod happens;
+mod minus;
 mod names;
 mod tails;
 mod things;
@@ -48,6 +49,7 @@ pub(super) fn composition(name: &str) -> Option<Composition> {
         events::TABLE,
         names::TABLE,
         tails::TABLE,
+        minus::TABLE,
     ];
     let mut rows = tables.into_iter().flatten();
     let found = rows.find(|(known, _)| *known == name);

@@ -119,7 +119,8 @@ pub(super) fn skips(
         if is_adverb {
             spans.add("skip.adverb", at..at + 1, SPAN);
         }
-        if spans.is(at, OPENS) || is_adverb || is_unknown && token.text.ends_with("ing") {
+        let leads = is_adverb && !spans.is(at + 1, OPENER);
+        if spans.is(at, OPENS) || leads || is_unknown && token.text.ends_with("ing") {
             spans.tails(at);
         }
     }

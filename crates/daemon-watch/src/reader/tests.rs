@@ -1,5 +1,7 @@
 //! Every row of the lexicon and the frames is tested by its example, and the chart by whole readings.
 
+mod counts;
+
 use super::lexicon::Row;
 use super::load::{FRAMES, LEXICON};
 use super::{frames, interpret};
@@ -260,10 +262,10 @@ fn words_about_what_was_named_apply_to_it() {
 #[test]
 fn an_exception_that_is_not_read_keeps_all_its_words() {
     assert_eq!(
-        reading("when a PR is opened or merged, excluding merges by bots"),
+        reading("when a PR is opened or merged, excluding merges by squirrels"),
         "github pull_request.opened []\n\
          github pull_request.closed, git merge [merged is true]\n\
-         left: , excluding merges by bots",
+         left: , excluding merges by squirrels",
     );
     // "only" belongs to the files, so "that only" is not left over without them.
     assert_eq!(

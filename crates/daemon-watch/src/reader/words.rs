@@ -21,6 +21,16 @@ pub(super) struct Word {
     pub(super) mended: Option<(usize, &'static str)>,
 }
 
+/// The categories of words that are known in one place of a line only: elsewhere, "fine" and "support" say what no event holds.
+const PLACED: &[&str] = &["order", "order.n", "lead", "excl.ed"];
+
+impl Word {
+    /// Whether the word is one of the lexicon at any place of a line.
+    pub(super) fn is_known(&self, grammar: &Grammar) -> bool {
+        self.cost == 0 && !PLACED.contains(&grammar.categories.name(self.category))
+    }
+}
+
 /// A bare word that looks like a name, an unknown word, and a word of the lexicon, as values.
 const NAME_LIKE: u32 = 10;
 const UNKNOWN: u32 = 30;
@@ -47,15 +57,11 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
         if matches!(token.kind, TokenKind::Word | TokenKind::Mark) {
             phrases(grammar, tokens, &mended, at, &mut found);
         }
-        let is_known = found[before..].iter().any(|word| word.cost == 0);
+        let is_known = found[before..].iter().any(|word| word.is_known(grammar));
         let Some((name, cost)) = value_of(grammar, line, token, is_known) else {
             continue;
         };
-        let text = match token.kind {
-            // Names keep the author's spelling, since branches and paths are compared byte for byte.
-            TokenKind::Word => token.span.of(line).to_owned(),
-            _ => token.text.clone(),
-        };
+        let text = written(line, token);
         let mut add = |name: &str, cost: u32, value: Value| {
             if let Some(category) = grammar.categories.find(name) {
                 found.push(Word {
@@ -67,11 +73,7 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
                 });
             }
         };
-        let compound = COMPOUNDS.iter().find_map(|(end, name)| {
-            let value = text.strip_suffix(end)?;
-            (!value.is_empty()).then_some((value, *name))
-        });
-        if let Some((value, name)) = compound {
+        if let Some((value, name)) = compound(&text) {
             add(name, 0, Value::Strings(vec![value.to_owned()]));
         }
         if let (TokenKind::Code | TokenKind::Quoted, Some(channel)) = (
@@ -92,9 +94,34 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
         if !elsewhere.is_empty() {
             add("raw.other", 0, Value::Events(elsewhere, Vec::new()));
         }
-        add(name, cost, Value::Strings(vec![text]));
+        // A misspelt word of the lexicon is a value only if nothing else is meant.
+        let typo = if mended[at].is_some() { TYPO } else { 0 };
+        if name == "bare" && !is_thing(grammar, &token.text) {
+            add(
+                "bare.branch",
+                cost + typo,
+                Value::Strings(vec![text.clone()]),
+            );
+        }
+        add(name, cost + typo, Value::Strings(vec![text]));
     }
     found
+}
+
+/// Returns the text of a value. Names keep the author's spelling, since branches and paths are compared byte for byte.
+fn written(line: &str, token: &Token) -> String {
+    match token.kind {
+        TokenKind::Word => token.span.of(line).to_owned(),
+        _ => token.text.clone(),
+    }
+}
+
+/// Returns the first part of a compound that ends as those of a category do, and the category.
+fn compound(text: &str) -> Option<(&str, &'static str)> {
+    COMPOUNDS.iter().find_map(|(end, name)| {
+        let value = text.strip_suffix(end)?;
+        (!value.is_empty()).then_some((value, *name))
+    })
 }
 
 /// Returns the category of a token as a value, with its price.
@@ -253,6 +280,15 @@ fn phrases(
             }
         }
     }
+}
+
+/// Whether a word names things or people, which no branch is called.
+fn is_thing(grammar: &Grammar, word: &str) -> bool {
+    const THINGS: &[&str] = &["n.thing", "n.run", "self", "p.any", "p.noun", "pron"];
+    let phrases = grammar.lexicon.beginning_with(word).iter();
+    phrases
+        .filter(|phrase| phrase.rest.is_empty())
+        .any(|phrase| THINGS.contains(&grammar.categories.name(phrase.category)))
 }
 
 /// Whether a compound names things and is no name: "sub-issues".

@@ -11,6 +11,7 @@ use super::{Call, Row};
 use crate::filter::Op;
 use crate::meaning::atom::{Says, TextPlace, UserRole, Who};
 use crate::meaning::formula::Formula;
+use crate::resolve::has_row;
 
 pub(super) const TABLE: &[Row] = &[
     ("deed", deed),
@@ -359,18 +360,20 @@ pub(super) fn is_created(call: &Call<'_>) -> Option<Value> {
     Some(Value::Events(events, call.things()?.to_vec()))
 }
 
-/// "fatal Sentry issues": things with facts that they have from the beginning are named as they are created.
+/// "fatal Sentry issues": things with facts that they have from the beginning are named as they are created. Behind a command
+/// ("any"), things without a guard are named so too.
 fn is_created_so(call: &Call<'_>) -> Option<Value> {
     let mut things = call.things()?.to_vec();
     for thing in &mut things {
         let is_native = |says: &Says| match says {
             Says::Person(role, _) => *role == UserRole::Author,
-            Says::Value(..) => true,
+            Says::Value(..) | Says::Branch(..) => true,
             Says::Test(test) => NATIVE.contains(&test.field()),
             _ => false,
         };
-        (!thing.guard.is_always() && !thing.guard.mentions(&|atom| !is_native(&atom.says)))
-            .then_some(())?;
+        let is_plain = call.word() == Some("any") && has_row(thing.noun, Verb::Create);
+        let is_named = is_plain || !thing.guard.is_always();
+        (is_named && !thing.guard.mentions(&|atom| !is_native(&atom.says))).then_some(())?;
         thing.is_new = true;
     }
     let things = Value::Things(things);

@@ -155,6 +155,10 @@ fn same_author(call: &Call<'_>) -> Option<Value> {
 
 fn branch(call: &Call<'_>) -> Option<Value> {
     let names = call.strings()?;
+    // No branch ends with a slash: that is a folder. A star before a dot selects files by their extension.
+    let is_path =
+        |name: &String| name.ends_with('/') || name.starts_with("*.") || name.contains("**/*.");
+    (!names.iter().any(is_path)).then_some(())?;
     let says = Says::Branch(glob_op(&names), names);
     Some(Value::Guard(says_at(says, &call.range)))
 }
@@ -260,7 +264,14 @@ fn as_field(call: &Call<'_>) -> Option<Value> {
 /// Strings as values of the field that the argument names.
 fn field(call: &Call<'_>) -> Option<Value> {
     let field = known_field(call.word()?)?;
-    let strings = call.strings()?;
+    let mut strings = call.strings()?;
+    if field == Field::StateReason {
+        // Payloads spell "not planned" as one word.
+        strings = strings
+            .iter()
+            .map(|name| name.replace([' ', '-'], "_"))
+            .collect();
+    }
     let test = Test::new(field, glob_op(&strings), strings);
     Some(Value::Guard(says_at(Says::Test(test), &call.range)))
 }

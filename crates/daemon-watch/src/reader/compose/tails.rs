@@ -8,8 +8,10 @@ use super::happens::is_run_of_pull;
 use super::names::has_name;
 use super::things::RUNS;
 use super::{Call, Row};
+use crate::filter::Op;
 use crate::meaning::atom::{Guard, Says};
 use crate::meaning::event::{GuardedEvent, of_parent};
+use crate::meaning::formula::Formula;
 
 pub(super) const TABLE: &[Row] = &[
     ("except-things", except_things),
@@ -18,6 +20,7 @@ pub(super) const TABLE: &[Row] = &[
     ("of-things", of_things),
     ("put-events-on", put_events_on),
     ("alone", alone),
+    ("only-behind", only_behind),
     ("plain-name", plain_name),
 ];
 
@@ -152,13 +155,25 @@ fn guard_on(event: &GuardedEvent, thing: &Thing) -> Option<Guard> {
 
 /// "… only" behind an event, which its filters say already, except for files: "docs/ only" is no other file.
 fn alone(call: &Call<'_>) -> Option<Value> {
-    let is_of_files = |event: &GuardedEvent| {
-        event
-            .guard
-            .mentions(&|atom| matches!(atom.says, Says::Files(..)))
-    };
-    let events = call.events()?;
-    (!events.iter().any(is_of_files)).then(|| Value::Events(events.to_vec(), call.about().to_vec()))
+    let mut events = call.events()?.to_vec();
+    for event in &mut events {
+        event.guard = event.guard.replace(false, &mut |atom, negated| {
+            let mut atom = atom.clone();
+            if let Says::Files(op, _) = &mut atom.says {
+                (!negated && *op == Op::Any).then(|| *op = Op::Only)?;
+            }
+            let found = Formula::Atom(atom);
+            Some(if negated { found.not() } else { found })
+        })?;
+    }
+    Some(Value::Events(events, call.about().to_vec()))
+}
+
+/// "into main only": a guard that excludes all others anyway, except one about files.
+fn only_behind(call: &Call<'_>) -> Option<Value> {
+    let guard = call.guard()?;
+    let is_of_files = guard.mentions(&|atom| matches!(atom.says, Says::Files(..)));
+    (!is_of_files).then(|| Value::Guard(guard.clone()))
 }
 
 /// A word as a name: a plural is a sort of things, such as "flakes".

@@ -1,0 +1,109 @@
+//! What a finished parse says about the words of its line.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use super::{Chart, Made};
+
+/// The beginning of the names of categories for phrases that the grammar reads and no event holds: all of one is left over.
+const LEFT: &str = "left.";
+
+/// The beginning of the names of categories for exceptions.
+const EXCEPTION: &str = "Except";
+
+impl Chart<'_> {
+    /// Returns the ranges of tokens that a parse leaves over: an unknown word with the phrase that it belongs to.
+    pub(in crate::reader) fn left_over(&self, goal: usize) -> Vec<Range<usize>> {
+        let mut found: Vec<Range<usize>> = Vec::new();
+        let mut open = vec![goal];
+        while let Some(at) = open.pop() {
+            let edge = &self.edges[at];
+            let Made::Rule(_, active) = edge.made else {
+                if matches!(edge.made, Made::LeftOver) {
+                    found.push(edge.start..edge.end);
+                }
+                continue;
+            };
+            let items = self.items(active);
+            let is_unknown = |item: &usize| Some(self.edges[*item].category) == self.unknown_word;
+            let is_left = self
+                .grammar
+                .categories
+                .name(edge.category)
+                .starts_with(LEFT);
+            if is_left || items.iter().any(is_unknown) {
+                // "second approval": the noun alone would be another condition.
+                found.push(edge.start..edge.end);
+            } else {
+                open.extend(items);
+            }
+        }
+        found.sort_unstable_by_key(|range| range.start);
+        found
+    }
+
+    /// Whether a parse leaves words over inside an exception, which would then exclude more than its author says.
+    pub(in crate::reader) fn cuts_exception(&self, goal: usize) -> bool {
+        let mut open = vec![(goal, false)];
+        while let Some((at, is_inside)) = open.pop() {
+            let edge = &self.edges[at];
+            match edge.made {
+                Made::LeftOver if is_inside => return true,
+                Made::LeftOver | Made::Word(..) => {}
+                Made::Rule(_, active) => {
+                    let name = self.grammar.categories.name(edge.category);
+                    let is_inside = is_inside || name.starts_with(EXCEPTION);
+                    open.extend(self.items(active).into_iter().map(|item| (item, is_inside)));
+                }
+            }
+        }
+        false
+    }
+
+    /// Returns the misspelt tokens of a parse, and what they were read as.
+    pub(in crate::reader) fn mended(&self, goal: usize) -> Vec<(usize, &'static str)> {
+        let leaves = self.leaves(goal);
+        let typo = |at: &usize| match self.edges[*at].made {
+            Made::Word(_, mended) => mended,
+            Made::LeftOver | Made::Rule(..) => None,
+        };
+        leaves.iter().filter_map(typo).collect()
+    }
+
+    /// Returns the edges of words of a parse, in the order of the line.
+    fn leaves(&self, goal: usize) -> Vec<usize> {
+        let mut found = Vec::new();
+        let mut open = vec![goal];
+        while let Some(at) = open.pop() {
+            match self.edges[at].made {
+                Made::Word(..) | Made::LeftOver => found.push(at),
+                Made::Rule(_, active) => open.extend(self.items(active)),
+            }
+        }
+        found.sort_unstable_by_key(|at| self.edges[*at].start);
+        found
+    }
+
+    /// Prints a parse.
+    pub(in crate::reader) fn tree(&self, goal: usize) -> String {
+        let mut text = String::new();
+        let mut open = vec![(goal, 0_usize)];
+        while let Some((at, depth)) = open.pop() {
+            let edge = &self.edges[at];
+            let name = self.grammar.categories.name(edge.category);
+            let rule = match edge.made {
+                Made::Rule(rule, active) => {
+                    let items = self.items(active);
+                    open.extend(items.into_iter().rev().map(|item| (item, depth + 1)));
+                    self.grammar.rules[rule].text.as_str()
+                }
+                Made::Word(..) | Made::LeftOver => "",
+            };
+            let indent = depth * 2;
+            let (start, end, cost) = (edge.start, edge.end, edge.cost);
+            writeln!(text, "{:indent$}{start}..{end} {cost} {name}  {rule}", "")
+                .expect("writing to a string succeeds");
+        }
+        text
+    }
+}
