@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 use super::tree::{PathTree, PathValue, mark_known};
 
@@ -79,6 +79,28 @@ fn escape(bytes: &[u8], at: usize) -> Option<usize> {
         }
         _ => None,
     }
+}
+
+/// Returns the content of a string with its quotes, of which every escape was checked.
+fn unescape(token: &str) -> Option<String> {
+    let mut rest = token.get(1..token.len() - 1)?;
+    let mut content = String::with_capacity(rest.len());
+    while let Some(at) = memchr(b'\\', rest.as_bytes()) {
+        content.push_str(rest.get(..at)?);
+        content.push(match rest.as_bytes().get(at + 1)? {
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            // Numbers of characters may come in pairs. The error of a wrong one is reported by the parser of the body.
+            b'u' => return serde_json::from_str(token).ok(),
+            same => char::from(*same),
+        });
+        rest = rest.get(at + 2..)?;
+    }
+    content.push_str(rest);
+    Some(content)
 }
 
 struct Scanner<'de> {
@@ -264,12 +286,9 @@ impl<'de> Scanner<'de> {
     fn escaped(&mut self) -> Option<Escapes> {
         let bytes = self.body.as_bytes();
         let mut at = self.backslash;
-        loop {
-            match bytes.get(at)? {
-                b'"' => break,
-                b'\\' => at = escape(bytes, at + 1)?,
-                _ => at += 1,
-            }
+        while bytes.get(at)? == &b'\\' {
+            at = escape(bytes, at + 1)?;
+            at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
         }
         self.backslash = backslash(bytes, at);
         self.at = at + 1;
@@ -283,9 +302,9 @@ impl<'de> Scanner<'de> {
         match self.string()? {
             Escapes::None => self.body.get(start..self.at - 1).map(Cow::Borrowed),
             Escapes::Some => {
-                // With its quotes. The error of a wrong escape is reported by the parser of the body.
+                // With its quotes.
                 let token = self.body.get(start - 1..self.at)?;
-                serde_json::from_str(token).ok().map(Cow::Owned)
+                unescape(token).map(Cow::Owned)
             }
         }
     }

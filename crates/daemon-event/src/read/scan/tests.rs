@@ -44,6 +44,7 @@ fn what_services_send_is_scanned() {
         "{}",
         r#"{"a":{"b":1,"c":[]},"list":[{"a":"x"},{"a":null},[]],"grid":[[1],[],[2,3]],"b":{"k":1,"":2}}"#,
         r#"{"text":"a \"quoted\" \\ \u00e9\ud83d\ude00 line\n","other":"\ud800 skipped","é":"é"}"#,
+        r#"{"text":"\b\f\r\t\/é\\n\"","a":"\t\u0009\t"}"#,
         r#" { "a" : true , "number" : 0 , "list" : [ ] , "skipped" : [ 1 , -2.5e+3 , 0.1 , 1E9 ] } "#,
         r#"{"number":18446744073709551615,"a":1234567890123456789}"#,
         r#"{"a":"0123456789abcdef0123456789abcdef","0123456789abcdef0123456789abcdef":""}"#,
