@@ -68,5 +68,6 @@ mod hover;
 mod position;
 mod server;
 mod structure;
+mod transport;
 
 pub use server::{LspError, Workspace, serve, serve_stdio};

@@ -25,6 +25,7 @@ use serde_json::Value;
 
 use crate::document::{FileCheck, OpenDocument};
 use crate::position::Encoding;
+use crate::transport::Streams;
 use crate::{completion, fixes, hover, structure};
 
 /// What the server learns from the program that runs it.
@@ -48,7 +49,10 @@ impl std::fmt::Debug for Workspace<'_> {
 pub enum LspError {
     /// A message broke the protocol.
     #[error("the editor broke the protocol: {0}")]
-    Protocol(#[from] ProtocolError),
+    Protocol(#[source] ProtocolError),
+    /// A message is too long, or not one of the protocol.
+    #[error("a message of the editor cannot be read: {0}")]
+    Message(String),
     /// The first message has parameters that cannot be read.
     #[error("the parameters of `initialize` cannot be read: {0}")]
     Initialize(#[from] serde_json::Error),
@@ -60,18 +64,24 @@ pub enum LspError {
     Stream(#[from] std::io::Error),
 }
 
+impl From<ProtocolError> for LspError {
+    fn from(error: ProtocolError) -> Self {
+        match error.channel_is_disconnected() {
+            true => Self::Closed,
+            false => Self::Protocol(error),
+        }
+    }
+}
+
 /// Answers an editor over standard input and output until it ends the session.
 ///
 /// # Errors
 /// The connection fails, or the editor ends it without a shutdown.
 pub fn serve_stdio(workspace: &Workspace<'_>) -> Result<(), LspError> {
-    let (connection, threads) = Connection::stdio();
+    let (connection, streams) = Streams::stdio()?;
     let served = serve(&connection, workspace);
-    // The threads end when the connection does.
     drop(connection);
-    served?;
-    threads.join()?;
-    Ok(())
+    streams.join(served)
 }
 
 /// Answers an editor until it ends the session.
