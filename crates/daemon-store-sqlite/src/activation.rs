@@ -5,6 +5,7 @@ use std::sync::Arc;
 use daemon_engine::{Activation, ActivationState, Blame, Chain, HostEpoch, RunLease, Trigger};
 use daemon_event::{ActivationId, DaemonKey, Subject};
 use daemon_store::StoreError;
+use jiff::Timestamp;
 use rusqlite::{Connection, Row, ToSql, params};
 
 use crate::admission::conditions_from_text;
@@ -19,6 +20,8 @@ pub(crate) struct Numbered {
     pub(crate) number: i64,
     pub(crate) lane: Lane,
     pub(crate) activation: Activation,
+    /// The stored start.
+    started_at: Option<Timestamp>,
 }
 
 /// The columns that [`read`] reads, of the tables [`TABLES`].
@@ -71,6 +74,7 @@ pub(crate) fn read(conn: &Connection, row: &Row<'_>) -> TxResult<Numbered> {
     Ok(Numbered {
         number,
         lane,
+        started_at: activation.started_at,
         activation,
     })
 }
@@ -145,9 +149,9 @@ pub(crate) fn by_number(conn: &Connection, number: i64) -> TxResult<Numbered> {
 /// Stores a new activation, without its triggers.
 pub(crate) fn insert(tx: &Connection, lane: Lane, new: &Activation) -> TxResult<i64> {
     tx.prepare_cached(
-        "INSERT INTO activation (id, lane, rev, subject, state, reason, attempts, host_crashes, run_lease, \
-         not_before, created_at, has_person, has_tick, finished_at, root, depth) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        "INSERT INTO activation (id, lane, rev, subject, state, reason, attempts, host_crashes, run_lease, owner, \
+         lease_until, not_before, created_at, has_person, has_tick, finished_at, root, depth) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
     )?
     .execute(params![
         new.id.as_str(),
@@ -156,6 +160,10 @@ pub(crate) fn insert(tx: &Connection, lane: Lane, new: &Activation) -> TxResult<
         new.subject.as_ref().map(Subject::as_str),
         new.state.as_str(),
         new.reason,
+        new.attempts,
+        integer(new.run_lease.0),
+        new.owner.map(|owner| integer(owner.0)),
+        new.lease_until.map(micros),
         micros(new.not_before),
         micros(new.created_at),
         new.has_person(),
@@ -174,28 +182,44 @@ pub(crate) fn insert(tx: &Connection, lane: Lane, new: &Activation) -> TxResult<
 fn count(tx: &Connection, lane: Lane, new: &Activation) -> TxResult<()> {
     tx.prepare_cached("UPDATE tally SET n = n + 1 WHERE kind = 'activation' AND state = ?1")?
         .execute([new.state.as_str()])?;
-    // A new activation has no lease.
-    if new.state == ActivationState::Pending {
-        tx.prepare_cached(
-            "UPDATE lane SET pending = pending + 1, persons = persons + ?2 WHERE id = ?1",
-        )?
-        .execute(params![lane.0, new.has_person()])?;
-    }
+    match new.state {
+        ActivationState::Pending => tx
+            .prepare_cached(
+                "UPDATE lane SET pending = pending + 1, persons = persons + ?2 WHERE id = ?1",
+            )?
+            .execute(params![lane.0, new.has_person()])?,
+        ActivationState::Claimed => tx
+            .prepare_cached("UPDATE lane SET busy = busy + 1, leased = leased + 1 WHERE id = ?1")?
+            .execute([lane.0])?,
+        _ended => 0,
+    };
     Ok(())
 }
 
-/// Writes the columns that transitions change.
 // `OR FAIL`: the writer takes the whole operation back if a statement fails. Otherwise SQLite would keep the old content of
 // every page that the statement and its trigger change.
+macro_rules! update_of {
+    ($further:literal) => {
+        concat!(
+            "UPDATE OR FAIL activation SET rev = ?2, state = ?3, reason = ?4, attempts = ?5, host_crashes = ?6, ",
+            "run_lease = ?7, owner = ?8, lease_until = ?9, not_before = ?10, finished_at = ?12, tokens = ?13, ",
+            "cost_usd = ?14, summary = ?15, has_person = ?16, has_tick = ?17, root = ?18, depth = ?19",
+            $further,
+            ", crashes_alone = ?20 WHERE number = ?1"
+        )
+    };
+}
+
+/// Writes the columns that transitions change.
 pub(crate) fn update(tx: &Connection, changed: &Numbered) -> TxResult<()> {
     let now = &changed.activation;
-    tx.prepare_cached(
-        "UPDATE OR FAIL activation SET rev = ?2, state = ?3, reason = ?4, attempts = ?5, host_crashes = ?6, run_lease = ?7, \
-         owner = ?8, lease_until = ?9, not_before = ?10, started_at = ?11, finished_at = ?12, tokens = ?13, \
-         cost_usd = ?14, summary = ?15, has_person = ?16, has_tick = ?17, root = ?18, depth = ?19, \
-         crashes_alone = ?20 WHERE number = ?1",
-    )?
-    .execute(params![
+    // A statement that names a column writes its indexes, even if the value stays. The two of the start are in every row.
+    let statement = if now.started_at == changed.started_at {
+        update_of!("")
+    } else {
+        update_of!(", started_at = ?11")
+    };
+    tx.prepare_cached(statement)?.execute(params![
         changed.number,
         now.rev,
         now.state.as_str(),

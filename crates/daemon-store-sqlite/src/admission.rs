@@ -4,9 +4,11 @@ use daemon_engine::{
     Activation, ActivationState, Admission, AdmissionState, NewTrigger, ROOT_PERIOD, Trigger, admit,
 };
 use daemon_event::{ActivationId, DaemonKey, TriggerKey};
+use daemon_store::ClaimRequest;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::activation::{self, Numbered};
+use crate::claim;
 use crate::column::{integer, micros};
 use crate::failure::{TxResult, damaged};
 use crate::hosting;
@@ -15,10 +17,26 @@ use crate::occasion;
 use crate::tick;
 
 pub(crate) fn enqueue(tx: &Connection, new: NewTrigger) -> TxResult<Admission> {
+    enqueue_or_claim(tx, new, None)
+}
+
+/// Admits a trigger that a client names.
+pub(crate) fn enqueue_or_claim(
+    tx: &Connection,
+    new: NewTrigger,
+    at_once: Option<&mut ClaimAtOnce<'_>>,
+) -> TxResult<Admission> {
     match new.trigger.key {
         TriggerKey::Tick(at) => tick::enqueue(tx, at, new),
-        TriggerKey::Event(_) | TriggerKey::Person(_) => admit_trigger(tx, new),
+        TriggerKey::Event(_) | TriggerKey::Person(_) => admit_trigger(tx, new, at_once),
     }
+}
+
+/// A claim of the one activation that can be claimed, if it is made.
+#[derive(Debug)]
+pub(crate) struct ClaimAtOnce<'r> {
+    pub(crate) request: &'r ClaimRequest,
+    pub(crate) claimed: Option<Activation>,
 }
 
 /// Returns the activation of a trigger that was admitted before.
@@ -36,15 +54,23 @@ pub(crate) fn triggered(
     }
 }
 
-/// Admits a trigger of any kind.
-pub(crate) fn admit_trigger(tx: &Connection, new: NewTrigger) -> TxResult<Admission> {
+/// Admits a trigger of any kind. A new activation is stored as leased if `at_once` may claim it.
+pub(crate) fn admit_trigger(
+    tx: &Connection,
+    new: NewTrigger,
+    at_once: Option<&mut ClaimAtOnce<'_>>,
+) -> TxResult<Admission> {
     // Also if nothing is admitted: a daemon's place in the turns begins with its first trigger, as in the twin.
-    let (lane, pending_of_daemon) = lane::woken(tx, &new.daemon)?;
-    let joinable = joinable(tx, lane, &new)?;
+    let woken = lane::woken(tx, &new.daemon)?;
+    let lane = woken.lane;
+    let joinable = match woken.n_pending {
+        0 => None,
+        _ => joinable(tx, lane, &new)?,
+    };
     let standing = AdmissionState {
         known: known(tx, lane, &new.trigger.key)?,
         joinable: joinable.as_ref().map(|waiting| waiting.1.clone()),
-        pending_of_daemon,
+        pending_of_daemon: woken.n_pending,
         // From the table that SQL triggers keep: counting 100,000 rows for each trigger would make intake slower as the
         // queue grows.
         pending_in_all: hosting::tally(tx, "activation", ActivationState::Pending.as_str())?,
@@ -54,7 +80,13 @@ pub(crate) fn admit_trigger(tx: &Connection, new: NewTrigger) -> TxResult<Admiss
     match &admission {
         Admission::Enqueued(_) => {
             let trigger = new.trigger.clone();
-            let number = activation::insert(tx, lane, &Activation::pending(new))?;
+            let mut made = Activation::pending(new);
+            if let Some(at_once) = at_once
+                && claim::lease_new(tx, woken, &mut made, at_once.request)?
+            {
+                at_once.claimed = Some(made.clone());
+            }
+            let number = activation::insert(tx, lane, &made)?;
             put(tx, lane, &trigger, Some(number), 0)?;
         }
         Admission::Joined(_) => {

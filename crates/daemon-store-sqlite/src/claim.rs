@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use daemon_engine::{Activation, ActivationState, DAY, Gate, RATE_PERIOD};
-use daemon_event::ActivationId;
+use daemon_engine::{Activation, DAY, Gate, RATE_PERIOD};
+use daemon_event::{ActivationId, Subject};
 use daemon_store::{ClaimRequest, Rates};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, named_params, params};
@@ -15,15 +15,27 @@ use crate::activation::{self, Numbered};
 use crate::column::{instant, micros};
 use crate::failure::TxResult;
 use crate::hosting;
-use crate::lane;
+use crate::lane::{self, Lane, WokenLane};
 
-/// The SQL condition that the rate of its subject lets the activation `a` begin at `:now`: fewer than `:subject_rate` of the same
-/// subject began after `:hour_ago`.
+/// The SQL condition that the rate of its subject lets an activation, `a` by default, begin at `:now`: fewer than `:subject_rate`
+/// of the same subject began after `:hour_ago`.
 macro_rules! is_within_subject_rate {
     () => {
-        "(:subject_rate IS NULL OR a.subject IS NULL OR a.has_tick OR :subject_rate > ( \
-           SELECT count(*) FROM activation AS c WHERE c.lane = a.lane AND c.subject IS a.subject \
-           AND c.started_at > :hour_ago AND c.started_at <= :now))"
+        is_within_subject_rate!("a.lane", "a.subject", "a.has_tick")
+    };
+    ($lane:literal, $subject:literal, $has_tick:literal) => {
+        concat!(
+            "(:subject_rate IS NULL OR ",
+            $subject,
+            " IS NULL OR ",
+            $has_tick,
+            " OR :subject_rate > ( ",
+            "SELECT count(*) FROM activation AS c WHERE c.lane = ",
+            $lane,
+            " AND c.subject IS ",
+            $subject,
+            " AND c.started_at > :hour_ago AND c.started_at <= :now))"
+        )
     };
 }
 
@@ -72,7 +84,7 @@ pub(crate) fn claim(tx: &Connection, request: &ClaimRequest) -> TxResult<Option<
                 // The lease changes `lane`, which the open cursor still reads.
                 drop(rows);
                 drop(in_turn);
-                return lease(tx, number, request).map(Some);
+                return lease_stored(tx, number, request).map(Some);
             }
         }
     }
@@ -113,23 +125,22 @@ pub(crate) fn claim_one(
         .optional()?;
     match found {
         Some((number, lane)) if is_within_daemon_rate(tx, lane, request.rates, request.now)? => {
-            lease(tx, number, request).map(Some)
+            lease_stored(tx, number, request).map(Some)
         }
         Some(_) | None => Ok(None),
     }
 }
 
 fn host_may_start(tx: &Connection, request: &ClaimRequest) -> TxResult<bool> {
-    if hosting::gate(tx)? != Gate::Open {
-        return Ok(false);
-    }
-    let mut n_leased = 0;
-    for state in ActivationState::ALL {
-        if state.is_leased() {
-            n_leased += hosting::tally(tx, "activation", state.as_str())?;
-        }
-    }
-    if n_leased >= u64::from(request.host_slots) {
+    let is_open_and_has_slots: bool = tx
+        .prepare_cached(
+            "SELECT gate = ?1 AND ?2 > (SELECT total(n) FROM tally \
+             WHERE kind = 'activation' AND (state = 'claimed' OR state = 'running')) FROM host",
+        )?
+        .query_row(params![Gate::Open.as_str(), request.host_slots], |row| {
+            row.get(0)
+        })?;
+    if !is_open_and_has_slots {
         return Ok(false);
     }
     if !is_within_host_rate(tx, request.rates, request.now)? {
@@ -284,20 +295,74 @@ fn oldest_ready(
     Ok(found)
 }
 
-fn lease(tx: &Connection, number: i64, request: &ClaimRequest) -> TxResult<Activation> {
+/// Leases an activation that is not stored yet, if nothing else is pending and it may start; returns whether it is leased.
+///
+/// Returns `false` also where only the queries of [`claim`] can decide.
+pub(crate) fn lease_new(
+    tx: &Connection,
+    woken: WokenLane,
+    new: &mut Activation,
+    request: &ClaimRequest,
+) -> TxResult<bool> {
+    let may_start = woken.is_free
+        && request.daemon_slots > 0
+        && new.is_due(request.now)
+        && host_may_start(tx, request)?
+        && is_within_daemon_rate(tx, woken.lane.0, request.rates, request.now)?
+        && is_within_subject_rate(tx, woken.lane, new, request)?;
+    if may_start {
+        lease(tx, new, request)?;
+        lane::next_turn(tx, woken.lane)?;
+    }
+    Ok(may_start)
+}
+
+fn is_within_subject_rate(
+    tx: &Connection,
+    lane: Lane,
+    new: &Activation,
+    request: &ClaimRequest,
+) -> TxResult<bool> {
+    if request.rates.subject.is_none() {
+        return Ok(true);
+    }
+    let is_within = tx
+        .prepare_cached(concat!(
+            "SELECT ",
+            is_within_subject_rate!(":lane", ":subject", ":has_tick")
+        ))?
+        .query_row(
+            named_params! {
+                ":lane": lane.0,
+                ":subject": new.subject.as_ref().map(Subject::as_str),
+                ":has_tick": new.has_tick(),
+                ":subject_rate": request.rates.subject,
+                ":hour_ago": micros(request.now - RATE_PERIOD),
+                ":now": micros(request.now),
+            },
+            |row| row.get(0),
+        )?;
+    Ok(is_within)
+}
+
+fn lease_stored(tx: &Connection, number: i64, request: &ClaimRequest) -> TxResult<Activation> {
     let mut claimed: Numbered = activation::by_number(tx, number)?;
-    let daemon = &claimed.activation.daemon;
+    lease(tx, &mut claimed.activation, request)?;
+    activation::update(tx, &claimed)?;
+    lane::next_turn(tx, claimed.lane)?;
+    Ok(claimed.activation)
+}
+
+/// Leases an activation for the revision that its daemon has now.
+fn lease(tx: &Connection, claimed: &mut Activation, request: &ClaimRequest) -> TxResult<()> {
+    let daemon = &claimed.daemon;
     let rev: String = tx
         .prepare_cached("SELECT rev FROM daemon WHERE repo = ?1 AND daemon = ?2 AND valid = 1")?
         .query_row(params![daemon.repo.as_str(), daemon.id.as_str()], |row| {
             row.get(0)
         })?;
-    claimed
-        .activation
-        .lease(request.owner, request.lease_until, &rev);
-    activation::update(tx, &claimed)?;
-    lane::next_turn(tx, claimed.lane)?;
-    Ok(claimed.activation)
+    claimed.lease(request.owner, request.lease_until, &rev);
+    Ok(())
 }
 
 pub(crate) fn next_claim_at(conn: &Connection, now: Timestamp) -> TxResult<Option<Timestamp>> {

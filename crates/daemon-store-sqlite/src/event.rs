@@ -1,6 +1,6 @@
 //! Events, their identities and the cursors of refs.
 
-use daemon_engine::{Activation, Admission};
+use daemon_engine::{Activation, ActivationState, Admission};
 use daemon_event::{Actor, ActorKind, Event, EventId, RepoName, Subject, TriggerKey};
 use daemon_store::{
     Accepted, ClaimRequest, EventRow, EventTrigger, Freshness, Matched, Matching, NewEvent,
@@ -9,11 +9,12 @@ use daemon_store::{
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, Rows, params};
 
+use crate::admission::ClaimAtOnce;
 use crate::column::{Columns as _, integer, micros};
 use crate::failure::{TxResult, damaged};
 use crate::identity::KeyLookup;
 use crate::recent::WriteTx;
-use crate::{admission, claim, facts, identity, payload, pull_request, report, wanted};
+use crate::{admission, claim, facts, hosting, identity, payload, pull_request, report, wanted};
 
 macro_rules! own_columns {
     () => {
@@ -188,6 +189,15 @@ pub(crate) fn commit_matches(
     matched: Vec<Matched>,
     now: Timestamp,
 ) -> TxResult<Vec<Admission>> {
+    commit_and_claim(tx, matched, now, None)
+}
+
+fn commit_and_claim(
+    tx: &Connection,
+    matched: Vec<Matched>,
+    now: Timestamp,
+    mut at_once: Option<&mut ClaimAtOnce<'_>>,
+) -> TxResult<Vec<Admission>> {
     let mut due = tx.prepare_cached(
         // A report that arrived after the event was read changes the count, and the event stays due.
         "SELECT seq FROM event WHERE id = ?1 AND due = 1 \
@@ -215,7 +225,8 @@ pub(crate) fn commit_matches(
         mark.execute([seq])?;
         wanted::want(tx, seq, &one.wanted, now)?;
         for trigger in one.triggers {
-            admissions.push(admission::enqueue(tx, trigger)?);
+            let at_once = at_once.as_deref_mut();
+            admissions.push(admission::enqueue_or_claim(tx, trigger, at_once)?);
         }
     }
     Ok(admissions)
@@ -226,10 +237,18 @@ pub(crate) fn match_and_claim(
     request: &ClaimRequest,
     matched: Vec<Matched>,
 ) -> TxResult<(Vec<Admission>, Option<Activation>)> {
-    let admissions = commit_matches(tx, matched, request.now)?;
-    let claimed = match admissions.is_empty() {
-        true => None,
-        false => claim::claim(tx, request)?,
+    // On an idle host, the activation of the event is the only one that can be claimed. It is stored as leased then, which
+    // saves writing it twice.
+    let mut at_once = ClaimAtOnce {
+        request,
+        claimed: None,
+    };
+    let is_idle = matches!(&matched[..], [one] if one.triggers.len() == 1)
+        && hosting::tally(tx, "activation", ActivationState::Pending.as_str())? == 0;
+    let admissions = commit_and_claim(tx, matched, request.now, is_idle.then_some(&mut at_once))?;
+    let claimed = match at_once.claimed {
+        None if !admissions.is_empty() => claim::claim(tx, request)?,
+        claimed => claimed,
     };
     Ok((admissions, claimed))
 }

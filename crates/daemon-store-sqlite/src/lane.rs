@@ -53,27 +53,49 @@ pub(crate) fn next_turn(tx: &Connection, lane: Lane) -> TxResult<()> {
     Ok(())
 }
 
-/// Returns the lane of a daemon and the number of its pending activations. Moves the lane to the end of the turns if it was
-/// never woken.
-pub(crate) fn woken(tx: &Connection, daemon: &DaemonKey) -> TxResult<(Lane, u64)> {
+/// A lane that a trigger wakes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WokenLane {
+    pub(crate) lane: Lane,
+    pub(crate) n_pending: u64,
+    /// The daemon is registered and valid, its gate is open, and none of its activations is leased or delivers.
+    pub(crate) is_free: bool,
+}
+
+/// Returns the lane of a daemon. Moves it to the end of the turns if it was never woken.
+pub(crate) fn woken(tx: &Connection, daemon: &DaemonKey) -> TxResult<WokenLane> {
     let found = {
         let mut find = tx.prepare_cached(
-            "SELECT id, pending, turn IS NOT NULL FROM lane WHERE repo = ?1 AND daemon = ?2",
+            "SELECT id, pending, ready = 1 AND busy = 0, turn IS NOT NULL FROM lane WHERE repo = ?1 AND daemon = ?2",
         )?;
         let mut rows = find.query(params![daemon.repo.as_str(), daemon.id.as_str()])?;
         match rows.next()? {
-            Some(row) => Some((Lane(row.get(0)?), row.count(1)?, row.get(2)?)),
+            Some(row) => {
+                let woken = WokenLane {
+                    lane: Lane(row.get(0)?),
+                    n_pending: row.count(1)?,
+                    is_free: row.get(2)?,
+                };
+                Some((woken, row.get(3)?))
+            }
             None => None,
         }
     };
-    let (lane, n_pending, is_placed) = match found {
+    let (woken, is_placed) = match found {
         Some(found) => found,
-        None => (of(tx, daemon)?, 0, false),
+        None => {
+            let new = WokenLane {
+                lane: of(tx, daemon)?,
+                n_pending: 0,
+                is_free: false,
+            };
+            (new, false)
+        }
     };
     if !is_placed {
-        next_turn(tx, lane)?;
+        next_turn(tx, woken.lane)?;
     }
-    Ok((lane, n_pending))
+    Ok(woken)
 }
 
 // Stored as a column, so that a claim reads one row per daemon and joins nothing.

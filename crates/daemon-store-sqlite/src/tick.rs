@@ -254,7 +254,7 @@ fn admit(tx: &Connection, lane: Lane, new: NewTrigger) -> TxResult<Option<Admitt
     let TriggerKey::Tick(at) = key else {
         return Ok(None);
     };
-    let admission = admission::admit_trigger(tx, new)?;
+    let admission = admission::admit_trigger(tx, new, None)?;
     let place: Option<i64> = tx
         .prepare_cached("SELECT place FROM wake WHERE key = ?1 AND lane = ?2")?
         .query_row(params![key.to_string(), lane.0], |row| row.get(0))
