@@ -61,6 +61,10 @@ fn events_that_do_not_count_are_taken_from_those_of_the_line() {
             "when a Sentry issue becomes unresolved, regressions excluded",
             "sentry issue.unresolved [substatus is_not regressed]",
         ),
+        (
+            "GitHub issue closed, except as duplicate",
+            "github issues.closed [state_reason is_not duplicate]",
+        ),
         // A state of the pull request, since the label is not an event of this line.
         (
             "PR opened, not labelled wip",
