@@ -2,7 +2,7 @@
 //!
 //! `lsp_server::Connection::stdio` allocates as many bytes as the header of a message announces. Here the length is bounded.
 
-use std::io::{self, BufRead, Read as _, Write};
+use std::io::{self, BufRead, Read as _, Write as _};
 use std::thread::{self, JoinHandle};
 
 use lsp_server::{Connection, Message, Notification};
