@@ -25,7 +25,7 @@ use serde_json::Value;
 
 use crate::document::{FileCheck, OpenDocument};
 use crate::position::Encoding;
-use crate::transport::Streams;
+use crate::transport::EditorStreams;
 use crate::{completion, fixes, hover, structure};
 
 /// What the server learns from the program that runs it.
@@ -78,7 +78,7 @@ impl From<ProtocolError> for LspError {
 /// # Errors
 /// The connection fails, or the editor ends it without a shutdown.
 pub fn serve_stdio(workspace: &Workspace<'_>) -> Result<(), LspError> {
-    let (connection, streams) = Streams::stdio()?;
+    let (connection, streams) = EditorStreams::stdio()?;
     let served = serve(&connection, workspace);
     drop(connection);
     streams.join(served)

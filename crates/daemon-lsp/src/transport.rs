@@ -15,12 +15,12 @@ const MAX_MESSAGE: usize = 16 << 20;
 const MAX_HEADER_LINE: u64 = 4 << 10;
 
 /// The threads that read and write the messages of a connection.
-pub(crate) struct Streams {
+pub(crate) struct EditorStreams {
     reader: JoinHandle<Result<(), LspError>>,
     writer: JoinHandle<io::Result<()>>,
 }
 
-impl Streams {
+impl EditorStreams {
     /// Connects standard input and output.
     pub(crate) fn stdio() -> io::Result<(Connection, Self)> {
         let (server, editor) = Connection::memory();
