@@ -214,10 +214,7 @@ fn an_id_is_new_after_a_restart_and_a_restart_rewrites_no_file() {
 #[cfg(feature = "internal-testing")]
 #[test]
 fn a_once_cron_runs_at_most_once_whatever_host_dies_and_its_tick_is_recorded() {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a longer run is asked for by hand"
-    )]
+    // A longer run is asked for by hand.
     let kills = std::env::var("DAEMON_CRON_KILLS");
     let n_kills: usize = kills.map_or(10, |n| n.parse().expect("a number"));
     let api = daemon_fakes::ModelApi::scripted(|_| Reply::text("Done.")).expect("a port");
