@@ -6,6 +6,7 @@
 //! only, until it reads everything that the shipped readers read.
 
 mod account;
+mod aside;
 mod category;
 mod chart;
 mod compose;
@@ -56,10 +57,6 @@ pub fn interpret(line: &str) -> Interpretation {
     if let Some(cron) = time::expression(line) {
         return time_based(line, TimeKind::Schedule(Some(cron)));
     }
-    let times = time::Words::new(&words);
-    if let Some(schedule) = times.schedule() {
-        return time_based(line, schedule);
-    }
     let order = instruction(line);
     let is_condition = |token: &Token| order.is_none_or(|order| token.span.end <= order.start);
     let mut condition: Vec<Token> = words
@@ -67,11 +64,17 @@ pub fn interpret(line: &str) -> Interpretation {
         .filter(|token| is_condition(token))
         .cloned()
         .collect();
+    let aside = aside::aside(&GRAMMAR, &condition);
+    let times = time::Words::new(&words);
+    let before = || aside.and_then(|at| time::Words::new(&words[..at]).schedule());
+    if let Some(schedule) = times.schedule().or_else(before) {
+        return time_based(line, schedule);
+    }
     // "is opened and then close it": what joins the instruction is no part of the condition.
     while (order.and(condition.last())).is_some_and(|last| GRAMMAR.lexicon.joins(&last.text)) {
         condition.pop();
     }
-    let found = read(line, condition);
+    let found = read_before(line, condition, aside);
     // `a PR has been open for three days` contains `open`, but no event reports the end of the three days.
     let is_whole = found
         .as_ref()
@@ -93,6 +96,27 @@ pub fn interpret(line: &str) -> Interpretation {
             .or_else(|| nearest::edited(&GRAMMAR, line, &words));
     }
     meaning
+}
+
+/// Reads a condition, without the aside at its end if the words of the aside are not read.
+fn read_before(line: &str, words: Vec<Token>, aside: Option<usize>) -> Option<Interpretation> {
+    let Some(at) = aside.filter(|at| *at < words.len()) else {
+        return read(line, words);
+    };
+    let whole = read(line, words.clone());
+    if (whole.as_ref()).is_some_and(|whole| whole.status == Status::Mapped) {
+        return whole;
+    }
+    let (before, behind) = words.split_at(at);
+    let Some(mut found) = read(line, before.to_vec()) else {
+        return whole;
+    };
+    let ends = (behind.get(1), behind.last());
+    if let (Some(first), Some(last)) = ends {
+        let said = Span::new(first.span.start, last.span.end).of(line);
+        found.notes.push(format!("`{said}` restricts nothing"));
+    }
+    Some(found)
 }
 
 /// Reads a condition; `None` if no parse of all its words has a meaning.
