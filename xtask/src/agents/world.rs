@@ -73,8 +73,9 @@ impl AgentSetup {
         let who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com"];
         world.git(&[&who[..], &["commit", "--quiet", "--message", "begin"]].concat())?;
         let repo = world.path("repo").display().to_string();
+        // Agents report no cost for the fake model, so that each run counts the whole budget of an activation.
         let config = format!(
-            "[[repo]]\npath = {repo:?}\nname = \"o/r\"\n\n[host]\nlisten = \"127.0.0.1:0\"\n\n[provider]\ndefault = {:?}\n\n{sections}",
+            "[[repo]]\npath = {repo:?}\nname = \"o/r\"\n\n[host]\nlisten = \"127.0.0.1:0\"\n\n[budget]\nday_usd = 1000.0\n\n[provider]\ndefault = {:?}\n\n{sections}",
             agent.name
         );
         fs::write(world.path("home/config.toml"), config)?;

@@ -25,7 +25,7 @@ enum Kind {
     Either,
 }
 
-/// Words that restrict what is said, besides the negations of the lexicon.
+/// Words that restrict what is said, in addition to the negations of the lexicon.
 const RESTRICTS: &[&str] = &["but", "if", "instead", "provided", "than", "unlike"];
 
 /// Words before a verb of which nothing happens yet: "the team wants to review it".
