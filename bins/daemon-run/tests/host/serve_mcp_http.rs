@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use daemon_mcp::{ClientError, Endpoint, ToolClient, ToolResult, ToolStatus};
@@ -274,11 +275,16 @@ fn a_token_of_the_configuration_has_its_scope_until_a_reload_removes_it() {
 #[test]
 fn a_token_that_is_short_or_that_two_have_stops_the_start() {
     let long = "0123456789-0123456789-0123456789";
+    let own = "0123456789-0123456789-0123456789-own";
     for (first, second, message) in [
         ("short", long, "a token has at least 32 bytes"),
         (long, long, "another name has the same token"),
+        (long, own, "it is the token of the host"),
     ] {
         let world = World::pushed();
+        let file = world.home.join("token");
+        std::fs::write(&file, own).expect("a file");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("its owner");
         let rows = [("one", first), ("two", second)].map(|(name, token)| {
             std::fs::write(world.home.join(name), token).expect("a file");
             format!("[[token]]\nname = {name:?}\nscope = \"read\"\nfile = {name:?}\n")

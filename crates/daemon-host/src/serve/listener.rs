@@ -35,9 +35,7 @@ impl ListenerSecrets {
     /// If one of them cannot be used.
     pub(super) fn new(start: &HostInputs) -> Result<Self, OpError> {
         let (home, config) = (&start.home, &start.config);
-        let token_file = config.host.token_file.clone();
-        let token_file = token_file.unwrap_or_else(|| PathBuf::from("token"));
-        let token = home.token(&token_file).map_err(config_error)?;
+        let token = home.token(&own_file(config)).map_err(config_error)?;
         let own = SenderTokens::of_host(&token);
         let others = TokenHolders::default();
         others.replace(holders(home, config)?);
@@ -50,12 +48,20 @@ impl ListenerSecrets {
     }
 }
 
+/// Returns the file of the owner's token, relative to the home.
+fn own_file(config: &Config) -> PathBuf {
+    let file = config.host.token_file.clone();
+    file.unwrap_or_else(|| PathBuf::from("token"))
+}
+
 /// Reads the tokens that are not the owner's.
 ///
 /// # Errors
-/// If one cannot be read, is short, or is the token of two holders.
+/// If one cannot be read, is short, is the token of two holders, or is the owner's, which may do everything.
 pub(super) fn holders(home: &Home, config: &Config) -> Result<Vec<(String, TokenHolder)>, OpError> {
     let wrong = |message: String| OpError::new(OpErrorKind::Config, "token", message);
+    // Without the file there is no owner's token that could be the same: the host makes a new one.
+    let own = token::of_file(home.root(), "the token".to_owned(), &own_file(config)).ok();
     let mut acc: Vec<(String, TokenHolder)> = Vec::new();
     for row in &config.token {
         let key = format!("token `{}`: file", row.name);
@@ -63,6 +69,10 @@ pub(super) fn holders(home: &Home, config: &Config) -> Result<Vec<(String, Token
             .map_err(|error| wrong(chain(&error)))?;
         if token.len() < MIN_TOKEN_BYTES {
             let message = format!("{key}: a token has at least {MIN_TOKEN_BYTES} bytes");
+            return Err(wrong(message));
+        }
+        if own.as_ref() == Some(&token) {
+            let message = format!("{key}: it is the token of the host, which may do everything");
             return Err(wrong(message));
         }
         if acc.iter().any(|(known, _)| *known == token) {
