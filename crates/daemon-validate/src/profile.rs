@@ -9,7 +9,10 @@ pub enum Profile {
     /// The severities of the public format.
     #[default]
     Spec,
-    /// The severities of the strictest known reader, which accepts every file without errors here.
+    /// The severities of the strictest known reader. It accepts files without errors under this profile.
+    ///
+    /// Each rule that is more severe than under [`Profile::Spec`] cites its evidence
+    /// ([`RuleEntry::evidence`](crate::RuleEntry::evidence)).
     Strict,
 }
 

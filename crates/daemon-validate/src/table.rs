@@ -40,6 +40,7 @@ pub struct RuleEntry {
     fixability: Fixability,
     check: Check,
     summary: &'static str,
+    evidence: Option<&'static str>,
 }
 
 impl RuleEntry {
@@ -74,6 +75,14 @@ impl RuleEntry {
     #[must_use]
     pub const fn summary(&self) -> &'static str {
         self.summary
+    }
+
+    /// Returns where a known reader, or the text of the format, refuses what the rule reports.
+    ///
+    /// A rule that is more severe under `strict` has evidence, and no other rule has.
+    #[must_use]
+    pub const fn evidence(&self) -> Option<&'static str> {
+        self.evidence
     }
 
     /// Returns the page that explains the code, as Markdown.
@@ -125,8 +134,10 @@ pub fn rule(code: Code) -> Option<&'static RuleEntry> {
 }
 
 macro_rules! table {
+    (@evidence) => { None };
+    (@evidence $evidence:literal) => { Some($evidence) };
     ($($number:literal $name:literal $spec:ident/$strict:ident $fixability:ident
-       $source:ident $(($check:path))? => $summary:literal;)*) => {
+       $source:ident $(($check:path))? => $summary:literal $(, because $evidence:literal)?;)*) => {
         static TABLE: &[RuleEntry] = &[$(RuleEntry {
             code: Code::new($number),
             name: $name,
@@ -135,6 +146,7 @@ macro_rules! table {
             fixability: Fixability::$fixability,
             check: Check::$source $(($check))?,
             summary: $summary,
+            evidence: table!(@evidence $($evidence)?),
         },)*];
     };
 }
@@ -169,23 +181,29 @@ table! {
     16 "alias-or-tag" Warning/Warning ByHand Reader
         => "an anchor, an alias, a merge key or a tag is used";
     100 "unknown-field" Warning/Error ByHand Subject(keys::unknown)
-        => "a key is not one of the six fields";
+        => "a key is not one of the six fields",
+        because "charlie-labs/daemons, docs/examples-spec.md: unknown fields are rejected";
     101 "legacy-field" Warning/Error Fixable Subject(keys::legacy)
-        => "a field has a name from before the format settled";
+        => "a field has a name from before the format settled",
+        because "charlie-labs/daemons, src/daemon-cli/validation/runtime.ts: each of these names is rejected";
     102 "other-format" Warning/Error ByHand Subject(keys::other_format)
-        => "these keys belong to another tool's file format";
+        => "these keys belong to another tool's file format",
+        because "charlie-labs/daemons, docs/examples-spec.md: unknown fields are rejected";
     110 "id-missing" Error/Error Fixable Subject(identity::missing)
         => "`id` is missing, empty or not a string";
     111 "id-directory" Error/Error ByHand Subject(identity::directory)
         => "`id` differs from the directory's name";
     112 "id-shape" Advice/Error ByHand Subject(identity::shape)
-        => "`id` is not lower-case kebab of at most 64 characters";
-    113 "id-padded" Warning/Warning Fixable Subject(identity::padded)
-        => "blanks surround `id`";
+        => "`id` is not lower-case kebab of at most 64 characters",
+        because "charlie-labs/daemons, docs/examples-spec.md: an id has the form of a kebab-case slug";
+    113 "id-padded" Warning/Error Fixable Subject(identity::padded)
+        => "blanks surround `id`",
+        because "charlie-labs/daemons, src/examples/schema.ts: an id is compared with the form of a slug untrimmed";
     114 "id-duplicate" Error/Error ByHand Repository
         => "two daemons of one repository have the same id";
     115 "misplaced" Warning/Error ByHand Subject(placement::misplaced)
-        => "no runtime looks for a daemon file here";
+        => "no runtime looks for a daemon file here",
+        because "the text of the format, File discovery: only `.agents/daemons/*/DAEMON.md` is scanned";
     120 "purpose-missing" Error/Error ByHand Subject(purpose::missing)
         => "`purpose` is missing, empty or not a string";
     121 "purpose-length" Advice/Advice ByHand Subject(purpose::length)
@@ -195,13 +213,15 @@ table! {
     131 "entry-type" Error/Error Fixable Subject(lists::entry_type)
         => "an entry of a list is not text";
     132 "entry-empty" Warning/Error Fixable Subject(lists::entry_empty)
-        => "an entry of a list is empty";
+        => "an entry of a list is empty",
+        because "charlie-labs/daemons, docs/examples-spec.md: entries of lists are not empty";
     133 "entry-duplicate" Warning/Warning Fixable Subject(lists::entry_duplicate)
         => "an entry repeats another of the same list";
     134 "no-activation" Error/Error ByHand Subject(activation::missing)
         => "neither `watch` nor `schedule` says when to wake";
-    135 "empty-optional" Advice/Advice Fixable Subject(activation::empty_optional)
-        => "an optional field is present and empty";
+    135 "empty-optional" Advice/Error Fixable Subject(activation::empty_optional)
+        => "an optional field is present and empty",
+        because "charlie-labs/daemons, docs/examples-spec.md: an optional list is not empty, and a schedule has five fields";
     140 "placeholder" Warning/Warning ByHand Subject(placeholder::placeholder)
         => "a placeholder of a template was not filled in";
     200 "schedule-type" Error/Error Fixable Subject(schedule::schedule_type)
@@ -218,11 +238,11 @@ table! {
         => "a step is zero, or follows a single value";
     206 "cron-reversed" Error/Error Fixable Schedule
         => "a range of the schedule descends";
-    207 "cron-names" Advice/Error Fixable Schedule
+    207 "cron-names" Advice/Advice Fixable Schedule
         => "not every scheduler reads names of days or months";
     208 "cron-zone" Error/Error ByHand Schedule
         => "the schedule contains a time zone";
-    210 "never-fires" Warning/Error ByHand Schedule
+    210 "never-fires" Warning/Warning ByHand Schedule
         => "no date ever matches the schedule";
     211 "too-often" Warning/Warning ByHand Schedule
         => "the schedule fires more often than every five minutes";
@@ -237,12 +257,14 @@ table! {
     301 "watch-state" Error/Error ByHand Subject(conditions::state)
         => "the condition describes a state, not an event";
     302 "watch-time" Warning/Error ByHand Subject(conditions::time)
-        => "the condition is a time";
+        => "the condition is a time",
+        because "the text of the format, `watch`: conditions are events, and times belong in `schedule`";
     303 "watch-elapsed" Warning/Error ByHand Subject(conditions::elapsed)
-        => "the condition is elapsed time, not an event";
-    304 "watch-unmapped" Warning/Error ByHand Subject(conditions::unmapped)
+        => "the condition is elapsed time, not an event",
+        because "the text of the format, `watch`: conditions are events, and times belong in `schedule`";
+    304 "watch-unmapped" Warning/Warning ByHand Subject(conditions::unmapped)
         => "no known source emits this event";
-    305 "watch-remainder" Warning/Error ByHand Subject(conditions::remainder)
+    305 "watch-remainder" Warning/Warning ByHand Subject(conditions::remainder)
         => "part of the condition was not understood";
     306 "watch-contradiction" Warning/Warning ByHand Subject(conditions::contradiction)
         => "no event can satisfy the condition";
@@ -252,7 +274,7 @@ table! {
         => "the condition contains an instruction";
     309 "watch-typo" Advice/Advice Fixable Subject(conditions::typo)
         => "a misspelt word was read as another";
-    310 "inert" Warning/Error ByHand Subject(conditions::inert)
+    310 "inert" Warning/Warning ByHand Subject(conditions::inert)
         => "nothing can wake this daemon here";
     311 "watch-loop" Advice/Advice ByHand Subject(conditions::loops)
         => "the daemon's own output could match the condition";
@@ -262,23 +284,25 @@ table! {
         => "the routine has no observable result";
     402 "routine-endless" Advice/Advice ByHand Subject(routines::endless)
         => "the routine never finishes";
-    410 "deny-missing" Advice/Warning ByHand Subject(deny::missing)
+    410 "deny-missing" Advice/Advice ByHand Subject(deny::missing)
         => "the routines write, and nothing is denied";
     411 "deny-conflict" Advice/Advice ByHand Subject(deny::conflict)
         => "a routine and a deny rule may conflict";
     420 "body-empty" Advice/Error ByHand Subject(body::empty)
-        => "there is no text below the front matter";
+        => "there is no text below the front matter",
+        because "charlie-labs/daemons, docs/examples-spec.md: the body is not empty";
     421 "body-output" Advice/Advice ByHand Subject(body::output)
         => "the daemon posts, but no output format or limit is given";
     500 "support-escape" Error/Error ByHand Subject(support::escape)
         => "an entry of the daemon's directory leads outside, or is not a plain file";
     501 "support-entry" Advice/Error ByHand Subject(support::entry)
-        => "the daemon's directory contains something other than `scripts/` and `references/`";
+        => "the daemon's directory contains something other than `scripts/` and `references/`",
+        because "charlie-labs/daemons, docs/examples-spec.md: other entries than `scripts/` and `references/` are rejected";
     502 "script-mode" Warning/Warning ByHand Subject(support::script_mode)
         => "a file with a `#!` line is not executable, or cannot start";
     503 "support-missing" Warning/Warning ByHand Subject(support::missing)
         => "the text names a support file that does not exist";
-    504 "support-size" Warning/Error ByHand Subject(support::size)
+    504 "support-size" Warning/Warning ByHand Subject(support::size)
         => "the support tree is over a limit";
     600 "machine-path" Warning/Warning ByHand Subject(machine_path::machine_path)
         => "a path exists on one machine only";
@@ -288,6 +312,6 @@ table! {
         => "something looks like a token or a private key";
     701 "secret-assignment" Warning/Warning ByHand Subject(assigned_secrets::assignment)
         => "a password or key is assigned a literal value";
-    702 "hidden-text" Warning/Error Fixable Subject(hidden_text::hidden_text)
+    702 "hidden-text" Warning/Warning Fixable Subject(hidden_text::hidden_text)
         => "the text contains bidirectional or invisible characters";
 }

@@ -44,6 +44,7 @@ fn object(entry: &RuleEntry) -> Map<String, Value> {
     map.insert("spec".to_owned(), json!(severity(Profile::Spec)));
     map.insert("strict".to_owned(), json!(severity(Profile::Strict)));
     map.insert("summary".to_owned(), json!(entry.summary()));
+    map.insert("evidence".to_owned(), json!(entry.evidence()));
     map
 }
 

@@ -67,6 +67,20 @@ fn a_page_begins_with_title_and_severities_and_describes_the_fix() {
 }
 
 #[test]
+fn a_rule_is_more_severe_under_strict_only_with_evidence_on_its_page() {
+    for rule in rules() {
+        let is_raised = rule.severity(Profile::Strict) != rule.severity(Profile::Spec);
+        assert_eq!(is_raised, rule.evidence().is_some(), "{}", rule.code());
+        let page: Vec<&str> = rule.page().split_whitespace().collect();
+        let expected = match rule.evidence() {
+            Some(evidence) => format!("Evidence for `strict`: {evidence}. "),
+            None => String::new(),
+        };
+        assert!(page.join(" ").contains(&expected), "{}", rule.code());
+    }
+}
+
+#[test]
 fn the_index_has_a_row_for_each_rule() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors/README.md");
     let index = std::fs::read_to_string(path).unwrap();
