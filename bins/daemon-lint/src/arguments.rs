@@ -79,6 +79,8 @@ pub struct CommonArguments {
 /// The format of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
+    /// One line for each diagnostic: `path:line:column: CODE severity message`.
+    Concise,
     /// Text for people, with the author's lines.
     #[default]
     Human,

@@ -3,7 +3,7 @@
 use daemon_cron::Zone;
 use daemon_spec::{DaemonFile, Diagnostic, Parse};
 use daemon_validate::{
-    Profile, Subject, SupportEntry, apply_severity, validate, validate_repository,
+    Profile, Subject, SupportEntry, Validation, apply_severity, validate_repository, validation,
 };
 use daemon_watch::Interpreter;
 use jiff::Timestamp;
@@ -26,7 +26,7 @@ impl FileContext<'_> {
         interpreter: &dyn Interpreter,
         parsed: &Parse,
         profile: Profile,
-    ) -> Vec<Diagnostic> {
+    ) -> Validation {
         let verdicts = verdicts(interpreter, &parsed.file);
         let mut subject = Subject::new(parsed)
             .with_conditions(&verdicts)
@@ -41,7 +41,7 @@ impl FileContext<'_> {
         if let Some(support) = self.support {
             subject = subject.with_support(support);
         }
-        validate(&subject, profile)
+        validation(&subject, profile)
     }
 }
 

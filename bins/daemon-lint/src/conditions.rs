@@ -2,7 +2,7 @@
 
 use daemon_spec::{DaemonFile, FieldList};
 use daemon_validate::{ConditionStatus, ConditionVerdict, SpellingCorrection};
-use daemon_watch::{Interpretation, Interpreter, Span, Status, TimeKind};
+use daemon_watch::{EventPattern, Interpretation, Interpreter, Span, Status, TimeKind};
 
 use crate::own_output::could_match_own_output;
 
@@ -34,6 +34,7 @@ pub(crate) fn verdicts(interpreter: &dyn Interpreter, file: &DaemonFile) -> Vec<
 
 fn verdict(meaning: &Interpretation) -> ConditionVerdict {
     let range = |span: &Span| span.start..span.end;
+    let beyond = meaning.beyond_the_format();
     let corrections = meaning
         .corrections
         .iter()
@@ -54,7 +55,8 @@ fn verdict(meaning: &Interpretation) -> ConditionVerdict {
         corrections,
         contradiction: contradiction(meaning).iter().map(range).collect(),
         instruction: meaning.instruction.as_ref().map(range),
-        beyond_the_format: beyond_the_format(meaning),
+        names_the_format: names_the_format(meaning, &beyond),
+        beyond_the_format: beyond.iter().map(ToString::to_string).collect(),
         ..ConditionVerdict::new(status(meaning))
     }
 }
@@ -77,8 +79,8 @@ fn contradiction(meaning: &Interpretation) -> Vec<Span> {
     parts
 }
 
-/// Returns the events of a condition that other runtimes may not know.
-fn beyond_the_format(meaning: &Interpretation) -> Vec<String> {
-    let events = meaning.beyond_the_format().into_iter();
-    events.map(|event| event.to_string()).collect()
+/// Returns `true` if an event is not among those beyond the format.
+fn names_the_format(meaning: &Interpretation, beyond: &[EventPattern]) -> bool {
+    let mut events = meaning.clauses.iter().flat_map(|clause| &clause.events);
+    events.any(|event| !beyond.contains(event))
 }

@@ -62,7 +62,7 @@ pub fn check_files(files: Vec<FileInput>, now: Timestamp) -> Vec<CheckedFile> {
                 zone: &input.zone,
                 now,
             };
-            let diagnostics = context.check(&Grammar, &parsed, Profile::Spec);
+            let diagnostics = context.check(&Grammar, &parsed, Profile::Spec).diagnostics;
             CheckedFile {
                 file: parsed.file,
                 diagnostics,

@@ -8,7 +8,7 @@ use std::thread;
 
 use daemon_cron::Zone;
 use daemon_spec::{Code, DaemonFile, Diagnostic, Parse, Severity, SourceText, Span, parse};
-use daemon_validate::{Profile, SupportEntry};
+use daemon_validate::{Profile, SupportEntry, Validation};
 use daemon_watch::Grammar;
 use jiff::Timestamp;
 
@@ -38,6 +38,8 @@ pub(crate) struct Linted {
     /// The parsed file. `None` if it could not be read.
     pub(crate) file: Option<DaemonFile>,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// The number of diagnostics that comments of the file suppress.
+    pub(crate) suppressed: usize,
 }
 
 impl Linted {
@@ -123,7 +125,7 @@ impl Linter {
             .filter(|found| found.has_support_tree)
             .and_then(|found| Some((found.location.parent()?, found.root.as_deref())))
             .map(|(directory, root)| support_tree::list(directory, root));
-        let diagnostics = self.check(&parsed, found, support.as_deref());
+        let checked = self.check(&parsed, found, support.as_deref());
         Linted {
             path: found.map_or_else(|| "<stdin>".to_owned(), |found| found.shown.clone()),
             location: found.map(|found| found.location.clone()),
@@ -131,7 +133,8 @@ impl Linter {
                 .filter(|found| found.is_of_its_directory())
                 .and_then(|found| found.root.clone()),
             file: Some(parsed.file),
-            diagnostics,
+            diagnostics: checked.diagnostics,
+            suppressed: checked.suppressed,
         }
     }
 
@@ -140,7 +143,7 @@ impl Linter {
         parsed: &Parse,
         found: Option<&FoundFile>,
         support: Option<&[SupportEntry]>,
-    ) -> Vec<Diagnostic> {
+    ) -> Validation {
         // A draft with another name is not compared with its directory; D115 already says that no
         // runtime reads it.
         let directory = found
@@ -202,5 +205,6 @@ fn unreadable(found: &FoundFile, error: &io::Error) -> Linted {
         root: None,
         file: None,
         diagnostics: vec![diagnostic],
+        suppressed: 0,
     }
 }

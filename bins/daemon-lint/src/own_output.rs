@@ -1,15 +1,31 @@
 //! Detection of conditions that match output of the daemon's own routines.
 
 use daemon_event::Field;
-use daemon_watch::{Clause, EventPattern, Interpretation, Op};
+use daemon_watch::{Clause, EventPattern, Interpretation, Op, Test};
 
 /// A group of events, with the words of a routine that produces them.
 struct Family {
     kinds: &'static [&'static str],
     /// Empty if every action belongs to the family.
     actions: &'static [&'static str],
+    when: When,
     words: &'static [&'static str],
 }
+
+/// The filters of a clause with which a family applies.
+enum When {
+    /// Any filters.
+    Always,
+    /// No filter of these fields.
+    Without(&'static [Field]),
+    /// A filter by one of these fields.
+    With(&'static [Field]),
+    /// A filter that requires this value.
+    Is(Field, &'static str),
+}
+
+/// The attribute of an issue that an update changes.
+const CHANGES: &[Field] = &[Field::Changed, Field::LabelAdded, Field::LabelRemoved];
 
 const FAMILIES: &[Family] = &[
     Family {
@@ -19,14 +35,45 @@ const FAMILIES: &[Family] = &[
             "commit_comment",
             "discussion_comment",
             "Comment",
-            "message",
         ],
         actions: &[],
-        words: &["comment", "reply", "respond", "answer", "post a message"],
+        when: When::Always,
+        words: &["comment", "reply", "respond", "answer"],
+    },
+    Family {
+        kinds: &["message"],
+        actions: &[],
+        when: When::Is(Field::MessageKind, "posted"),
+        words: &[
+            "post a message",
+            "post one message",
+            "send a message",
+            "send one message",
+        ],
+    },
+    Family {
+        kinds: &["message"],
+        actions: &[],
+        when: When::Is(Field::MessageKind, "reply"),
+        words: &["comment", "reply", "respond", "answer"],
+    },
+    Family {
+        kinds: &["message"],
+        actions: &[],
+        when: When::Without(&[Field::MessageKind]),
+        words: &[
+            "comment",
+            "reply",
+            "respond",
+            "answer",
+            "post a message",
+            "send a message",
+        ],
     },
     Family {
         kinds: &["pull_request_review"],
         actions: &[],
+        when: When::Always,
         words: &[
             "submit a review",
             "leave a review",
@@ -38,6 +85,7 @@ const FAMILIES: &[Family] = &[
     Family {
         kinds: &["pull_request"],
         actions: &["opened"],
+        when: When::Always,
         words: &[
             "open a pull request",
             "open a pr",
@@ -50,13 +98,22 @@ const FAMILIES: &[Family] = &[
         ],
     },
     Family {
-        kinds: &["push", "pull_request"],
+        kinds: &["pull_request"],
         actions: &["synchronize"],
+        when: When::Always,
+        words: &["push", "commit"],
+    },
+    Family {
+        kinds: &["push"],
+        actions: &[],
+        // Outputs go to branches of their own, and to those of pull requests.
+        when: When::Without(&[Field::Branch, Field::OnDefaultBranch, Field::Tag]),
         words: &["push", "commit"],
     },
     Family {
         kinds: &["create"],
         actions: &[],
+        when: When::Always,
         words: &[
             "create a branch",
             "push a branch",
@@ -68,6 +125,7 @@ const FAMILIES: &[Family] = &[
     Family {
         kinds: &["issues", "Issue"],
         actions: &["opened", "create"],
+        when: When::Always,
         words: &[
             "open an issue",
             "create an issue",
@@ -81,21 +139,25 @@ const FAMILIES: &[Family] = &[
     Family {
         kinds: &["issues", "pull_request", "discussion"],
         actions: &["labeled", "unlabeled"],
+        when: When::Always,
         words: &["label"],
     },
     Family {
         kinds: &["issues", "pull_request"],
         actions: &["assigned", "unassigned"],
+        when: When::Always,
         words: &["assign"],
     },
     Family {
         kinds: &["issues", "pull_request"],
         actions: &["edited"],
+        when: When::Always,
         words: &["title", "description", "edit the"],
     },
     Family {
         kinds: &["issues", "pull_request"],
         actions: &["closed"],
+        when: When::Always,
         words: &[
             "close the",
             "close each",
@@ -106,6 +168,7 @@ const FAMILIES: &[Family] = &[
     Family {
         kinds: &["Issue"],
         actions: &["update"],
+        when: When::Without(CHANGES),
         words: &[
             "priority",
             "assign",
@@ -117,8 +180,45 @@ const FAMILIES: &[Family] = &[
         ],
     },
     Family {
+        kinds: &["Issue"],
+        actions: &["update"],
+        when: When::With(&[Field::LabelAdded, Field::LabelRemoved]),
+        words: &["label"],
+    },
+    Family {
+        kinds: &["Issue"],
+        actions: &["update"],
+        when: When::Is(Field::Changed, "priority"),
+        words: &["priority"],
+    },
+    Family {
+        kinds: &["Issue"],
+        actions: &["update"],
+        when: When::Is(Field::Changed, "assignee"),
+        words: &["assign"],
+    },
+    Family {
+        kinds: &["Issue"],
+        actions: &["update"],
+        when: When::Is(Field::Changed, "title"),
+        words: &["title"],
+    },
+    Family {
+        kinds: &["Issue"],
+        actions: &["update"],
+        when: When::Is(Field::Changed, "description"),
+        words: &["description", "append"],
+    },
+    Family {
+        kinds: &["Issue"],
+        actions: &["update"],
+        when: When::Is(Field::Changed, "state"),
+        words: &["status of", "state of", "close the"],
+    },
+    Family {
         kinds: &["release"],
         actions: &[],
+        when: When::Always,
         words: &[
             "publish a release",
             "create a release",
@@ -129,6 +229,7 @@ const FAMILIES: &[Family] = &[
     Family {
         kinds: &["discussion"],
         actions: &["created"],
+        when: When::Always,
         words: &[
             "open a discussion",
             "start a discussion",
@@ -138,6 +239,7 @@ const FAMILIES: &[Family] = &[
     Family {
         kinds: &["reaction_added"],
         actions: &[],
+        when: When::Always,
         words: &["react"],
     },
 ];
@@ -163,17 +265,18 @@ pub(crate) fn could_match_own_output(meaning: &Interpretation, routines: &[Strin
         // A daemon does not begin its own comments with the command that wakes it.
         filters.any(|filter| WHO.contains(&filter.test.field()) || filter.test.op() == Op::Command)
     };
-    let open = meaning.clauses.iter().filter(|clause| !is_narrowed(clause));
-    open.flat_map(|clause| &clause.events).any(|event| {
-        FAMILIES
-            .iter()
-            .filter(|family| family.holds(event))
-            .any(|family| {
-                family
-                    .words
-                    .iter()
-                    .any(|word| routines.iter().any(|routine| says(routine, word)))
-            })
+    let mut open = meaning.clauses.iter().filter(|clause| !is_narrowed(clause));
+    open.any(|clause| {
+        let filters = clause.filters.iter();
+        let tests: Vec<&Test> = filters
+            .filter_map(|&index| Some(&meaning.filters.get(index)?.test))
+            .collect();
+        let mut families = FAMILIES.iter().filter(|family| family.when.holds(&tests));
+        families.any(|family| {
+            let is_named = |word| routines.iter().any(|routine| says(routine, word));
+            clause.events.iter().any(|event| family.holds(event))
+                && family.words.iter().any(|word| is_named(word))
+        })
     })
 }
 
@@ -184,6 +287,19 @@ fn says(routine: &str, words: &str) -> bool {
         let before = routine[..at].chars().next_back();
         !before.is_some_and(char::is_alphanumeric)
     })
+}
+
+impl When {
+    fn holds(&self, tests: &[&Test]) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Without(fields) => tests.iter().all(|test| !fields.contains(&test.field())),
+            Self::With(fields) => tests.iter().any(|test| fields.contains(&test.field())),
+            Self::Is(field, value) => tests.iter().any(|test| {
+                test.field() == *field && test.op() == Op::Is && test.values() == [*value]
+            }),
+        }
+    }
 }
 
 impl Family {

@@ -1,5 +1,6 @@
-//! The report of a run, in four formats.
+//! The report of a run, in five formats.
 
+mod concise;
 mod github;
 mod human;
 mod json;
@@ -44,6 +45,8 @@ pub(crate) struct Summary {
     pub(crate) advice: usize,
     pub(crate) fixable: usize,
     pub(crate) fixed: usize,
+    /// The diagnostics that comments suppress, which no other number counts.
+    pub(crate) suppressed: usize,
 }
 
 impl LintReport<'_> {
@@ -70,6 +73,7 @@ impl LintReport<'_> {
             advice: total(Severity::Advice),
             fixable: all.filter(|found| found.fix.is_some()).count(),
             fixed: self.fixed,
+            suppressed: self.files.iter().map(|linted| linted.suppressed).sum(),
         }
     }
 
@@ -107,11 +111,19 @@ impl LintReport<'_> {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         match format {
+            Format::Concise => concise::print(self, out),
             Format::Human => human::print(self, is_coloured, out),
             Format::Json => json::print(self, out),
             Format::Github => github::print(self, out),
             Format::Sarif => sarif::print(self, out),
         }
+    }
+}
+
+impl Format {
+    /// Returns `true` for a format that people read, which has a summary and hints.
+    pub(crate) const fn is_for_people(self) -> bool {
+        matches!(self, Self::Human | Self::Concise)
     }
 }
 
@@ -142,6 +154,9 @@ impl Summary {
         }
         if self.fixable > 0 {
             acc.push(format!("{} fixable with --fix", self.fixable));
+        }
+        if self.suppressed > 0 {
+            acc.push(format!("{} suppressed", self.suppressed));
         }
         acc.join(", ")
     }

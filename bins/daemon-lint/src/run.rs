@@ -378,8 +378,18 @@ impl<'a> Linting<'a> {
         report: &LintReport<'_>,
         streams: &mut StandardStreams<'_>,
     ) -> io::Result<()> {
-        if self.format != Format::Human || self.common.quiet || report.files.is_empty() {
+        if !self.format.is_for_people() || self.common.quiet || report.files.is_empty() {
             return Ok(());
+        }
+        let mut all = report.files.iter().flat_map(|linted| &linted.diagnostics);
+        // The worst one is the likely one to be looked up.
+        let worst = all.clone().map(|found| found.severity).max();
+        if let Some(found) = all.find(|found| Some(found.severity) == worst) {
+            writeln!(
+                streams.notes,
+                "what a code means: daemon-run rule {}",
+                found.code
+            )?;
         }
         writeln!(streams.notes, "{}", report.summary().words())
     }

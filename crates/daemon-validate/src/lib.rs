@@ -24,7 +24,8 @@
 //!
 //! # Overview
 //!
-//! - [`validate`] runs all rules over a [`Subject`] and returns the diagnostics.
+//! - [`validate`] runs all rules over a [`Subject`] and returns the diagnostics. Comments of the file
+//!   suppress some (`# daemon-lint: allow D305`); [`validation`] counts them.
 //! - [`Subject`] is a `daemon_spec::Parse` with optional context: the directory's name, the path, the
 //!   support tree ([`SupportEntry`]), the time zone, and an interpreter's [`ConditionVerdict`]s.
 //! - [`Profile`] selects the severities: `spec` follows the public format, `strict` the strictest known
@@ -91,6 +92,7 @@ mod rules;
 mod subject;
 mod support_entry;
 mod support_links;
+mod suppress;
 mod table;
 mod unseen;
 mod validate;
@@ -113,5 +115,7 @@ pub use support_entry::{SupportEntry, SupportKind};
 pub use support_links::{is_ancestor, resolve_link};
 pub use table::{Fixability, RuleEntry, rule, rules};
 pub use unseen::{is_unseen, push_code, visible, visible_line, visible_styled, without_unseen};
-pub use validate::{MAX_PER_CODE, Rule, apply_severity, registrable, validate};
+pub use validate::{
+    MAX_PER_CODE, Rule, Validation, apply_severity, registrable, validate, validation,
+};
 pub use verdict::{ConditionStatus, ConditionVerdict, SpellingCorrection};

@@ -28,6 +28,8 @@ enum Check {
     Schedule,
     /// A comparison of all files of a repository.
     Repository,
+    /// The comments that suppress diagnostics, after all other rules.
+    Suppression,
 }
 
 /// A row of the table of rules.
@@ -112,8 +114,9 @@ impl Rule for RuleEntry {
                 let findings = subject.schedule_findings().iter();
                 acc.extend(findings.filter(|found| found.code == self.code).cloned());
             }
-            // A comparison needs more than one file; see `validate_repository`.
-            Check::Repository => {}
+            // A comparison needs more than one file; see `validate_repository`. A suppression needs the
+            // results of all rules; see `validation`.
+            Check::Repository | Check::Suppression => {}
         }
     }
 }
@@ -180,6 +183,8 @@ table! {
         => "the front matter is not made of `key: value` lines";
     16 "alias-or-tag" Warning/Warning ByHand Reader
         => "an anchor, an alias, a merge key or a tag is used";
+    17 "unused-suppression" Warning/Warning ByHand Suppression
+        => "a comment suppresses a diagnostic that does not occur, or that cannot be suppressed";
     100 "unknown-field" Warning/Error ByHand Subject(keys::unknown)
         => "a key is not one of the six fields",
         because "charlie-labs/daemons, docs/examples-spec.md: unknown fields are rejected";
@@ -307,7 +312,7 @@ table! {
     600 "machine-path" Warning/Warning ByHand Subject(machine_path::machine_path)
         => "a path exists on one machine only";
     601 "local-source" Advice/Advice ByHand Subject(conditions::local_source)
-        => "the condition names an event that the format gives no example of";
+        => "the format gives no example of any event that wakes this daemon";
     700 "secret" Error/Error ByHand Subject(secrets::secret)
         => "something looks like a token or a private key";
     701 "secret-assignment" Warning/Warning ByHand Subject(assigned_secrets::assignment)

@@ -2,6 +2,8 @@
 
 use daemon_spec::{Code, Diagnostic, Severity};
 
+use crate::rules::conditions;
+use crate::suppress::Suppressions;
 use crate::{Profile, Subject, rule, rules};
 
 /// The maximum number of diagnostics with the same code that are reported for a file.
@@ -19,9 +21,20 @@ pub trait Rule {
     fn check(&self, subject: &Subject<'_>, acc: &mut Vec<Diagnostic>);
 }
 
+/// The result of running all rules over a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Validation {
+    /// The diagnostics, ordered by position and code.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The number of diagnostics that comments of the file suppress.
+    pub suppressed: usize,
+}
+
 /// Runs all rules over a subject and returns the diagnostics, ordered by position and code.
 ///
-/// The severities are those of `profile`. The diagnostics of the parser are included.
+/// The severities are those of `profile`. The diagnostics of the parser are included, those that
+/// comments of the file suppress are not; [`validation`] counts them.
 ///
 /// # Examples
 ///
@@ -35,19 +48,52 @@ pub trait Rule {
 /// ```
 #[must_use]
 pub fn validate(subject: &Subject<'_>, profile: Profile) -> Vec<Diagnostic> {
+    validation(subject, profile).diagnostics
+}
+
+/// Runs all rules over a subject, and counts the diagnostics that comments of the file suppress.
+///
+/// # Examples
+///
+/// ```
+/// use daemon_validate::{Profile, Subject, validation};
+///
+/// let text = "---\nid: tidy\npurpose: Tidies up.\nschedule: 0 9 * * *\nroutines:\n  - list issues\n\
+///             owner: me # daemon-lint: allow D100\n---\nBe brief.\n";
+/// let parse = daemon_spec::parse(text.as_bytes().to_vec());
+/// let found = validation(&Subject::new(&parse), Profile::Spec);
+/// assert_eq!((found.diagnostics.len(), found.suppressed), (0, 1));
+///
+/// // Under `strict` an unknown field is an error, which cannot be suppressed.
+/// let found = validation(&Subject::new(&parse), Profile::Strict);
+/// assert_eq!((found.diagnostics.len(), found.suppressed), (1, 0));
+/// ```
+#[must_use]
+pub fn validation(subject: &Subject<'_>, profile: Profile) -> Validation {
     let mut acc = Vec::new();
+    let mut suppressed = 0;
+    let mut suppressions = Suppressions::read(subject);
     for entry in rules() {
         let before = acc.len();
         entry.check(subject, &mut acc);
-        if acc.len() > before + MAX_PER_CODE {
-            cap(&mut acc, before);
+        suppressed += suppressions.apply(entry, profile, &mut acc, before);
+        // Only what is left after suppression has a common diagnostic.
+        if entry.code() == conditions::REMAINDER {
+            conditions::join_remainders(subject, &mut acc, before);
         }
+        cap(&mut acc, before);
     }
+    let before = acc.len();
+    suppressions.report_unused(subject, &mut acc);
+    cap(&mut acc, before);
     for found in &mut acc {
         apply_severity(found, profile);
     }
     acc.sort_by_key(|found| (found.span, found.code));
-    acc
+    Validation {
+        diagnostics: acc,
+        suppressed,
+    }
 }
 
 /// Sets the severity of a diagnostic to that of its rule under `profile`.
@@ -73,6 +119,9 @@ pub fn registrable(diagnostics: &[Diagnostic]) -> bool {
 }
 
 fn cap(acc: &mut Vec<Diagnostic>, before: usize) {
+    if acc.len() <= before + MAX_PER_CODE {
+        return;
+    }
     let n_more = acc.len() - before - MAX_PER_CODE;
     acc.truncate(before + MAX_PER_CODE);
     if let Some(last) = acc.last_mut() {

@@ -48,6 +48,8 @@ pub struct ConditionVerdict {
     pub may_match_own_output: bool,
     /// The named events of which the format gives no example, such as `slack message`.
     pub beyond_the_format: Vec<String>,
+    /// Whether it names an event of which the format gives an example.
+    pub names_the_format: bool,
 }
 
 impl ConditionVerdict {
@@ -64,6 +66,7 @@ impl ConditionVerdict {
             instruction: None,
             may_match_own_output: false,
             beyond_the_format: Vec::new(),
+            names_the_format: false,
         }
     }
 

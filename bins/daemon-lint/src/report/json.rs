@@ -95,6 +95,7 @@ struct SummaryWire {
     advice: usize,
     fixable: usize,
     fixed: usize,
+    suppressed: usize,
 }
 
 #[derive(Serialize)]
@@ -252,6 +253,7 @@ impl From<Summary> for SummaryWire {
             advice,
             fixable,
             fixed,
+            suppressed,
         } = summary;
         Self {
             files,
@@ -261,6 +263,7 @@ impl From<Summary> for SummaryWire {
             advice,
             fixable,
             fixed,
+            suppressed,
         }
     }
 }

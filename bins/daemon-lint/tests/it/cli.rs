@@ -26,7 +26,7 @@ fn the_json_report_has_all_fields() {
              "start": {"line": 4, "column": 12, "byte": 58}, "end": {"line": 4, "column": 27, "byte": 73},
              "help": "remove the seconds field",
              "fix": {"title": "remove the seconds", "edits": [{"start": 58, "end": 60, "text": ""}]}}]}],
-        "summary": {"files": 1, "daemons": 1, "errors": 1, "warnings": 0, "advice": 0, "fixable": 1, "fixed": 0}});
+        "summary": {"files": 1, "daemons": 1, "errors": 1, "warnings": 0, "advice": 0, "fixable": 1, "fixed": 0, "suppressed": 0}});
     assert_eq!(
         (ran.code, ran.json(), ran.notes.as_str()),
         (1, expected, "")
@@ -43,7 +43,7 @@ fn a_valid_file_is_in_the_json_report_without_diagnostics() {
     let ran = World::of_daemon(CLEAN).run(&["--format", "json"]);
     let expected = json!({"schema_version": 1, "ok": true, "files": [
         {"path": ".agents/daemons/tidy/DAEMON.md", "daemon_id": "tidy", "ok": true, "diagnostics": []}],
-        "summary": {"files": 1, "daemons": 1, "errors": 0, "warnings": 0, "advice": 0, "fixable": 0, "fixed": 0}});
+        "summary": {"files": 1, "daemons": 1, "errors": 0, "warnings": 0, "advice": 0, "fixable": 0, "fixed": 0, "suppressed": 0}});
     assert_eq!((ran.code, ran.json()), (0, expected));
 }
 

@@ -40,7 +40,59 @@ warning[D133]: entry 2 of `routines` repeats entry 1
     );
     assert_eq!(
         (ran.code, ran.notes.as_str()),
-        (1, "1 file, 2 errors, 1 warning, 3 fixable with --fix\n")
+        (
+            1,
+            concat!(
+                "what a code means: daemon-run rule D004\n",
+                "1 file, 2 errors, 1 warning, 3 fixable with --fix\n"
+            )
+        )
+    );
+}
+
+#[test]
+fn the_concise_format_has_one_line_for_each_diagnostic() {
+    let world = World::of_daemon(TEXT);
+    let ran = world.run(&["--format", "concise", ".", "no\u{1b}where"]);
+    assert_data_eq!(
+        ran.output,
+        str![[r#"
+.agents/daemons/tidy/DAEMON.md:1:1: D004 error blank lines precede the opening `---`
+.agents/daemons/tidy/DAEMON.md:5:12: D201 error `schedule` must have five fields, found six
+.agents/daemons/tidy/DAEMON.md:8:6: D133 warning entry 2 of `routines` repeats entry 1
+no⟨U+001B⟩where:1:1: D000 error cannot read the file
+
+"#]]
+    );
+    assert_eq!(
+        (ran.code, ran.notes.as_str()),
+        (
+            66,
+            concat!(
+                "what a code means: daemon-run rule D004\n",
+                "2 files, 3 errors, 1 warning, 3 fixable with --fix\n"
+            )
+        )
+    );
+}
+
+#[test]
+fn suppressed_diagnostics_are_counted_and_not_fixed() {
+    let text = TEXT
+        .trim_start()
+        .replace("\"0 30 14", "\"30 14")
+        .replace("comment'\n", "comment' # daemon-lint: allow D133\n");
+    let world = World::of_daemon(&text);
+    let ran = world.run(&["--fix"]);
+    assert_eq!(
+        (ran.code, ran.output.as_str(), ran.notes.as_str()),
+        (0, "", "1 file, clean, 1 suppressed\n")
+    );
+    assert_eq!(world.read(".agents/daemons/tidy/DAEMON.md"), text);
+    let summary = world.run(&["--json"]).json()["summary"].clone();
+    assert_eq!(
+        (&summary["warnings"], &summary["suppressed"]),
+        (&json!(0), &json!(1))
     );
 }
 

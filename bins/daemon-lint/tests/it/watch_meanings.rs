@@ -23,12 +23,10 @@ fn a_condition_that_no_event_can_satisfy_is_d306_with_the_two_parts() {
             # when a merged pull request is opened
             warning D306 [merged] no event can satisfy this condition | these exclude each other: `merged`, `a merged pull request is opened`
             # when a PR without the bug label is labeled bug
-            advice D601 [when a PR without the bug label is labeled bug] the format gives no example of what `when a PR without the bug label is labeled bug` names | other runtimes may not know `github pull_request.labeled`; see docs/portability.md
             warning D306 [bug label] no event can satisfy this condition | these exclude each other: `bug label`, `bug`
             # when a commit is pushed to main but not to main
             warning D306 [main] no event can satisfy this condition | these exclude each other: `main`, `main`
             # when a Slack message is posted in #dev but not in #dev
-            advice D601 [when a Slack message is posted in #dev but not in #dev] the format gives no example of what `when a Slack message is posted in #dev but not in #dev` names | other runtimes may not know `slack message`; see docs/portability.md
             warning D306 [in #dev] no event can satisfy this condition | these exclude each other: `in #dev`, `in #dev`
         "#]],
     );
@@ -232,6 +230,18 @@ fn a_routine_with_other_output_and_a_narrowed_condition_are_not_d311() {
         (
             "when a pull request is merged",
             "push a commit that formats the code",
+        ),
+        (
+            "when the bug label is added to a Linear issue",
+            "set the priority of the issue",
+        ),
+        (
+            "when a Slack message is posted in #dev",
+            "reply in the thread with the likely cause",
+        ),
+        (
+            "when a commit is pushed to main",
+            "push a commit to the branch of the pull request",
         ),
     ] {
         assert!(!is_loop(condition, routine), "{condition}: {routine}");

@@ -3,7 +3,8 @@
 use crate::watch_kit::{daemon, findings};
 
 #[test]
-fn under_strict_conditions_that_the_format_excludes_are_errors_and_others_that_are_not_understood_are_not() {
+fn under_strict_conditions_that_the_format_excludes_are_errors_and_others_that_are_not_understood_are_not()
+ {
     let severities = |condition: &str| -> Vec<String> {
         let text = daemon(
             &["when a pull request is opened", condition],

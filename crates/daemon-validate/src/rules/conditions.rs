@@ -1,8 +1,9 @@
 //! D300 to D311 and D601: the interpreter's verdicts on the conditions.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use daemon_spec::{DaemonFile, Diagnostic, Field, FieldList, Fix, Span, Text};
+use daemon_spec::{Code, DaemonFile, Diagnostic, Field, FieldList, Fix, Span, Text};
 
 use crate::prose::{folded, words};
 use crate::report::report;
@@ -10,6 +11,10 @@ use crate::{ConditionStatus, ConditionVerdict, Subject};
 
 // A condition can have 8 KiB. A message repeats only its beginning; the span covers all of it.
 const MAX_SHOWN: usize = 80;
+/// The code of words that were not understood.
+pub(crate) const REMAINDER: Code = Code::new(305);
+// A message names only the first places.
+const MAX_PLACES: usize = 8;
 
 pub(crate) fn vague(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let vague = with_status(subject, ConditionStatus::Vague);
@@ -74,12 +79,9 @@ pub(crate) fn unmapped(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
 }
 
 pub(crate) fn remainder(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
-    for (condition, verdict) in verdicts(subject) {
+    // With another status the whole condition has a diagnostic already.
+    for (condition, verdict) in with_status(subject, ConditionStatus::Partial) {
         for range in &verdict.remainder {
-            // With another status the whole condition has a diagnostic already.
-            if verdict.status != ConditionStatus::Partial {
-                continue;
-            }
             let words = part(condition, range);
             acc.push(
                 report(
@@ -91,6 +93,36 @@ pub(crate) fn remainder(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
             );
         }
     }
+}
+
+/// Replaces the diagnostics of [`remainder`] in `acc[from..]` by one that names all places.
+///
+/// They have the same cause and the same remedy, and an author who accepts one accepts all.
+pub(crate) fn join_remainders(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>, from: usize) {
+    let mut found = acc.split_off(from);
+    if found.len() < 2 {
+        acc.append(&mut found);
+        return;
+    }
+    found.sort_by_key(|one| one.span);
+    let source = subject.file().source();
+    let mut named: Vec<String> = found
+        .iter()
+        .take(MAX_PLACES)
+        .map(|one| {
+            let at = source.position(one.span.start);
+            let words = one.message.trim_start_matches("not understood: ");
+            format!("{words} ({}:{})", at.line, at.column)
+        })
+        .collect();
+    if let Some(n_more) = found.len().checked_sub(MAX_PLACES).filter(|n| *n > 0) {
+        named.push(format!("{n_more} more"));
+    }
+    let span = found.first().map_or(Span::at(0), |one| one.span);
+    acc.push(
+        report(305, span, format!("not understood: {}", named.join(", ")))
+            .with_help("it wakes without these, and the model has to confirm them; reword them"),
+    );
 }
 
 pub(crate) fn contradiction(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
@@ -173,27 +205,13 @@ pub(crate) fn typo(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
 }
 
 pub(crate) fn inert(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
-    let file = subject.file();
-    let Field::Present { key, .. } = file.watch() else {
+    let Field::Present { key, .. } = subject.file().watch() else {
         return;
-    };
-    // A schedule that cannot be read is intended to wake the daemon, and has a diagnostic of its own.
-    // One that never fires (D210) wakes nothing.
-    let is_scheduled = match file.schedule() {
-        Field::Absent => false,
-        Field::Present { value, .. } => {
-            !value.value.trim().is_empty()
-                && !subject
-                    .schedule_findings()
-                    .iter()
-                    .any(|found| found.code.number() == 210)
-        }
-        Field::Mistyped { .. } => true,
     };
     let mut conditions = verdicts(subject).peekable();
     let is_silent =
         conditions.peek().is_some() && conditions.all(|(_, verdict)| !verdict.can_wake());
-    if subject.knows_all_fields() && is_silent && !is_scheduled {
+    if subject.knows_all_fields() && is_silent && !is_scheduled(subject) {
         acc.push(
             report(310, *key, "nothing can wake this daemon here")
                 .with_help("see the diagnostics of its conditions"),
@@ -216,22 +234,51 @@ pub(crate) fn loops(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Reports a daemon that only events beyond the format wake, once for its list.
+///
+/// Under another runtime the schedule or the other conditions still wake a daemon that has them.
 pub(crate) fn local_source(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
-    for (condition, verdict) in verdicts(subject) {
-        let events = &verdict.beyond_the_format;
-        if events.is_empty() {
-            continue;
+    let mut wakes = verdicts(subject).filter(|(_, verdict)| verdict.can_wake());
+    if wakes.any(|(_, verdict)| verdict.names_the_format) || is_scheduled(subject) {
+        return;
+    }
+    let mut beyond = verdicts(subject).filter(|(_, verdict)| !verdict.beyond_the_format.is_empty());
+    let Some((first, verdict)) = beyond.next() else {
+        return;
+    };
+    let mut events: Vec<&String> = verdict.beyond_the_format.iter().collect();
+    let n_first = events.len();
+    events.extend(beyond.flat_map(|(_, verdict)| &verdict.beyond_the_format));
+    let message = if events.len() == n_first {
+        let words = shown(&first.value);
+        format!("the format gives no example of what `{words}` names")
+    } else {
+        "the format gives no example of any event that wakes this daemon".to_owned()
+    };
+    let mut seen = BTreeSet::new();
+    events.retain(|event| seen.insert(*event));
+    let named: Vec<String> = events.iter().map(|event| format!("`{event}`")).collect();
+    let help = format!(
+        "other runtimes may not know {}; a `schedule` wakes it there, see docs/portability.md",
+        named.join(", ")
+    );
+    acc.push(report(601, first.span, message).with_help(help));
+}
+
+/// Returns `true` if a schedule can wake the daemon, or is intended to.
+fn is_scheduled(subject: &Subject<'_>) -> bool {
+    match subject.file().schedule() {
+        Field::Absent => false,
+        // One that never fires (D210) wakes nothing.
+        Field::Present { value, .. } => {
+            !value.value.trim().is_empty()
+                && !subject
+                    .schedule_findings()
+                    .iter()
+                    .any(|found| found.code.number() == 210)
         }
-        let named: Vec<String> = events.iter().map(|event| format!("`{event}`")).collect();
-        let message = format!(
-            "the format gives no example of what `{}` names",
-            shown(&condition.value)
-        );
-        let help = format!(
-            "other runtimes may not know {}; see docs/portability.md",
-            named.join(", ")
-        );
-        acc.push(report(601, condition.span, message).with_help(help));
+        // A schedule that cannot be read has a diagnostic of its own.
+        Field::Mistyped { .. } => true,
     }
 }
 

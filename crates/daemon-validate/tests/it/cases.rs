@@ -53,6 +53,12 @@ const FRAME: &[Case] = &[
         "&rules",
         "deny:\n  - '&rules'",
     ),
+    (
+        "D017",
+        "colour: red # daemon-lint: allow D101",
+        "D101",
+        "colour: red # daemon-lint: allow D100",
+    ),
 ];
 
 const FIELDS: &[Case] = &[

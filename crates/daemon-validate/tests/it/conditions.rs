@@ -121,8 +121,7 @@ fn words_that_were_not_understood_are_reported_at_their_span() {
         "watch:\n  - \"when a pull request risky-look\\u0069ng is opened tonight\"",
         &[verdict],
         expect![[r#"
-            warning D305 3:26 [risky-look\u0069ng] not understood: `risky-looking` | it wakes without this, and the model has to confirm it; reword it
-            warning D305 3:55 [tonight] not understood: `tonight` | it wakes without this, and the model has to confirm it; reword it
+            warning D305 3:26 [risky-look\u0069ng] not understood: `risky-looking` (3:26), `tonight` (3:55) | it wakes without these, and the model has to confirm them; reword them
         "#]],
     );
 }
@@ -151,7 +150,7 @@ fn contradictions_overlaps_instructions_and_loops_are_reported() {
             error D131 3:5 [5] entry 1 of `watch` is a number, not text | quote it
             warning D306 4:12 [draft] no event can satisfy this condition | these exclude each other: `draft`, `is no draft`
             advice D311 5:5 [when a PR is opened] its own output could match `when a PR is opened` | here a daemon never wakes on its own marked output; narrow it for other runtimes
-            advice D601 5:5 [when a PR is opened] the format gives no example of what `when a PR is opened` names | other runtimes may not know `slack message`, `git delete`; see docs/portability.md
+            advice D601 5:5 [when a PR is opened] the format gives no example of what `when a PR is opened` names | other runtimes may not know `slack message`, `git delete`; a `schedule` wakes it there, see docs/portability.md
             warning D307 6:5 [when a pull request is opened, greet] this means the same as entry 3 of `watch` | delete one
             advice D308 6:36 [greet] `greet` is an instruction inside a condition | move it to `routines`
         "#]],

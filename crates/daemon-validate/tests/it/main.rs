@@ -9,6 +9,7 @@ mod pages;
 mod properties;
 mod seeds;
 mod support;
+mod suppressions;
 
 use daemon_spec::{Diagnostic, Parse, parse};
 use daemon_validate::{Profile, Subject, validate};
