@@ -27,9 +27,7 @@ pub(crate) use self::runs::{
     max_term_width = 100,
     arg_required_else_help = true
 )]
-#[command(
-    after_help = "First steps: daemon-run demo, then in your repository: daemon-run new pr-helper"
-)]
+#[command(after_help = "First steps: daemon-run demo, then in your repository: daemon-run init")]
 pub(crate) struct CommandLine {
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
@@ -84,6 +82,8 @@ pub(crate) struct LintArgs {
 pub(crate) enum Command {
     /// Wakes a daemon on a real commit in a scratch repository; needs no API key and no network
     Demo(DemoArgs),
+    /// Prepares this repository and the home for a first daemon, and runs it once
+    Init(InitArgs),
     /// Writes a new daemon into this repository
     New(NewArgs),
     /// Checks daemon files
@@ -166,6 +166,14 @@ pub(crate) struct DemoArgs {
     /// Keeps serving the scratch repository afterwards
     #[arg(long)]
     pub(crate) serve: bool,
+}
+
+/// Arguments of `init`.
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// Answers every question with what costs nothing
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 /// Arguments of `new`.
@@ -274,7 +282,7 @@ pub(crate) struct EventArgs {
 }
 
 /// What wakes a daemon: an event, a tick, or, with neither, the person who runs the command.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct OccasionArgs {
     #[command(flatten)]
     pub(crate) event: EventArgs,
@@ -357,6 +365,9 @@ pub(crate) struct FireArgs {
     /// Prints what would happen; starts nothing and writes nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Runs the daemon file as it is in the working tree, at the commit of HEAD; no host may be running
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) working_tree: bool,
     /// Uses this provider instead of the configured one
     #[arg(long, value_name = "P")]
     pub(crate) provider: Option<String>,

@@ -17,7 +17,7 @@ use daemon_host::serve::{Compose, OpenFailure};
 use daemon_mcp::ToolServer;
 use daemon_process::Supervisor;
 use daemon_records::error::{OpError, OpErrorKind, chain};
-use daemon_repo::{Discovery, Git, Remote, Repository};
+use daemon_repo::{Discovery, Git, Remote, Repository, UncommittedDirectory};
 use daemon_runner::secrets::HostSecrets;
 use daemon_runner::settings::{KnownInstructions, RunRepository};
 use daemon_store::agent_memory::AgentMemory;
@@ -46,6 +46,8 @@ pub(crate) struct Overrides {
     pub(crate) store: Option<String>,
     /// `--hold`.
     pub(crate) hold: bool,
+    /// `--working-tree`: what the one repository has in addition to the commit of HEAD.
+    pub(crate) uncommitted: Option<UncommittedDirectory>,
 }
 
 /// Reads the configuration and composes the parts of a host from it.
@@ -61,7 +63,7 @@ pub(crate) struct Composer {
     pub(crate) directory: PathBuf,
     pub(crate) path: std::ffi::OsString,
     store: Option<String>,
-    overrides: Overrides,
+    pub(crate) overrides: Overrides,
     pub(crate) supervisor: Mutex<Option<Supervisor>>,
     /// The secrets of the host, to which tokens of surfaces are added when they are issued.
     secrets: HostSecrets,

@@ -12,8 +12,8 @@ use daemon_runner::secrets::HostSecrets;
 use crate::cli::{Color, Command, CommandLine, GlobalArgs, OutputsVerb};
 use crate::commands::act::{self, Prompts};
 use crate::commands::{
-    agent, call, chat, completions, context, demo, doctor, emanate, events, explain, fire, lint,
-    listings, lsp, new, next, prune, rule, schema, serve, show, test,
+    agent, call, chat, completions, context, demo, doctor, emanate, events, explain, fire, init,
+    lint, listings, lsp, new, next, prune, rule, schema, serve, show, test,
 };
 use crate::failure::{CommandFailure, ExitKind};
 use crate::logs;
@@ -146,6 +146,7 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
     let prompts = prompts(&cli.global);
     match &cli.command {
         Command::Demo(args) => demo::run(args, &cli.global, place, out).await.map(good),
+        Command::Init(args) => init::run(args, place, out, prompts).await.map(good),
         Command::New(args) => new::run(args, &place.directory, out).map(done),
         Command::Lint(args) => Ok(lint::run(args, &cli.global, place, out).await),
         Command::Rule(args) => rule::run(args, out).map(done),

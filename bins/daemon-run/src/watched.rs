@@ -146,6 +146,8 @@ impl Composer {
         for (entry, answer) in entries.into_iter().zip(answers) {
             match answer {
                 Opening::Opened(repository) => {
+                    let uncommitted = self.overrides.uncommitted.clone();
+                    let repository = repository.with_uncommitted(uncommitted);
                     let repo = entry.watched(repository, &home, access.server.as_ref());
                     refuse_twin(&watched, &repo.name)?;
                     watched.push(Arc::new(repo));

@@ -158,7 +158,7 @@ impl Repository {
     ///
     /// To compare files, git executes the filters that `info/attributes` and the configuration of a repository name, with the
     /// rights of the host. This one has neither.
-    fn write_scratch(&self, commit: &ObjectId, scratch: &Path) -> Result<(), GitError> {
+    pub(crate) fn write_scratch(&self, commit: &ObjectId, scratch: &Path) -> Result<(), GitError> {
         let failed = |source| self.unwritable(scratch, source);
         remove_tree(scratch).map_err(failed)?;
         let checkout = Checkout {

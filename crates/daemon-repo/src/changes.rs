@@ -204,16 +204,25 @@ impl Worktree {
         message: &str,
         signature: &CommitOrigin,
     ) -> Result<ObjectId, GitError> {
+        let repository = self.repository();
         let own = changes.commits.iter();
         let own = own.map(|commit| (&commit.changes.tree, &*commit.message));
-        let mut last = (None, self.base().clone());
+        let uncommitted = repository.uncommitted_at(self.base());
+        let mut last = match uncommitted {
+            Some(uncommitted) => (
+                Some(repository.tree_of(&uncommitted.head)?),
+                uncommitted.head.clone(),
+            ),
+            None => (None, self.base().clone()),
+        };
         for (tree, message) in own.chain([(&changes.tree, message)]) {
-            if last.0 != Some(tree) {
-                last = (
-                    Some(tree),
-                    self.repository()
-                        .commit_tree(tree, &[&last.1], message, signature)?,
-                );
+            let tree = match uncommitted {
+                Some(uncommitted) => repository.without_uncommitted(tree, uncommitted)?,
+                None => tree.clone(),
+            };
+            if last.0.as_ref() != Some(&tree) {
+                let commit = repository.commit_tree(&tree, &[&last.1], message, signature)?;
+                last = (Some(tree), commit);
             }
         }
         Ok(last.1)
@@ -279,7 +288,7 @@ impl Repository {
     }
 }
 
-fn object_name(
+pub(crate) fn object_name(
     repository: &Repository,
     command: &'static str,
     what: &'static str,

@@ -75,6 +75,7 @@ mod repository;
 mod sparse;
 mod support;
 mod tree;
+mod uncommitted;
 mod working_tree;
 mod worktree;
 
@@ -114,5 +115,6 @@ pub use support::{
     RefusedEntry, Rev, SupportFile, SupportTree,
 };
 pub use tree::EntryKind;
+pub use uncommitted::UncommittedDirectory;
 pub use working_tree::{UnreadableDirectory, discover_working_tree};
 pub use worktree::{Checkout, Worktree};

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use daemon_event::RepoName;
 
@@ -14,6 +15,7 @@ use crate::object::{ObjectFormat, ObjectId, RefName};
 use crate::ref_files::read_ref_files;
 use crate::refs::{RefSnapshot, parse_refs};
 use crate::remote_token::RemoteToken;
+use crate::uncommitted::UncommittedDirectory;
 
 /// The commands that may reach a server.
 const REMOTE_COMMANDS: [&str; 3] = ["fetch", "ls-remote", "push"];
@@ -35,6 +37,8 @@ pub struct Repository {
     pub(crate) is_extended: bool,
     /// What it authenticates with at a server.
     pub(crate) token: Option<RemoteToken>,
+    /// A directory that runs see as it is in the work tree.
+    pub(crate) uncommitted: Option<Arc<UncommittedDirectory>>,
 }
 
 impl Repository {
@@ -110,6 +114,7 @@ impl Repository {
             store: None,
             is_extended: false,
             token: None,
+            uncommitted: None,
         };
         if let Some(name) = repository.read_name()? {
             repository.name = name;

@@ -17,14 +17,14 @@ use daemon_host::serve::Compose as _;
 use daemon_records::clock;
 use daemon_records::error::OpError;
 use daemon_records::random;
-use daemon_repo::Repository;
+use daemon_repo::{DAEMONS_DIR, GitProblem, Repository, TreePath, UncommittedDirectory};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::configured;
 use super::listings::has_model;
 use super::preview::WakeCause;
-use crate::cli::FireArgs;
+use crate::cli::{FireArgs, OccasionArgs};
 use crate::compose::{Composer, Overrides};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::local;
@@ -42,7 +42,12 @@ pub(crate) async fn run(args: &FireArgs, place: &Place, out: Out) -> Result<bool
         dry_run::dry_run(args, &root, &cause, place)?
     } else {
         let mut interrupts = Interrupts::new()?;
-        match interrupts.unless(session::live(place)).await? {
+        let live = match args.working_tree {
+            // A host reads the default branch only.
+            true => None,
+            false => interrupts.unless(session::live(place)).await?,
+        };
+        match live {
             Some(client) => {
                 let fired = hosted::through_host(args, &root, &cause, place, (client, None));
                 interrupts.unless(fired).await?
@@ -72,6 +77,25 @@ pub(crate) async fn run(args: &FireArgs, place: &Place, out: Out) -> Result<bool
         }
     }
     Ok(is_good)
+}
+
+/// Runs a daemon of the enclosing repository once, as it is in the working tree.
+pub(crate) async fn of_working_tree(
+    id: &str,
+    place: &Place,
+    out: Out,
+) -> Result<Value, CommandFailure> {
+    let args = FireArgs {
+        id: id.to_owned(),
+        repo: None,
+        occasion: OccasionArgs::default(),
+        dry_run: false,
+        working_tree: true,
+        provider: None,
+    };
+    let root = local::root(place, None)?;
+    let run = (Interrupts::new()?, out);
+    Box::pin(alone(&args, &root, &WakeCause::Person, place, run)).await
 }
 
 /// Suggests the command after a dry run.
@@ -152,7 +176,11 @@ async fn fire_alone(
     cause: &WakeCause,
     place: &Place,
 ) -> Result<(OfflineHost, Fired), CommandFailure> {
-    let composer = Composer::new(place, Overrides::default());
+    let mut overrides = Overrides::default();
+    if args.working_tree {
+        overrides.uncommitted = Some(uncommitted_directory(args, root, place)?);
+    }
+    let composer = Composer::new(place, overrides);
     let mut config = composer.load()?;
     watch_only(&mut config, &composer, place, root)?;
     let alone = OfflineHost::begin(place, &composer, config).await?;
@@ -221,11 +249,42 @@ fn trigger(cause: &WakeCause) -> FireTrigger {
     }
 }
 
+/// Writes the commit of HEAD with the daemon's directory as it is in the working tree.
+fn uncommitted_directory(
+    args: &FireArgs,
+    root: &Path,
+    place: &Place,
+) -> Result<UncommittedDirectory, CommandFailure> {
+    let daemon = local::daemon(root, &args.id)?;
+    let git = Composer::new(place, Overrides::default()).git()?;
+    let directory = TreePath::from_bytes(format!("{DAEMONS_DIR}/{}", daemon.source.dir).as_bytes())
+        .expect("a directory that was read has a path");
+    let scratch = tempfile::tempdir()
+        .map_err(|error| CommandFailure::unwritable(&std::env::temp_dir(), &error))?;
+    let written = Repository::enclosing(&git, root).and_then(|repository| {
+        let scratch = scratch.path().join("git");
+        repository.with_directory_of_work_tree(&directory, clock::now(), &scratch)
+    });
+    written.map_err(|error| {
+        let failure = CommandFailure::new(
+            ExitKind::NoInput,
+            "repository",
+            daemon_records::error::chain(&error),
+        );
+        match error.problem() {
+            GitProblem::Unborn => {
+                failure.help("make a first commit: a run works at the commit of HEAD")
+            }
+            _ => failure,
+        }
+    })
+}
+
 /// Adds a help to the failure of an unknown daemon if the working tree has it: only the default branch counts.
 fn uncommitted(failure: CommandFailure, root: &Path, id: &str) -> CommandFailure {
     if failure.code == "unknown-daemon" && local::daemon(root, id).is_ok() {
         return failure.help(
-            "it is in the working tree only: commit it to the default branch, or use --dry-run",
+            "it is in the working tree only: commit it to the default branch, or use --working-tree",
         );
     }
     failure

@@ -256,7 +256,8 @@ fn quoted(text: &str) -> String {
     serde_json::Value::String(text.to_owned()).to_string()
 }
 
-fn write(folder: &Path, text: &str) -> Result<PathBuf, CommandFailure> {
+/// Writes a daemon file into a new directory.
+pub(crate) fn write(folder: &Path, text: &str) -> Result<PathBuf, CommandFailure> {
     let path = folder.join("DAEMON.md");
     fs::create_dir_all(folder).map_err(|error| CommandFailure::unwritable(folder, &error))?;
     let file = fs::OpenOptions::new()

@@ -50,6 +50,7 @@ pub(crate) async fn run_with(
         listen: args.listen.clone(),
         store: args.store.clone(),
         hold: args.hold,
+        uncommitted: None,
     };
     let secrets = HostSecrets::default();
     let composer = Arc::new(Composer::new(place, overrides).with_secrets(secrets.clone()));

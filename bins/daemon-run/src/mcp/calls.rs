@@ -165,6 +165,8 @@ fn fire_args(mut given: Params) -> Result<FireArgs, CommandFailure> {
             tick: given.text("tick")?,
         },
         dry_run: given.flag("dry_run")?,
+        // Only for the owner at the command line: the file is in no commit.
+        working_tree: false,
         provider: None,
     };
     given.finish()?;

@@ -52,6 +52,7 @@ transcripts! {
     facts,
     fire,
     gates,
+    init,
     listings,
     new,
     next,

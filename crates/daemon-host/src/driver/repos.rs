@@ -331,7 +331,10 @@ fn look(repo: &Watched) -> Result<Sight, GitError> {
         .get(&branch)
         .expect("a default branch is one of the refs")
         .clone();
-    let tip = repo.repository.commit_of(&tip)?;
+    let tip = match repo.repository.uncommitted_directory() {
+        Some(uncommitted) => uncommitted.commit.clone(),
+        None => repo.repository.commit_of(&tip)?,
+    };
     Ok(Sight { refs, branch, tip })
 }
 

@@ -32,4 +32,6 @@ mod scratch;
 #[cfg(test)]
 mod sparse;
 #[cfg(test)]
+mod uncommitted;
+#[cfg(test)]
 mod worktrees;

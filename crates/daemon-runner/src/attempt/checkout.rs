@@ -255,7 +255,7 @@ async fn locate(
         () = run_context.lifetime.stop.cancelled() => return Err(AttemptRefusal::given_back()),
     };
     match sought {
-        Ok(Ok(Sought::Found(repository, commit))) => Ok((repository, commit)),
+        Ok(Ok(Sought::Found(repository, commit))) => Ok((*repository, commit)),
         Ok(Ok(Sought::Missing(why))) => {
             // Git may print what a remote or a credential helper printed.
             let why = why.map(|why| run_context.secrets.redactor().text(&why).into_owned());
@@ -306,7 +306,7 @@ async fn with_files(
 /// The result of looking for commits.
 enum Sought {
     /// The repository in which git finds this commit.
-    Found(Repository, ObjectId),
+    Found(Box<Repository>, ObjectId),
     /// None of them could be had; the error of the fetch, if there is a remote.
     Missing(Option<String>),
 }
@@ -314,13 +314,13 @@ enum Sought {
 fn seek(repo: &RunRepository, commits: &[ObjectId], pull: Option<u64>) -> Result<Sought, GitError> {
     for commit in commits {
         if let Some(holder) = repo.repository.holding(commit)? {
-            return Ok(Sought::Found(holder, commit.clone()));
+            return Ok(Sought::Found(Box::new(holder), commit.clone()));
         }
     }
     let mut why = None;
     for commit in commits {
         match repo.repository.fetch_into_store(&repo.source, commit, pull) {
-            Ok(Some(holder)) => return Ok(Sought::Found(holder, commit.clone())),
+            Ok(Some(holder)) => return Ok(Sought::Found(Box::new(holder), commit.clone())),
             Ok(None) => break,
             Err(error) => {
                 let failed = || {
