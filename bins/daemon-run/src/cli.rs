@@ -7,7 +7,10 @@ mod runs;
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::commands::new;
 
 pub(crate) use daemon_lint::ColorChoice as Color;
 
@@ -179,11 +182,25 @@ pub(crate) struct InitArgs {
 /// Arguments of `new`.
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
-    /// The daemon's id: lower-case words joined by `-`
-    pub(crate) id: String,
-    /// The file to start from
-    #[arg(long, value_enum, default_value = "plain", value_name = "T")]
-    pub(crate) template: crate::commands::new::Template,
+    /// The daemon's id: lower-case words joined by `-`; by default the template's name
+    pub(crate) id: Option<String>,
+    /// The template to start from; by default the one with the id's name, or `plain`
+    #[arg(long, value_parser = PossibleValuesParser::new(new::names()), value_name = "T")]
+    pub(crate) template: Option<String>,
+    /// The value of a parameter of the template; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Lists the templates
+    #[arg(long, conflicts_with_all = ["id", "template", "set", "show", "watch", "schedule"])]
+    pub(crate) list: bool,
+    /// Prints a template: its parameters, what it needs, and its daemon file
+    #[arg(
+        long,
+        value_parser = PossibleValuesParser::new(new::names()),
+        value_name = "T",
+        conflicts_with_all = ["id", "template", "set", "watch", "schedule"]
+    )]
+    pub(crate) show: Option<String>,
     /// An event condition; may be repeated
     #[arg(long, value_name = "W")]
     pub(crate) watch: Vec<String>,

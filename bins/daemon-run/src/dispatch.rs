@@ -147,7 +147,7 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
     match &cli.command {
         Command::Demo(args) => demo::run(args, &cli.global, place, out).await.map(good),
         Command::Init(args) => init::run(args, place, out, prompts).await.map(good),
-        Command::New(args) => new::run(args, &place.directory, out).map(done),
+        Command::New(args) => new::run(args, &place.directory, out, prompts).map(done),
         Command::Lint(args) => Ok(lint::run(args, &cli.global, place, out).await),
         Command::Rule(args) => rule::run(args, out).map(done),
         Command::List(args) => listings::list(&listings::DAEMONS, args, place, out)

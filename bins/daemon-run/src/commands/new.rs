@@ -1,153 +1,203 @@
-//! `new`: writes a daemon file without lint errors.
+//! `new`: writes a daemon and its tests from a template, or lists the templates.
+
+mod catalogue;
+mod parameters;
+mod render;
 
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use daemon_cron::Zone;
 use daemon_lint::{FileInput, check_files};
 use daemon_spec::Severity;
 use jiff::tz::TimeZone;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
+use self::catalogue::{PLAIN, TEMPLATES, Template, TemplateAbout};
+use self::parameters::Values;
 use crate::cli::NewArgs;
+use crate::commands::act::Prompts;
 use crate::failure::{CommandFailure, ExitKind};
 use crate::out::{Out, put};
 use crate::place::repository_root;
 
-/// The templates of new daemons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Template {
-    /// A daemon with one routine
-    Plain,
-    /// Keeps pull requests ready to merge
-    PrHelper,
-    /// Keeps documentation current
-    Librarian,
-    /// Completes bug issues
-    BugTriage,
-}
+pub(crate) use self::catalogue::names;
 
-/// The fields and the body of a template.
-struct TemplateText {
-    purpose: &'static str,
-    watch: &'static [&'static str],
-    schedule: Option<&'static str>,
-    routines: &'static [&'static str],
-    deny: &'static [&'static str],
-    body: &'static str,
-}
-
-const PLAIN: TemplateText = TemplateText {
-    purpose: "Keeps every new pull request easy to review.",
-    watch: &["when a pull request is opened"],
-    schedule: None,
-    routines: &["comment with one question for each changed file without a test"],
-    deny: &[
-        "merge or approve pull requests",
-        "push commits to branches that people work on",
-    ],
-    body: "## Policy\n\n- Ask only about what the change itself leaves open.\n- Stay silent when nothing is missing.\n\n\
-           ## Limits\n\n- Post at most 1 comment per pull request.\n\n\
-           ## Output format\n\nA list with one line per file: its path, then the question.\n",
-};
-
-const PR_HELPER: TemplateText = TemplateText {
-    purpose: "Keeps pull requests ready to merge by removing mechanical blockers.",
-    watch: &[
-        "when a pull request is opened",
-        "when a pull request is synchronized",
-        "when a check fails on a pull request",
-    ],
-    schedule: None,
-    routines: &[
-        "fix failing checks whose cause is mechanical and local to the change",
-        "keep the title and the description true to the diff",
-    ],
-    deny: &[
-        "merge pull requests",
-        "approve pull requests",
-        "push commits directly to protected branches",
-    ],
-    body: "## Policy\n\n- Prefer the smallest change that unblocks the pull request.\n\
-           - Leave style and refactoring to the author.\n\n\
-           ## Limits\n\n- Post at most 1 comment per activation.\n- Retry a flaky check at most 2 times per commit.\n\n\
-           ## Escalation\n\n- Hand over when the right fix needs a product decision.\n\n\
-           ## Output format\n\nOne short comment that names each commit made and each blocker left.\n",
-};
-
-const LIBRARIAN: TemplateText = TemplateText {
-    purpose: "Keeps the repository's documentation current and its links working.",
-    watch: &["when a pull request is merged into the default branch"],
-    schedule: Some("0 9 * * *"),
-    routines: &[
-        "update pages that the merged change made stale",
-        "repair relative links whose target moved",
-    ],
-    deny: &[
-        "change files that are not documentation",
-        "change changelogs or release notes",
-    ],
-    body: "## Policy\n\n- Every claim must be supported by the code as it is.\n- Keep the author's voice.\n\n\
-           ## Limits\n\n- Keep at most 1 open pull request.\n- Push at most 3 commits per activation.\n\n\
-           ## Output format\n\nThe pull request's description lists each change after the commit it belongs to.\n",
-};
-
-const BUG_TRIAGE: TemplateText = TemplateText {
-    purpose: "Makes every bug issue complete enough to start fixing it.",
-    watch: &[
-        "when a Linear issue is created with the bug label",
-        "when the bug label is added to a Linear issue",
-    ],
-    schedule: None,
-    routines: &[
-        "set the priority from the impact that the evidence shows",
-        "append missing reproduction steps to the description",
-        "post one comment with the likely cause and its evidence",
-    ],
-    deny: &[
-        "create or delete issues",
-        "change the status of issues",
-        "override what a person has set",
-    ],
-    body: "## Policy\n\n- Fill in only what is missing.\n- Support every claim with a trace, a number or a line of code.\n\n\
-           ## Escalation\n\n- Flag anything that looks like a vulnerability, and stop.\n\n\
-           ## Limits\n\n- Post at most 1 comment per issue.\n\n\
-           ## Output format\n\nOne comment: cause, evidence, confidence and gaps.\n",
-};
-
-/// Writes the daemon, and prints the next steps.
-pub(crate) fn run(args: &NewArgs, directory: &Path, out: Out) -> Result<(), CommandFailure> {
-    check_id(&args.id)?;
-    let root = repository_root(directory);
-    let parts = parts(args);
-    let text = render(args, parts);
-    let folder = root.join(".agents/daemons").join(&args.id);
+/// Writes the daemon and its tests, or shows templates.
+pub(crate) fn run(
+    args: &NewArgs,
+    directory: &Path,
+    out: Out,
+    prompts: Prompts,
+) -> Result<(), CommandFailure> {
+    if args.list {
+        return list(out);
+    }
+    if let Some(name) = &args.show {
+        return show(template(name)?, out);
+    }
+    let id = args.id.as_deref().or(args.template.as_deref());
+    let id = id.ok_or_else(|| {
+        let failure = CommandFailure::usage("a new daemon needs an id or a template");
+        failure.help("`daemon-run new --list` lists the templates")
+    })?;
+    check_id(id)?;
+    // A daemon that is named like a template starts from it.
+    let named = args
+        .template
+        .as_deref()
+        .or(catalogue::named(id).map(|one| one.name));
+    let template = template(named.unwrap_or(PLAIN))?;
+    let values = Values::read(template, &args.set, prompts, out)?;
+    let files = render::files(id, template, &values, args);
     // Checked before anything is written, so that a rejected daemon leaves no file.
-    refuse_errors(args, &text, out)?;
-    let path = write(&folder, &text)?;
-    let shown = path
-        .strip_prefix(&root)
-        .unwrap_or(&path)
-        .display()
-        .to_string();
+    refuse_errors(id, &files.daemon, out)?;
+    let root = repository_root(directory);
+    let folder = root.join(".agents/daemons").join(id);
+    let tests = root.join(render::TESTS).join(id);
+    refuse_existing(&folder.join("DAEMON.md"))?;
+    for (name, _) in &files.tests {
+        refuse_existing(&tests.join(name))?;
+    }
+    let mut paths = vec![write(&folder, &files.daemon)?];
+    for (name, text) in &files.tests {
+        paths.push(write_new(&tests, name, text)?);
+    }
+    let shown: Vec<String> = paths
+        .iter()
+        .map(|path| {
+            path.strip_prefix(&root)
+                .unwrap_or(path)
+                .display()
+                .to_string()
+        })
+        .collect();
+    report(id, template, &values, &shown, out)
+}
+
+fn template(name: &str) -> Result<&'static Template, CommandFailure> {
+    catalogue::named(name).ok_or_else(|| {
+        let failure = CommandFailure::usage(format!("there is no template `{name}`"));
+        failure.help("`daemon-run new --list` lists the templates")
+    })
+}
+
+fn report(
+    id: &str,
+    template: &Template,
+    values: &Values,
+    paths: &[String],
+    out: Out,
+) -> Result<(), CommandFailure> {
     if out.is_json() {
         let mut map = Map::new();
         map.insert("ok".to_owned(), json!(true));
-        map.insert("id".to_owned(), json!(args.id));
-        map.insert("path".to_owned(), json!(shown));
+        map.insert("id".to_owned(), json!(id));
+        map.insert("path".to_owned(), json!(paths.first()));
+        map.insert("tests".to_owned(), json!(paths.get(1..)));
         return out.envelope(map);
     }
-    out.text(&format!("wrote {shown}"))?;
+    let wrote: String = paths.iter().map(|path| format!("wrote {path}\n")).collect();
+    out.text(&wrote)?;
+    let about = template.about();
+    let policy = policy(id, &about, values);
+    if !policy.is_empty() {
+        out.note(&format!("its outputs need in config.toml:\n{policy}"));
+    }
+    out.note(&match paths.len() {
+        1 => format!("next: edit {}, then run: daemon-run lint", paths.concat()),
+        _ => format!("next: edit the files, then run: daemon-run lint; daemon-run test {id}"),
+    });
+    Ok(())
+}
+
+/// Returns the lines of the configuration that the outputs of a daemon need.
+fn policy(id: &str, about: &TemplateAbout, values: &Values) -> String {
+    let mut lines = String::new();
+    if about.capability != "propose" {
+        put!(lines, "  capability = \"{}\"\n", about.capability);
+    }
+    if !about.targets.is_empty() {
+        let targets: Vec<String> = about
+            .targets
+            .iter()
+            .map(|one| values.fill(one, id))
+            .collect();
+        put!(lines, "  targets = {}\n", json!(targets));
+    }
+    if lines.is_empty() {
+        return lines;
+    }
+    format!("  [policy.daemon.{id}]\n{}", lines.trim_end())
+}
+
+fn list(out: Out) -> Result<(), CommandFailure> {
+    if out.is_json() {
+        let mut map = Map::new();
+        let all: Vec<Value> = TEMPLATES.iter().map(object).collect();
+        map.insert("templates".to_owned(), Value::Array(all));
+        map.insert("next".to_owned(), Value::Null);
+        return out.envelope(map);
+    }
+    let widest = names().map(str::len).max().unwrap_or_default();
+    let mut text = String::new();
+    for template in TEMPLATES {
+        put!(
+            text,
+            "{:<widest$}  {}\n",
+            template.name,
+            template.about().summary
+        );
+    }
+    out.text(&text)?;
+    out.note("next: daemon-run new --show TEMPLATE; daemon-run new ID --template TEMPLATE");
+    Ok(())
+}
+
+fn show(template: &Template, out: Out) -> Result<(), CommandFailure> {
+    if out.is_json() {
+        let mut map = Map::new();
+        map.insert("template".to_owned(), object(template));
+        map.insert("daemon".to_owned(), json!(template.daemon));
+        map.insert("events".to_owned(), json!(template.events));
+        map.insert("ticks".to_owned(), json!(template.ticks));
+        return out.envelope(map);
+    }
+    let about = template.about();
+    let mut text = format!("{}: {}\n", template.name, about.summary);
+    put!(text, "needs: {}\n", about.needs.join(", "));
+    put!(text, "capability: {}\n", about.capability);
+    for parameter in &about.parameters {
+        let default = match &parameter.default {
+            Some(default) => format!("`{default}` by default"),
+            None => "must be given".to_owned(),
+        };
+        put!(
+            text,
+            "--set {}=VALUE: {} ({default})\n",
+            parameter.name,
+            parameter.about
+        );
+    }
+    out.text(&format!("{text}\n{}", template.daemon))?;
     out.note(&format!(
-        "next: edit the file, then run: daemon-run lint {shown}"
-    ));
-    out.note(&format!(
-        "put tests into .agents/daemon-tests/{id}/*.yml, and run them with: daemon-run test {id}",
-        id = args.id
+        "next: daemon-run new ID --template {}",
+        template.name
     ));
     Ok(())
+}
+
+fn object(template: &Template) -> Value {
+    let about = template.about();
+    json!({
+        "name": template.name,
+        "summary": about.summary,
+        "needs": about.needs,
+        "capability": about.capability,
+        "targets": about.targets,
+        "parameters": about.parameters,
+    })
 }
 
 fn check_id(id: &str) -> Result<(), CommandFailure> {
@@ -165,47 +215,11 @@ fn check_id(id: &str) -> Result<(), CommandFailure> {
     Err(failure.help("lower-case words joined by `-`, at most 64 characters, such as `pr-helper`"))
 }
 
-fn parts(args: &NewArgs) -> &'static TemplateText {
-    // A daemon that is named like a template starts from it.
-    let named = Template::from_str(&args.id, false)
-        .ok()
-        .filter(|_| args.template == Template::Plain);
-    match named.unwrap_or(args.template) {
-        Template::Plain => &PLAIN,
-        Template::PrHelper => &PR_HELPER,
-        Template::Librarian => &LIBRARIAN,
-        Template::BugTriage => &BUG_TRIAGE,
-    }
-}
-
-fn render(args: &NewArgs, parts: &TemplateText) -> String {
-    let is_given = !args.watch.is_empty() || args.schedule.is_some();
-    let watch: Vec<&str> = match is_given {
-        true => args.watch.iter().map(String::as_str).collect(),
-        false => parts.watch.to_vec(),
-    };
-    let schedule = if is_given {
-        args.schedule.as_deref()
-    } else {
-        parts.schedule
-    };
-    let mut text = format!("---\nid: {}\npurpose: {}\n", args.id, parts.purpose);
-    list(&mut text, "watch", &watch);
-    if let Some(schedule) = schedule {
-        put!(text, "schedule: {}\n", quoted(schedule));
-    }
-    list(&mut text, "routines", parts.routines);
-    list(&mut text, "deny", parts.deny);
-    text.push_str("---\n\n");
-    text.push_str(parts.body);
-    text
-}
-
 /// Fails with the first error that the linter finds, and prints its warnings.
-fn refuse_errors(args: &NewArgs, text: &str, out: Out) -> Result<(), CommandFailure> {
+fn refuse_errors(id: &str, text: &str, out: Out) -> Result<(), CommandFailure> {
     let given = FileInput {
-        path: format!(".agents/daemons/{}/DAEMON.md", args.id),
-        directory: args.id.clone(),
+        path: format!(".agents/daemons/{id}/DAEMON.md"),
+        directory: id.to_owned(),
         bytes: text.as_bytes().to_vec(),
         support: Vec::new(),
         zone: Zone::new(TimeZone::UTC),
@@ -228,37 +242,13 @@ fn refuse_errors(args: &NewArgs, text: &str, out: Out) -> Result<(), CommandFail
     Ok(())
 }
 
-fn list(text: &mut String, name: &str, entries: &[&str]) {
-    if entries.is_empty() {
-        return;
-    }
-    text.push_str(name);
-    text.push_str(":\n");
-    for entry in entries {
-        // Only scalars that every YAML reader takes as a string are not quoted.
-        let is_plain = entry.starts_with(|c: char| c.is_ascii_alphabetic())
-            && entry
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || " ,.'/_-".contains(c))
-            && !entry.ends_with(' ');
-        text.push_str("  - ");
-        text.push_str(&if is_plain {
-            (*entry).to_owned()
-        } else {
-            quoted(entry)
-        });
-        text.push('\n');
-    }
-}
-
-/// Returns a YAML double-quoted scalar. Every JSON string is one.
-fn quoted(text: &str) -> String {
-    serde_json::Value::String(text.to_owned()).to_string()
-}
-
 /// Writes a daemon file into a new directory.
 pub(crate) fn write(folder: &Path, text: &str) -> Result<PathBuf, CommandFailure> {
-    let path = folder.join("DAEMON.md");
+    write_new(folder, "DAEMON.md", text)
+}
+
+fn write_new(folder: &Path, name: &str, text: &str) -> Result<PathBuf, CommandFailure> {
+    let path = folder.join(name);
     fs::create_dir_all(folder).map_err(|error| CommandFailure::unwritable(folder, &error))?;
     let file = fs::OpenOptions::new()
         .write(true)
@@ -268,15 +258,24 @@ pub(crate) fn write(folder: &Path, text: &str) -> Result<PathBuf, CommandFailure
     let mut file = match file {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            let message = format!("`{}` already exists", path.display());
-            return Err(
-                CommandFailure::new(ExitKind::CannotWrite, "exists", message)
-                    .help("choose another id, or edit the file"),
-            );
+            return Err(existing(&path));
         }
         Err(error) => return Err(CommandFailure::unwritable(&path, &error)),
     };
     file.write_all(text.as_bytes())
         .map_err(|error| CommandFailure::unwritable(&path, &error))?;
     Ok(path)
+}
+
+fn refuse_existing(path: &Path) -> Result<(), CommandFailure> {
+    if path.symlink_metadata().is_ok() {
+        return Err(existing(path));
+    }
+    Ok(())
+}
+
+fn existing(path: &Path) -> CommandFailure {
+    let message = format!("`{}` already exists", path.display());
+    CommandFailure::new(ExitKind::CannotWrite, "exists", message)
+        .help("choose another id, or edit the file")
 }

@@ -11,6 +11,7 @@ mod pages;
 #[path = "../kit/paths.rs"]
 mod paths;
 mod streams;
+mod templates;
 mod transcripts;
 #[path = "../kit/waiting.rs"]
 mod waiting;
