@@ -117,7 +117,7 @@ impl Values {
         self.changed.iter().any(|changed| changed == name)
     }
 
-    /// Replaces the placeholders of a text.
+    /// Replaces the placeholders of a file.
     pub(crate) fn fill(&self, text: &str, id: &str) -> String {
         let text = text.replace("{{id}}", id);
         self.by_name.iter().fold(text, |text, (name, value)| {
