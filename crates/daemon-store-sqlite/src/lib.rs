@@ -72,6 +72,7 @@ mod recent;
 mod registry;
 mod repair;
 mod report;
+mod roster;
 mod run;
 mod seams;
 mod space;

@@ -45,6 +45,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/0012.sql"),
     include_str!("schema/0013.sql"),
     include_str!("schema/0014.sql"),
+    include_str!("schema/0015.sql"),
 ];
 
 impl FileFormat {

@@ -8,10 +8,12 @@ use daemon_engine::{
     OutputKey, RunLease, Settlement,
 };
 use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject, TriggerKey};
+use daemon_roster::{CheckInRecord, RosterChanges, RowId};
 use daemon_store::{
-    Accepted, Activations, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow, Daemons, Ended,
-    EventRow, Events, Hosting, Matched, NewEvent, Outbox, OutputPlace, Page, Query, Rates,
-    Reclaimed, RefCursor, Registration, RegistryChange, RunEnd, RunRow, ScheduleText, StoreError,
+    Accepted, Activations, AuditQuery, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow,
+    Daemons, Ended, EventRow, Events, Hosting, LoadedRoster, Matched, NewEvent, Outbox,
+    OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange,
+    RosterRecords, RosterVersion, RunEnd, RunRow, ScheduleText, StoreError, StoredAudit,
     StoredTick, TickActivations, TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
 };
 use jiff::Timestamp;
@@ -20,7 +22,7 @@ use crate::recent::WriteTx;
 use crate::store::SqliteStore;
 use crate::{
     activation, admission, attempt, bookmark, claim, event, hosting, lane, listing, memory, output,
-    payload, pull_request, registry, run, tick, wanted,
+    payload, pull_request, registry, roster, run, tick, wanted,
 };
 
 /// Events whose payloads have this many bytes together are stored in a transaction of their own.
@@ -208,6 +210,21 @@ seam! {
             = read("look outputs up", output::at);
         fn outputs(&query: Query,) -> Page<Output>
             = read("list outputs", listing::outputs);
+    }
+}
+
+seam! {
+    impl RosterRecords {
+        fn load_roster(now: Timestamp) -> LoadedRoster
+            = read("load the roster", roster::load);
+        fn commit_roster(expected: RosterVersion, changes: RosterChanges) -> RosterVersion
+            = write("commit changes of the roster", roster::commit);
+        fn check_ins_of(&row: RowId, limit: u32) -> Vec<CheckInRecord>
+            = read("read check-ins", roster::check_ins_of);
+        fn roster_audit(&query: AuditQuery,) -> Vec<StoredAudit>
+            = read("list audit entries", roster::audit);
+        fn prune_roster(now: Timestamp) -> ()
+            = write("prune the roster", roster::prune);
     }
 }
 

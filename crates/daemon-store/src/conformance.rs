@@ -19,6 +19,7 @@ mod random;
 mod readiness;
 mod registry;
 mod reports;
+mod roster;
 mod runs;
 mod scene;
 mod state;
@@ -217,6 +218,15 @@ cases! {
         counts_name_every_state
         old_payloads_and_identities_are_forgotten
         a_probe_answers;
+    roster:
+        an_empty_roster_is_loaded
+        rows_come_back_as_they_were_committed
+        signals_come_back_as_they_were_committed
+        a_reset_comes_back_at_every_step
+        a_commit_after_another_one_changes_nothing
+        audit_entries_are_listed_from_the_newest
+        check_ins_are_listed_from_the_newest
+        what_is_old_is_pruned_and_no_audit_entry_before_its_time;
     concurrency:
         concurrent_senders_store_each_event_once
         concurrent_claims_never_share_an_activation;

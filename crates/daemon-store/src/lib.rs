@@ -62,8 +62,8 @@
 //! ```
 //!
 //! # Main types
-//! - [`Store`] is the sum of the traits: [`Events`], [`WantedFacts`], [`Daemons`], [`Ticks`], [`Activations`], [`Outbox`]
-//!   and [`Hosting`].
+//! - [`Store`] is the sum of the traits: [`Events`], [`WantedFacts`], [`Daemons`], [`Ticks`], [`Activations`], [`Outbox`],
+//!   [`RosterRecords`] and [`Hosting`].
 //! - [`AgentMemory`](agent_memory::AgentMemory) is the memory of one agent, in a file of its own.
 //! - [`Ticker`] turns the passing of time into commits for [`Ticks::commit_ticks`].
 //! - [`decide`] contains the decisions that stores share in addition to those of `daemon-engine`.
@@ -75,7 +75,7 @@
 //!   the same for the memory of an agent.
 //! - `conformance`: the module `conformance`, with the cases that every store must pass.
 //!
-//! [`jiff::Timestamp`] and the types of `daemon-engine`, `daemon-event` and `daemon-schedule` are part of the public API. The
+//! [`jiff::Timestamp`] and the types of `daemon-engine`, `daemon-event`, `daemon-roster` and `daemon-schedule` are part of the public API. The
 //! minimum supported Rust version is the `rust-version` of the manifest.
 //!
 //! # What this crate does not do
@@ -100,6 +100,7 @@ pub mod failpoint;
 mod listing;
 #[cfg(feature = "memory")]
 pub mod memory;
+mod roster;
 mod rows;
 mod ticker;
 mod traits;
@@ -109,6 +110,10 @@ mod zones;
 pub use canary::Canary;
 pub use error::StoreError;
 pub use listing::{Bounds, Listing, MAX_PAGE, Position, RUN_STATES};
+pub use roster::{
+    AUDIT_RETENTION, AuditQuery, CHECK_IN_RETENTION, LoadedRoster, RosterRecords, RosterVersion,
+    SIGNAL_RETENTION, StoredAudit,
+};
 pub use rows::{
     Accepted, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, EventTrigger,
     FoundFact, Freshness, Identity, Matched, Matching, Modes, NewEvent, OutputPlace, Page, Query,

@@ -14,6 +14,7 @@ use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject, TriggerK
 use jiff::Timestamp;
 
 use crate::error::StoreError;
+use crate::roster::RosterRecords;
 use crate::rows::{
     Accepted, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched,
     NewEvent, OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange,
@@ -439,6 +440,12 @@ pub trait Hosting: Send + Sync {
 }
 
 /// A whole store.
-pub trait Store: Events + WantedFacts + Daemons + Ticks + Activations + Outbox + Hosting {}
+pub trait Store:
+    Events + WantedFacts + Daemons + Ticks + Activations + Outbox + RosterRecords + Hosting
+{
+}
 
-impl<T: Events + WantedFacts + Daemons + Ticks + Activations + Outbox + Hosting> Store for T {}
+impl<T> Store for T where
+    T: Events + WantedFacts + Daemons + Ticks + Activations + Outbox + RosterRecords + Hosting
+{
+}

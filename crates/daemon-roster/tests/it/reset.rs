@@ -5,6 +5,7 @@ use daemon_roster::{
     Principal, Project, ResetId, ResetState, Role, RosterAnswer, RosterCommand, RosterEffect,
     RosterGate, RowId, SignalKind, SignalStatus, WakeReason, WindDownState,
 };
+use jiff::SignedDuration;
 
 use super::scene::{Scene, id, project, reason, token};
 
@@ -281,19 +282,20 @@ fn a_predecessor_on_hold_hands_over_but_opens_no_gate_and_requests_no_reset() {
 
 #[test]
 fn a_silent_predecessor_is_succeeded_and_its_later_acts_are_fenced() {
-    // The predecessor is stale, or it is live and ten minutes have passed.
+    // The predecessor is stale, or it is live and ten minutes have passed since the successor was ready.
     for is_stale in [true, false] {
         let mut scene = Scene::new();
         let old = scene.spawn_on_go("garden", Role::Orchestrator);
+        // Stale before the ten minutes are over.
+        let quiet = if is_stale { 11 } else { 0 };
+        scene.minutes(quiet);
         let (reset, new) = ready(&mut scene, &old);
         scene.minutes(9);
-        if !is_stale {
-            scene.tick(&old);
-        }
         let keep = hand_off(&reset, HandOffGate::Keep);
         assert_eq!(scene.refused(&new, keep.clone()), (-32033, "not-ready"));
-        scene.minutes(if is_stale { 12 } else { 1 });
+        scene.pass(SignedDuration::from_secs(if is_stale { 1 } else { 60 }));
         scene.tick(&new);
+        assert_eq!(scene.state(&id(&old)) == Liveness::Stale, is_stale);
         let go = hand_off(&reset, HandOffGate::Go);
         assert_eq!(scene.refused(&new, go), (-32003, "self-go"));
         let answer = scene.done(&new, keep);
@@ -323,7 +325,7 @@ fn a_successor_that_never_checks_in_fails_the_reset() {
     scene.minutes(5);
     scene.tick(&old);
     let deadline = scene.roster.deadline(scene.now).expect("a deadline");
-    assert_eq!(deadline, scene.now + jiff::SignedDuration::from_mins(5));
+    assert_eq!(deadline, scene.now + SignedDuration::from_mins(5));
     scene.now = deadline;
     scene.effects.clear();
     scene.lapse();

@@ -12,6 +12,8 @@ mod damage;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod roster;
+#[cfg(test)]
 mod scale;
 #[cfg(test)]
 mod space;

@@ -8,6 +8,7 @@ mod listings;
 mod model;
 mod outbox;
 mod registry;
+mod roster;
 mod seams;
 mod ticks;
 

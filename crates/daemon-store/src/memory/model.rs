@@ -13,6 +13,7 @@ use daemon_event::{
 use hashbrown::HashMap;
 use jiff::Timestamp;
 
+use super::roster::RosterModel;
 use crate::decide::Calendar;
 use crate::rows::{
     Bookmark, Counts, Coverage, DaemonRow, Matching, RefCursor, RunRow, ScheduleText, StoredTick,
@@ -32,6 +33,7 @@ pub struct StoreModel {
     pub(super) heads: BTreeMap<Subject, Option<String>>,
     pub(super) cursors: BTreeMap<RepoName, BTreeMap<String, RefCursor>>,
     pub(super) bookmarks: BTreeMap<String, Bookmark>,
+    pub(super) roster: RosterModel,
     /// By path within a key: two files may claim one daemon key, never one path.
     pub(super) daemons: BTreeMap<DaemonKey, BTreeMap<String, DaemonRow>>,
     /// Every key that was ever registered.
@@ -107,6 +109,7 @@ impl Default for StoreModel {
             heads: BTreeMap::new(),
             cursors: BTreeMap::new(),
             bookmarks: BTreeMap::new(),
+            roster: RosterModel::default(),
             daemons: BTreeMap::new(),
             daemons_once: BTreeSet::new(),
             coverages: Vec::new(),

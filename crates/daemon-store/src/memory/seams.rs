@@ -9,10 +9,12 @@ use daemon_engine::{
     OutputKey, RunLease, Settlement,
 };
 use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject, TriggerKey};
+use daemon_roster::{CheckInRecord, RosterChanges, RowId};
 use jiff::Timestamp;
 
 use super::model::StoreModel;
 use crate::error::StoreError;
+use crate::roster::{AuditQuery, LoadedRoster, RosterRecords, RosterVersion, StoredAudit};
 use crate::rows::{
     Accepted, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched,
     NewEvent, OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange,
@@ -159,6 +161,16 @@ seam! {
         fn outputs_of(activation: &ActivationId) -> Vec<Output>;
         fn outputs_at(surface: &str, place: &OutputPlace) -> Vec<Output>;
         fn outputs(query: &Query) -> Page<Output>;
+    }
+}
+
+seam! {
+    impl RosterRecords {
+        fn load_roster(now: Timestamp) -> LoadedRoster;
+        fn commit_roster(expected: RosterVersion, changes: RosterChanges) -> RosterVersion;
+        fn check_ins_of(row: &RowId, limit: u32) -> Vec<CheckInRecord>;
+        fn roster_audit(query: &AuditQuery) -> Vec<StoredAudit>;
+        fn prune_roster(now: Timestamp) -> ();
     }
 }
 
