@@ -18,7 +18,7 @@ pub(crate) use self::new_daemon::NewArgs;
 pub(crate) use self::outputs::{OutputsArgs, OutputsVerb, PruneArgs};
 pub(crate) use self::runs::{
     AskArgs, CheckRunArgs, EmanateArgs, EmanateVerb, ListRunsArgs, LogsArgs, ReclaimArgs,
-    RunShowArgs,
+    RunShowArgs, WhichRunArgs,
 };
 
 /// The reference runtime for DAEMON.md: runs a repository's daemons on commits, webhooks and schedules.

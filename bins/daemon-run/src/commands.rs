@@ -29,6 +29,7 @@ pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod suggest;
 pub(crate) mod test;
+pub(crate) mod which_run;
 
 use daemon_api::fire::FiredEvent;
 use daemon_api::ops::Operation;

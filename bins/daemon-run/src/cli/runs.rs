@@ -85,18 +85,29 @@ pub(crate) struct ReclaimArgs {
     pub(crate) group_id: Option<String>,
 }
 
+/// The run that a command is about.
+#[derive(Debug, Args)]
+pub(crate) struct WhichRunArgs {
+    /// The id of the run, or its beginning if no other run begins so
+    #[arg(required_unless_present = "last", conflicts_with = "last")]
+    pub(crate) id: Option<String>,
+    /// The latest run
+    #[arg(long)]
+    pub(crate) last: bool,
+}
+
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunShowArgs {
-    /// The id of the run
-    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) run: WhichRunArgs,
 }
 
 /// Arguments of `logs`.
 #[derive(Debug, Args)]
 pub(crate) struct LogsArgs {
-    /// The id of the run
-    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) run: WhichRunArgs,
     /// Keeps printing until the run ends
     #[arg(short, long)]
     pub(crate) follow: bool,

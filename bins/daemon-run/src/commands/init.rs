@@ -196,7 +196,7 @@ fn choose(questions: &Questions, found: &Found) -> Result<String, CommandFailure
         match &*ask(*out, &question)? {
             "" => return Ok(BUILTIN.to_owned()),
             answer if names.contains(&answer) => return Ok(answer.to_owned()),
-            other => out.warn(&format!("`{}` is none of them", plain(other))),
+            other => out.warn(&format!("`{}` is not one of them", plain(other))),
         }
     }
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{LogsArgs, RunShowArgs, ShowArgs};
 use crate::commands::listings::FOLLOW;
+use crate::commands::which_run;
 use crate::failure::CommandFailure;
 use crate::out::{Out, plain, put};
 use crate::place::Place;
@@ -55,8 +56,9 @@ pub(crate) async fn daemon(args: &ShowArgs, place: &Place, out: Out) -> Result<(
 /// Shows one run.
 pub(crate) async fn run(args: &RunShowArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
     let mut session = CommandSession::open(place, Intent::Look).await?;
+    let id = which_run::id(&args.run, &mut session).await?;
     let answer = session
-        .call(Operation::RunGet, parameter("id", &args.id))
+        .call(Operation::RunGet, parameter("id", &id))
         .await?;
     if out.is_json() {
         return out.envelope(answer);
@@ -126,10 +128,11 @@ fn shown(value: &Value) -> String {
 /// Prints the timeline of a run, and with `--follow` new lines until the run ends.
 pub(crate) async fn logs(args: &LogsArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
     let mut session = CommandSession::open(place, Intent::Look).await?;
+    let id = which_run::id(&args.run, &mut session).await?;
     // Events and output are read with cursors of their own.
     let mut place = [("after", json!(0)), ("output_after", Value::Null)];
     loop {
-        let mut params = parameter("id", &args.run);
+        let mut params = parameter("id", &id);
         params.extend(place.clone().map(|(name, at)| (name.to_owned(), at)));
         let mut answer = session.call(Operation::RunLog, params).await?;
         if let Some(Value::Array(lines)) = answer.remove("lines") {

@@ -6,10 +6,10 @@ use daemon_repo::Repository;
 
 use crate::place::Place;
 
-/// The coding agents that are looked for.
+/// The programs of coding agents.
 const AGENTS: [&str; 3] = ["claude", "codex", "opencode"];
 
-/// The model APIs that are looked for, with the variable of their key.
+/// Model APIs with the variable of their key.
 const APIS: [(&str, &str); 3] = [
     ("anthropic", "ANTHROPIC_API_KEY"),
     ("openai", "OPENAI_API_KEY"),
@@ -57,7 +57,7 @@ impl Found {
         }
     }
 
-    /// Returns a name and a text for each of the findings.
+    /// Returns the names and the values of the findings.
     pub(super) fn lines(&self) -> [(&'static str, String); 4] {
         let agents = self.agents.iter();
         let agents = agents.map(|agent| format!("{} ({})", agent.name, agent.program.display()));
