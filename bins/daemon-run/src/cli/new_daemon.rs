@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use crate::commands::new;
 
 /// Arguments of `new`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct NewArgs {
     /// The daemon's id: lower-case words joined by `-`; by default the template's name
     pub(crate) id: Option<String>,

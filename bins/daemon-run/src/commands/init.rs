@@ -4,7 +4,7 @@ mod found;
 mod settings;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use daemon_engine::ActivationState;
 use daemon_host::home::Home;
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use self::found::Found;
 use super::act::Prompts;
 use super::fire;
-use crate::cli::InitArgs;
+use crate::cli::{InitArgs, NewArgs};
 use crate::compose::{Composer, Overrides};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::local;
@@ -24,9 +24,8 @@ use crate::out::{Out, plain};
 use crate::place::Place;
 use crate::session::home_failure;
 
-/// The first daemon. The provider without a model can do its work.
+/// The template of the first daemon. The provider without a model can do its work.
 const FIRST: &str = "link-janitor";
-const FIRST_FILE: &str = include_str!("demo/link-janitor.md");
 /// The provider without a model.
 const BUILTIN: &str = "builtin";
 
@@ -235,14 +234,14 @@ fn first_daemon(root: &Path, steps: &mut Steps) -> Result<Option<String>, Comman
         steps.step("daemons", true, &format!("kept {}", ids.join(", ")))?;
         return Ok(None);
     }
-    let path = PathBuf::from(daemon_repo::DAEMONS_DIR)
-        .join(FIRST)
-        .join(daemon_repo::DAEMON_FILE);
-    super::new::write(
-        &root.join(path.parent().expect("it has a directory")),
-        FIRST_FILE,
-    )?;
-    steps.step("daemon", true, &format!("wrote {}", path.display()))?;
+    let args = NewArgs {
+        template: Some(FIRST.to_owned()),
+        ..NewArgs::default()
+    };
+    let installed = super::new::install(&args, root, steps.out, Prompts::Never)?;
+    for path in installed.paths {
+        steps.step("daemon", true, &format!("wrote {path}"))?;
+    }
     Ok(Some(FIRST.to_owned()))
 }
 
@@ -305,6 +304,6 @@ fn next(root: &Path) -> Result<Vec<String>, CommandFailure> {
         ),
         "commit .agents, then start the host, which watches this repository: daemon-run serve"
             .to_owned(),
-        "write another daemon: daemon-run new pr-helper".to_owned(),
+        "see more daemons: daemon-run new --list".to_owned(),
     ])
 }

@@ -37,6 +37,26 @@ pub(crate) fn run(
     if let Some(name) = &args.show {
         return show(template(name)?, out);
     }
+    let installed = install(args, directory, out, prompts)?;
+    report(&installed, out)
+}
+
+/// A daemon that was written.
+pub(crate) struct Installed<'a> {
+    id: &'a str,
+    template: &'static Template,
+    values: Values,
+    /// The paths of its file and its tests, from the root of the repository.
+    pub(crate) paths: Vec<String>,
+}
+
+/// Writes the daemon and its tests.
+pub(crate) fn install<'a>(
+    args: &'a NewArgs,
+    directory: &Path,
+    out: Out,
+    prompts: Prompts,
+) -> Result<Installed<'a>, CommandFailure> {
     let id = args.id.as_deref().or(args.template.as_deref());
     let id = id.ok_or_else(|| {
         let failure = CommandFailure::usage("a new daemon needs an id or a template");
@@ -60,11 +80,11 @@ pub(crate) fn run(
     for (name, _) in &files.tests {
         refuse_existing(&tests.join(name))?;
     }
-    let mut paths = vec![write(&folder, &files.daemon)?];
+    let mut paths = vec![write_new(&folder, "DAEMON.md", &files.daemon)?];
     for (name, text) in &files.tests {
         paths.push(write_new(&tests, name, text)?);
     }
-    let shown: Vec<String> = paths
+    let paths = paths
         .iter()
         .map(|path| {
             path.strip_prefix(&root)
@@ -73,7 +93,12 @@ pub(crate) fn run(
                 .to_string()
         })
         .collect();
-    report(id, template, &values, &shown, out)
+    Ok(Installed {
+        id,
+        template,
+        values,
+        paths,
+    })
 }
 
 fn template(name: &str) -> Result<&'static Template, CommandFailure> {
@@ -83,13 +108,13 @@ fn template(name: &str) -> Result<&'static Template, CommandFailure> {
     })
 }
 
-fn report(
-    id: &str,
-    template: &Template,
-    values: &Values,
-    paths: &[String],
-    out: Out,
-) -> Result<(), CommandFailure> {
+fn report(installed: &Installed<'_>, out: Out) -> Result<(), CommandFailure> {
+    let Installed {
+        id,
+        template,
+        values,
+        paths,
+    } = installed;
     if out.is_json() {
         let mut map = Map::new();
         map.insert("ok".to_owned(), json!(true));
@@ -240,11 +265,6 @@ fn refuse_errors(id: &str, text: &str, out: Out) -> Result<(), CommandFailure> {
         }
     }
     Ok(())
-}
-
-/// Writes a daemon file into a new directory.
-pub(crate) fn write(folder: &Path, text: &str) -> Result<PathBuf, CommandFailure> {
-    write_new(folder, "DAEMON.md", text)
 }
 
 fn write_new(folder: &Path, name: &str, text: &str) -> Result<PathBuf, CommandFailure> {
