@@ -3,11 +3,11 @@
 use daemon_cron::Zone;
 use daemon_spec::{DaemonFile, Diagnostic, parse};
 use daemon_validate::{Profile, SupportEntry, registrable};
-use daemon_watch::Grammar;
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::check::{FileContext, compare, insert};
+use crate::interpretations::CachedInterpreter;
 use crate::report::findings;
 
 /// A daemon file of a repository, as the caller read it.
@@ -51,6 +51,7 @@ impl CheckedFile {
 /// The result has the order of `files`.
 pub fn check_files(files: Vec<FileInput>, now: Timestamp) -> Vec<CheckedFile> {
     let paths: Vec<String> = files.iter().map(|input| input.path.clone()).collect();
+    let interpreter = CachedInterpreter::default();
     let mut checked: Vec<CheckedFile> = files
         .into_iter()
         .map(|input| {
@@ -62,7 +63,9 @@ pub fn check_files(files: Vec<FileInput>, now: Timestamp) -> Vec<CheckedFile> {
                 zone: &input.zone,
                 now,
             };
-            let diagnostics = context.check(&Grammar, &parsed, Profile::Spec).diagnostics;
+            let diagnostics = context
+                .check(&interpreter, &parsed, Profile::Spec)
+                .diagnostics;
             CheckedFile {
                 file: parsed.file,
                 diagnostics,

@@ -80,6 +80,7 @@ mod disk;
 mod embed;
 pub mod exit;
 mod fix;
+mod interpretations;
 mod lint;
 mod own_output;
 mod report;

@@ -9,11 +9,11 @@ use std::thread;
 use daemon_cron::Zone;
 use daemon_spec::{Code, DaemonFile, Diagnostic, Parse, Severity, SourceText, Span, parse};
 use daemon_validate::{Profile, SupportEntry, Validation};
-use daemon_watch::Grammar;
 use jiff::Timestamp;
 
 use crate::check::{FileContext, compare, insert};
 use crate::discovery::FoundFile;
+use crate::interpretations::CachedInterpreter;
 use crate::{disk, support_tree};
 
 // For fewer files the start of a thread costs more than it saves.
@@ -24,7 +24,7 @@ pub(crate) struct Linter {
     pub(crate) profile: Profile,
     pub(crate) zone: Zone,
     pub(crate) now: Timestamp,
-    pub(crate) interpreter: Grammar,
+    pub(crate) interpreter: CachedInterpreter,
 }
 
 /// A file after linting.

@@ -9,11 +9,11 @@ use clap::error::ErrorKind;
 use daemon_cron::Zone;
 use daemon_spec::limits::MAX_FILE_BYTES;
 use daemon_validate::{visible, visible_line};
-use daemon_watch::Grammar;
 use jiff::tz::TimeZone;
 
 use crate::arguments::LintCli;
 use crate::discovery::{self, FoundFile};
+use crate::interpretations::CachedInterpreter;
 use crate::lint::{FileContent, Linted, Linter};
 use crate::report::{LintReport, Warnings, failure};
 use crate::suggestions::{Suggestions, UnclearCondition};
@@ -229,7 +229,7 @@ impl<'a> Linting<'a> {
             profile: self.lint.profile.into(),
             zone: Zone::new(zone),
             now: self.surroundings.now,
-            interpreter: Grammar,
+            interpreter: CachedInterpreter::default(),
         })
     }
 

@@ -73,7 +73,8 @@ fn check(templates: &[&Value], is_default: bool) {
         let installed = install(&world, template, is_default);
         assert_eq!(installed.code, 0, "{installed:?}");
         let path = installed.json()["path"].clone();
-        let text = std::fs::read_to_string(world.repository().join(word(&path))).unwrap();
+        let text = std::fs::read_to_string(world.repository().join(word(&path)));
+        let text = text.expect("the file was written");
         assert!(!text.contains("{{"), "{text}");
     }
     let lint = world.run(&["lint", "--json", "--profile", "strict"]);
