@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
+use daemon_event::vocabulary::RowGuard;
 use daemon_event::{EventFacts, Field, FieldValue, InvalidId, Need};
 use globset::GlobSet;
 
@@ -202,6 +203,20 @@ impl PartialEq for Test {
 }
 
 impl Eq for Test {}
+
+impl From<&RowGuard> for Test {
+    /// Returns what a row of the vocabulary requires, as a comparison.
+    fn from(guard: &RowGuard) -> Self {
+        let (field, op, values): (_, _, &[&str]) = match guard {
+            RowGuard::Is(field, values) => (field, Op::Is, values),
+            RowGuard::IsNot(field, values) => (field, Op::IsNot, values),
+            RowGuard::Present(field) => (field, Op::Present, &[]),
+            RowGuard::Absent(field) => (field, Op::Absent, &[]),
+        };
+        let owned = values.iter().map(|value| (*value).to_owned());
+        Self::new(*field, op, owned.collect())
+    }
+}
 
 impl Test {
     /// Makes a comparison; globs that are no globs match themselves.

@@ -3,7 +3,7 @@
 use daemon_event::Field;
 use daemon_event::vocabulary::{self, Portability, RowGuard};
 
-use crate::filter::{Op, Test};
+use crate::filter::Test;
 use crate::interpretation::{EventPattern, Interpretation};
 use crate::phrasing::names_files;
 
@@ -46,11 +46,5 @@ const FILES: [Field; 3] = [Field::ChangedFiles, Field::AddedFiles, Field::Remove
 
 /// Whether a filter says what a guard says.
 pub(crate) fn says(test: &Test, guard: &RowGuard) -> bool {
-    let (field, op, values): (_, _, &[&str]) = match guard {
-        RowGuard::Is(field, values) => (field, Op::Is, values),
-        RowGuard::IsNot(field, values) => (field, Op::IsNot, values),
-        RowGuard::Present(field) => (field, Op::Present, &[]),
-        RowGuard::Absent(field) => (field, Op::Absent, &[]),
-    };
-    test.field() == *field && test.op() == op && test.values() == values
+    *test == Test::from(guard)
 }

@@ -163,19 +163,10 @@ fn guards(row: &ActionRow, subject: &Subject, ends_otherwise: bool) -> Vec<Filte
     row.guards
         .iter()
         .filter(|guard| !(ends_otherwise && matches!(guard, RowGuard::Is(Field::Conclusion, _))))
-        .map(|guard| {
-            let owned = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect();
-            let test = match guard {
-                RowGuard::Is(field, values) => Test::new(*field, Op::Is, owned(values)),
-                RowGuard::IsNot(field, values) => Test::new(*field, Op::IsNot, owned(values)),
-                RowGuard::Present(field) => Test::new(*field, Op::Present, Vec::new()),
-                RowGuard::Absent(field) => Test::new(*field, Op::Absent, Vec::new()),
-            };
-            Filter {
-                test,
-                span: subject.span,
-                mark: Mark::Exact,
-            }
+        .map(|guard| Filter {
+            test: Test::from(guard),
+            span: subject.span,
+            mark: Mark::Exact,
         })
         .collect()
 }

@@ -1,13 +1,13 @@
 //! From events and guards to clauses and filters, by the vocabulary.
 
-use daemon_event::vocabulary::{self, ActionRow, EventKind, Noun, RowGuard};
+use daemon_event::vocabulary::{self, EventKind, Noun};
 use daemon_event::{Field, Source};
 
 use super::atom::{RowOfEvent, Says};
 use super::event::GuardedEvent;
 use super::formula::{FilterLiteral, Formula, alternatives, is};
 use super::spoken::Spoken;
-use crate::filter::{Filter, Mark, Op, Test};
+use crate::filter::{Filter, Mark, Test};
 use crate::interpretation::{Clause, EventPattern};
 use crate::resolve::{ClauseSet, LABEL_BY_ID, default_note};
 use crate::sentence::sources::{tells, topic};
@@ -66,7 +66,7 @@ pub(crate) fn emit(line: Spoken<'_>, events: &[GuardedEvent]) -> Option<ClauseSe
                     event,
                     kind,
                     pattern,
-                    row_tests(row),
+                    row.guards.iter().map(Test::from).collect(),
                     &mut groups,
                     &mut found,
                 )?;
@@ -157,19 +157,6 @@ fn sources(event: &GuardedEvent) -> Vec<Source> {
                 Noun::Commit | Noun::Branch | Noun::Tag | Noun::PullRequest | Noun::File
             ),
             Source::Slack | Source::Sentry | Source::Cloudevents => false,
-        })
-        .collect()
-}
-
-fn row_tests(row: &ActionRow) -> Vec<Test> {
-    let owned = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect();
-    row.guards
-        .iter()
-        .map(|guard| match guard {
-            RowGuard::Is(field, values) => Test::new(*field, Op::Is, owned(values)),
-            RowGuard::IsNot(field, values) => Test::new(*field, Op::IsNot, owned(values)),
-            RowGuard::Present(field) => Test::new(*field, Op::Present, Vec::new()),
-            RowGuard::Absent(field) => Test::new(*field, Op::Absent, Vec::new()),
         })
         .collect()
 }

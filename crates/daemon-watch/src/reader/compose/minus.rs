@@ -1,7 +1,7 @@
 //! Events that are said not to count: "title edits do not matter", "new ones do not count".
 
 use daemon_event::Field;
-use daemon_event::vocabulary::{self, ActionRow, EventKind, Noun, RowGuard, Verb};
+use daemon_event::vocabulary::{self, ActionRow, EventKind, Noun, Verb};
 
 use super::super::value::{Thing, Value, says_at};
 use super::happens::all_done;
@@ -72,7 +72,13 @@ fn except_labels(call: &Call<'_>) -> Option<Value> {
 fn minus(call: &Call<'_>, out: &[GuardedEvent]) -> Option<Value> {
     let mut left = call.events()?.to_vec();
     for out in out {
-        (out.raw.is_none() && left.iter().any(|event| is_related(event, out))).then_some(())?;
+        out.raw.is_none().then_some(())?;
+        if !left.iter().any(|event| is_related(event, out)) {
+            // "a tag is removed, but not when a branch is removed" takes nothing away.
+            let is_same = |event: &GuardedEvent| event.raw.is_none() && event.verb == out.verb;
+            left.iter().all(is_same).then_some(())?;
+            continue;
+        }
         let each: Option<Vec<Vec<GuardedEvent>>> =
             left.into_iter().map(|event| without(event, out)).collect();
         left = each?.concat();
@@ -190,15 +196,6 @@ fn narrower(all: &[Place], gone: &[Place], start: usize) -> Option<Guard> {
         });
         same.filter_map(|(_, narrow)| narrow.guards.first())
     });
-    let guards = tests.map(|guard| {
-        let owned = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect();
-        let test = match guard {
-            RowGuard::Is(field, values) => Test::new(*field, Op::Is, owned(values)),
-            RowGuard::IsNot(field, values) => Test::new(*field, Op::IsNot, owned(values)),
-            RowGuard::Present(field) => Test::new(*field, Op::Present, Vec::new()),
-            RowGuard::Absent(field) => Test::new(*field, Op::Absent, Vec::new()),
-        };
-        says_at(Says::Test(test), &(start..start + 1))
-    });
+    let guards = tests.map(|guard| says_at(Says::Test(guard.into()), &(start..start + 1)));
     guards.reduce(Formula::or)
 }
