@@ -50,6 +50,7 @@ const IRREGULAR: &[(&str, &[&str])] = &[
     ("turn", &["turned"]),
     ("ship", &["shipped"]),
     ("drop", &["dropped"]),
+    ("flip", &["flipped"]),
     ("drag", &["dragged"]),
     ("trip", &["tripped"]),
     ("blow", &["blew", "blown"]),

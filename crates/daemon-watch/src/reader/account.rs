@@ -21,7 +21,14 @@ pub(super) fn is_told(found: &ClauseSet) -> bool {
                 .filters
                 .iter()
                 .map(|at| found.filters[*at].test.field());
-            kind.is_some_and(|kind| fields.all(|field| kind.can_hold(field)))
+            let can_hold = |field| match field {
+                // It compares with the author of the issue, and who edits a comment may be the author of that.
+                Field::ByAuthor if event.kind.ends_with("_comment") => {
+                    event.action == Some("created")
+                }
+                _ => kind.is_some_and(|kind| kind.can_hold(field)),
+            };
+            fields.all(can_hold)
         })
     })
 }
@@ -57,7 +64,7 @@ pub(super) fn is_complete(
             (found.filters.iter()).filter(|filter| NAMES.contains(&filter.test.field()));
         names.any(|filter| {
             let mut values = filter.test.values().iter();
-            values.any(|value| value.to_lowercase().contains(word))
+            values.any(|value| !value.contains(' ') && value.to_lowercase().contains(word))
         })
     };
     let is_foreign = signals.any(|(place, signal)| {

@@ -25,24 +25,13 @@ enum Kind {
     Either,
 }
 
-/// Words that restrict what is said, in addition to the negations of the lexicon.
-const RESTRICTS: &[&str] = &["but", "if", "instead", "provided", "than", "unlike"];
+/// The categories of words that are values of events.
+static VALUES: LazyLock<Vec<&'static str>> =
+    LazyLock::new(|| include_str!("../../lexicon/valued.txt").lines().collect());
 
-/// Words before a verb of which nothing happens yet: "the team wants to review it".
-const WANTS: &[&str] = &[
-    "to", "can", "could", "should", "will", "would", "may", "might", "must",
-];
-
-/// Categories of words that are values of events.
-const VALUES: &[&str] = &[
-    "branch.name",
-    "branch.default",
-    "env.name",
-    "label.name",
-    "state.name",
-    "adj.draft",
-    "p.noun",
-    "source",
+/// The categories of words before what they do: "because it closes".
+const ACTORS: &[&str] = &[
+    "pron", "n.thing", "n.run", "p.any", "p.noun", "p.name", "opener",
 ];
 
 /// Returns the rows: a phrase, its kind and its example.
@@ -90,22 +79,26 @@ fn is_aside(grammar: &Grammar, tokens: &[Token]) -> bool {
     let Some((phrase, kind)) = phrases.find(|(phrase, _)| begins(phrase)) else {
         return false;
     };
-    let rest = without_end(&tokens[phrase.len()..]);
+    let (rest, is_any) = without_end(&tokens[phrase.len()..]);
+    // "be it a draft or not" is all that there is.
+    if *kind == Kind::Either && is_any {
+        return true;
+    }
     // A thing can be the cause: "because of the label".
     let is_clause = rest.first().is_some_and(|first| first.text != "of");
     is_clause && restricts_nothing(grammar, rest, *kind)
 }
 
-/// Drops the stop at the end, and "or not".
-fn without_end(mut tokens: &[Token]) -> &[Token] {
+/// Drops the stop at the end, and "or not"; returns whether the latter was there.
+fn without_end(mut tokens: &[Token]) -> (&[Token], bool) {
     while let [before @ .., last] = tokens
         && last.kind == TokenKind::Mark
     {
         tokens = before;
     }
     match tokens {
-        [before @ .., or, not] if or.text == "or" && not.text == "not" => before,
-        _ => tokens,
+        [before @ .., or, not] if or.text == "or" && not.text == "not" => (before, true),
+        _ => (tokens, false),
     }
 }
 
@@ -114,9 +107,11 @@ fn restricts_nothing(grammar: &Grammar, tokens: &[Token], kind: Kind) -> bool {
         let token = tokens.get(at);
         token.is_some_and(|token| names.iter().any(|name| grammar.is_one(token, name)))
     };
-    let wanted = |at: usize| at > 0 && WANTS.contains(&tokens[at - 1].text.as_str());
+    // Nothing happens yet in "the team wants to review it".
+    let wanted = |at: usize| at > 0 && is(at - 1, &["modal"]);
+    let does = |at: usize| tokens[at].kind != TokenKind::Word || is(at, ACTORS);
     let happens = |at: usize| {
-        is(at, &["v.act.f"]) && !wanted(at)
+        is(at, &["v.act.f"]) && at > 0 && does(at - 1) && !wanted(at)
             || is(at, &["be.f", "be.ed", "get.f"]) && is(at + 1, &["v.act.ed"])
     };
     // An alternative, with its own event, can be behind a reason.
@@ -128,13 +123,17 @@ fn restricts_nothing(grammar: &Grammar, tokens: &[Token], kind: Kind) -> bool {
     let is_free = |at: usize| {
         let token = &tokens[at];
         let is_plain = token.kind == TokenKind::Word
-            && !RESTRICTS.contains(&token.text.as_str())
-            && !is(at, &["negator", "excl", "only.w", "only.back"]);
+            && !is(
+                at,
+                &["negator", "restrictor", "excl", "only.w", "only.back"],
+            );
         let is_kind = match kind {
             Kind::Reason => !joins(at) && !happens(at),
-            Kind::Remark => !joins(at) && !happens(at) && !is(at, VALUES) && !is(at, &["v.act.ed"]),
+            Kind::Remark => {
+                !joins(at) && !happens(at) && !is(at, &VALUES) && !is(at, &["v.act.ed"])
+            }
             Kind::Purpose => !joins(at),
-            Kind::Either => !is(at, VALUES),
+            Kind::Either => !is(at, &VALUES),
         };
         is_plain && is_kind
     };

@@ -375,9 +375,7 @@ impl<'g> Chart<'g> {
             return;
         }
         self.waiting[end].push(number);
-        for (category, _) in &node.next {
-            self.wanted[end].insert(*category);
-        }
+        self.wanted[end].add(&node.items);
         if self.predicted[end].add(&node.first) {
             for parked in std::mem::take(&mut self.parked[end]) {
                 self.schedule(parked);

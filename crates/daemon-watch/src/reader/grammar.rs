@@ -30,11 +30,9 @@ impl Grammar {
 
     /// Whether a token is a word of a category.
     pub(super) fn is_one(&self, token: &Token, name: &str) -> bool {
-        let phrases = self.lexicon.beginning_with(&token.text).iter();
         let category = self.categories.find(name);
-        let is_word = token.kind == TokenKind::Word;
-        let mut words = phrases.filter(|phrase| is_word && phrase.rest.is_empty());
-        words.any(|phrase| Some(phrase.category) == category)
+        let mut words = self.lexicon.alone(&token.text).iter();
+        token.kind == TokenKind::Word && words.any(|phrase| Some(phrase.category) == category)
     }
 
     /// Returns an empty set of the categories of the grammar.
@@ -56,7 +54,9 @@ pub(super) struct Rule {
 /// A place in the tree of items.
 #[derive(Default)]
 pub(super) struct Node {
-    pub(super) next: Vec<(Category, usize)>,
+    next: Vec<(Category, usize)>,
+    /// The categories of the next items.
+    pub(super) items: CategorySet,
     pub(super) complete: Vec<usize>,
     /// The words with which one of the next items can begin.
     pub(super) first: CategorySet,
@@ -64,6 +64,9 @@ pub(super) struct Node {
 
 impl Node {
     pub(super) fn after(&self, category: Category) -> Option<usize> {
+        if !self.items.contains(category) {
+            return None;
+        }
         let found = self.next.binary_search_by_key(&category, |(item, _)| *item);
         found.map_or(None, |at| Some(self.next[at].1))
     }
@@ -90,7 +93,7 @@ impl Builder {
     /// Panics if the line is malformed; the file is a part of the program.
     pub(super) fn line(&mut self, line: &str) {
         if line.contains('$') {
-            for form in ["f", "b", "g"] {
+            for form in ["f", "b", "g", "ed"] {
                 self.line(&line.replace('$', form));
             }
             return;
@@ -191,6 +194,7 @@ impl Builder {
     /// Returns the grammar, with the words that can begin each of its items.
     pub(super) fn finish(mut self, goal: &str) -> Grammar {
         let goal = self.categories.of(goal);
+        self.lexicon.sort();
         let first = self.first_words();
         let mut grammar = Grammar {
             lexicon: self.lexicon,
@@ -225,6 +229,9 @@ impl Builder {
         }
         for node in &mut grammar.nodes {
             node.next.sort_unstable();
+            for (category, _) in &node.next {
+                node.items.insert(*category);
+            }
         }
         grammar.starts = vec![None; grammar.categories.len()];
         for (category, node) in &grammar.nodes[0].next {

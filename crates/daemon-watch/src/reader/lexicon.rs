@@ -239,20 +239,41 @@ impl Lexicon {
         }
     }
 
-    pub(super) fn beginning_with(&self, word: &str) -> &[Phrase] {
-        self.by_first.get(word).map_or(&[], Vec::as_slice)
+    /// Sorts the phrases of each first word by the words behind it, as the look-ups require.
+    pub(super) fn sort(&mut self) {
+        for phrases in self.by_first.values_mut() {
+            phrases.sort_by(|one, other| one.rest.cmp(&other.rest));
+        }
+    }
+
+    /// Returns the phrases of one word.
+    pub(super) fn alone(&self, word: &str) -> &[Phrase] {
+        let phrases = self.by_first.get(word).map_or(&[][..], Vec::as_slice);
+        &phrases[..phrases.partition_point(|phrase| phrase.rest.is_empty())]
+    }
+
+    /// Returns the phrases of several words that begin with two words.
+    pub(super) fn beginning_with(&self, first: &str, second: &str) -> &[Phrase] {
+        let phrases = self.by_first.get(first).map_or(&[][..], Vec::as_slice);
+        let next = |phrase: &Phrase| phrase.rest.first().map_or("", String::as_str).cmp(second);
+        let start = phrases.partition_point(|phrase| next(phrase).is_lt());
+        let length = phrases[start..].partition_point(|phrase| next(phrase).is_eq());
+        &phrases[start..start + length]
     }
 
     /// Whether tokens begin with a phrase of several words.
     pub(super) fn begins_phrase(&self, tokens: &[Token]) -> bool {
-        let Some((first, behind)) = tokens.split_first() else {
+        let [first, behind @ ..] = tokens else {
             return false;
         };
-        self.beginning_with(&first.text).iter().any(|phrase| {
-            !phrase.rest.is_empty()
-                && phrase.rest.len() <= behind.len()
-                && (phrase.rest.iter().zip(behind)).all(|(word, token)| *word == token.text)
-        })
+        let second = behind.first().map_or("", |second| second.text.as_str());
+        self.beginning_with(&first.text, second)
+            .iter()
+            .any(|phrase| {
+                !phrase.rest.is_empty()
+                    && phrase.rest.len() <= behind.len()
+                    && (phrase.rest.iter().zip(behind)).all(|(word, token)| *word == token.text)
+            })
     }
 
     pub(super) fn is_closed(&self, word: &str) -> bool {

@@ -44,6 +44,9 @@ const MARK: Marks = 128;
 /// A connective before the word that says whether a phrase excludes something.
 const LINK: Marks = 256;
 
+/// A noun that may be a verb as well: "review".
+const NOUN: Marks = 512;
+
 /// A word that opens a phrase: a preposition, a relative, an operator or a connective.
 const OPENS: Marks = OPENER | SAYS | COMMA;
 /// A phrase can end before these.
@@ -59,6 +62,8 @@ const MARKS: &[(&str, Marks)] = &[
     ("have.f", FINITE),
     ("v.act.f", FINITE),
     ("link", LINK),
+    ("n.thing", NOUN),
+    ("n.run", NOUN),
     ("v.reach.f", EVENTLESS),
     ("v.come.f", EVENTLESS),
 ];
@@ -183,7 +188,12 @@ impl Spans<'_> {
             let is_whole = !self.is(end - 1, OPENER | NEGATOR) || self.is_stranded(end);
             // "by bots" in "excluding merges by bots" belongs to what is excluded.
             let is_inside = is_exception && self.is(end, OPENER | SAYS);
-            if is_whole && !is_inside && self.is_boundary(end) {
+            // "review" in "that skipped the design review" is no verb.
+            let is_third = |token: &Token| token.text.ends_with('s');
+            let is_cut = self.is(end, NOUN)
+                && !self.is_known[end - 1]
+                && !self.tokens.get(end).is_some_and(is_third);
+            if is_whole && !is_inside && !is_cut && self.is_boundary(end) {
                 self.add("skip.tail", at..end, SPAN);
             }
         }
@@ -203,11 +213,14 @@ impl Spans<'_> {
             .is_some_and(|at| self.is(at, NEGATOR))
     }
 
-    /// Adds the first alternative of a line: "the moon rises or".
+    /// Adds the first alternative of a line, "the moon rises or", and what is in front of a condition: "if the moon is full,".
     fn heads(&mut self, at: usize) {
         for end in at + 2..self.tokens.len() {
             if self.grammar.lexicon.joins(&self.tokens[end].text) {
                 self.add("skip.head", at..end, SPAN);
+            }
+            if at == 0 && self.is(end, MARK) {
+                self.add("skip.front", at..end, SPAN);
             }
         }
     }
@@ -239,8 +252,7 @@ fn marks(grammar: &Grammar, tokens: &[Token]) -> Vec<Marks> {
         TokenKind::Mark if token.text == "," => MARK | COMMA,
         TokenKind::Mark => MARK,
         TokenKind::Word => {
-            let phrases = grammar.lexicon.beginning_with(&token.text).iter();
-            let words = phrases.filter(|phrase| phrase.rest.is_empty());
+            let words = grammar.lexicon.alone(&token.text).iter();
             let marks = words.flat_map(|word| {
                 let same = known
                     .iter()

@@ -1,6 +1,7 @@
 //! Every row of the lexicon and the frames is tested by its example, and the chart by whole readings.
 
 mod counts;
+mod wordings;
 
 use super::lexicon::Row;
 use super::load::{FRAMES, LEXICON};

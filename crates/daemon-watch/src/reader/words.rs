@@ -46,6 +46,9 @@ const COMPOUNDS: &[(&str, &str)] = &[
 /// A misspelt word.
 const TYPO: u32 = 60;
 
+/// The base form behind "is", where English has the participle: "is merge into main".
+const BASE_FORM: u32 = 30;
+
 /// Returns the words that begin at each token.
 pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word> {
     let mended: Vec<Option<&'static str>> = (tokens.iter())
@@ -58,6 +61,9 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
             phrases(grammar, tokens, &mended, at, &mut found);
         }
         let is_known = found[before..].iter().any(|word| word.is_known(grammar));
+        if at > 0 && grammar.is_one(&tokens[at - 1], "be.f") {
+            participles(grammar, before, &mut found);
+        }
         let Some((name, cost)) = value_of(grammar, line, token, is_known) else {
             continue;
         };
@@ -106,6 +112,28 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
         add(name, cost + typo, Value::Strings(vec![text]));
     }
     found
+}
+
+/// Adds the participles of the verbs that are found in their base form; a word that is an adjective too is meant as one.
+fn participles(grammar: &Grammar, before: usize, found: &mut Vec<Word>) {
+    let name = |word: &Word| grammar.categories.name(word.category);
+    let is_adjective = found[before..]
+        .iter()
+        .any(|word| name(word).starts_with("adj"));
+    let behind = if is_adjective { found.len() } else { before };
+    let participle = |word: &Word| {
+        let verb = name(word).strip_suffix(".b")?;
+        let category = grammar.categories.find(&format!("{verb}.ed"))?;
+        verb.starts_with("v.").then(|| Word {
+            category,
+            range: word.range.clone(),
+            cost: word.cost + BASE_FORM,
+            value: word.value.clone(),
+            mended: word.mended,
+        })
+    };
+    let more: Vec<Word> = found[behind..].iter().filter_map(participle).collect();
+    found.extend(more);
 }
 
 /// Returns the text of a value. Names keep the author's spelling, since branches and paths are compared byte for byte.
@@ -246,8 +274,12 @@ fn phrases(
     found: &mut Vec<Word>,
 ) {
     let spellings = [Some(tokens[at].text.as_str()), mended[at]];
+    let next = tokens.get(at + 1).map(|next| next.text.as_str());
+    let seconds = [next, mended.get(at + 1).copied().flatten()];
     for first in spellings.into_iter().flatten() {
-        for phrase in grammar.lexicon.beginning_with(first) {
+        let longer = (seconds.into_iter().flatten())
+            .flat_map(|second| grammar.lexicon.beginning_with(first, second));
+        for phrase in grammar.lexicon.alone(first).iter().chain(longer) {
             let end = at + 1 + phrase.rest.len();
             let Some(behind) = tokens.get(at + 1..end) else {
                 continue;
@@ -285,10 +317,8 @@ fn phrases(
 /// Whether a word names things or people, which no branch is called.
 fn is_thing(grammar: &Grammar, word: &str) -> bool {
     const THINGS: &[&str] = &["n.thing", "n.run", "self", "p.any", "p.noun", "pron"];
-    let phrases = grammar.lexicon.beginning_with(word).iter();
-    phrases
-        .filter(|phrase| phrase.rest.is_empty())
-        .any(|phrase| THINGS.contains(&grammar.categories.name(phrase.category)))
+    let mut phrases = grammar.lexicon.alone(word).iter();
+    phrases.any(|phrase| THINGS.contains(&grammar.categories.name(phrase.category)))
 }
 
 /// Whether a compound names things and is no name: "sub-issues".

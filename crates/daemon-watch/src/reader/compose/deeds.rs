@@ -26,6 +26,7 @@ pub(super) const TABLE: &[Row] = &[
     ("does-only", does_only),
     ("gets", gets),
     ("done", done),
+    ("done-as", done_as),
     ("does", does),
     ("narrow-deeds", narrow_deeds),
     ("does-act", does_act),
@@ -229,6 +230,25 @@ fn done(call: &Call<'_>) -> Option<Value> {
     can_touch(things, deeds).then_some(())?;
     let events = all_done(things, deeds)?;
     Some(Value::Events(events, things.to_vec()))
+}
+
+/// "an alert fires, be it an issue alert or a metric alert": the second things are the sorts of the first that count.
+fn done_as(call: &Call<'_>) -> Option<Value> {
+    let lists = call.values.iter().filter_map(|value| match value {
+        Value::Things(things) => Some(things.as_slice()),
+        _ => None,
+    });
+    let lists: Vec<&[Thing]> = lists.collect();
+    let [[first], sorts] = lists[..] else {
+        return None;
+    };
+    let of = |sort: &Thing| Thing {
+        guard: first.guard.clone().and(sort.guard.clone()),
+        source: sort.source.or(first.source),
+        ..sort.clone()
+    };
+    let events = all_done(&sorts.iter().map(of).collect::<Vec<_>>(), call.deeds()?)?;
+    (sorts.len() > 1).then(|| Value::Events(events, sorts.to_vec()))
 }
 
 /// "is updated" is an event of files by itself, and of other things with files only.

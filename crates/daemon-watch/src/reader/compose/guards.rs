@@ -173,7 +173,10 @@ fn head(call: &Call<'_>) -> Option<Value> {
 }
 
 fn label(call: &Call<'_>) -> Option<Value> {
-    let says = Says::TheLabel(call.strings()?);
+    let names = call.strings()?;
+    // The login of a bot is no label.
+    (!names.iter().any(|name| name.ends_with("[bot]"))).then_some(())?;
+    let says = Says::TheLabel(names);
     Some(Value::Guard(says_at(says, &call.range)))
 }
 
@@ -236,6 +239,8 @@ fn mentions(call: &Call<'_>) -> Option<Value> {
 fn command(call: &Call<'_>) -> Option<Value> {
     let strings = call.strings()?;
     let is_command = strings.iter().all(|string| string.starts_with('/'));
+    // Words added to something may be a label as well.
+    (is_command || call.word() != Some("slash")).then_some(())?;
     let op = if is_command { Op::Begins } else { Op::Contains };
     said_in(call, op, &[TextPlace::Own])
 }

@@ -176,11 +176,11 @@ fn only_behind(call: &Call<'_>) -> Option<Value> {
     (!is_of_files).then(|| Value::Guard(guard.clone()))
 }
 
-/// A word as a name: a plural is a sort of things, such as "flakes".
+/// A word as a name: a plural is a sort of things, such as "flakes", and an adverb is none either.
 fn plain_name(call: &Call<'_>) -> Option<Value> {
     let names = call.strings()?;
-    let is_plural = names.iter().any(|name| name.ends_with('s'));
-    (!is_plural).then_some(Value::Strings(names))
+    let is_other = |name: &String| name.ends_with('s') || name.ends_with("ly");
+    (!names.iter().any(is_other)).then_some(Value::Strings(names))
 }
 
 /// Whether an event has what a guard behind it compares: tags have no branch, and pushes have no name.

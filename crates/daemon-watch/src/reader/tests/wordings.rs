@@ -1,0 +1,153 @@
+//! Guards in front, alternatives that leave out what they share, and other word order mean what the plain line means.
+
+use crate::interpretation::Status;
+use crate::reader::interpret;
+
+#[track_caller]
+fn same(pairs: &[(&str, &str)]) {
+    let differs = |(line, plain): &&(&str, &str)| {
+        let (meaning, meant) = (interpret(line), interpret(plain));
+        let is_read = meaning.status == Status::Mapped && meant.status == Status::Mapped;
+        !is_read || !meaning.means_the_same_as(&meant)
+    };
+    let wrong: Vec<&(&str, &str)> = pairs.iter().filter(differs).collect();
+    assert_eq!(wrong, Vec::<&(&str, &str)>::new());
+}
+
+#[test]
+fn a_guard_in_front_of_the_event_is_a_guard_of_it() {
+    same(&[
+        (
+            "If it is a draft, when a pull request is labeled bug",
+            "when a draft pull request is labeled bug",
+        ),
+        (
+            "Provided that it targets main and that it is not a draft, when a PR is closed",
+            "when a non-draft PR targeting main is closed",
+        ),
+        (
+            "Unless its title contains \"WIP\", when a PR is opened",
+            "when a PR whose title does not contain \"WIP\" is opened",
+        ),
+        (
+            "For PRs from forks: when a review is submitted",
+            "when a review is submitted on a PR from a fork",
+        ),
+        (
+            "If the label bug is present on a GitHub issue, when it is closed",
+            "when a GitHub issue with the label bug is closed",
+        ),
+        (
+            "Bots aside, whenever a GitHub issue is opened",
+            "when a GitHub issue is opened, not by a bot",
+        ),
+        (
+            "When, in Linear, an issue is created",
+            "when a Linear issue is created",
+        ),
+    ]);
+}
+
+#[test]
+fn a_guard_in_front_that_no_event_holds_is_left_over() {
+    for (line, expected) in [
+        (
+            "If the moon is full, when a pull request is opened",
+            "If the moon is full",
+        ),
+        (
+            "If the pull request is from a fork, when a check fails",
+            "If the pull request is from a fork",
+        ),
+    ] {
+        let meaning = interpret(line);
+        let left: Vec<&str> = meaning.remainder.iter().map(|span| span.of(line)).collect();
+        assert_eq!(left, [expected]);
+    }
+}
+
+#[test]
+fn an_alternative_shares_what_it_leaves_out() {
+    same(&[
+        (
+            "when a review is requested from @kit or from @ida",
+            "when a review is requested from @kit or @ida",
+        ),
+        (
+            "when the label bug is added to a PR, or is removed from it again",
+            "when the label bug is added to or removed from a PR",
+        ),
+        (
+            "when a PR gets the label bug, or when this label is taken off it",
+            "when the label bug is added to or removed from a PR",
+        ),
+        (
+            "when someone posts a comment on a PR, or edits one",
+            "when a comment on a PR is posted or edited",
+        ),
+        (
+            "when an issue is created in GitHub, in Linear or in Sentry",
+            "when an issue is created in GitHub or in Linear, or when a Sentry issue is created",
+        ),
+        (
+            "new or edited comments on PRs",
+            "when a comment on a PR is created or edited",
+        ),
+        (
+            "when a PR is closed, but not when it is merged",
+            "when a PR is closed",
+        ),
+    ]);
+}
+
+#[test]
+fn a_negation_holds_for_the_whole_list_behind_it() {
+    same(&[
+        (
+            "when a PR is opened, but not by a bot or by @kit",
+            "when a PR is opened by neither a bot nor @kit",
+        ),
+        (
+            "when a message is posted, not in #ops or in #dev",
+            "when a message is posted outside #ops or #dev",
+        ),
+        (
+            "when a Linear issue is created, not in team Kilns or in team Bricks",
+            "when a Linear issue is created outside team Kilns or Bricks",
+        ),
+    ]);
+}
+
+#[test]
+fn other_word_order_and_wrong_forms_are_read_as_what_is_meant() {
+    same(&[
+        (
+            "when it is merged a pull request in the branch develop",
+            "when a pull request is merged into develop",
+        ),
+        (
+            "when label bug is add to a PR",
+            "when the label bug is added to a PR",
+        ),
+        (
+            "when a tag was made that not begins with nightly",
+            "when a tag that does not begin with nightly is created",
+        ),
+        (
+            "when in #ops is posted a message",
+            "when a message is posted in #ops",
+        ),
+        (
+            "when a bot has closed a GitHub issue",
+            "when a GitHub issue is closed by a bot",
+        ),
+    ]);
+}
+
+#[test]
+fn quoted_words_that_are_added_are_a_label_and_no_comment() {
+    same(&[(
+        "when \"good first issue\" is added to a GitHub issue",
+        "when the label \"good first issue\" is added to a GitHub issue",
+    )]);
+}
