@@ -108,6 +108,8 @@ pub(crate) enum Command {
     Fire(FireArgs),
     /// Runs the host: watches repositories, receives webhooks, runs schedules
     Serve(ServeArgs),
+    /// Prints a link that logs a browser in to the running host, once
+    Login,
     /// Makes the running host read its configuration and repositories again
     Reload,
     /// Holds one daemon, or all: events and ticks are recorded, but nothing starts

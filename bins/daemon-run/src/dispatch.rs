@@ -162,6 +162,7 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
         Command::Test(args) => test::run(args, place, out).map(good),
         Command::Fire(args) => fire::run(args, place, out).await.map(good),
         Command::Serve(args) => serve::run(args, &cli.global, place, out).await.map(done),
+        Command::Login => act::login(place, out).await.map(done),
         Command::Reload => act::reload(place, out).await.map(done),
         Command::Hold(args) => act::gate(HOLD, args, place, out).await.map(done),
         Command::Go(args) => act::gate(GO, args, place, out).await.map(done),

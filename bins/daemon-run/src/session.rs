@@ -295,6 +295,10 @@ impl Live for Offline {
         Err(no_host())
     }
 
+    fn login(&self) -> Result<Value, OpError> {
+        Err(no_host())
+    }
+
     async fn stats(&self) -> Result<Value, OpError> {
         Err(no_host())
     }

@@ -94,6 +94,12 @@ pub trait Live: Send + Sync {
     /// Checks the host and its environment.
     async fn doctor(&self) -> Result<Value, OpError>;
 
+    /// Makes a link that logs a browser in once, as `{"login_url"}`.
+    ///
+    /// # Errors
+    /// No host runs.
+    fn login(&self) -> Result<Value, OpError>;
+
     /// Returns counters of the host.
     async fn stats(&self) -> Result<Value, OpError>;
 
@@ -242,6 +248,7 @@ impl Operations {
             Operation::HostGo => self.host_gate(params, daemon_engine::Gate::Open).await,
             Operation::HostDoctor => object(params.finish().map(|()| self.live.doctor())?.await?),
             Operation::HostReload => object(params.finish().map(|()| self.live.reload())?.await?),
+            Operation::HostLogin => object(params.finish().and_then(|()| self.live.login())?),
             Operation::HostStats => object(params.finish().map(|()| self.live.stats())?.await?),
             operation => Err(UnknownMethod(operation.method().to_owned()).into()),
         }

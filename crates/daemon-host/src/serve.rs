@@ -26,7 +26,7 @@ use tokio_util::task::TaskTracker;
 
 use self::begin::begin;
 use self::listener::ListenerSecrets;
-use self::seams::HostLive;
+use self::seams::{HostLive, LoginLinks};
 use crate::config::{Config, ConfigFault};
 use crate::driver::Parts;
 use crate::home::{Home, Ownership};
@@ -164,11 +164,12 @@ pub async fn serve<F: Future<Output = Signal>>(
         host.finished().clone(),
     ));
     http.listeners.spawn(seams::open_late(Arc::clone(live)));
-    let code = begun.app.access.login_code();
+    let app = Arc::clone(&begun.app);
+    let links = live.logins.get_or_init(|| LoginLinks { app, bound });
     on_ready(Ready {
         http: format!("http://{bound}"),
         socket: begun.socket.path().to_owned(),
-        login_url: format!("http://{bound}/login?code={code}"),
+        login_url: links.link(),
     })?;
 
     asked.until_stopped(live, &mut signals).await?;

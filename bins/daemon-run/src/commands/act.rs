@@ -7,9 +7,11 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::{CancelArgs, GateArgs, RetryArgs};
 use crate::failure::CommandFailure;
-use crate::out::Out;
+use crate::out::{Out, plain};
 use crate::place::Place;
-use crate::session::{CommandSession, Intent, no_host, parameter};
+use crate::session::{
+    CommandSession, Intent, call_failure, live, no_host, no_host_runs, parameter,
+};
 
 /// Changes the gate of one daemon, or of the host: two operations with the same effect.
 pub(crate) async fn gate(
@@ -38,17 +40,31 @@ pub(crate) async fn gate(
 
 /// Makes a running host read its configuration and repositories again.
 pub(crate) async fn reload(place: &Place, out: Out) -> Result<(), CommandFailure> {
-    let Some(mut client) = crate::session::live(place).await? else {
+    let Some(mut client) = live(place).await? else {
         return Err(no_host().into());
     };
     let answer = client
         .call(Operation::HostReload, Map::new())
         .await
-        .map_err(crate::session::call_failure)?;
+        .map_err(call_failure)?;
     if out.is_json() {
         return out.envelope(answer);
     }
     out.text(&reloaded(&answer))
+}
+
+/// Prints a link that logs a browser in to the running host.
+pub(crate) async fn login(place: &Place, out: Out) -> Result<(), CommandFailure> {
+    let mut client = live(place).await?.ok_or_else(no_host_runs)?;
+    let answer = client.call(Operation::HostLogin, Map::new()).await;
+    let answer = answer.map_err(call_failure)?;
+    if out.is_json() {
+        return out.envelope(answer);
+    }
+    let url = answer.get("login_url").and_then(Value::as_str);
+    out.text(&plain(url.unwrap_or_default()))?;
+    out.note("open it in a browser; it works once");
+    Ok(())
 }
 
 /// Formats the answer to a reload: the generation, and the settings that only a restart changes.

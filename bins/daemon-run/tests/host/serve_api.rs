@@ -80,6 +80,26 @@ fn a_login_link_works_once() {
 }
 
 #[test]
+fn the_command_login_prints_further_links_that_work_once_each() {
+    let (world, host) = World::serving();
+    let http = host.ready["http"].as_str().expect("a URL");
+    let mut links: Vec<String> = Vec::new();
+    for _ in 0..2 {
+        let (code, printed) = world.json(&["login"]);
+        assert_eq!(code, 0, "{printed}");
+        let link = printed["login_url"].as_str().expect("a link");
+        links.push(link.strip_prefix(http).expect("it is ours").to_owned());
+    }
+    let printed = world.run(&["login", "-q"]).stdout;
+    let printed = String::from_utf8(printed).expect("a line");
+    links.push(printed.trim().replace(http, ""));
+    for link in &links {
+        assert_eq!(host.open("GET", link, &[]).status, 303, "{link}");
+        assert_eq!(host.open("GET", link, &[]).status, 401, "{link}");
+    }
+}
+
+#[test]
 fn a_foreign_name_or_page_is_refused() {
     let (_world, host) = World::serving();
     let bearer = format!("Bearer {}", host.token());

@@ -195,6 +195,8 @@ operations! {
     HostReload: "host/reload", Post Some("reload"), Admin;
     /// Returns counters of the host.
     HostStats: "host/stats", Get Some("stats"), Read;
+    /// Makes a link that logs a browser in once. It has no route: a caller over HTTP is logged in already.
+    HostLogin: "host/login", Post None, Admin;
 }
 
 impl Operation {

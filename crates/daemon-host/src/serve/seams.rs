@@ -1,17 +1,18 @@
 //! The host as its listeners see it: the intake of webhooks, the health checks and the operations of a live host.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use daemon_agent::{Conversations, Skills};
-use daemon_api::http::{Admit, Condition, Health, Hooks, TokenHolders};
+use daemon_api::http::{Admit, AppState, Condition, Health, Hooks, TokenHolders};
 use daemon_api::ops::{Live, Prune, SettingsRequest};
 use daemon_event::{ActivationId, RepoName, Source};
 use daemon_ingest::SenderTokens;
 use daemon_provider::StopReason;
-use daemon_records::error::{OpError, chain};
+use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_runner::pruning::PruneScope;
 use daemon_store::{Accepted, NewEvent, Rates, StoreError};
 use jiff::Timestamp;
@@ -184,6 +185,24 @@ pub(super) struct HostLive {
     replacing: tokio::sync::Mutex<()>,
     /// Held while the configuration file is edited and put in force.
     pub(super) editing: tokio::sync::Mutex<()>,
+    /// What makes links for browsers, once the HTTP listener serves.
+    pub(super) logins: OnceLock<LoginLinks>,
+}
+
+/// Makes links that log a browser in once.
+pub(super) struct LoginLinks {
+    /// The app of the HTTP listener.
+    pub(super) app: Arc<AppState>,
+    /// The address of the listener.
+    pub(super) bound: SocketAddr,
+}
+
+impl LoginLinks {
+    /// Makes a new link.
+    pub(super) fn link(&self) -> String {
+        let code = self.app.access.login_code();
+        format!("http://{}/login?code={code}", self.bound)
+    }
 }
 
 /// Returns the keys of which the host keeps the values that it started with.
@@ -218,6 +237,7 @@ impl HostLive {
             holders,
             replacing: tokio::sync::Mutex::new(()),
             editing: tokio::sync::Mutex::new(()),
+            logins: OnceLock::new(),
         }
     }
 
@@ -393,6 +413,14 @@ impl Live for HostLive {
 
     async fn doctor(&self) -> Result<Value, OpError> {
         Ok(crate::doctor::examine(&self.host).await)
+    }
+
+    fn login(&self) -> Result<Value, OpError> {
+        let links = self.logins.get().ok_or_else(|| {
+            let message = "the HTTP listener does not serve yet";
+            OpError::new(OpErrorKind::Unavailable, "starting", message)
+        })?;
+        Ok(json!({ "login_url": links.link() }))
     }
 
     async fn stats(&self) -> Result<Value, OpError> {
