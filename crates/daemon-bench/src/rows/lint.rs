@@ -12,9 +12,9 @@ use crate::kit::{Contender, measure as measure_all};
 use crate::report::Row;
 
 const N_DAEMONS: usize = 1_000;
-const MOST_TIME: f64 = 250e6;
+const MOST_TIME: f64 = 120e6;
 const MOST_MEMORY_KIB: u64 = 40 * 1024;
-// Short compared with the run of a quarter of a second, so that the peak is seen.
+// Short compared with the run of a tenth of a second, so that the peak is seen.
 const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
 pub(super) fn measure() -> Result<Row> {
