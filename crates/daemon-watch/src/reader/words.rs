@@ -61,9 +61,6 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
             phrases(grammar, tokens, &mended, at, &mut found);
         }
         let is_known = found[before..].iter().any(|word| word.is_known(grammar));
-        if at > 0 && grammar.is_one(&tokens[at - 1], "be.f") {
-            participles(grammar, before, &mut found);
-        }
         let Some((name, cost)) = value_of(grammar, line, token, is_known) else {
             continue;
         };
@@ -274,6 +271,7 @@ fn phrases(
     found: &mut Vec<Word>,
 ) {
     let spellings = [Some(tokens[at].text.as_str()), mended[at]];
+    let before = found.len();
     let next = tokens.get(at + 1).map(|next| next.text.as_str());
     let seconds = [next, mended.get(at + 1).copied().flatten()];
     for first in spellings.into_iter().flatten() {
@@ -311,6 +309,9 @@ fn phrases(
                 });
             }
         }
+    }
+    if at > 0 && grammar.is_one(&tokens[at - 1], "be.f") {
+        participles(grammar, before, found);
     }
 }
 

@@ -176,7 +176,7 @@ fn only_behind(call: &Call<'_>) -> Option<Value> {
     (!is_of_files).then(|| Value::Guard(guard.clone()))
 }
 
-/// A word as a name: a plural is a sort of things, such as "flakes", and an adverb is none either.
+/// A word as a name: a plural is a sort of things, such as "flakes", and an adverb is no name.
 fn plain_name(call: &Call<'_>) -> Option<Value> {
     let names = call.strings()?;
     let is_other = |name: &String| name.ends_with('s') || name.ends_with("ly");
