@@ -5,7 +5,7 @@ use daemon_provider::tool_loop::{LoopCall, ToolError, ToolOutput, ToolSpec};
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use crate::conversation::AwaitedReply;
+use crate::conversation::{AwaitedReply, Conversation};
 use crate::definition::AgentDefinition;
 use crate::event::AgentEvent;
 use crate::hook::{Hook, HookTurn};
@@ -28,7 +28,7 @@ impl Hook for AskHook {
         vec![ToolSpec {
             name: ASK_USER.to_owned(),
             description:
-                "Asks the user one or more questions and waits for the answer, up to an hour."
+                "Asks the user one or more questions and waits for the answer, for a limited time."
                     .to_owned(),
             schema: json!({
                 "type": "object", "required": ["questions"], "additionalProperties": false,
@@ -74,9 +74,9 @@ pub(crate) async fn answer(context: &TurnContext, ask_id: String) -> Result<Stri
     let conversation = &context.conversation;
     let _waits = context.wait_for_user();
     let (reply, replied) = oneshot::channel();
-    *conversation.asked() = Some(AwaitedReply { ask_id, reply });
+    let _waiting = QuestionGuard::new(conversation, AwaitedReply { ask_id, reply });
     // A reply stores the answer first and then looks for who waits, so that it is found here or arrives there.
-    let waited = match stored(context).await? {
+    match stored(context).await? {
         Some(answer) => Ok(answer),
         None => {
             let limit = context.conversations.host.bounds().ask;
@@ -87,9 +87,32 @@ pub(crate) async fn answer(context: &TurnContext, ask_id: String) -> Result<Stri
                     .ok_or_else(|| ToolError::new("nothing was answered in time")),
             }
         }
-    };
-    *conversation.asked() = None;
-    waited
+    }
+}
+
+/// A question that the conversation waits for. It also ends when the turn is stopped, which drops what waits.
+struct QuestionGuard<'c> {
+    conversation: &'c Conversation,
+    ask_id: String,
+}
+
+impl<'c> QuestionGuard<'c> {
+    fn new(conversation: &'c Conversation, awaited: AwaitedReply) -> Self {
+        let ask_id = awaited.ask_id.clone();
+        *conversation.asked() = Some(awaited);
+        Self {
+            conversation,
+            ask_id,
+        }
+    }
+}
+
+impl Drop for QuestionGuard<'_> {
+    fn drop(&mut self) {
+        let mut asked = self.conversation.asked();
+        // Its answer has taken it, and the next question may be there.
+        drop(asked.take_if(|asked| asked.ask_id == self.ask_id));
+    }
 }
 
 /// Returns the answer on disk to the question of the running call.

@@ -163,3 +163,21 @@ async fn a_killed_question_is_an_end() {
     assert_eq!(bench.conversations.kill(pair("a")).await.unwrap(), Some(1));
     assert!(matches!(error(stream.end().await), AgentError::Killed));
 }
+
+#[tokio::test]
+async fn a_killed_question_is_no_longer_waited_for() {
+    let bench = Bench::new([ask(), Step::Hang]);
+    let mut stream = bench.send("Take one.");
+    bench.model.called.notified().await;
+    asked(&mut stream).await;
+    // The question is shown before it is waited for.
+    tokio::task::yield_now().await;
+    assert_eq!(bench.conversations.kill(pair("a")).await.unwrap(), Some(1));
+    let mut next = bench.send("Go on.");
+    bench.model.called.notified().await;
+    // This ends the waiting of turns for their user only, and the first reason to stop counts.
+    bench.conversations.close();
+    assert_eq!(bench.conversations.kill(pair("a")).await.unwrap(), Some(2));
+    let end = error(next.end().await);
+    assert!(matches!(end, AgentError::Killed), "{end:?}");
+}
