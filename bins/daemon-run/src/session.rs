@@ -323,6 +323,11 @@ impl Live for Offline {
         self.home.runs()
     }
 
+    fn directories(&self) -> Vec<std::path::PathBuf> {
+        // Commands are the owner's.
+        Vec::new()
+    }
+
     async fn settings(&self, _: SettingsRequest) -> Result<Value, OpError> {
         Err(no_host())
     }

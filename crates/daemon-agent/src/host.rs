@@ -68,6 +68,8 @@ pub struct ConversationBounds {
     pub queue: usize,
     /// How long a question waits for its answer.
     pub ask: Duration,
+    /// Whether a turn ends when its client disconnects.
+    pub on_disconnect: OnDisconnect,
     /// How many events may lead to one another.
     pub hops: u32,
     /// How many messages of one event source may wait.
@@ -81,11 +83,21 @@ impl Default for ConversationBounds {
         Self {
             queue: 16,
             ask: Duration::from_secs(3_600),
+            on_disconnect: OnDisconnect::Continue,
             hops: 8,
             events: 256,
             recall_limit: 5,
         }
     }
+}
+
+/// Whether a turn ends when its client disconnects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDisconnect {
+    /// It continues.
+    Continue,
+    /// It ends, unless something else follows it.
+    Cancel,
 }
 
 /// The turn that is to begin.

@@ -62,7 +62,9 @@ pub use event::{AgentEvent, NumberedEvent, SHOWN_OUTPUT};
 pub use feed::{FeedEvent, FeedFilter, FeedStream, NumberedFeedEvent};
 pub use hook::{Hook, HookTurn, Injected};
 pub use hooks::{AgentHooks, HookCollision, MemoryHook, SkillsHook};
-pub use host::{AgentHost, ConversationBounds, ConversationPaths, OpenedTurn, TurnRequest};
+pub use host::{
+    AgentHost, ConversationBounds, ConversationPaths, OnDisconnect, OpenedTurn, TurnRequest,
+};
 pub use line::{TurnChain, TurnOutcome, TurnTokens};
 pub use listing::ListedConversation;
 pub use live::{Followed, TurnConclusion, TurnStream};

@@ -1,13 +1,15 @@
 //! A turn as its clients see it: events while it runs, one result at the end.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use tokio::sync::{broadcast, watch};
 
+use crate::conversations::Conversations;
 use crate::error::AgentError;
 use crate::event::{AgentEvent, NumberedEvent};
 use crate::feed::{Feed, FeedEvent};
+use crate::host::OnDisconnect;
 use crate::name::Pair;
 use crate::transcript::TurnResult;
 
@@ -97,8 +99,9 @@ impl LiveTurn {
     }
 
     /// Follows the turn from here on.
-    pub(crate) fn follow(&self) -> TurnStream {
+    pub(crate) fn follow(self: &Arc<Self>) -> TurnStream {
         TurnStream {
+            turn: Arc::downgrade(self),
             events: self.events.subscribe(),
             end: self.end.subscribe(),
         }
@@ -108,6 +111,8 @@ impl LiveTurn {
 /// The events and the result of a turn. Dropping it ends nothing: the turn continues.
 #[derive(Debug)]
 pub struct TurnStream {
+    /// Not a strong reference, so that a turn that is dropped without an end ends its streams.
+    turn: Weak<LiveTurn>,
     events: broadcast::Receiver<Arc<NumberedEvent>>,
     end: watch::Receiver<Option<TurnConclusion>>,
 }
@@ -137,9 +142,33 @@ impl TurnStream {
         }
     }
 
+    /// Stops the turn if nothing else follows it.
+    pub(crate) fn stop_if_last(self) {
+        if let Some(turn) = self.turn.upgrade()
+            && turn.end.receiver_count() == 1
+        {
+            turn.stop(StopWhy::Killed);
+        }
+    }
+
     /// Waits for the end.
     pub async fn end(&mut self) -> TurnConclusion {
         ended(&mut self.end).await
+    }
+}
+
+impl Conversations {
+    /// Reports whether a turn ends when its client disconnects.
+    pub fn ends_with_client(&self) -> bool {
+        self.host.bounds().on_disconnect == OnDisconnect::Cancel
+    }
+
+    /// Notes that the client of a stream has disconnected, which ends the turn if [`OnDisconnect::Cancel`] is configured and
+    /// nothing else follows it.
+    pub fn disconnected(&self, stream: TurnStream) {
+        if self.ends_with_client() {
+            stream.stop_if_last();
+        }
     }
 }
 

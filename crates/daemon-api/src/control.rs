@@ -1,8 +1,10 @@
-//! The control protocol: JSON-RPC 2.0, one message per line, over the home's socket.
+//! The control protocol: JSON-RPC 2.0, one message per line, over the home's socket and over TCP.
 
 mod client;
 mod connection;
+mod hello;
 mod host_tools;
+mod lines;
 mod run_client;
 mod run_pipes;
 mod run_tokens;
@@ -15,7 +17,7 @@ pub use host_tools::HostTools;
 use run_pipes::RunPipes;
 use run_tokens::RunToken;
 pub use run_tokens::RunTokens;
-pub use server::{Control, bind, serve};
+pub use server::{Control, bind, bind_tcp, serve, serve_tcp};
 pub use wire::{
     ClientMessage, ErrorBody, ErrorData, RequestId, ServerMessage, ServerNotification,
     StreamedEvent, protocol_schema,

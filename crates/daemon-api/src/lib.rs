@@ -14,7 +14,7 @@
 //! # Overview
 //! [`ops`] contains the table of operations ([`ops::Operation`]) and performs them over a store ([`ops::Operations`]). A host
 //! implements [`ops::Live`] for what only a running host can do. Three interfaces are built from the table: [`control`] is
-//! JSON-RPC on the socket of the home, with the client that the commands use; [`http`] has the listener, the webhook intake, the
+//! JSON-RPC on the socket of the home and over TCP, with the client that the commands use; [`http`] has the listener, the webhook intake, the
 //! routes below `/api/v1/` and the pages for a browser; the MCP tools of the binary call the operations through the control client.
 //!
 //! [`wire`] has the objects that all interfaces return. [`explain`] renders why an event wakes a daemon or does not, [`fire`]
@@ -37,6 +37,8 @@ pub mod ops;
 mod pages;
 mod period;
 mod runs;
+mod tokens;
 pub mod wire;
 
 pub use period::{InvalidPeriod, Period};
+pub use tokens::{HostTokens, TokenHolder, TokenHolders};

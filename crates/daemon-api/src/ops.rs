@@ -6,6 +6,7 @@ mod act;
 mod agents;
 mod conversations;
 mod crons;
+mod directories;
 mod events;
 mod explain;
 mod list;
@@ -111,6 +112,9 @@ pub trait Live: Send + Sync {
 
     /// Returns the directory of run folders.
     fn runs(&self) -> std::path::PathBuf;
+
+    /// Returns the directories below which clients with a token may name others.
+    fn directories(&self) -> Vec<std::path::PathBuf>;
 
     /// Reads or changes the providers, models and MCP servers of the configuration.
     async fn settings(&self, request: SettingsRequest) -> Result<Value, OpError>;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use daemon_api::control;
+use daemon_api::control::{self, Control};
 use daemon_api::http;
 use daemon_api::ops::{Operations, Scope};
 use daemon_engine::HostEpoch;
@@ -21,6 +21,7 @@ use daemon_records::error::{OpError, OpErrorKind};
 use daemon_runner::secrets::HostSecrets;
 use daemon_store::Store;
 use jiff::Timestamp;
+use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
@@ -28,7 +29,7 @@ use self::begin::begin;
 use self::listener::ListenerSecrets;
 use self::seams::{HostLive, LoginLinks};
 use crate::config::{Config, ConfigFault};
-use crate::driver::Parts;
+use crate::driver::{Host, Parts};
 use crate::home::{Home, Ownership};
 
 /// How long a stop waits for clients, and for work that outlives its drain.
@@ -142,6 +143,8 @@ pub async fn serve<F: Future<Output = Signal>>(
     mut signals: impl FnMut() -> F,
 ) -> Result<(), OpError> {
     let secrets = ListenerSecrets::new(&start)?;
+    // Checked before anything is bound or opened.
+    tcp_address(&start.config)?;
     // Before the store is opened: health checks have to work while a large store is converted or git hangs.
     let (http, bound) = listen(listen_address(&start.config)?).await?;
     let mut asked = Asked::default();
@@ -156,13 +159,7 @@ pub async fn serve<F: Future<Output = Signal>>(
     };
     let (host, live, tasks) = (&begun.live.host, &begun.live, &begun.tasks);
     http.opening.open(Arc::clone(&begun.app));
-    let (listener, control) = begun.control;
-    http.listeners.spawn(control::serve(
-        listener,
-        Arc::new(control),
-        host.stop().clone(),
-        host.finished().clone(),
-    ));
+    serve_control(&http.listeners, host, begun.control, begun.tcp);
     http.listeners.spawn(seams::open_late(Arc::clone(live)));
     let app = Arc::clone(&begun.app);
     let links = live.logins.get_or_init(|| LoginLinks { app, bound });
@@ -189,6 +186,27 @@ pub async fn serve<F: Future<Output = Signal>>(
     };
     in_time(last).await;
     Ok(())
+}
+
+/// Serves the control protocol on the socket of the home, and over TCP if that is configured.
+fn serve_control(
+    listeners: &TaskTracker,
+    host: &Host,
+    (listener, control): (UnixListener, Control),
+    tcp: Option<TcpListener>,
+) {
+    let control = Arc::new(control);
+    let (stop, finished) = (host.stop(), host.finished());
+    if let Some(tcp) = tcp {
+        let (control, stop, finished) = (Arc::clone(&control), stop.clone(), finished.clone());
+        listeners.spawn(control::serve_tcp(tcp, control, stop, finished));
+    }
+    listeners.spawn(control::serve(
+        listener,
+        control,
+        stop.clone(),
+        finished.clone(),
+    ));
 }
 
 /// Waits for the remaining work of a stop, at most [`LEAVING`].
@@ -301,7 +319,7 @@ fn unusable(what: &str, error: &std::io::Error) -> OpError {
         ),
         _ => (
             OpErrorKind::Config,
-            "see host.listen and uds.path in the configuration",
+            "see host.listen, tcp.listen and uds.path in the configuration",
         ),
     };
     OpError::new(kind, "cannot-listen", format!("{what}: {error}")).with_help(help)
@@ -342,22 +360,45 @@ fn warn_of(config: &Config, parts: &Parts) {
     }
 }
 
-/// Parses the address; a public one requires `host.token_file`.
+/// Parses the address of HTTP; a public one requires `host.token_file`.
 fn listen_address(config: &Config) -> Result<SocketAddr, OpError> {
-    let text = &config.host.listen;
-    let address: SocketAddr = text.parse().map_err(|error| {
-        OpError::new(OpErrorKind::Config, "listen", format!("`{text}`: {error}"))
-            .with_help("an address and a port, such as 127.0.0.1:7777")
-    })?;
-    if !address.ip().is_loopback() && config.host.token_file.is_none() {
-        let error = OpError::new(
-            OpErrorKind::Config,
-            "public-without-token",
-            format!("{address} is not a loopback address"),
-        );
-        return Err(
-            error.with_help("set host.token_file in the configuration, so that the token is yours")
-        );
-    }
+    let address = parsed_address("listen", &config.host.listen)?;
+    check_public(config, address)?;
     Ok(address)
+}
+
+/// Parses the address of the control protocol over TCP, if one is configured; a public one requires `tcp.public` and
+/// `host.token_file`.
+fn tcp_address(config: &Config) -> Result<Option<SocketAddr>, OpError> {
+    let Some(text) = &config.tcp.listen else {
+        return Ok(None);
+    };
+    let address = parsed_address("tcp-listen", text)?;
+    if !address.ip().is_loopback() && !config.tcp.public {
+        let message = format!("tcp.listen: {address} is not a loopback address");
+        let error = OpError::new(OpErrorKind::Config, "tcp-public", message);
+        return Err(error.with_help("set `tcp.public = true`; its traffic is not encrypted"));
+    }
+    check_public(config, address)?;
+    Ok(Some(address))
+}
+
+fn parsed_address(code: &str, text: &str) -> Result<SocketAddr, OpError> {
+    text.parse().map_err(|error| {
+        OpError::new(OpErrorKind::Config, code, format!("`{text}`: {error}"))
+            .with_help("an address and a port, such as 127.0.0.1:7777")
+    })
+}
+
+/// Checks that a public address has a token that the operator chose.
+fn check_public(config: &Config, address: SocketAddr) -> Result<(), OpError> {
+    if address.ip().is_loopback() || config.host.token_file.is_some() {
+        return Ok(());
+    }
+    let error = OpError::new(
+        OpErrorKind::Config,
+        "public-without-token",
+        format!("{address} is not a loopback address"),
+    );
+    Err(error.with_help("set host.token_file in the configuration, so that the token is yours"))
 }

@@ -128,6 +128,7 @@ mod serve_sources;
 mod serve_start;
 mod serve_strays;
 mod serve_surfaces;
+mod serve_tcp;
 mod serve_trees;
 mod serve_unseen;
 mod serve_wake;

@@ -1,26 +1,74 @@
-//! The control socket, line by line.
+//! The control protocol, line by line, over the socket of the home or over TCP.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read};
+use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+/// How long an answer may take.
+const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
+
+/// A transport.
+enum Stream {
+    Socket(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Stream {
+    fn writer(&mut self) -> &mut dyn io::Write {
+        match self {
+            Self::Socket(stream) => stream,
+            Self::Tcp(stream) => stream,
+        }
+    }
+
+    fn set_write_timeout(&self, limit: Option<Duration>) {
+        let set = match self {
+            Self::Socket(stream) => stream.set_write_timeout(limit),
+            Self::Tcp(stream) => stream.set_write_timeout(limit),
+        };
+        set.expect("a timeout");
+    }
+}
+
 /// One connection.
 pub(crate) struct Rpc {
-    stream: UnixStream,
-    reading: BufReader<UnixStream>,
+    stream: Stream,
+    reading: BufReader<Box<dyn Read + Send>>,
 }
 
 impl Rpc {
     /// Connects without a word.
     pub(crate) fn connect(socket: &Path) -> Self {
         let stream = UnixStream::connect(socket).expect("the host listens");
-        let patience = Some(Duration::from_secs(60));
-        stream.set_read_timeout(patience).expect("a timeout");
-        let reading = BufReader::new(stream.try_clone().expect("a second handle"));
-        Self { stream, reading }
+        stream.set_read_timeout(PATIENCE).expect("a timeout");
+        let reading = Box::new(stream.try_clone().expect("a second handle"));
+        Self {
+            stream: Stream::Socket(stream),
+            reading: BufReader::new(reading),
+        }
+    }
+
+    /// Connects over TCP without a word.
+    pub(crate) fn over_tcp(address: &str) -> Self {
+        let stream = TcpStream::connect(address).expect("the host listens");
+        stream.set_read_timeout(PATIENCE).expect("a timeout");
+        let reading = Box::new(stream.try_clone().expect("a second handle"));
+        Self {
+            stream: Stream::Tcp(stream),
+            reading: BufReader::new(reading),
+        }
+    }
+
+    /// Sends `initialize` with a token.
+    pub(crate) fn introduce(&mut self, token: &str) -> Value {
+        self.call(
+            "initialize",
+            &json!({"protocol_version": 1, "token": token}),
+        )
     }
 
     /// Connects and agrees on the protocol.
@@ -34,15 +82,14 @@ impl Rpc {
 
     /// Sends bytes as they are; a host that hangs up early is noticed when its answer is read.
     pub(crate) fn send(&mut self, bytes: &[u8]) {
-        self.stream.write_all(bytes).unwrap_or_default();
+        self.stream.writer().write_all(bytes).unwrap_or_default();
     }
 
     /// Sends lines until the host takes no more of them for a moment.
     pub(crate) fn send_what_fits(&mut self, lines: impl Iterator<Item = String>) {
-        let moment = Some(Duration::from_secs(1));
-        self.stream.set_write_timeout(moment).expect("a timeout");
+        self.stream.set_write_timeout(Some(Duration::from_secs(1)));
         for line in lines {
-            if self.stream.write_all(line.as_bytes()).is_err() {
+            if self.stream.writer().write_all(line.as_bytes()).is_err() {
                 return;
             }
         }
@@ -62,10 +109,13 @@ impl Rpc {
         }
     }
 
-    /// Says that nothing more will be sent.
+    /// Says that nothing more will be sent; a host that hangs up early is noticed when its answer is read.
     pub(crate) fn close_writing(&mut self) {
-        let closed = self.stream.shutdown(std::net::Shutdown::Write);
-        closed.expect("the connection is open");
+        let closed = match &self.stream {
+            Stream::Socket(stream) => stream.shutdown(Shutdown::Write),
+            Stream::Tcp(stream) => stream.shutdown(Shutdown::Write),
+        };
+        closed.unwrap_or_default();
     }
 
     /// Asks one thing.

@@ -154,6 +154,7 @@ struct Host {
     model: Arc<Scripted>,
     hooks: AgentHooks,
     stored: Arc<Mutex<Vec<BusEvent>>>,
+    bounds: Arc<Mutex<ConversationBounds>>,
 }
 
 #[async_trait]
@@ -163,7 +164,7 @@ impl AgentHost for Host {
     }
 
     fn bounds(&self) -> ConversationBounds {
-        ConversationBounds::default()
+        *self.bounds.lock().unwrap()
     }
 
     fn hooks(&self) -> AgentHooks {
@@ -211,6 +212,8 @@ pub(crate) struct Bench {
     pub(crate) conversations: Arc<Conversations>,
     /// The events that the host stored.
     pub(crate) stored: Arc<Mutex<Vec<BusEvent>>>,
+    /// The bounds of the host.
+    pub(crate) bounds: Arc<Mutex<ConversationBounds>>,
 }
 
 pub(crate) fn pair(sender: &str) -> Pair {
@@ -258,10 +261,12 @@ impl Bench {
         let model = Arc::new(Scripted::default());
         model.then(steps);
         let stored = Arc::<Mutex<Vec<BusEvent>>>::default();
+        let bounds = Arc::<Mutex<ConversationBounds>>::default();
         let host = Arc::new(Host {
             model: Arc::clone(&model),
             hooks,
             stored: Arc::clone(&stored),
+            bounds: Arc::clone(&bounds),
         });
         let agents = Agents::new(home.path().join("agents"));
         let paths = ConversationPaths {
@@ -275,6 +280,7 @@ impl Bench {
             model,
             conversations,
             stored,
+            bounds,
         }
     }
 

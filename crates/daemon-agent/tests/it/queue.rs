@@ -1,6 +1,6 @@
 //! Messages that wait, repeat and are ended.
 
-use daemon_agent::AgentError;
+use daemon_agent::{AgentError, ConversationBounds, OnDisconnect};
 use serde_json::json;
 
 use crate::kit::{Bench, Step, error, message, pair, text};
@@ -66,6 +66,45 @@ async fn a_turn_goes_on_without_its_client() {
     bench.conversations.close();
     bench.conversations.finished().await;
     assert_eq!(bench.types(), ["meta", "user", "assistant", "end"]);
+}
+
+/// Makes a bench whose turns end with their clients.
+fn cancelling() -> Bench {
+    let bench = Bench::new([Step::Hang]);
+    *bench.bounds.lock().unwrap() = ConversationBounds {
+        on_disconnect: OnDisconnect::Cancel,
+        ..ConversationBounds::default()
+    };
+    bench
+}
+
+#[tokio::test]
+async fn a_turn_ends_with_its_client_if_the_configuration_says_so() {
+    let bench = cancelling();
+    let stream = bench.send("x");
+    bench.model.called.notified().await;
+    bench.conversations.disconnected(stream);
+    bench.conversations.close();
+    bench.conversations.finished().await;
+    assert_eq!(bench.types(), ["meta", "user", "end"]);
+    assert_eq!(bench.lines()[2]["outcome"], "killed");
+}
+
+#[tokio::test]
+async fn a_turn_goes_on_for_the_client_that_still_follows_it() {
+    let bench = cancelling();
+    let keyed = || {
+        let mut message = message("x");
+        message.key = Some("k".to_owned());
+        bench.conversations.send(pair("a"), message).unwrap()
+    };
+    let (gone, mut stays) = (keyed(), keyed());
+    bench.model.called.notified().await;
+    bench.conversations.disconnected(gone);
+    // The first reason to stop counts.
+    bench.conversations.stop();
+    let end = error(stays.end().await);
+    assert!(matches!(end, AgentError::Stopping), "{end:?}");
 }
 
 #[tokio::test]

@@ -4,20 +4,23 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use daemon_records::error::{OpError, OpErrorKind};
 use serde::{Deserialize as _, Serialize};
-use serde_json::{Map, Value, json};
-use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::UnixStream;
+use serde_json::Value;
+use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::hello::{self, ControlTransport, KnownClient};
+use super::lines::{Line, Lines, read_message};
 use super::server::Control;
 use super::streams::Stream;
 use super::wire::{ClientMessage, RequestId, ServerMessage, ServerNotification};
-use super::{MAX_LINE, MAX_OPEN, PROTOCOL_VERSION};
+use super::{MAX_LINE, MAX_OPEN};
 use crate::ops::{Operation, Params};
+use crate::tokens::TokenChanges;
 
 /// The maximum number of queued responses of a client that reads slowly.
 const REPLY_QUEUE: usize = 256;
@@ -27,16 +30,10 @@ const AT_ONCE: usize = 4;
 const REPLY_BYTES: usize = 1024 * 1024;
 /// How long a full queue of responses may stay full before the client is disconnected.
 const SLOW_READER: Duration = Duration::from_secs(10);
-
-/// A line from a client.
-pub(super) enum Line {
-    /// A complete line, without its end.
-    Whole(Vec<u8>),
-    /// The line exceeds [`MAX_LINE`].
-    TooLong,
-    /// The client closed the connection.
-    End,
-}
+/// How long a client over TCP may take to send its token.
+const HELLO_TIME: Duration = Duration::from_secs(10);
+/// The maximum length of the line with its token. Longer lines are only read from clients that are known.
+const HELLO_BYTES: usize = 64 * 1024;
 
 /// A response that waits to be written, and its share of the byte limit.
 pub(super) struct Queued {
@@ -59,9 +56,21 @@ pub(super) struct Stopping {
     pub(super) finished: CancellationToken,
 }
 
+/// A client that has connected.
+pub(super) enum NewClient {
+    /// The owner, on the socket of the home.
+    Owner,
+    /// A client over TCP, with its permit among those that have not sent a token yet.
+    Unknown(OwnedSemaphorePermit),
+}
+
 /// Serves one client until it disconnects, violates the protocol, or the host has stopped.
-pub(super) async fn serve_client(stream: UnixStream, control: Arc<Control>, stopping: Stopping) {
-    let (reading, mut writing) = stream.into_split();
+pub(super) async fn serve_client(
+    (reading, mut writing): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
+    client: NewClient,
+    control: Arc<Control>,
+    stopping: Stopping,
+) {
     let (queue, mut waiting) = mpsc::channel::<Queued>(REPLY_QUEUE);
     let replies = Replies {
         queue,
@@ -76,26 +85,81 @@ pub(super) async fn serve_client(stream: UnixStream, control: Arc<Control>, stop
             }
         }
     };
-    let reader = read_requests(BufReader::new(reading), control, replies, stopping);
+    let mut reading = BufReader::new(reading);
+    let reader = async move {
+        let mut lines = Lines::new(&mut reading);
+        let transport = match &client {
+            NewClient::Owner => ControlTransport::Socket,
+            NewClient::Unknown(_) => ControlTransport::Tcp,
+        };
+        // Before the client sends its token: a change between the two would be missed.
+        let tokens = control.access.changes();
+        let mut requests = Requests::new(control, transport, replies, stopping.stop);
+        if let NewClient::Unknown(permit) = client {
+            if !greet(&mut lines, &mut requests, &stopping.finished).await {
+                return;
+            }
+            drop(permit);
+        }
+        read_requests(lines, requests, tokens, stopping.finished).await;
+    };
     tokio::join!(writer, reader);
 }
 
-async fn read_requests(
-    mut reading: impl AsyncBufRead + Unpin,
-    control: Arc<Control>,
-    replies: Replies,
-    stopping: Stopping,
+/// Reads the first line of a client over TCP, and returns whether it says who the client is.
+async fn greet<R: AsyncBufRead + Unpin>(
+    lines: &mut Lines<'_, R>,
+    requests: &mut Requests,
+    finished: &CancellationToken,
+) -> bool {
+    let line = tokio::time::timeout(HELLO_TIME, lines.next_within(HELLO_BYTES));
+    let line = tokio::select! {
+        () = finished.cancelled() => return false,
+        line = line => line,
+    };
+    let Ok(Ok(Line::Whole(bytes))) = line else {
+        return false;
+    };
+    // No response: the page of a browser that sends HTTP here gets nothing that it could read.
+    let Ok(message) = read_message(&bytes) else {
+        return false;
+    };
+    match message.id.clone() {
+        Some(id) if message.method != "initialize" => {
+            let refusal = ServerMessage::error(Some(id), -32002, "unauthorized", hello::NO_TOKEN);
+            reply(&requests.replies, refusal).await;
+        }
+        _ => requests.handle(message).await,
+    }
+    requests.caller.is_some()
+}
+
+async fn read_requests<R: AsyncBufRead + Unpin>(
+    mut lines: Lines<'_, R>,
+    mut requests: Requests,
+    mut tokens: TokenChanges,
+    finished: CancellationToken,
 ) {
-    let mut events = control.events.subscribe();
-    let mut lines = Lines::new(&mut reading);
-    let mut requests = Requests::new(control, replies.clone(), stopping.stop);
+    let replies = requests.replies.clone();
+    let mut events = requests.control.events.subscribe();
+    let mut is_gone = true;
     loop {
         let line = tokio::select! {
-            () = stopping.finished.cancelled() => break,
+            () = finished.cancelled() => {
+                is_gone = false;
+                break;
+            }
             () = replies.queue.closed() => break,
-            event = events.recv(), if requests.is_initialized => {
+            event = events.recv(), if requests.caller.is_some() => {
                 notify(&replies, event).await;
                 continue;
+            }
+            Ok(()) = tokens.changed() => {
+                if requests.is_valid() {
+                    continue;
+                }
+                requests.stop_waiting();
+                break;
             }
             line = lines.next() => line,
         };
@@ -116,6 +180,9 @@ async fn read_requests(
         }
     }
     requests.unending.cancel();
+    if is_gone {
+        requests.gone.cancel();
+    }
     // A client that closed only its writing side still gets the responses to its open requests.
     requests.tasks.close();
     requests.tasks.wait().await;
@@ -126,25 +193,36 @@ struct Requests {
     control: Arc<Control>,
     replies: Replies,
     stop: CancellationToken,
-    is_initialized: bool,
+    transport: ControlTransport,
+    /// The client, once it has sent `initialize`.
+    caller: Option<KnownClient>,
     /// The requests without a response, with what stops waiting for them.
     open: Arc<Mutex<BTreeMap<RequestId, CancellationToken>>>,
     turns: Arc<Semaphore>,
     /// Ends the streams that have no end of their own.
     unending: CancellationToken,
+    /// The client has disconnected, or closed its writing side.
+    gone: CancellationToken,
     tasks: TaskTracker,
 }
 
 impl Requests {
-    fn new(control: Arc<Control>, replies: Replies, stop: CancellationToken) -> Self {
+    fn new(
+        control: Arc<Control>,
+        transport: ControlTransport,
+        replies: Replies,
+        stop: CancellationToken,
+    ) -> Self {
         Self {
             control,
             replies,
             stop,
-            is_initialized: false,
+            transport,
+            caller: None,
             open: Arc::default(),
             turns: Arc::new(Semaphore::new(AT_ONCE)),
             unending: CancellationToken::new(),
+            gone: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }
     }
@@ -153,7 +231,7 @@ impl Requests {
         let Some(id) = message.id.clone() else {
             return self.notified(&message);
         };
-        if let Some(refusal) = admit(&message, &id, self.is_initialized, &self.open) {
+        if let Some(refusal) = admit(&message, &id, self.caller.is_some(), &self.open) {
             return reply(&self.replies, refusal).await;
         }
         // `ping` is allowed during a stop, so that a client can wait for its end.
@@ -164,18 +242,65 @@ impl Requests {
         }
         match message.method.as_str() {
             "initialize" => {
-                let answer = initialize(id, &message.params, &self.control);
-                self.is_initialized |= answer.result.is_some();
+                let (answer, caller) =
+                    hello::initialize(id, &message.params, &self.control, self.transport);
+                self.caller = caller.or(self.caller.take());
                 reply(&self.replies, answer).await;
             }
             "ping" => {
                 let answer = match Params::new(message.params).finish() {
-                    Ok(()) => ServerMessage::result(id, ping(&self.control)),
+                    Ok(()) => ServerMessage::result(id, hello::ping(&self.control)),
                     Err(error) => ServerMessage::op_error(id, &error),
                 };
                 reply(&self.replies, answer).await;
             }
-            _ => self.start(id, message),
+            _ => match self.check_allowed(&message) {
+                Ok(()) => self.start(id, message),
+                Err(error) => {
+                    reply(&self.replies, ServerMessage::op_error(id, &error)).await;
+                }
+            },
+        }
+    }
+
+    /// Checks that the client may send a request.
+    ///
+    /// # Errors
+    /// If its scope is too low, or the request names a directory that is not for clients with a token.
+    fn check_allowed(&self, message: &ClientMessage) -> Result<(), OpError> {
+        let (Some(caller), Ok(operation)) = (&self.caller, message.method.parse::<Operation>())
+        else {
+            // An unknown method is refused where it is called.
+            return Ok(());
+        };
+        if operation.scope() > caller.holder.scope {
+            let words = format!(
+                "`{}` needs the scope {}, and the token has {}",
+                operation.method(),
+                operation.scope().as_str(),
+                caller.holder.scope.as_str()
+            );
+            return Err(OpError::new(OpErrorKind::Forbidden, "forbidden", words));
+        }
+        match caller.has_token() {
+            true => self
+                .control
+                .operations
+                .check_directories(operation, &message.params),
+            false => Ok(()),
+        }
+    }
+
+    /// Reports whether the token of the client is still in force.
+    fn is_valid(&self) -> bool {
+        let caller = self.caller.as_ref();
+        caller.is_none_or(|caller| caller.is_valid(&self.control))
+    }
+
+    /// Ends the waiting of all open requests.
+    fn stop_waiting(&self) {
+        for waiting in self.open.lock().expect("no holder panics").values() {
+            waiting.cancel();
         }
     }
 
@@ -199,7 +324,7 @@ impl Requests {
             .insert(id.clone(), cancelled.clone());
         let (control, replies) = (Arc::clone(&self.control), self.replies.clone());
         let (open, turns) = (Arc::clone(&self.open), Arc::clone(&self.turns));
-        let unending = self.unending.clone();
+        let (unending, gone) = (self.unending.clone(), self.gone.clone());
         self.tasks.spawn(async move {
             let operation = message.method.parse::<Operation>();
             let stream = Stream {
@@ -208,6 +333,7 @@ impl Requests {
                 replies: &replies,
                 cancelled: &cancelled,
                 unending: &unending,
+                gone: &gone,
             };
             let params = || message.params.clone();
             // A turn takes minutes. Waiting for it must keep no other request of the client from running.
@@ -314,133 +440,4 @@ impl Replies {
             tracing::debug!("a control client does not read its answers");
         }
     }
-}
-
-/// The lines of a client. Dropping the future of [`Lines::next`] loses no bytes.
-pub(super) struct Lines<'r, R> {
-    reading: &'r mut R,
-    begun: Vec<u8>,
-}
-
-impl<'r, R: AsyncBufRead + Unpin> Lines<'r, R> {
-    pub(super) fn new(reading: &'r mut R) -> Self {
-        Self {
-            reading,
-            begun: Vec::new(),
-        }
-    }
-
-    pub(super) async fn next(&mut self) -> std::io::Result<Line> {
-        loop {
-            let available = self.reading.fill_buf().await?;
-            if available.is_empty() {
-                // A line cut by the end of input is never executed.
-                return Ok(Line::End);
-            }
-            let (taken, ended) = match available.iter().position(|byte| *byte == b'\n') {
-                Some(at) => (at, true),
-                None => (available.len(), false),
-            };
-            if self.begun.len() + taken > MAX_LINE {
-                return Ok(Line::TooLong);
-            }
-            self.begun.extend_from_slice(&available[..taken]);
-            self.reading.consume(taken + usize::from(ended));
-            if ended {
-                return Ok(Line::Whole(std::mem::take(&mut self.begun)));
-            }
-        }
-    }
-}
-
-pub(super) fn read_message(bytes: &[u8]) -> Result<ClientMessage, Box<ServerMessage>> {
-    let refuse =
-        |id, code, word, text: String| Err(Box::new(ServerMessage::error(id, code, word, text)));
-    let value: Value = match serde_json::from_slice(bytes) {
-        Ok(value) => value,
-        Err(error) => return refuse(None, -32700, "parse-error", error.to_string()),
-    };
-    if value.is_array() {
-        return refuse(
-            None,
-            -32600,
-            "invalid-request",
-            "batches are not served".to_owned(),
-        );
-    }
-    let id = match value.get("id").map(RequestId::deserialize) {
-        None => None,
-        Some(Ok(id)) => Some(id),
-        // Null, too: its response could not be distinguished from the response to an unparsable line.
-        Some(Err(_)) => {
-            let words = "an id is a whole number of 64 bits or a string".to_owned();
-            return refuse(None, -32600, "invalid-request", words);
-        }
-    };
-    if !value.is_object() {
-        let words = "a message is a JSON object".to_owned();
-        return refuse(None, -32600, "invalid-request", words);
-    }
-    match serde_json::from_value::<ClientMessage>(value) {
-        Ok(message) if message.jsonrpc == "2.0" => Ok(message),
-        Ok(_) => refuse(
-            id,
-            -32600,
-            "invalid-request",
-            "`jsonrpc` must be \"2.0\"".to_owned(),
-        ),
-        Err(error) => {
-            // It quotes the client, who may have sent megabytes.
-            let words = error.to_string().chars().take(200).collect();
-            refuse(id, -32600, "invalid-request", words)
-        }
-    }
-}
-
-fn initialize(id: RequestId, params: &Map<String, Value>, control: &Control) -> ServerMessage {
-    match params.get("protocol_version").and_then(Value::as_u64) {
-        Some(version) if version == u64::from(PROTOCOL_VERSION) => {}
-        Some(version) => {
-            let message = format!("version {version} is not served, {PROTOCOL_VERSION} is");
-            return ServerMessage::error(Some(id), -32014, "unsupported-version", message);
-        }
-        None => {
-            return ServerMessage::error(
-                Some(id),
-                -32602,
-                "invalid-params",
-                "`protocol_version` must be given as a whole number",
-            );
-        }
-    }
-    for name in params.keys() {
-        if !matches!(name.as_str(), "protocol_version" | "client" | "token") {
-            let message = format!(
-                "`{}` is not a parameter here",
-                name.chars().take(80).collect::<String>()
-            );
-            return ServerMessage::error(Some(id), -32602, "invalid-params", message);
-        }
-    }
-    let result = json!({
-        "protocol_version": PROTOCOL_VERSION,
-        "host": {"name": "daemon-run", "version": env!("CARGO_PKG_VERSION"), "epoch": control.epoch},
-        "actor": control.actor,
-        "scope": "admin",
-        "limits": {"line_bytes": MAX_LINE, "open_requests": MAX_OPEN},
-    });
-    match result {
-        Value::Object(map) => ServerMessage::result(id, map),
-        _ => ServerMessage::error(Some(id), -32603, "internal", "the answer is not an object"),
-    }
-}
-
-fn ping(control: &Control) -> Map<String, Value> {
-    let mut map = Map::new();
-    let uptime = control.started.elapsed().as_millis();
-    map.insert(
-        "uptime_ms".to_owned(),
-        json!(u64::try_from(uptime).unwrap_or(u64::MAX)),
-    );
-    map
 }

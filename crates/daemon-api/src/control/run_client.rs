@@ -8,7 +8,8 @@ use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
 
 use super::PROTOCOL_VERSION;
-use super::connection::{Line, Lines, Stopping, read_message};
+use super::connection::Stopping;
+use super::lines::{Line, Lines, read_message};
 use super::run_tokens::{self, RunTokens};
 use super::server::Control;
 use super::wire::{ClientMessage, ServerMessage};

@@ -13,7 +13,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::net::unix::pipe;
 
-use super::connection::{Line, Lines, read_message};
+use super::lines::{Line, Lines, read_message};
 use super::run_client::answer;
 use super::run_tokens::RunTokens;
 

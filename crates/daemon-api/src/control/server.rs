@@ -1,35 +1,45 @@
-//! The control socket: accepts clients, limits their number, and distinguishes the owner from processes of runs.
+//! The listeners of the control protocol: they accept clients, limit their number, and distinguish the owner from processes of
+//! runs and from clients over TCP.
 
 use std::fs;
 use std::io;
+use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::connection::{Stopping, serve_client};
+use super::connection::{NewClient, Stopping, serve_client};
 use super::run_client::serve_run;
 use super::run_tokens::RunTokens;
 use crate::ops::Operations;
+use crate::tokens::HostTokens;
 
-/// The state that all connections of the control socket share.
+/// The maximum number of clients over TCP that have not sent a token yet. They must not take the places of all others.
+const UNKNOWN: usize = 64;
+/// How long a connection over TCP may be silent before the kernel checks whether the client still exists.
+const KEEP_ALIVE: Duration = Duration::from_secs(60);
+
+/// The state that all connections of the control protocol share.
 #[derive(Debug)]
 pub struct Control {
     /// Performs the operations.
     pub operations: Operations,
     /// The number of the host's start, which `initialize` returns.
     pub epoch: u64,
-    /// The name of the owner of the home, who is the only user that may call.
+    /// The name of the owner of the home, who is the only user that may call on its socket.
     pub actor: String,
+    /// The tokens of the host, for clients that send one.
+    pub access: HostTokens,
     /// The instant of the host's start, for the uptime that `ping` returns.
     pub started: Instant,
-    /// The maximum number of connected clients.
-    pub clients: usize,
+    /// The places of connected clients, on all transports.
+    pub places: Arc<Semaphore>,
     /// The tokens of active runs.
     pub tokens: RunTokens,
     /// Notifications for every client that has sent `initialize`.
@@ -57,7 +67,15 @@ pub fn bind(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Accepts clients until `stop`; connected clients get the error `shutting-down` until `finished`.
+/// Binds the listener for clients over TCP.
+///
+/// # Errors
+/// If the address cannot be bound.
+pub async fn bind_tcp(address: SocketAddr) -> io::Result<TcpListener> {
+    TcpListener::bind(address).await
+}
+
+/// Accepts clients on the socket of the home until `stop`; connected clients get the error `shutting-down` until `finished`.
 pub async fn serve(
     listener: UnixListener,
     control: Arc<Control>,
@@ -67,20 +85,9 @@ pub async fn serve(
     let clients = TaskTracker::new();
     // Runs get tokens only from here on, because a token without a listener is useless.
     control.tokens.serve();
-    let places = Arc::new(Semaphore::new(control.clients));
-    loop {
-        let accepted = tokio::select! {
-            () = stop.cancelled() => break,
-            accepted = listener.accept() => accepted,
-        };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
-            Err(error) => {
-                // Without free descriptors `accept` fails at once, and the loop would spin.
-                tracing::warn!(%error, "accepting a control client failed");
-                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-                continue;
-            }
+    while let Some(accepted) = accept(&stop, || listener.accept()).await {
+        let Some((stream, _)) = accepted else {
+            continue;
         };
         let peer = match peer(&stream) {
             Ok(peer) => peer,
@@ -90,7 +97,7 @@ pub async fn serve(
             }
         };
         // Above the limit the connection is closed at once; the client may try again.
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+        let Ok(place) = Arc::clone(&control.places).try_acquire_owned() else {
             continue;
         };
         let control = Arc::clone(&control);
@@ -100,7 +107,9 @@ pub async fn serve(
         };
         clients.spawn(async move {
             match peer {
-                Peer::Owner => serve_client(stream, control, stopping).await,
+                Peer::Owner => {
+                    serve_client(stream.into_split(), NewClient::Owner, control, stopping).await;
+                }
                 Peer::Run => serve_run(stream, control, stopping).await,
             }
             drop(place);
@@ -108,6 +117,70 @@ pub async fn serve(
     }
     clients.close();
     clients.wait().await;
+}
+
+/// Accepts clients over TCP like [`serve`]; each sends a token first.
+pub async fn serve_tcp(
+    listener: TcpListener,
+    control: Arc<Control>,
+    stop: CancellationToken,
+    finished: CancellationToken,
+) {
+    let clients = TaskTracker::new();
+    let unknown = Arc::new(Semaphore::new(UNKNOWN));
+    while let Some(accepted) = accept(&stop, || listener.accept()).await {
+        let Some((stream, _)) = accepted else {
+            continue;
+        };
+        let permit = Arc::clone(&unknown).try_acquire_owned();
+        let place = Arc::clone(&control.places).try_acquire_owned();
+        let (Ok(permit), Ok(place)) = (permit, place) else {
+            continue;
+        };
+        if let Err(error) = configure(&stream) {
+            tracing::warn!(%error, "a connection over TCP cannot be configured");
+        }
+        let control = Arc::clone(&control);
+        let stopping = Stopping {
+            stop: stop.clone(),
+            finished: finished.clone(),
+        };
+        clients.spawn(async move {
+            let client = NewClient::Unknown(permit);
+            serve_client(stream.into_split(), client, control, stopping).await;
+            drop(place);
+        });
+    }
+    clients.close();
+    clients.wait().await;
+}
+
+/// Accepts one client. Returns `None` once the host stops, and no client if accepting failed.
+async fn accept<C, F: Future<Output = io::Result<C>>>(
+    stop: &CancellationToken,
+    next: impl FnOnce() -> F,
+) -> Option<Option<C>> {
+    let accepted = tokio::select! {
+        () = stop.cancelled() => return None,
+        accepted = next() => accepted,
+    };
+    match accepted {
+        Ok(client) => Some(Some(client)),
+        Err(error) => {
+            // Without free descriptors `accept` fails at once, and the loop would spin.
+            tracing::warn!(%error, "accepting a control client failed");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            Some(None)
+        }
+    }
+}
+
+/// Sends small messages at once, and finds clients that are gone without a word, which would keep their places.
+fn configure(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    rustix::net::sockopt::set_socket_keepalive(stream, true)?;
+    rustix::net::sockopt::set_tcp_keepidle(stream, KEEP_ALIVE)?;
+    Ok(())
 }
 
 /// The process at the other end of a connection.

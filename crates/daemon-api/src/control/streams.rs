@@ -20,10 +20,13 @@ pub(super) struct Stream<'a> {
     pub(super) cancelled: &'a CancellationToken,
     /// The client sends nothing more, so that it could not end a stream that has no end of its own.
     pub(super) unending: &'a CancellationToken,
+    /// The client has disconnected, or closed its writing side.
+    pub(super) gone: &'a CancellationToken,
 }
 
 impl Stream<'_> {
-    /// Sends the message and waits for the end of the turn, which continues if the client leaves or stops waiting.
+    /// Sends the message and waits for the end of the turn, which continues if the client stops waiting, and if it leaves, unless
+    /// the configuration says otherwise.
     pub(super) async fn follow(
         &self,
         operation: Result<Operation, UnknownMethod>,
@@ -31,11 +34,20 @@ impl Stream<'_> {
     ) -> Result<Map<String, Value>, OpError> {
         let mut stream = self.operations.follow(params.into())?;
         let shows_events = operation == Ok(Operation::ConversationStream);
+        let conversations = self.operations.conversations()?;
+        let ends_with_client = conversations.ends_with_client();
         loop {
             let followed = tokio::select! {
                 biased;
                 () = self.cancelled.cancelled() => return Err(cancelled("the client stopped waiting; the turn continues")),
-                () = self.replies.closed() => return Err(cancelled("the client is gone; the turn continues")),
+                () = self.replies.closed() => {
+                    conversations.disconnected(stream);
+                    return Err(cancelled("the client is gone"));
+                }
+                () = self.gone.cancelled(), if ends_with_client => {
+                    conversations.disconnected(stream);
+                    return Err(cancelled("the client has closed its side, which ends the turn"));
+                }
                 followed = stream.next() => followed,
             };
             match followed {

@@ -1,64 +1,25 @@
 //! Authentication of HTTP requests: the bearer token, login links and sessions.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::Mutex;
 
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use sha2::{Digest as _, Sha256};
-use subtle::ConstantTimeEq as _;
-
 use daemon_records::random;
 
 use crate::ops::Scope;
+use crate::tokens::{HostTokens, TokenDigest, TokenHolder};
 
 /// The name of the session cookie.
 const COOKIE: &str = "daemon_session";
 /// The maximum number of login links, and of sessions; the oldest are dropped first.
 const KEPT: usize = 64;
 
-/// The bearer token, one-time login links, and open sessions.
+/// The tokens, one-time login links, and open sessions.
 #[derive(Debug)]
 pub struct Access {
-    token: [u8; 32],
-    holders: TokenHolders,
+    tokens: HostTokens,
     hosts: Hosts,
     state: Mutex<Logins>,
-}
-
-/// Who a token belongs to.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TokenHolder {
-    /// The name.
-    pub actor: String,
-    /// What it may do.
-    pub scope: Scope,
-}
-
-/// Those who have a token in addition to the owner. A clone shares them, so that a reload can replace them.
-#[derive(Clone, Debug, Default)]
-pub struct TokenHolders(Arc<RwLock<HashedTokens>>);
-
-type HashedTokens = Vec<([u8; 32], TokenHolder)>;
-
-impl TokenHolders {
-    /// Puts tokens in force, and no others.
-    pub fn replace(&self, holders: Vec<(String, TokenHolder)>) {
-        let hashed = holders.into_iter();
-        let hashed = hashed.map(|(token, holder)| (digest(&token), holder));
-        *self.0.write().expect("no holder panics") = hashed.collect();
-    }
-
-    fn of(&self, presented: &[u8; 32]) -> Option<TokenHolder> {
-        let known = self.0.read().expect("no holder panics");
-        let mut found = None;
-        // All are compared, so that the time says nothing about which one fits.
-        for (token, holder) in known.iter() {
-            if bool::from(token.ct_eq(presented)) {
-                found = Some(holder);
-            }
-        }
-        found.cloned()
-    }
 }
 
 /// The values of `Host` that a listener accepts.
@@ -89,11 +50,10 @@ impl Session {
 }
 
 impl Access {
-    /// Creates the state for a token and the accepted values of `Host`.
-    pub fn new(token: &str, hosts: Hosts, holders: TokenHolders) -> Self {
+    /// Creates the state for tokens and the accepted values of `Host`.
+    pub fn new(tokens: HostTokens, hosts: Hosts) -> Self {
         Self {
-            token: digest(token),
-            holders,
+            tokens,
             hosts,
             state: Mutex::new(Logins::default()),
         }
@@ -118,7 +78,7 @@ impl Access {
 
     /// Exchanges the bearer token for a session.
     pub fn log_in_with(&self, token: &str) -> Option<Session> {
-        let is_right = self.is_token(token);
+        let is_right = self.tokens.is_own(token);
         is_right.then(|| self.state.lock().expect("no holder panics").open())
     }
 
@@ -176,13 +136,7 @@ impl Access {
             return Err(StatusCode::UNAUTHORIZED);
         };
         let token = token_of(bearer).ok_or(StatusCode::UNAUTHORIZED)?;
-        if self.is_token(token) {
-            return Ok(TokenHolder {
-                actor: "owner".to_owned(),
-                scope: Scope::Admin,
-            });
-        }
-        let holder = self.holders.of(&digest(token));
+        let holder = self.tokens.holder(&TokenDigest::of(token));
         holder.ok_or(StatusCode::UNAUTHORIZED)
     }
 
@@ -213,11 +167,6 @@ impl Access {
         }
         Err(StatusCode::UNAUTHORIZED)
     }
-
-    /// Reports whether a string is the bearer token.
-    pub fn is_token(&self, presented: &str) -> bool {
-        self.token.ct_eq(&digest(presented)).into()
-    }
 }
 
 impl Logins {
@@ -243,11 +192,6 @@ fn keep(list: &mut Vec<String>, value: String) {
     list.push(value);
 }
 
-// Digests have equal lengths, so the comparison reveals nothing about the length of the secret.
 fn same(known: &str, presented: &str) -> bool {
-    digest(known).ct_eq(&digest(presented)).into()
-}
-
-fn digest(text: &str) -> [u8; 32] {
-    Sha256::digest(text).into()
+    TokenDigest::of(known).is_same(&TokenDigest::of(presented))
 }

@@ -10,10 +10,10 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 use daemon_mcp::{HttpServer, ToolServer};
 use tokio_util::sync::CancellationToken;
 
-use super::access::TokenHolder;
 use super::answer;
 use super::server::AppState;
 use crate::ops::Scope;
+use crate::tokens::TokenHolder;
 
 /// Makes the server of the tools that a scope may call.
 type MakeServer = Box<dyn Fn(Scope) -> ToolServer + Send + Sync>;

@@ -14,7 +14,7 @@ mod server;
 mod stall;
 mod stream;
 
-pub use access::{Access, Hosts, Session, TokenHolder, TokenHolders};
+pub use access::{Access, Hosts, Session};
 pub use hooks::{Admit, Hooks};
 pub use mcp::McpServers;
 pub use repeats::Repeats;

@@ -48,7 +48,7 @@ pub(crate) fn turn_members(result: TurnResult) -> Result<Map<String, Value>, OpE
 }
 
 impl Operations {
-    pub(super) fn conversations(&self) -> Result<&Arc<Conversations>, OpError> {
+    pub(crate) fn conversations(&self) -> Result<&Arc<Conversations>, OpError> {
         self.live.conversations().ok_or_else(|| {
             OpError::new(
                 OpErrorKind::Unavailable,

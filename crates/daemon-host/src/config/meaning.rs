@@ -45,6 +45,8 @@ pub(super) fn faults(config: &Config) -> Vec<ConfigFault> {
     faults.extend(super::surfaces::faults(&config.surfaces));
     faults.extend(log(&config.log.level));
     faults.extend(super::tokens::faults(&config.token));
+    faults.extend(super::transports::faults(&config.tcp));
+    faults.extend(config.conversing().faults());
     faults
 }
 
@@ -179,12 +181,6 @@ fn amounts(config: &Config, faults: &mut Vec<ConfigFault>) {
             let message = format!("`limits.{name}` must be at least 1");
             faults.push(ConfigFault::of_key(&["limits", name], message));
         }
-    }
-    let limit = config.memory.recall_limit;
-    if !(1..=50).contains(&limit) {
-        let message = format!("`memory.recall_limit` is {limit}, it must be 1 to 50");
-        let path = ["memory", "recall_limit"];
-        faults.push(ConfigFault::of_value(&path, message));
     }
     for (name, usd) in [
         ("activation_usd", Some(config.budget.activation_usd)),

@@ -2,6 +2,7 @@
 //!
 //! Unknown keys are rejected, so that no setting is silently without effect.
 
+mod agents;
 pub(crate) mod edit;
 mod fault;
 mod filter;
@@ -16,7 +17,11 @@ mod size;
 mod sources;
 mod surfaces;
 mod tokens;
+mod transports;
 
+pub use agents::{
+    ConversationConfig, Disconnect, EventsConfig, MemoryConfig, ModelConfig, ToolsConfig,
+};
 pub use daemon_api::{InvalidPeriod, Period};
 pub use fault::{ConfigError, ConfigFault, Problem, dotted, locate};
 pub use filter::filter_fault;
@@ -24,9 +29,8 @@ pub use keys::nearest;
 pub use load::{parse, parse_with, schema};
 pub use mcp::{Mcp, McpTransport};
 pub use model::{
-    BudgetConfig, Capability, Config, DaemonPolicy, Host, LimitsConfig, Log, LogFormat,
-    MemoryConfig, Misfire, ModelConfig, Overlap, Policy, Repo, RepoInstructions, Retain,
-    ScheduleConfig, Uds,
+    BudgetConfig, Capability, Config, DaemonPolicy, Host, LimitsConfig, Log, LogFormat, Misfire,
+    Overlap, Policy, Repo, RepoInstructions, Retain, ScheduleConfig,
 };
 pub use provider::{PriceConfig, ProviderConfig, Providers};
 pub use retention::Retention;
@@ -36,6 +40,7 @@ pub use sources::{
 };
 pub use surfaces::{GitSurface, GithubSurfaceConfig, ServiceSurfaceConfig, Surfaces};
 pub use tokens::{TokenConfig, TokenScope};
+pub use transports::{Tcp, Uds};
 
 #[cfg(test)]
 mod tests;

@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use daemon_agent::ConversationBounds;
 use daemon_api::Period;
 use daemon_event::{DaemonKey, RepoName};
 use daemon_provider::Permissions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::agents::{
+    ConversationConfig, Conversing, EventsConfig, MemoryConfig, ModelConfig, ToolsConfig,
+};
 use super::mcp::Mcp;
 use super::provider::Providers;
 use super::retention::Retention;
@@ -16,6 +20,7 @@ use super::size::ByteSize;
 use super::sources::Sources;
 use super::surfaces::Surfaces;
 use super::tokens::TokenConfig;
+use super::transports::{Tcp, Uds};
 
 /// The whole configuration.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -25,6 +30,8 @@ pub struct Config {
     pub host: Host,
     /// The control socket.
     pub uds: Uds,
+    /// The control protocol over TCP.
+    pub tcp: Tcp,
     /// The watched repositories.
     pub repo: Vec<Repo>,
     /// The zone of schedules, and the treatment of missed and overlapping ticks.
@@ -43,6 +50,12 @@ pub struct Config {
     pub model: ModelConfig,
     /// The memories of agents.
     pub memory: MemoryConfig,
+    /// Conversations with agents.
+    pub conversation: ConversationConfig,
+    /// The event bus of agents.
+    pub events: EventsConfig,
+    /// What clients with a token may use of this machine.
+    pub tools: ToolsConfig,
     /// The services that send webhooks.
     pub sources: Sources,
     /// The destinations of outputs.
@@ -51,7 +64,7 @@ pub struct Config {
     pub retain: Retain,
     /// The log of the host.
     pub log: Log,
-    /// Further tokens of the HTTP routes.
+    /// Further tokens of HTTP and of the control protocol.
     pub token: Vec<TokenConfig>,
 }
 
@@ -74,6 +87,20 @@ impl Config {
         key.and_then(|key| self.own(&key, |policy| policy.zone.as_deref()))
             .or(of_repo)
             .unwrap_or(&self.schedule.zone)
+    }
+
+    /// Returns the bounds of conversations.
+    pub fn conversation_bounds(&self) -> ConversationBounds {
+        self.conversing().bounds()
+    }
+
+    pub(super) fn conversing(&self) -> Conversing<'_> {
+        Conversing {
+            conversation: &self.conversation,
+            events: &self.events,
+            memory: &self.memory,
+            tools: &self.tools,
+        }
     }
 
     /// Returns one setting of a daemon's own policy: from the table with its repository and id, else from the table of its id.
@@ -107,7 +134,7 @@ pub struct Host {
     pub drain: Period,
     /// The file of the bearer token, relative to the home; by default `token`.
     pub token_file: Option<PathBuf>,
-    /// The maximum number of clients of the control socket.
+    /// The maximum number of clients of the control protocol.
     pub clients: u32,
 }
 
@@ -120,22 +147,6 @@ impl Default for Host {
             drain: Period::from_secs(25),
             token_file: None,
             clients: 1024,
-        }
-    }
-}
-
-/// The control socket.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Uds {
-    /// The path of the socket, relative to the home.
-    pub path: PathBuf,
-}
-
-impl Default for Uds {
-    fn default() -> Self {
-        Self {
-            path: PathBuf::from("run/daemon.sock"),
         }
     }
 }
@@ -401,30 +412,6 @@ impl Default for BudgetConfig {
             activation_usd: 1.0,
             day_usd: Some(10.0),
         }
-    }
-}
-
-/// The model of agents.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-#[schemars(rename = "Model")]
-pub struct ModelConfig {
-    /// The provider, or the model of one, that answers for agents that name none; by default `provider.default`.
-    pub active: Option<String>,
-}
-
-/// The memories of agents.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-#[schemars(rename = "Memory")]
-pub struct MemoryConfig {
-    /// How many entries a call of `recall` returns that names no number, 1 to 50.
-    pub recall_limit: u32,
-}
-
-impl Default for MemoryConfig {
-    fn default() -> Self {
-        Self { recall_limit: 5 }
     }
 }
 

@@ -53,7 +53,7 @@ const FAULTS: &[(&str, &str)] = &[
     ),
     (
         "listen = '127.0.0.1:1'\n",
-        "1:1: unknown key `listen`, did you mean `host.listen`?",
+        "1:1: unknown key `listen`, did you mean `host.listen` or `tcp.listen`?",
     ),
     (
         "[limits]\nday_usd = 1\n",

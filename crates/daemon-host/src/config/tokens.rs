@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fault::ConfigFault;
 
-/// A further token of the HTTP routes and of `/mcp`.
+/// A further token of the HTTP routes, of `/mcp` and of the control protocol.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenConfig {

@@ -63,11 +63,7 @@ impl AgentHost for ConversationHost {
     }
 
     fn bounds(&self) -> ConversationBounds {
-        let limit = self.runtime.get().config.memory.recall_limit;
-        ConversationBounds {
-            recall_limit: usize::try_from(limit).expect("a limit fits"),
-            ..ConversationBounds::default()
-        }
+        self.runtime.get().config.conversation_bounds()
     }
 
     fn hooks(&self) -> AgentHooks {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use daemon_api::HostTokens;
 use daemon_api::control::{self, Control, RunTokens};
 use daemon_api::http::{self, Access, AppState, Hooks, McpServers, Opening};
 use daemon_api::ops::Operations;
@@ -13,12 +14,13 @@ use daemon_records::clock::{Clock, SystemClock};
 use daemon_records::error::{OpError, OpErrorKind};
 use daemon_store::Store;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use tokio::net::UnixListener;
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
 use super::listener::{ListenerSecrets, hosts};
 use super::seams::{HostHealth, HostLive, Intake};
-use super::{Compose, HostInputs, OpenFailure, begin_epoch, unusable, warn_of};
+use super::{Compose, HostInputs, OpenFailure, begin_epoch, tcp_address, unusable, warn_of};
 use crate::config::Config;
 use crate::driver::{self, ClaimsPause, Host, HostParts, Parts, Runtime, policies};
 use crate::home::Home;
@@ -53,6 +55,8 @@ pub(super) struct Begun {
     pub(super) live: Arc<HostLive>,
     pub(super) app: Arc<AppState>,
     pub(super) control: (UnixListener, Control),
+    /// The listener of the control protocol over TCP, if one is configured.
+    pub(super) tcp: Option<TcpListener>,
     pub(super) socket: BoundSocket,
     pub(super) tasks: TaskTracker,
 }
@@ -106,6 +110,7 @@ pub(super) async fn begin(
     )
     .await?;
     let (listener, socket) = bind(&host, config)?;
+    let tcp = bind_tcp(config).await?;
     // A start that is refused holds nothing, and ends no registration.
     if config.host.hold {
         host.store.set_host_gate(Gate::Held).await?;
@@ -122,15 +127,17 @@ pub(super) async fn begin(
     let live = Arc::new(HostLive::new(&host, compose, &hooks, replaced, started));
     let store = Arc::clone(&host.store);
     let operations = Operations::new(store, host.registry().clone(), Arc::clone(&live) as _);
-    let access = Access::new(&http_secrets.token, hosts(bound), holders);
+    let tokens_of_host = HostTokens::new(&http_secrets.token, holders);
+    let access = Access::new(tokens_of_host.clone(), hosts(bound));
     let mcp = mcp(&host, compose, &operations);
     let app = app(&host, (access, hooks, mcp), &socket, &operations);
-    let control = control(&host, operations, started, tokens);
+    let control = control(&host, operations, started, (tokens, tokens_of_host));
     stop.disarm();
     Ok(Begun {
         live,
         app,
         control: (listener, control),
+        tcp,
         socket,
         tasks,
     })
@@ -142,6 +149,18 @@ fn bind(host: &Host, config: &Config) -> Result<(UnixListener, BoundSocket), OpE
     let listener = control::bind(&path)
         .map_err(|error| unusable(&format!("cannot bind `{}`", path.display()), &error))?;
     Ok((listener, BoundSocket(path)))
+}
+
+/// Binds the listener of the control protocol over TCP, if one is configured.
+async fn bind_tcp(config: &Config) -> Result<Option<TcpListener>, OpError> {
+    let Some(address) = tcp_address(config)? else {
+        return Ok(None);
+    };
+    let failed = |error| unusable(&format!("cannot listen on {address}"), &error);
+    let listener = control::bind_tcp(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    tracing::info!("the control protocol is on tcp://{bound}");
+    Ok(Some(listener))
 }
 
 /// Composes the parts, begins the epoch and puts the host together.
@@ -273,15 +292,23 @@ fn mcp(host: &Host, compose: &Arc<dyn Compose>, operations: &Operations) -> McpS
     McpServers::new(make, host.stop().clone())
 }
 
-/// Creates the state of the control socket.
-fn control(host: &Host, operations: Operations, started: Instant, tokens: RunTokens) -> Control {
+/// Creates the state of the control protocol.
+fn control(
+    host: &Host,
+    operations: Operations,
+    started: Instant,
+    (tokens, access): (RunTokens, HostTokens),
+) -> Control {
     let clients = host.runtime().config.host.clients;
     Control {
         operations,
         epoch: host.upkeep.epoch.0,
         actor: "owner".to_owned(),
         started,
-        clients: usize::try_from(clients).unwrap_or(usize::MAX),
+        access,
+        places: Arc::new(Semaphore::new(
+            usize::try_from(clients).unwrap_or(Semaphore::MAX_PERMITS),
+        )),
         tokens,
         events: host.runs().context.emanations.events(),
     }

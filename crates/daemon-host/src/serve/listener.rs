@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use daemon_api::http::{Hosts, TokenHolder, TokenHolders};
+use daemon_api::http::Hosts;
+use daemon_api::{TokenHolder, TokenHolders};
 use daemon_event::Source;
 use daemon_ingest::{
     CloudEvents, Github, Linear, Secrets, SenderTokens, Sentry, Slack, WebhookSource,

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use daemon_agent::{Conversations, Skills};
-use daemon_api::http::{Admit, AppState, Condition, Health, Hooks, TokenHolders};
+use daemon_api::TokenHolders;
+use daemon_api::http::{Admit, AppState, Condition, Health, Hooks};
 use daemon_api::ops::{Live, Prune, SettingsRequest};
 use daemon_event::{ActivationId, RepoName, Source};
 use daemon_ingest::SenderTokens;
@@ -213,6 +214,8 @@ fn needs_restart(initial: &Config, new: &Config) -> Vec<&'static str> {
         ("host.store", before.store != after.store),
         ("host.token_file", before.token_file != after.token_file),
         ("uds.path", initial.uds.path != new.uds.path),
+        ("tcp.listen", initial.tcp.listen != new.tcp.listen),
+        ("tcp.public", initial.tcp.public != new.tcp.public),
     ];
     let differing = keys.into_iter().filter(|(_, differs)| *differs);
     differing.map(|(key, _)| key).collect()
@@ -465,6 +468,11 @@ impl Live for HostLive {
 
     fn runs(&self) -> PathBuf {
         self.host.home.runs()
+    }
+
+    fn directories(&self) -> Vec<PathBuf> {
+        let roots = self.host.runtime().config.tools.roots.clone();
+        [vec![self.host.home.worktrees()], roots].concat()
     }
 
     async fn settings(&self, request: SettingsRequest) -> Result<Value, OpError> {

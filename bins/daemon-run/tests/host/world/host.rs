@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::waiting::{USUAL, eventually, eventually_within};
-use super::{SECRET, World, end, send};
+use super::{SECRET, World, cleared, end, send};
 use crate::http::{self, Answer};
 
 impl World {
@@ -31,17 +31,12 @@ impl World {
 
     /// Starts a host, and does not wait until it is ready.
     pub(crate) fn starting(&self, args: &[&str], env: &[(&str, &str)]) -> Starting {
-        let log = File::options()
-            .create(true)
-            .append(true)
-            .open(self.beside("serve.log"))
-            .expect("a log");
         let child = self
             .command(&["serve", "--listen", "127.0.0.1:0", "--json"])
             .args(args)
             .envs(env.iter().copied())
             .stdout(Stdio::piped())
-            .stderr(log)
+            .stderr(self.serve_log())
             .spawn()
             .expect("the binary starts");
         Starting { child: Some(child) }
@@ -54,6 +49,46 @@ impl World {
             let (_, rest) = log.rsplit_once("listening on http://")?;
             Some(rest.split_whitespace().next()?.to_owned())
         })
+    }
+
+    /// Starts a host whose system calls are written to a file, with those of its children.
+    pub(crate) fn serve_traced(&self, file: &Path) -> Host {
+        let serve = self.command(&["serve", "--listen", "127.0.0.1:0", "--json"]);
+        let mut command = cleared("strace");
+        // As a grandchild, so that the host itself is the child.
+        command.args(["-D", "-f", "-y", "-s", "4096"]);
+        command.args([
+            "-e",
+            "trace=open,openat,openat2,creat,clone,clone3,fork,vfork",
+        ]);
+        command.arg("-o").arg(file).arg(serve.get_program());
+        command.args(serve.get_args());
+        command.current_dir(serve.get_current_dir().expect("it is set"));
+        command.stdout(Stdio::piped()).stderr(self.serve_log());
+        let child = command.spawn().expect("strace starts");
+        let traced = Starting { child: Some(child) };
+        Host::wait_for(self, traced).unwrap_or_else(|(status, line)| {
+            panic!(
+                "the host ended with {status} before it was ready: {line}{}",
+                self.log()
+            )
+        })
+    }
+
+    fn serve_log(&self) -> File {
+        let mut options = File::options();
+        options.create(true).append(true);
+        options.open(self.beside("serve.log")).expect("a log")
+    }
+
+    /// Returns the address over TCP that the log of a host names.
+    pub(crate) fn tcp_address(&self) -> String {
+        let log = self.log();
+        let (_, rest) = log.rsplit_once("tcp://").expect("the log names it");
+        rest.split_whitespace()
+            .next()
+            .expect("an address")
+            .to_owned()
     }
 
     /// Checks that a host refuses the configuration with a code, and returns the message.
