@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use daemon_agent::{Conversations, Skills};
 use daemon_api::control::{CallError, Client, ErrorBody};
-use daemon_api::ops::{Live, Operation, Operations, Prune, SettingsRequest};
+use daemon_api::ops::{Live, Operation, Operations, Prune, RunReply, SettingsRequest};
 use daemon_event::{ActivationId, RepoName};
 use daemon_host::home::{Home, HomeError, Ownership};
 use daemon_host::serve::Compose as _;
@@ -315,7 +315,7 @@ impl Live for Offline {
         daemon_host::prune::answer(scope, request).await
     }
 
-    async fn run_call(&self, _: Map<String, Value>) -> Result<Map<String, Value>, OpError> {
+    async fn run_call(&self, _: Map<String, Value>) -> Result<RunReply, OpError> {
         Err(no_host())
     }
 

@@ -30,6 +30,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use conversations::turn_members;
 pub use params::{Params, parse_instant};
+pub use runs::RunReply;
 pub(crate) use runs::{RunView, log_place};
 pub use settings::{ProviderSettings, SecretPlace, ServerSettings, SettingsRequest};
 pub use table::{Operation, Scope, UnknownMethod, Verb};
@@ -108,7 +109,7 @@ pub trait Live: Send + Sync {
     async fn prune(&self, request: Prune) -> Result<Value, OpError>;
 
     /// Performs a call of the `daemon` tool.
-    async fn run_call(&self, call: Map<String, Value>) -> Result<Map<String, Value>, OpError>;
+    async fn run_call(&self, call: Map<String, Value>) -> Result<RunReply, OpError>;
 
     /// Returns the directory of run folders.
     fn runs(&self) -> std::path::PathBuf;
@@ -198,7 +199,7 @@ impl Operations {
             Operation::RunLog => self.run_log(params).await,
             Operation::RunAsk => self.run_ask(params).await,
             Operation::RunCancel => self.run_cancel(params).await,
-            Operation::RunCall => self.live.run_call(params.rest()).await,
+            Operation::RunCall => self.run_call(params.rest()).await?.at_the_end().await,
             Operation::EventList => self.event_list(params).await,
             Operation::DaemonExplain => self.explain(params).await,
             Operation::EventGet => self.event_get(params).await,

@@ -1,14 +1,16 @@
 //! An MCP server over a set of tools.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomNotification, CustomRequest, CustomResult,
     ErrorCode, ErrorData, Implementation, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ResourceContents, ResourcesCapability, ServerCapabilities, ServerConfig, ServerNotification,
+    PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ResourceContents, ResourcesCapability,
+    ServerCapabilities, ServerConfig, ServerNotification,
 };
 use rmcp::service::{Peer, RequestContext, RoleServer, ServiceExt as _};
 use serde_json::{Map, Value};
@@ -26,6 +28,11 @@ const PARAMETERS: [(&str, &str); 3] = [
     ("tools/call", "`name`, a string, and `arguments`, an object"),
     ("resources/read", "`uri`, a string"),
 ];
+
+/// When the first progress of a call is reported; most calls are shorter.
+const FIRST_PROGRESS: Duration = Duration::from_secs(1);
+/// How often it is reported then.
+const PROGRESS: Duration = Duration::from_secs(5);
 
 /// A document that a server offers for reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,6 +156,27 @@ impl ToolServer {
     }
 }
 
+/// Reports the seconds that a call has taken, if the client has asked for its progress. Never returns.
+///
+/// Clients give up on a call that is silent for about a minute, and a call may wait for an hour.
+async fn report_progress(context: &RequestContext<RoleServer>) {
+    if let Some(token) = context.meta.get_progress_token() {
+        let begun = tokio::time::Instant::now();
+        let mut delay = FIRST_PROGRESS;
+        loop {
+            tokio::time::sleep(delay).await;
+            delay = PROGRESS;
+            let elapsed = begun.elapsed().as_secs_f64().round();
+            let progress = ProgressNotificationParam::new(token.clone(), elapsed);
+            if context.peer.notify_progress(progress).await.is_err() {
+                // The client has disconnected, which the serving task notices by itself.
+                break;
+            }
+        }
+    }
+    std::future::pending::<()>().await;
+}
+
 /// The name that a client sent, in the handshake or with a request.
 #[derive(Debug, Default)]
 struct Named(Mutex<String>);
@@ -254,8 +282,10 @@ impl ServerHandler for Served {
             arguments: request.arguments.unwrap_or_default(),
             client: client.unwrap_or_default(),
         };
+        let progress = report_progress(&context);
         tokio::select! {
             result = self.server.toolbox.call(call) => Ok(result.into_wire().into()),
+            () = progress => unreachable!("it only ends with the call"),
             // A table may hold what other calls need. The client ignores this response.
             () = context.ct.cancelled() => {
                 Err(ErrorData::internal_error("the call was cancelled", None))

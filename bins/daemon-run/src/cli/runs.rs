@@ -62,6 +62,9 @@ pub(crate) struct CheckRunArgs {
     /// Truncates the text of each event to this many characters; 0 keeps it whole [default: 500]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) truncate: Option<i64>,
+    /// Waits at most this many seconds (up to 3600) for the end of the run
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    pub(crate) wait: Option<f64>,
 }
 
 /// Arguments of `ask` and `emanate ask`.

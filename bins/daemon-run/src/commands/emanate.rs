@@ -221,6 +221,7 @@ fn check_call(args: &CheckRunArgs) -> Map<String, Value> {
             ("id", json!(args.id)),
             ("last", json!(args.last)),
             ("truncate", json!(args.truncate)),
+            ("wait", json!(args.wait)),
         ],
     )
 }
@@ -273,6 +274,11 @@ fn dispatched(reply: &Map<String, Value>) -> String {
     let runs = reply.get("run_ids").and_then(Value::as_array);
     for run in runs.into_iter().flatten() {
         put!(text, "  {}\n", shown(run));
+    }
+    // Only a call that waits has them.
+    let ended = reply.get("emanations").and_then(Value::as_array);
+    if let Some(entries) = ended {
+        text.push_str(&table(&COLUMNS, entries));
     }
     text
 }

@@ -13,8 +13,8 @@ use crate::place::Place;
 /// The description of the tool, for models.
 pub(super) const DESCRIPTION: &str = "Dispatches and manages one-off runs. `emanate` starts a batch: each task describes what to do, and \
      may have its own system_prompt, tools, skills, mcp servers, cwd and isolation. `list` and `check` report the state of runs and change nothing. `ask` \
-     sends a run a message. `reclaim` stops runs; their folders are kept. The end of every run is announced once, so there is no need to poll: \
-     do not check in the first minute, and never twice within 30 seconds. An id is a run's full id, or em-N for your newest run \
+     sends a run a message. `reclaim` stops runs; their folders are kept. The end of every run is announced once, and `wait` returns at the end, so \
+     there is no need to poll: do not check in the first minute, and never twice within 30 seconds. An id is a run's full id, or em-N for your newest run \
      with that number.";
 
 /// All actions.
@@ -36,6 +36,8 @@ pub(super) fn schema(actions: &[&str]) -> Value {
         "after_seq": {"type": "integer", "minimum": 0, "description":
             "list: only runs whose end was announced after this sequence number."},
         "include_done": {"type": "boolean", "default": true, "description": "list: also runs that ended."},
+        "wait": {"type": "number", "minimum": 0, "maximum": 3600, "description":
+            "emanate, check: waits at most this many seconds for the end of the runs, and returns their entries as they are then."},
         "last": {"type": "integer", "minimum": 1, "description":
             "list: the most runs, 50 by default; check: the most events, 20 by default; at most 1000."},
         "truncate": {"type": "integer", "minimum": 0, "default": 500, "description":

@@ -76,6 +76,7 @@ mod serve_emanate_isolation;
 mod serve_emanate_notices;
 mod serve_emanate_output;
 mod serve_emanate_refusals;
+mod serve_emanate_wait;
 mod serve_events;
 mod serve_facts;
 #[cfg(feature = "internal-testing")]

@@ -46,8 +46,18 @@ impl Client {
 
     /// Sends a request and waits for its response.
     pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.begin(method, params);
+        self.answer()
+    }
+
+    /// Sends a request.
+    pub(crate) fn begin(&mut self, method: &str, params: &Value) {
         self.next += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params}));
+    }
+
+    /// Waits for the response to the last request.
+    pub(crate) fn answer(&mut self) -> Value {
         loop {
             let message = self.read();
             if message.get("method").is_none() {

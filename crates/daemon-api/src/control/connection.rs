@@ -336,12 +336,15 @@ impl Requests {
                 gone: &gone,
             };
             let params = || message.params.clone();
-            // A turn takes minutes. Waiting for it must keep no other request of the client from running.
+            // A turn or a run takes minutes. Waiting for it must keep no other request of the client from running.
             let waited = match &operation {
                 Ok(Operation::ConversationSend | Operation::ConversationStream) => {
                     Some(stream.follow(operation.clone(), params()).await)
                 }
                 Ok(Operation::EventSubscribe) => Some(stream.follow_all(params()).await),
+                Ok(Operation::RunCall) if message.params.contains_key("wait") => {
+                    Some(stream.wait_for_runs(params()).await)
+                }
                 _ => None,
             };
             // Held until the response is queued: a client that does not read can cause only few responses.

@@ -81,6 +81,24 @@ impl Stream<'_> {
         }
     }
 
+    /// Calls the `daemon` tool and waits as long as the call says, or until the client leaves or stops waiting.
+    pub(super) async fn wait_for_runs(
+        &self,
+        call: Map<String, Value>,
+    ) -> Result<Map<String, Value>, OpError> {
+        // Not interrupted: a batch is dispatched as a whole.
+        let reply = self.operations.run_call(call).await?;
+        let Some(later) = reply.later else {
+            return Ok(reply.members);
+        };
+        tokio::select! {
+            () = self.cancelled.cancelled() => Err(cancelled("the client stopped waiting; the runs continue")),
+            () = self.replies.closed() => Err(cancelled("the client is gone; the runs continue")),
+            () = self.unending.cancelled() => Ok(reply.members),
+            end = later => end,
+        }
+    }
+
     async fn send(&self, seq: u64, event: &impl Serialize) -> Result<(), OpError> {
         let event = StreamedEvent {
             request_id: self.id.clone(),

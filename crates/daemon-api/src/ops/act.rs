@@ -140,7 +140,7 @@ impl Operations {
         call.insert("action".to_owned(), action.into());
         call.insert("id".to_owned(), id.into());
         call.extend(message.map(|message| ("message".to_owned(), message.into())));
-        self.live.run_call(call).await
+        Ok(self.run_call(call).await?.members)
     }
 
     async fn run_members(&self, id: &str) -> Result<Map<String, Value>, OpError> {

@@ -6,11 +6,30 @@ use daemon_records::FOLDER_MISSING;
 use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_run_folder::{LogPlace, OutputLogPlace};
 use daemon_store::RunRow;
+use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::{Operations, Params, value};
 use crate::runs::{TimelineEntry, View};
 use crate::wire::{OutputObject, RunObject};
+
+/// The reply to a call of the `daemon` tool.
+pub struct RunReply {
+    /// The members of the reply at once.
+    pub members: Map<String, Value>,
+    /// The members at the end of the runs that the call waits for, if it waits. Dropping it ends the waiting, and no run.
+    pub later: Option<BoxFuture<'static, Result<Map<String, Value>, OpError>>>,
+}
+
+impl RunReply {
+    /// Returns the members at the end of what the call waits for.
+    pub(super) async fn at_the_end(self) -> Result<Map<String, Value>, OpError> {
+        match self.later {
+            Some(later) => later.await,
+            None => Ok(self.members),
+        }
+    }
+}
 
 /// A run with a part of its log.
 #[derive(Clone, Debug)]
@@ -35,6 +54,11 @@ pub(crate) struct RunView {
 }
 
 impl Operations {
+    /// Calls the `daemon` tool, and returns the reply at once and the one that it waits for.
+    pub(crate) async fn run_call(&self, call: Map<String, Value>) -> Result<RunReply, OpError> {
+        self.live.run_call(call).await
+    }
+
     pub(super) async fn run_get(&self, mut params: Params) -> Result<Map<String, Value>, OpError> {
         let id = params.required("id")?;
         params.finish()?;

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use daemon_agent::{Conversations, Skills};
 use daemon_api::TokenHolders;
 use daemon_api::http::{Admit, AppState, Condition, Health, Hooks};
-use daemon_api::ops::{Live, Prune, SettingsRequest};
+use daemon_api::ops::{Live, Prune, RunReply, SettingsRequest};
 use daemon_event::{ActivationId, RepoName, Source};
 use daemon_ingest::SenderTokens;
 use daemon_provider::StopReason;
@@ -459,11 +459,12 @@ impl Live for HostLive {
         crate::prune::answer(scope, request).await
     }
 
-    async fn run_call(
-        &self,
-        call: serde_json::Map<String, Value>,
-    ) -> Result<serde_json::Map<String, Value>, OpError> {
-        daemon_runner::emanation::answer(&self.host.runs().context, call).await
+    async fn run_call(&self, call: serde_json::Map<String, Value>) -> Result<RunReply, OpError> {
+        let answer = daemon_runner::emanation::answer(&self.host.runs().context, call).await?;
+        Ok(RunReply {
+            members: answer.reply,
+            later: answer.wait.map(|wait| Box::pin(wait.end()) as _),
+        })
     }
 
     fn runs(&self) -> PathBuf {

@@ -183,6 +183,7 @@ fn plan_of(
         max_turns: document.max_turns.unwrap_or(100),
         timeout: std::time::Duration::try_from_secs_f64(timeout).unwrap_or(Limits::default().wall),
         tasks: Vec::new(),
+        wait: None,
     };
     let mut faults = Vec::new();
     let common = plan::common(run_context, caller, &emanate, &mut faults);

@@ -13,6 +13,8 @@ use super::fields::Fields;
 const TURNS: (u64, u64) = (100, 1_000);
 /// The shortest timeout in seconds, and the longest, which is also the default.
 const TIMEOUT: (f64, f64) = (5.0, 3_600.0);
+/// The longest time that a call waits, in seconds.
+const LONGEST_WAIT: f64 = 3_600.0;
 /// The longest task, in bytes.
 const TASK_BYTES: usize = 256 * 1024;
 
@@ -42,6 +44,8 @@ pub(crate) struct Emanate {
     pub(crate) timeout: Duration,
     /// One entry for each run.
     pub(crate) tasks: Vec<Task>,
+    /// How long the call waits for the ends of all of them.
+    pub(crate) wait: Option<Duration>,
 }
 
 /// One run to dispatch.
@@ -93,6 +97,8 @@ pub(crate) struct CheckCall {
     pub(crate) last: usize,
     /// The longest string of an event, in characters; `None` is unlimited.
     pub(crate) truncate: Option<usize>,
+    /// How long the call waits for the end of the run.
+    pub(crate) wait: Option<Duration>,
 }
 
 /// A message to a run.
@@ -172,6 +178,11 @@ fn is_connection(text: &str) -> bool {
     text.len() == 8 && text.bytes().all(is_digit)
 }
 
+/// Reports whether a call waits, by its members alone.
+pub(crate) fn waits(map: &Map<String, Value>) -> bool {
+    map.get("wait").is_some_and(|wait| !wait.is_null())
+}
+
 /// Validates a call and adds its problems to `faults`. `None` if the action is unknown.
 pub(crate) fn read(
     map: Map<String, Value>,
@@ -199,6 +210,7 @@ fn emanate(fields: &mut Fields<'_>, caller: &Caller) -> Emanate {
     let backend = fields.text("backend");
     let max_turns = max_turns(fields);
     let timeout = timeout(fields);
+    let wait = wait(fields);
     let tasks = match fields.take("tasks") {
         Some(Value::Array(tasks)) => tasks,
         _ => Vec::new(),
@@ -214,6 +226,21 @@ fn emanate(fields: &mut Fields<'_>, caller: &Caller) -> Emanate {
         max_turns,
         timeout,
         tasks,
+        wait,
+    }
+}
+
+/// Reads how long a call waits; `None` does not wait.
+fn wait(fields: &mut Fields<'_>) -> Option<Duration> {
+    let asked = fields.take("wait")?;
+    match asked.as_f64().filter(|seconds| *seconds >= 0.0) {
+        Some(seconds) => {
+            Some(Duration::from_secs_f64(seconds.min(LONGEST_WAIT))).filter(|wait| !wait.is_zero())
+        }
+        None => {
+            fields.fault("wait must be a number of at least 0");
+            None
+        }
     }
 }
 
@@ -327,6 +354,7 @@ fn check(fields: &mut Fields<'_>) -> CheckCall {
         id: fields.required("id"),
         last: last(fields, 20),
         truncate: usize::try_from(truncate).ok().filter(|most| *most > 0),
+        wait: wait(fields),
     }
 }
 

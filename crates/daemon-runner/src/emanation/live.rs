@@ -120,6 +120,13 @@ impl Emanations {
         }
     }
 
+    /// Returns the receiver of the end of a run; `None` if it has ended.
+    pub(super) fn end_of(&self, id: RunId) -> Option<watch::Receiver<Option<RunState>>> {
+        let memory = self.memory();
+        let live = memory.live.get(&id).filter(|live| live.is_running());
+        live.map(|live| live.ended.subscribe())
+    }
+
     /// Returns a message that waits. Without one, the run is removed under the same lock, so that no message is sent to it later.
     pub(super) fn next_message(&self, id: RunId, channels: &mut RunChannels) -> Option<RunMessage> {
         let mut memory = self.memory();

@@ -2,7 +2,7 @@
 //!
 //! The files: the call and its validation (`call`, `fields`, `options`, `tools`), the place of a run (`isolation`,
 //! `own_place`), its input (`plan`, `prompt`), its MCP servers (`servers`), its execution (`dispatch`, `running`, `live`), the replies about it
-//! (`list`, `check`), its notices (`notice`, `publish`), and recovery after a crash of the host (`boot`).
+//! (`list`, `check`) and the wait for its end (`waiting`), its notices (`notice`, `publish`), and recovery after a crash of the host (`boot`).
 
 mod advisory;
 mod ask;
@@ -27,6 +27,7 @@ mod running;
 mod serve;
 mod servers;
 mod tools;
+mod waiting;
 
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ pub use fault::without_folder;
 pub use live::Emanations;
 pub use publish::run as publish;
 pub use serve::{answer, drain, offline};
+pub use waiting::{CallReply, RunWait};
 
 #[cfg(test)]
 pub(crate) use call::{History, List};

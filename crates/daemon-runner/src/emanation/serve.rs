@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use super::call::{self, Caller, CheckCall, DaemonCall, List};
 use super::find::{self, unreadable};
 use super::list::Room;
+use super::waiting::{Awaited, CallReply, RunWait};
 use super::{ask, check, dispatch, fault, list, reclaim};
 use crate::run_context::RunContext;
 use crate::runs::{CachedEntry, HostPresence, RunIndex, entries, index};
@@ -20,30 +21,39 @@ use crate::runs::{CachedEntry, HostPresence, RunIndex, entries, index};
 /// The rows of one page of the store.
 const PAGE: u32 = 500;
 
-/// Executes a call of the `daemon` tool and returns its reply object.
+/// Executes a call of the `daemon` tool and returns its reply object, and what the call waits for.
 ///
 /// # Errors
 /// The call is invalid, or the action failed; the code and the message are those of the contract.
 pub async fn answer(
     run_context: &Arc<RunContext>,
     mut map: Map<String, Value>,
-) -> Result<Map<String, Value>, OpError> {
+) -> Result<CallReply, OpError> {
     let mut faults = Vec::new();
     let own = format!("cli:{}", rustix::process::geteuid().as_raw());
     let caller = call::caller(&mut map, &own, &mut faults);
     let now = run_context.now();
-    // Before the call is validated, because a repeated invalid call is a repetition, too.
-    let advisory = run_context.emanations.note_call(&caller.parent, &map, now);
+    // Before the call is validated, because a repeated invalid call is a repetition, too. One that waits does not poll.
+    let advisory = match call::waits(&map) {
+        true => None,
+        false => run_context.emanations.note_call(&caller.parent, &map, now),
+    };
     let read = call::read(map, &caller, &mut faults);
+    let mut wait = None;
     let mut reply = match read {
         Some(DaemonCall::Emanate(batch)) => {
+            wait = batch.wait.map(|limit| (limit, Awaited::Batch));
             dispatch::emanate(run_context, &caller, batch, faults).await?
         }
         read => {
             fault::refuse(&faults)?;
             match read {
                 Some(DaemonCall::List(list)) => listed(run_context, list, now).await?,
-                Some(DaemonCall::Check(check)) => checked(run_context, caller, check, now).await?,
+                Some(DaemonCall::Check(check)) => {
+                    let again = Awaited::Run(caller.clone(), check.clone());
+                    wait = check.wait.map(|limit| (limit, again));
+                    checked(run_context, caller, check, now).await?
+                }
                 Some(DaemonCall::Ask(message)) => ask::ask(run_context, &caller, &message).await?,
                 Some(DaemonCall::Reclaim(which)) => {
                     reclaim::reclaim(run_context, &caller, &which).await?
@@ -58,7 +68,8 @@ pub async fn answer(
     if let Some(advisory) = advisory {
         reply.insert("_advisory".to_owned(), advisory);
     }
-    Ok(reply)
+    let wait = wait.and_then(|(limit, about)| RunWait::begin(run_context, limit, &reply, about));
+    Ok(CallReply { reply, wait })
 }
 
 /// Answers `list` and `check` from the run folders alone.
@@ -146,7 +157,7 @@ async fn stored(run_context: &RunContext) -> Result<RunIndex, OpError> {
     }
 }
 
-async fn checked(
+pub(super) async fn checked(
     run_context: &Arc<RunContext>,
     caller: Caller,
     check: CheckCall,
@@ -165,7 +176,7 @@ async fn checked(
     }
 }
 
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, OpError> + Send + 'static,
 ) -> Result<T, OpError> {
     tokio::task::spawn_blocking(work)

@@ -151,6 +151,7 @@ impl Home {
             id: "em-5".to_owned(),
             last: 3,
             truncate: Some(200),
+            wait: None,
         };
         let reply = check::reply(&found, &wanted, HostPresence::Absent, now).unwrap();
         json!({
