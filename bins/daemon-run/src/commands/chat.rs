@@ -2,6 +2,7 @@
 
 mod lines;
 mod shown;
+mod thoughts;
 
 use daemon_api::control::{CallError, Client};
 use daemon_api::ops::Operation;

@@ -3,6 +3,7 @@
 use daemon_validate::visible;
 use serde_json::Value;
 
+use super::thoughts::Thoughts;
 use crate::failure::CommandFailure;
 use crate::out::{Out, plain, put};
 
@@ -17,6 +18,7 @@ pub(super) struct Shown {
     /// The call of the model whose text was shown last.
     attempt: u64,
     is_mid_line: bool,
+    thoughts: Thoughts,
 }
 
 impl Shown {
@@ -25,6 +27,7 @@ impl Shown {
             out,
             attempt: 0,
             is_mid_line: false,
+            thoughts: Thoughts::default(),
         }
     }
 
@@ -33,7 +36,18 @@ impl Shown {
         if self.out.is_json() {
             return Ok(());
         }
-        match event["type"].as_str().unwrap_or_default() {
+        let kind = event["type"].as_str().unwrap_or_default();
+        if kind != "thinking" {
+            let last = self.thoughts.finish();
+            self.note_thoughts(last)?;
+        }
+        match kind {
+            "thinking" => {
+                let lines = self
+                    .thoughts
+                    .add(event["text"].as_str().unwrap_or_default());
+                self.note_thoughts(lines)
+            }
             "text" => {
                 let attempt = event["attempt"].as_u64().unwrap_or_default();
                 if std::mem::replace(&mut self.attempt, attempt) != attempt {
@@ -71,6 +85,17 @@ impl Shown {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Shows thoughts as notes, so that they are no part of the reply.
+    fn note_thoughts(&mut self, lines: Vec<String>) -> Result<(), CommandFailure> {
+        if !lines.is_empty() {
+            self.end()?;
+        }
+        for line in lines {
+            self.out.note(&format!("  ~ {}", plain(&line)));
+        }
+        Ok(())
     }
 
     /// Ends a line that was begun.
