@@ -1,6 +1,7 @@
 //! The rows of the performance page, one module each.
 
 mod accept;
+mod agent_memory;
 mod cron;
 mod discovery;
 mod editor;
@@ -127,6 +128,14 @@ const ROWS: &[RowEntry] = &[
     RowEntry {
         name: "store-activations",
         measure: store::measure,
+    },
+    RowEntry {
+        name: "memory-recall",
+        measure: agent_memory::recall,
+    },
+    RowEntry {
+        name: "memory-remember",
+        measure: agent_memory::remember,
     },
     RowEntry {
         name: "run-list",
