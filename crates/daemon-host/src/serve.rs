@@ -161,12 +161,12 @@ pub async fn serve<F: Future<Output = Signal>>(
     http.opening.open(Arc::clone(&begun.app));
     serve_control(&http.listeners, host, begun.control, begun.tcp);
     http.listeners.spawn(seams::open_late(Arc::clone(live)));
-    let app = Arc::clone(&begun.app);
+    let app = Arc::downgrade(&begun.app);
     let links = live.logins.get_or_init(|| LoginLinks { app, bound });
     on_ready(Ready {
         http: format!("http://{bound}"),
         socket: begun.socket.path().to_owned(),
-        login_url: links.link(),
+        login_url: links.link().expect("the app is held until the end"),
     })?;
 
     asked.until_stopped(live, &mut signals).await?;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -192,17 +192,17 @@ pub(super) struct HostLive {
 
 /// Makes links that log a browser in once.
 pub(super) struct LoginLinks {
-    /// The app of the HTTP listener.
-    pub(super) app: Arc<AppState>,
+    /// The app of the HTTP listener. It has the operations of this host, which must not keep each other: the store closes with them.
+    pub(super) app: Weak<AppState>,
     /// The address of the listener.
     pub(super) bound: SocketAddr,
 }
 
 impl LoginLinks {
-    /// Makes a new link.
-    pub(super) fn link(&self) -> String {
-        let code = self.app.access.login_code();
-        format!("http://{}/login?code={code}", self.bound)
+    /// Makes a new link; `None` once the listener has ended.
+    pub(super) fn link(&self) -> Option<String> {
+        let code = self.app.upgrade()?.access.login_code();
+        Some(format!("http://{}/login?code={code}", self.bound))
     }
 }
 
@@ -419,11 +419,12 @@ impl Live for HostLive {
     }
 
     fn login(&self) -> Result<Value, OpError> {
-        let links = self.logins.get().ok_or_else(|| {
-            let message = "the HTTP listener does not serve yet";
-            OpError::new(OpErrorKind::Unavailable, "starting", message)
+        let link = self.logins.get().and_then(LoginLinks::link);
+        let link = link.ok_or_else(|| {
+            let message = "the HTTP listener does not serve";
+            OpError::new(OpErrorKind::Unavailable, "not-serving", message)
         })?;
-        Ok(json!({ "login_url": links.link() }))
+        Ok(json!({ "login_url": link }))
     }
 
     async fn stats(&self) -> Result<Value, OpError> {
