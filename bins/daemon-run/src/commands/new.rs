@@ -76,6 +76,8 @@ pub(crate) fn install<'a>(
     let root = repository_root(directory);
     let folder = root.join(".agents/daemons").join(id);
     let tests = root.join(render::TESTS).join(id);
+    refuse_links(&root, &folder)?;
+    refuse_links(&root, &tests)?;
     refuse_existing(&folder.join("DAEMON.md"))?;
     for (name, _) in &files.tests {
         refuse_existing(&tests.join(name))?;
@@ -285,6 +287,20 @@ fn write_new(folder: &Path, name: &str, text: &str) -> Result<PathBuf, CommandFa
     file.write_all(text.as_bytes())
         .map_err(|error| CommandFailure::unwritable(&path, &error))?;
     Ok(path)
+}
+
+/// Fails if a link is in place of a directory below the root: it may lead out of the repository, and no daemon is read behind it.
+fn refuse_links(root: &Path, folder: &Path) -> Result<(), CommandFailure> {
+    let below = folder.ancestors().take_while(|path| *path != root);
+    let mut links = below.filter(|path| path.is_symlink());
+    links.next().map_or(Ok(()), |link| {
+        let message = format!(
+            "`{}` is a link, behind which no daemon is read",
+            link.display()
+        );
+        Err(CommandFailure::new(ExitKind::CannotWrite, "link", message)
+            .help("put a directory in its place"))
+    })
 }
 
 fn refuse_existing(path: &Path) -> Result<(), CommandFailure> {
