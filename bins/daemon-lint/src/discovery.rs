@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +47,9 @@ pub(crate) fn find(paths: &[PathBuf], directory: &Path) -> Vec<FoundFile> {
         of_path(path, &directory.join(path), &mut acc);
     }
     // Paths can overlap, such as a repository and a file in it. Each file is linted once.
+    if paths.len() < 2 {
+        return acc;
+    }
     let mut seen = HashSet::new();
     acc.retain(|found| {
         let known = fs::canonicalize(&found.location).unwrap_or_else(|_| found.location.clone());
@@ -134,9 +137,14 @@ pub(crate) fn enclosing_repository(directory: &Path) -> Option<PathBuf> {
 
 fn of_repository(root: &Path, shown: &Path, acc: &mut Vec<FoundFile>) {
     let mut search = Search { root, shown, acc };
-    search.file(Path::new("DAEMON.md"));
+    let file = Path::new("DAEMON.md");
+    if fs::symlink_metadata(root.join(file)).is_ok() {
+        search.add(file, None);
+    }
     let agents = Path::new(".agents");
-    match foreign(&root.join(agents)) {
+    let location = root.join(agents);
+    let kind = fs::symlink_metadata(&location).ok();
+    match kind.and_then(|kind| foreign(kind.file_type(), &location)) {
         Some(refusal) => search.add(agents, Some(refusal)),
         None => search.directory(agents, SEARCH_DEPTH),
     }
@@ -156,7 +164,7 @@ impl Search<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => return self.add(below, Some(error)),
         };
-        entries.sort_by_key(fs::DirEntry::file_name);
+        entries.sort_by_cached_key(fs::DirEntry::file_name);
         let is_daemon = entries
             .iter()
             .any(|entry| is_daemon_file(&entry.file_name()));
@@ -169,21 +177,15 @@ impl Search<'_> {
             // The support tree of a daemon is not searched: a `DAEMON.md` in it is an example or a
             // fixture.
             if is_daemon_file(&name) {
-                self.file(&path);
+                self.add(&path, None);
             } else if let Some(refusal) = holds_daemons(text(&path).as_bytes())
-                .then(|| foreign(&self.root.join(&path)))
+                .then(|| foreign(kind, &self.root.join(&path)))
                 .flatten()
             {
                 self.add(&path, Some(refusal));
             } else if kind.is_dir() && depth > 1 && !(is_daemon && is_support(&name)) {
                 self.directory(&path, depth - 1);
             }
-        }
-    }
-
-    fn file(&mut self, below: &Path) {
-        if fs::symlink_metadata(self.root.join(below)).is_ok() {
-            self.add(below, None);
         }
     }
 
@@ -207,8 +209,7 @@ fn is_daemon_file(name: &OsStr) -> bool {
 
 /// Returns an error if a path is a link or the root of another repository, in which a host reads no
 /// daemon.
-fn foreign(path: &Path) -> Option<io::Error> {
-    let kind = fs::symlink_metadata(path).ok()?;
+fn foreign(kind: FileType, path: &Path) -> Option<io::Error> {
     let kind = if kind.is_symlink() {
         SupportKind::Symlink
     } else if kind.is_dir() && fs::symlink_metadata(path.join(".git")).is_ok() {

@@ -43,19 +43,22 @@ pub fn list(directory: &Path, root: Option<&Path>) -> Vec<SupportEntry> {
         let Ok(entries) = fs::read_dir(&at.location) else {
             continue;
         };
-        let mut entries: Vec<PathBuf> = entries
+        let mut entries: Vec<(PathBuf, bool)> = entries
             .filter_map(Result::ok)
-            .map(|entry| entry.path())
+            .map(|entry| {
+                let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+                (entry.path(), is_link)
+            })
             .collect();
         // Sorted, so that the report does not depend on the file system.
         entries.sort();
-        for location in entries {
+        for (location, is_link) in entries {
             let name = location.file_name().unwrap_or_default();
             if acc.len() >= MAX_ENTRIES {
                 return acc;
             }
             let path = joined(&at.path, name);
-            let place = at.place.as_ref().map(|place| place.enter(name));
+            let place = at.place.as_ref().map(|place| place.enter(name, is_link));
             let real = place.as_ref().map(Place::location);
             let Some(entry) = entry(real.as_deref().unwrap_or(&location), path.clone()) else {
                 continue;
@@ -105,9 +108,10 @@ struct Place<'r> {
 
 impl<'r> Place<'r> {
     /// Returns the place of a name in this directory. A link that is followed is replaced by its target.
-    fn enter(&self, name: &OsStr) -> Self {
+    fn enter(&self, name: &OsStr, is_link: bool) -> Self {
         let path = joined(&self.path, name);
-        match follow(self.root, &path, self.way) {
+        let target = is_link.then(|| follow(self.root, &path, self.way));
+        match target.flatten() {
             Some(real) => Place {
                 root: self.root,
                 path: real,

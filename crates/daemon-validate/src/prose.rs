@@ -1,5 +1,6 @@
 //! Simple analysis of English sentences, for rules that give advice.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Folds case and whitespace, so that two spellings of a sentence compare equal.
@@ -9,9 +10,27 @@ pub(crate) fn folded(text: &str) -> String {
         if !acc.is_empty() {
             acc.push(' ');
         }
-        acc.extend(word.chars().flat_map(char::to_lowercase));
+        acc.push_str(&lower(word));
     }
     acc
+}
+
+/// Returns a word in lower case. Most words are, and are not copied.
+fn lower(word: &str) -> Cow<'_, str> {
+    if word
+        .bytes()
+        .all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase())
+    {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(word.to_lowercase())
+    }
+}
+
+/// Returns `true` if a sorted table has a word.
+pub(crate) fn is_among(sorted: &[&str], word: &str) -> bool {
+    debug_assert!(sorted.is_sorted(), "the table is sorted");
+    sorted.binary_search(&word).is_ok()
 }
 
 /// Returns the longest prefix whose characters satisfy `belongs`, at most `most` characters.
@@ -67,13 +86,12 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the words in the position of an imperative: at the beginning, after a comma, and after a
 /// word such as `and`. Adverbs before them are skipped.
-pub(crate) fn verbs(text: &str) -> impl Iterator<Item = String> {
-    let mut acc = Vec::new();
-    for clause in text.split([',', ';', ':', '(', '.']) {
+pub(crate) fn verbs(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    text.split([',', ';', ':', '(', '.']).flat_map(|clause| {
         let mut is_due = true;
-        for word in words(clause) {
-            let word = word.to_lowercase();
-            match word.as_str() {
+        words(clause).filter_map(move |word| {
+            let word = lower(word);
+            match &*word {
                 "and" | "or" | "then" => is_due = true,
                 "please" | "always" | "also" | "first" | "only" | "not" | "never" | "do"
                 | "don't" | "to" => {}
@@ -84,36 +102,40 @@ pub(crate) fn verbs(text: &str) -> impl Iterator<Item = String> {
                         && adverb.ends_with("ly")
                         && adverb != "reply"
                         && adverb != "apply" => {}
-                _ => {
-                    if is_due {
-                        acc.push(word);
-                    }
-                    is_due = false;
-                }
+                _ => return std::mem::take(&mut is_due).then_some(word),
             }
-        }
-    }
-    acc.into_iter()
+            None
+        })
+    })
 }
 
 /// Returns the common form of the singular and the plural of a word.
-pub(crate) fn stem(word: &str) -> String {
+pub(crate) fn stem(word: &str) -> Cow<'_, str> {
+    stem_of(lower(word))
+}
+
+/// The same for a word in lower case.
+pub(crate) fn stem_of(word: Cow<'_, str>) -> Cow<'_, str> {
     // The minimum lengths keep short words such as `dies`, `is` and `its` unchanged.
-    let word = word.to_lowercase();
     if let Some(head) = word.strip_suffix("ies").filter(|head| head.len() > 2) {
-        return format!("{head}y");
+        return Cow::Owned(format!("{head}y"));
     }
-    for ending in ["ches", "shes", "sses", "xes"] {
-        if word.ends_with(ending) {
-            return word.trim_end_matches("es").to_owned();
+    let is_sibilant = ["ches", "shes", "sses", "xes"]
+        .iter()
+        .any(|ending| word.ends_with(ending));
+    let length = if is_sibilant {
+        word.trim_end_matches("es").len()
+    } else {
+        word.strip_suffix('s')
+            .filter(|head| head.len() > 2 && !head.ends_with('s'))
+            .map_or(word.len(), str::len)
+    };
+    match word {
+        Cow::Borrowed(word) => Cow::Borrowed(&word[..length]),
+        Cow::Owned(mut word) => {
+            word.truncate(length);
+            Cow::Owned(word)
         }
-    }
-    match word
-        .strip_suffix('s')
-        .filter(|head| head.len() > 2 && !head.ends_with('s'))
-    {
-        Some(head) => head.to_owned(),
-        None => word,
     }
 }
 

@@ -1,11 +1,9 @@
 //! D701: passwords and keys with a literal value.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
 use daemon_spec::{Diagnostic, Span};
-use memchr::memmem;
+use memchr::{memchr2_iter, memmem};
 
 use super::secrets::tokens;
 use crate::Subject;
@@ -26,14 +24,6 @@ const NAMES: [&str; 12] = [
     "private_key",
     "token",
 ];
-
-static FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .match_kind(MatchKind::LeftmostLongest)
-        .build(NAMES)
-        .expect("a dozen short patterns fit every limit of the automaton")
-});
 
 /// Words in the position of a value that are not a secret.
 const NO_VALUES: [&str; 18] = [
@@ -97,26 +87,41 @@ pub(crate) fn assignment(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
 
 /// Finds `name = value` with a literal value. Returns the name and the range of both.
 fn assignments(text: &str) -> impl Iterator<Item = (&str, Range<usize>)> + '_ {
-    FINDER.find_iter(text).filter_map(|found| {
-        let rest = text.get(found.end()..)?;
-        // A quote, a blank and a backtick can separate name and sign, as in "`token` = x".
-        let gap = leading(rest, 3, is_gap).len();
-        let sign = *rest.as_bytes().get(gap)?;
-        let after = rest
-            .get(gap + 1..)
-            .filter(|_| matches!(sign, b'=' | b':'))?;
+    // Signs are rarer than letters, so the search begins at them.
+    memchr2_iter(b'=', b':', text.as_bytes()).filter_map(|at| {
+        let name = name_before(text.get(..at)?)?;
+        let after = text.get(at + 1..)?;
+        // A quote, a blank and a backtick can separate sign and value.
         let lead = leading(after, 3, is_gap).len();
         let value = leading(after.get(lead..)?, MAX_VALUE_CHARS, |c| {
             !c.is_whitespace() && !"\"'`,;)".contains(c)
         });
-        let end = found.end() + gap + 1 + lead + value.len();
-        is_literal(value, sign).then(|| {
-            (
-                text.get(found.range()).unwrap_or_default(),
-                found.start()..end,
-            )
-        })
+        let end = at + 1 + lead + value.len();
+        let sign = *text.as_bytes().get(at)?;
+        is_literal(value, sign)
+            .then(|| (text.get(name.clone()).unwrap_or_default(), name.start..end))
     })
+}
+
+/// Returns the range of the longest name of a secret at the end of a text. A quote, a blank and a
+/// backtick can follow it, as in "`token` = x".
+fn name_before(text: &str) -> Option<Range<usize>> {
+    let gap = text
+        .bytes()
+        .rev()
+        .take(3)
+        .take_while(|b| is_gap(char::from(*b)));
+    let end = text.len() - gap.count();
+    let ends_with = |name: &&&str| {
+        end.checked_sub(name.len())
+            .and_then(|start| text.get(start..end))
+            .is_some_and(|last| last.eq_ignore_ascii_case(name))
+    };
+    let longest = NAMES
+        .iter()
+        .filter(ends_with)
+        .max_by_key(|name| name.len())?;
+    Some(end - longest.len()..end)
 }
 
 fn is_gap(c: char) -> bool {

@@ -54,8 +54,8 @@ pub(crate) fn output(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let posts = |text: &str| {
         let mut comments = words(text).filter(|word| word.eq_ignore_ascii_case("comment"));
         verbs(text).any(|verb| {
-            POSTS.contains(&verb.as_str())
-                || (matches!(verb.as_str(), "leave" | "add" | "write") && comments.next().is_some())
+            POSTS.contains(&&*verb)
+                || (matches!(&*verb, "leave" | "add" | "write") && comments.next().is_some())
         })
     };
     let Some(routine) = texts(subject).find(|routine| posts(&routine.value)) else {

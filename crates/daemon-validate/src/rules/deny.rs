@@ -1,11 +1,14 @@
 //! D410 and D411: the `deny` rules in relation to the routines.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
+
 use daemon_spec::{Diagnostic, Field, Span};
 
 use super::lists::says_something;
 use super::routines::texts;
 use crate::Subject;
-use crate::prose::{stem, verbs, words};
+use crate::prose::{is_among, stem, stem_of, verbs, words};
 use crate::report::report;
 
 /// Verbs that change something.
@@ -64,10 +67,10 @@ const WRITES: &[&str] = &[
 
 /// Words that are ignored when sentences are compared.
 const FILLERS: &[&str] = &[
-    "a", "an", "the", "of", "to", "in", "on", "for", "with", "from", "by", "at", "any", "all",
-    "its", "their", "your", "it", "them", "that", "which", "this", "these", "and", "or", "not",
-    "no", "never", "do", "don't", "does", "is", "are", "be", "directly", "ever", "without", "into",
-    "as",
+    "a", "all", "an", "and", "any", "are", "as", "at", "be", "by", "directly", "do", "does",
+    "don't", "ever", "for", "from", "in", "into", "is", "it", "its", "never", "no", "not", "of",
+    "on", "or", "that", "the", "their", "them", "these", "this", "to", "which", "with", "without",
+    "your",
 ];
 
 pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
@@ -79,7 +82,7 @@ pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
         Field::Mistyped { .. } => true,
     };
     let writing = texts(subject)
-        .find_map(|routine| verbs(&routine.value).find(|verb| WRITES.contains(&verb.as_str())));
+        .find_map(|routine| verbs(&routine.value).find(|verb| is_among(WRITES, verb)));
     if let (false, Some(verb)) = (denies, writing) {
         let span = file
             .deny()
@@ -101,7 +104,7 @@ pub(crate) fn conflict(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let Some(deny) = subject.file().deny().value() else {
         return;
     };
-    let routines: Vec<Demand> = texts(subject)
+    let routines: Vec<Demand<'_>> = texts(subject)
         .map(|text| Demand::read(&text.value))
         .collect();
     for (index, rule) in deny.texts().enumerate() {
@@ -123,34 +126,39 @@ pub(crate) fn conflict(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
 }
 
 /// The verbs and words of a routine or a deny rule, in a form that can be compared.
-struct Demand {
-    verbs: Vec<String>,
-    words: Vec<String>,
+struct Demand<'t> {
+    text: &'t str,
+    verbs: Vec<Cow<'t, str>>,
+    /// Read from the text when they are first compared. Few rules have the verb of a routine.
+    words: OnceCell<Vec<Cow<'t, str>>>,
 }
 
-impl Demand {
-    fn read(text: &str) -> Self {
+impl<'t> Demand<'t> {
+    fn read(text: &'t str) -> Self {
         Self {
-            verbs: verbs(text).map(|verb| stem(&verb)).collect(),
-            words: meaning(text),
+            text,
+            verbs: verbs(text).map(stem_of).collect(),
+            words: OnceCell::new(),
         }
+    }
+
+    fn words(&self) -> &[Cow<'t, str>] {
+        self.words.get_or_init(|| meaning(self.text))
     }
 
     /// Returns `true` if `routine` contains the first verb and all words of this rule.
     fn covers(&self, routine: &Self) -> bool {
-        // A rule of one word, such as "merge", would conflict with every routine that mentions it.
-        self.words.len() >= 2
-            && self
-                .verbs
-                .first()
-                .is_some_and(|verb| routine.verbs.contains(verb))
-            && self.words.iter().all(|word| routine.words.contains(word))
+        let is_named = |verb| routine.verbs.contains(verb);
+        self.verbs.first().is_some_and(is_named)
+            // A rule of one word, such as "merge", would conflict with every routine that mentions it.
+            && self.words().len() >= 2
+            && self.words().iter().all(|word| routine.words().contains(word))
     }
 }
 
-fn meaning(text: &str) -> Vec<String> {
+fn meaning(text: &str) -> Vec<Cow<'_, str>> {
     words(text)
         .map(stem)
-        .filter(|word| !FILLERS.contains(&word.as_str()))
+        .filter(|word| !is_among(FILLERS, word))
         .collect()
 }

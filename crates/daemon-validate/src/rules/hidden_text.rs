@@ -37,11 +37,7 @@ fn runs(text: &str) -> Vec<Span> {
     let bytes = text.as_bytes();
     // A byte order mark at the beginning has the code D006.
     let mut at = if text.starts_with('\u{feff}') { 3 } else { 0 };
-    while let Some(offset) = bytes
-        .get(at..)
-        .and_then(|rest| rest.iter().position(|&b| may_begin(b)))
-    {
-        let start = at + offset;
+    while let Some(start) = suspicious(bytes, at) {
         let Some(c) = text.get(start..).and_then(|rest| rest.chars().next()) else {
             break;
         };
@@ -57,14 +53,26 @@ fn runs(text: &str) -> Vec<Span> {
     acc
 }
 
+/// Finds the next byte, from `at` on, with which a hidden character may begin.
+fn suspicious(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut start = at;
+    // Whole blocks are compared without a branch, which the compiler does many bytes at a time.
+    for block in bytes.get(at..)?.chunks(64) {
+        if block.iter().fold(false, |any, &byte| any | may_begin(byte)) {
+            return Some(start + block.iter().position(|&byte| may_begin(byte))?);
+        }
+        start += block.len();
+    }
+    None
+}
+
 /// Returns `true` for the first bytes of hidden characters. Nearly no other bytes of a file match.
 fn may_begin(byte: u8) -> bool {
-    match byte {
-        b'\t' | b'\n' | b'\r' => false,
-        0..=0x1F | 0x7F => true,
-        0xC2 | 0xD8 | 0xE1 | 0xE2 | 0xE3 | 0xEF | 0xF3 => true,
-        _ => false,
-    }
+    let is_control = (byte < 0x20) & (byte != b'\t') & (byte != b'\n') & (byte != b'\r');
+    let is_lead = [0x7F, 0xC2, 0xD8, 0xE1, 0xE2, 0xE3, 0xEF, 0xF3]
+        .iter()
+        .fold(false, |any, &lead| any | (byte == lead));
+    is_control | is_lead
 }
 
 /// Returns `true` if a character of a file is invisible: a control, a character without width, or one

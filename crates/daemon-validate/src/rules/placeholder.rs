@@ -14,7 +14,8 @@ const ADAPTATION: &str = "{{adapt.";
 
 pub(crate) fn placeholder(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let file = subject.file();
-    for text in texts(file) {
+    let is_open = |text: &&Text| memchr::memchr2(b'{', b'<', text.value.as_bytes()).is_some();
+    for text in texts(file).filter(is_open) {
         for (setting, part) in settings(&text.value) {
             let words = text.value.get(part.clone()).unwrap_or_default();
             // In a code span `<number>` is usually the argument of a command, as in

@@ -4,7 +4,7 @@ use daemon_spec::{Diagnostic, Field, FieldList, Shape, Span, Text};
 
 use super::lists::says_something;
 use crate::Subject;
-use crate::prose::{folded, stem, verbs, words};
+use crate::prose::{folded, is_among, stem, verbs, words};
 use crate::report::report;
 
 // These lists are short on purpose. Advice that is wrong once is not read again, and a vague routine
@@ -18,64 +18,64 @@ const VAGUE_VERBS: &[&str] = &[
 
 /// Nouns of observable results.
 const TANGIBLE: &[&str] = &[
+    "alert",
+    "assignee",
+    "body",
+    "branch",
+    "build",
+    "changelog",
+    "channel",
+    "check",
+    "checklist",
+    "ci",
     "comment",
     "commit",
-    "title",
-    "body",
-    "label",
+    "conflict",
+    "dependency",
+    "description",
+    "diff",
+    "doc",
+    "documentation",
+    "entry",
+    "error",
+    "failure",
+    "file",
+    "heading",
+    "import",
+    "index",
     "issue",
+    "label",
+    "line",
+    "link",
+    "list",
+    "lockfile",
+    "message",
+    "milestone",
+    "note",
+    "owner",
+    "page",
+    "patch",
     "pr",
     "prs",
     "pull",
-    "request",
-    "branch",
-    "file",
-    "doc",
-    "documentation",
     "readme",
-    "test",
-    "check",
-    "changelog",
-    "description",
-    "summary",
-    "link",
-    "message",
-    "report",
-    "reviewer",
-    "assignee",
-    "owner",
-    "milestone",
-    "tag",
     "release",
-    "thread",
-    "list",
-    "table",
-    "diff",
-    "patch",
-    "ticket",
-    "page",
-    "heading",
-    "dependency",
-    "version",
-    "lockfile",
-    "warning",
-    "error",
-    "failure",
-    "conflict",
+    "report",
+    "request",
     "review",
-    "alert",
-    "channel",
-    "note",
+    "reviewer",
     "section",
-    "index",
-    "build",
-    "ci",
     "sha",
+    "summary",
+    "table",
+    "tag",
     "template",
-    "checklist",
-    "entry",
-    "line",
-    "import",
+    "test",
+    "thread",
+    "ticket",
+    "title",
+    "version",
+    "warning",
 ];
 
 /// Words that describe work without an end.
@@ -145,10 +145,10 @@ pub(crate) fn texts<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a Text>
 fn is_vague(routine: &str) -> bool {
     let mut verbs = verbs(routine).peekable();
     verbs.peek().is_some()
-        && verbs.all(|verb| VAGUE_VERBS.contains(&verb.as_str()))
+        && verbs.all(|verb| VAGUE_VERBS.contains(&&*verb))
         // A longer routine usually explains what it means.
         && words(routine).count() <= 8
-        && !words(routine).any(|word| TANGIBLE.contains(&stem(word).as_str()))
+        && !words(routine).any(|word| is_among(TANGIBLE, &stem(word)))
 }
 
 fn is_endless(routine: &str) -> bool {
