@@ -2,6 +2,7 @@
 
 mod agents;
 mod events;
+mod help;
 mod new_daemon;
 mod outputs;
 mod runs;
@@ -14,6 +15,7 @@ pub(crate) use daemon_lint::ColorChoice as Color;
 
 pub(crate) use self::agents::{AgentArgs, AgentVerb, CallArgs, ChatArgs, NewAgentArgs};
 pub(crate) use self::events::{EventsArgs, EventsVerb, RecordArgs, ReplayArgs};
+pub(crate) use self::help::command;
 pub(crate) use self::new_daemon::NewArgs;
 pub(crate) use self::outputs::{OutputsArgs, OutputsVerb, PruneArgs};
 pub(crate) use self::runs::{
@@ -29,9 +31,12 @@ pub(crate) use self::runs::{
     max_term_width = 100,
     arg_required_else_help = true
 )]
-#[command(after_help = "First steps: daemon-run demo, then in your repository: daemon-run init")]
+#[command(
+    after_help = "First steps: daemon-run demo, then in your repository: daemon-run init\n\
+                  The options and an example of a command: daemon-run help COMMAND"
+)]
 pub(crate) struct CommandLine {
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Options of every command")]
     pub(crate) global: GlobalArgs,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -49,19 +54,23 @@ pub(crate) struct GlobalArgs {
     /// Prints one JSON object instead of text
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Prints times in UTC instead of relative to now and in local time
+    #[arg(long, global = true)]
+    pub(crate) utc: bool,
     /// Prints only results and errors
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
     /// Logs at level debug; given twice, at level trace
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
-    /// When to print in colour
+    /// When to print in colour: auto, always or never
     #[arg(
         long,
         value_enum,
         default_value = "auto",
         global = true,
-        value_name = "WHEN"
+        value_name = "WHEN",
+        hide_possible_values = true
     )]
     pub(crate) color: Color,
     /// Never prompts: a command that needs a confirmation fails instead
@@ -82,9 +91,9 @@ pub(crate) struct LintArgs {
 /// The commands, in the order of the help.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Wakes a daemon on a real commit in a scratch repository; needs no API key and no network
+    /// Turns a commit into a branch in a scratch repository; no model
     Demo(DemoArgs),
-    /// Prepares this repository and the home for a first daemon, and runs it once
+    /// Prepares this repository for a first daemon, and runs it once
     Init(InitArgs),
     /// Writes a new daemon into this repository
     New(NewArgs),
@@ -98,31 +107,31 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Prints when a schedule is due next
     Next(NextArgs),
-    /// Explains how conditions are read, and whether an event would wake their daemons
+    /// Explains how conditions are read, and which daemons wake
     Explain(ExplainArgs),
-    /// Prints the context of a daemon: the exact bytes that a provider receives
+    /// Prints the exact bytes that a provider receives for a daemon
     Context(ContextArgs),
     /// Runs the test cases in .agents/daemon-tests
     Test(TestArgs),
-    /// Wakes a daemon now and waits until its activation has finished
+    /// Wakes a daemon now, and waits for the end
     Fire(FireArgs),
-    /// Runs the host: watches repositories, receives webhooks, runs schedules
+    /// Runs the host: repositories, webhooks, schedules and pages
     Serve(ServeArgs),
-    /// Prints a link that logs a browser in to the running host, once
+    /// Prints a link to the pages of the running host, valid once
     Login,
-    /// Makes the running host read its configuration and repositories again
+    /// Makes the running host read configuration and repositories again
     Reload,
-    /// Holds one daemon, or all: events and ticks are recorded, but nothing starts
+    /// Holds one daemon, or all: events are recorded, but nothing starts
     Hold(GateArgs),
-    /// Releases one daemon, or all, that `hold` stopped from starting
+    /// Releases one daemon, or all, after `hold`
     Go(GateArgs),
     /// Cancels an activation or a run
     Cancel(CancelArgs),
-    /// Makes a failed, dead or cancelled activation pending again
+    /// Starts a failed, dead or cancelled activation again
     Retry(RetryArgs),
     /// Sends a message to a run
     Ask(AskArgs),
-    /// Dispatches one-off runs, which need no daemon file, and manages them
+    /// Dispatches and manages one-off runs, which need no daemon file
     Emanate(EmanateArgs),
     /// Talks with an agent
     Chat(ChatArgs),
@@ -142,19 +151,19 @@ pub(crate) enum Command {
     Logs(LogsArgs),
     /// Lists the ticks of schedules with their outcomes
     Ticks(ListingArgs),
-    /// Lists outputs, or removes branches that are merged or closed
+    /// Lists outputs, or removes their merged and closed branches
     Outputs(OutputsArgs),
-    /// Checks this machine, the home, the providers and the repositories
+    /// Checks this machine, the home, the providers and repositories
     Doctor(DoctorArgs),
-    /// Serves tools to an agent or editor over the Model Context Protocol, on standard input and output
+    /// Serves tools to an agent over the Model Context Protocol (stdio)
     Mcp(crate::mcp::McpArgs),
-    /// Serves an editor over the Language Server Protocol, on standard input and output
+    /// Serves an editor over the Language Server Protocol (stdio)
     Lsp,
     /// Prints a JSON Schema
     Schema(SchemaArgs),
     /// Prints a completion script
     Completions(CompletionsArgs),
-    /// Prints the manual page, or writes a page for every command
+    /// Prints the manual page, or writes one for every command
     Man(ManArgs),
     /// The program of the runs of `doctor --probe`
     #[command(hide = true)]

@@ -29,7 +29,7 @@ pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod suggest;
 pub(crate) mod test;
-pub(crate) mod which_run;
+pub(crate) mod which;
 
 use daemon_api::fire::FiredEvent;
 use daemon_api::ops::Operation;
@@ -49,8 +49,9 @@ use crate::session::{CommandSession, Intent, parameter};
 /// Fetches a stored event from the host, or from the store if no host is running.
 pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<KnownEvent, CommandFailure> {
     let mut session = CommandSession::open(place, Intent::Look).await?;
+    let id = which::event(id, &mut session).await?;
     let stored = session
-        .call(Operation::EventGet, parameter("id", id))
+        .call(Operation::EventGet, parameter("id", &id))
         .await?;
     let text = |name: &str| {
         stored

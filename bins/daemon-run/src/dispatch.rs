@@ -3,13 +3,13 @@
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
+use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser as _};
 use daemon_api::ops::Operation;
 use daemon_host::config::Log;
 use daemon_runner::secrets::HostSecrets;
 
-use crate::cli::{Color, Command, CommandLine, GlobalArgs, OutputsVerb};
+use crate::cli::{self, Color, Command, CommandLine, GlobalArgs, OutputsVerb};
 use crate::commands::act::{self, Prompts};
 use crate::commands::{
     agent, call, chat, completions, context, demo, doctor, emanate, events, explain, fire, init,
@@ -27,12 +27,13 @@ const GO: (Operation, Operation) = (Operation::HostGo, Operation::DaemonGo);
 
 /// Returns the command line, for completions and manual pages.
 pub fn command() -> clap::Command {
-    CommandLine::command()
+    cli::command()
 }
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
-    let cli = match CommandLine::try_parse() {
+    let parsed = command().try_get_matches();
+    let cli = match parsed.and_then(|parsed| CommandLine::from_arg_matches(&parsed)) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
@@ -72,6 +73,7 @@ fn usage(error: &clap::Error) -> ExitCode {
             directory: None,
             home: None,
             json: true,
+            utc: false,
             quiet: false,
             verbose: 0,
             color: Color::Auto,

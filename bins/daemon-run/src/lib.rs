@@ -38,6 +38,7 @@ mod sandboxes;
 mod scratch;
 mod services;
 mod session;
+mod times;
 mod watched;
 
 pub use dispatch::{command, main};

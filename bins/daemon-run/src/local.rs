@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use daemon_host::config::{Config, Repo};
+use daemon_host::config::{Config, Repo, nearest};
 use daemon_host::driver::Checked;
 use daemon_repo::{DaemonContent, DaemonSource, Discovery, ObjectFormat, discover_working_tree};
 use daemon_spec::{DaemonFile, parse};
@@ -130,12 +130,14 @@ fn unknown<'a>(
 ) -> CommandFailure {
     let message = format!("no daemon `{id}` in `{}`", root.display());
     let failure = CommandFailure::new(ExitKind::NoInput, "unknown-daemon", message);
-    let known: Vec<String> = known.map(|daemon| format!("`{}`", daemon.id())).collect();
-    failure.help(if known.is_empty() {
-        "create one with `daemon-run new ID`".to_owned()
-    } else {
-        format!("known daemons: {}", known.join(", "))
-    })
+    let known: Vec<&str> = known.map(LocalDaemon::id).collect();
+    failure.help(
+        match (nearest(id, known.iter().copied()), known.as_slice()) {
+            (Some(near), _) => format!("did you mean `{near}`?"),
+            (None, []) => "create one with `daemon-run new ID`".to_owned(),
+            (None, known) => format!("known daemons: `{}`", known.join("`, `")),
+        },
+    )
 }
 
 /// Fails for a daemon that a host would not register.

@@ -1,14 +1,18 @@
 //! The output of a command: data goes to standard output, everything else to standard error.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
 use daemon_api::wire::{FailureObject, Versioned};
+use daemon_records::clock;
 use daemon_validate::{is_unseen, visible, visible_styled};
+use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use crate::cli::{Color, GlobalArgs};
+use crate::commands::columns::TableLayout;
 use crate::failure::CommandFailure;
+use crate::times::Times;
 
 /// Whether results are for people or for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +28,7 @@ pub(crate) enum Form {
 pub(crate) struct Out {
     form: Form,
     is_quiet: bool,
+    is_utc: bool,
     color: ColorChoice,
 }
 
@@ -38,6 +43,7 @@ impl Out {
         Self {
             form: if global.json { Form::Json } else { Form::Text },
             is_quiet: global.quiet,
+            is_utc: global.utc,
             color,
         }
     }
@@ -45,6 +51,27 @@ impl Out {
     /// Reports whether results are for programs.
     pub(crate) fn is_json(self) -> bool {
         self.form == Form::Json
+    }
+
+    /// Returns how instants are written in text.
+    pub(crate) fn times(self) -> Times {
+        match self.is_utc {
+            true => Times::Utc,
+            false => Times::Local(clock::now(), TimeZone::system()),
+        }
+    }
+
+    /// Returns how tables are laid out.
+    pub(crate) fn layout(self) -> TableLayout {
+        let size = io::stdout()
+            .is_terminal()
+            .then(|| rustix::termios::tcgetwinsize(io::stdout()));
+        // A terminal that does not know its size reports 0.
+        let width = size.and_then(Result::ok).map(|size| size.ws_col.into());
+        TableLayout {
+            times: self.times(),
+            width: width.filter(|width| *width > 0),
+        }
     }
 
     /// Prints one envelope: the version, then the members.

@@ -7,6 +7,7 @@ use daemon_agent::{Conversations, Skills};
 use daemon_api::control::{CallError, Client, ErrorBody};
 use daemon_api::ops::{Live, Operation, Operations, Prune, RunReply, SettingsRequest};
 use daemon_event::{ActivationId, RepoName};
+use daemon_host::config::nearest;
 use daemon_host::home::{Home, HomeError, Ownership};
 use daemon_host::serve::Compose as _;
 use daemon_records::error::{OpError, OpErrorKind};
@@ -25,6 +26,15 @@ use crate::place::Place;
 
 /// The code of the failure when there is neither a host nor a store.
 const NO_HOME: &str = "no-home";
+
+/// The code of the failure when no daemon has an id.
+const UNKNOWN_DAEMON: &str = "unknown-daemon";
+/// What to do about failures that have no help of their own, by code.
+const NEXT_STEPS: [(&str, &str); 3] = [
+    ("unknown-activation", "`daemon-run activations` lists them"),
+    ("unknown-event", "`daemon-run events` lists them"),
+    ("unknown-run", "`daemon-run runs` lists them"),
+];
 
 /// Whether a command changes something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +109,30 @@ impl CommandSession {
     }
 
     /// Performs one operation, by the host or over the store.
+    ///
+    /// # Errors
+    /// The failure of the operation, with a next step if it has none of its own.
     pub(crate) async fn call(
+        &mut self,
+        operation: Operation,
+        params: Map<String, Value>,
+    ) -> Result<Map<String, Value>, CommandFailure> {
+        let id = params.get("id").and_then(Value::as_str).map(str::to_owned);
+        let failure = match self.perform(operation, params).await {
+            Err(failure) if failure.help.is_none() => failure,
+            ended => return ended,
+        };
+        if let (UNKNOWN_DAEMON, Some(id)) = (failure.code.as_str(), id) {
+            return Err(failure.help(self.similar_daemon(&id).await));
+        }
+        let step = NEXT_STEPS.iter().find(|(code, _)| *code == failure.code);
+        Err(match step {
+            Some((_, step)) => failure.help(*step),
+            None => failure,
+        })
+    }
+
+    async fn perform(
         &mut self,
         operation: Operation,
         params: Map<String, Value>,
@@ -107,6 +140,21 @@ impl CommandSession {
         match self {
             Self::Live(client) => client.call(operation, params).await.map_err(call_failure),
             Self::Store { operations, .. } => Ok(operations.call(operation, params).await?),
+        }
+    }
+
+    /// Returns the help about an id that no daemon has.
+    async fn similar_daemon(&mut self, id: &str) -> String {
+        let listed = self.perform(Operation::DaemonList, Map::new()).await;
+        let listed = listed.unwrap_or_default();
+        let rows = listed.get("daemons").and_then(Value::as_array);
+        let ids = rows
+            .into_iter()
+            .flatten()
+            .filter_map(|row| row["id"].as_str());
+        match nearest(id, ids) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`daemon-run list` lists the daemons that are registered".to_owned(),
         }
     }
 }
@@ -356,5 +404,5 @@ pub(crate) fn no_host() -> OpError {
         "no-host",
         "no host is running for this home",
     )
-    .with_help("daemon-run serve")
+    .with_help("start one with `daemon-run serve`")
 }

@@ -5,13 +5,13 @@ use daemon_api::wire::state_word;
 use daemon_run_folder::RunId;
 use serde_json::{Map, Value, json};
 
+use super::which;
 use crate::cli::{CancelArgs, GateArgs, RetryArgs};
 use crate::failure::CommandFailure;
 use crate::out::{Out, plain};
 use crate::place::Place;
-use crate::session::{
-    CommandSession, Intent, call_failure, live, no_host, no_host_runs, parameter,
-};
+use crate::session::{CommandSession, Intent, call_failure, live, no_host, parameter};
+use crate::times::Times;
 
 /// Changes the gate of one daemon, or of the host: two operations with the same effect.
 pub(crate) async fn gate(
@@ -55,7 +55,9 @@ pub(crate) async fn reload(place: &Place, out: Out) -> Result<(), CommandFailure
 
 /// Prints a link that logs a browser in to the running host.
 pub(crate) async fn login(place: &Place, out: Out) -> Result<(), CommandFailure> {
-    let mut client = live(place).await?.ok_or_else(no_host_runs)?;
+    let Some(mut client) = live(place).await? else {
+        return Err(no_host().into());
+    };
     let answer = client.call(Operation::HostLogin, Map::new()).await;
     let answer = answer.map_err(call_failure)?;
     if out.is_json() {
@@ -87,39 +89,45 @@ pub(crate) async fn cancel(
 ) -> Result<(), CommandFailure> {
     let mut session = CommandSession::open(place, Intent::Change).await?;
     // Ids of runs and of activations have different forms.
-    let (operation, run) = match args.id.parse::<RunId>() {
+    let (operation, id, run) = match args.id.parse::<RunId>() {
         Ok(_) => {
             let shown = session
                 .call(Operation::RunGet, parameter("id", &args.id))
                 .await?;
-            (Operation::RunCancel, Some(shown["run"].clone()))
+            let run = Some(shown["run"].clone());
+            (Operation::RunCancel, args.id.clone(), run)
         }
-        Err(_) => (
-            Operation::ActivationCancel,
-            running(&mut session, &args.id, out).await?,
-        ),
+        Err(_) => {
+            let id = which::activation(&args.id, &mut session).await?;
+            let run = running(&mut session, &id, out).await?;
+            (Operation::ActivationCancel, id, run)
+        }
     };
     if let Some(run) = &run {
-        out.warn(&progress(run));
+        out.warn(&progress(run, &out.times()));
     }
-    if !args.yes {
-        if prompts == Prompts::Never {
-            return Err(CommandFailure::usage(
-                "cancelling needs --yes without a terminal or with --no-input",
-            ));
-        }
-        out.warn("cancel it? [y/N]");
-        let mut answer = String::new();
-        std::io::stdin().read_line(&mut answer).map_err(|error| {
-            CommandFailure::unreadable(std::path::Path::new("standard input"), &error)
-        })?;
-        if !matches!(answer.trim(), "y" | "Y" | "yes") {
-            out.warn("nothing was cancelled");
-            return Ok(());
-        }
+    if !args.yes && !is_confirmed(prompts, out)? {
+        out.warn("nothing was cancelled");
+        return Ok(());
     }
-    let answer = session.call(operation, parameter("id", &args.id)).await?;
+    let answer = session.call(operation, parameter("id", &id)).await?;
     done(answer, out)
+}
+
+/// Asks whether to cancel.
+fn is_confirmed(prompts: Prompts, out: Out) -> Result<bool, CommandFailure> {
+    if prompts == Prompts::Never {
+        return Err(CommandFailure::usage(
+            "cancelling needs --yes without a terminal or with --no-input",
+        ));
+    }
+    out.prompt("cancel it? [y/N] ");
+    let mut answer = String::new();
+    let read = std::io::stdin().read_line(&mut answer);
+    read.map_err(|error| {
+        CommandFailure::unreadable(std::path::Path::new("standard input"), &error)
+    })?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// Prints the state of an activation, and returns its run that has not ended.
@@ -144,12 +152,13 @@ async fn running(
 }
 
 /// Describes the progress of a run.
-fn progress(run: &Value) -> String {
+fn progress(run: &Value, times: &Times) -> String {
     let text = |name: &str| run[name].as_str().unwrap_or("-");
     let (id, state, provider) = (text("id"), text("state"), text("provider"));
     let seconds = run["elapsed_s"].as_f64().unwrap_or_default();
     let (tools, turn) = (&run["tool_call_count"], &run["turn"]);
-    let (tool, last) = (text("current_tool"), text("last_output_at"));
+    let tool = text("current_tool");
+    let last = times.of_text(text("last_output_at"), Times::short);
     format!(
         "run {id} of {provider} is {state} ({seconds:.0} s): turn {turn}, {tools} tool calls, current tool {tool}, last output {last}"
     )
@@ -167,12 +176,9 @@ pub(crate) enum Prompts {
 /// Makes an activation pending again.
 pub(crate) async fn retry(args: &RetryArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
     let mut session = CommandSession::open(place, Intent::Change).await?;
-    let answer = session
-        .call(
-            Operation::ActivationRetry,
-            parameter("id", &args.activation),
-        )
-        .await?;
+    let id = which::activation(&args.activation, &mut session).await?;
+    let answer = session.call(Operation::ActivationRetry, parameter("id", &id));
+    let answer = answer.await?;
     done(answer, out)
 }
 

@@ -16,7 +16,7 @@ use crate::commands::call::text_or_stdin;
 use crate::failure::{CommandFailure, ExitKind};
 use crate::out::Out;
 use crate::place::Place;
-use crate::session::{call_failure, live, no_host_runs};
+use crate::session::{call_failure, live, no_host};
 
 /// What a person can type in addition to messages.
 const HELP: &str = "/history      what was said\n/compact      has the agent summarise what was said\n/kill         ends the running turn\n/list         your conversations\n\
@@ -56,7 +56,7 @@ pub(crate) async fn run(args: &ChatArgs, place: &Place, out: Out) -> Result<(), 
 
 impl Chat<'_> {
     async fn client(&self) -> Result<Client, CommandFailure> {
-        live(self.place).await?.ok_or_else(no_host_runs)
+        live(self.place).await?.ok_or_else(|| no_host().into())
     }
 
     fn params(&self, more: &[(&str, Value)]) -> Map<String, Value> {

@@ -3,9 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use clap::CommandFactory as _;
-
-use crate::cli::{Binary, CommandLine, CompletionsArgs, ManArgs};
+use crate::cli::{self, Binary, CompletionsArgs, ManArgs};
 use crate::failure::CommandFailure;
 use crate::out::Out;
 use crate::place::Place;
@@ -13,7 +11,7 @@ use crate::place::Place;
 /// Prints a completion script.
 pub(crate) fn completions(args: &CompletionsArgs, out: Out) -> Result<(), CommandFailure> {
     let (mut command, name) = match args.of {
-        Binary::DaemonRun => (CommandLine::command(), "daemon-run"),
+        Binary::DaemonRun => (cli::command(), "daemon-run"),
         Binary::DaemonLint => (daemon_lint::command(), "daemon-lint"),
     };
     let mut script = Vec::new();
@@ -24,12 +22,12 @@ pub(crate) fn completions(args: &CompletionsArgs, out: Out) -> Result<(), Comman
 /// Prints the manual page, or writes one for every command.
 pub(crate) fn man(args: &ManArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
     match &args.out {
-        None => out.bytes(&page(CommandLine::command())?),
+        None => out.bytes(&page(cli::command())?),
         Some(directory) => {
             let directory = place.directory.join(directory);
             fs::create_dir_all(&directory)
                 .map_err(|error| CommandFailure::unwritable(&directory, &error))?;
-            let written = pages(CommandLine::command(), "daemon-run", &directory)?
+            let written = pages(cli::command(), "daemon-run", &directory)?
                 + pages(daemon_lint::command(), "daemon-lint", &directory)?;
             out.text(&format!("wrote {written} pages to {}", directory.display()))
         }

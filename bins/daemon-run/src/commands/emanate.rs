@@ -11,46 +11,26 @@ use daemon_records::error::{OpError, OpErrorKind};
 use daemon_runner::emanation::{offline, without_folder};
 use serde_json::{Map, Value, json};
 
-use super::columns::{Column, table};
+use super::columns::{Column, TableLayout, column, names, states, table, times};
 use crate::cli::{AskArgs, CheckRunArgs, EmanateArgs, EmanateVerb, ListRunsArgs, ReclaimArgs};
 use crate::compose::{Composer, Overrides, open_store_to_read};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::out::{Out, plain, put};
 use crate::place::Place;
 use crate::session::{call_failure, live};
+use crate::times::Times;
 
 /// The most bytes read from standard input: the longest line that a host reads.
 const MOST_BYTES: u64 = 16 << 20;
 /// The columns of `emanate list`.
 const COLUMNS: [Column; 7] = [
-    Column {
-        title: "ID",
-        pointer: "/run_id",
-    },
-    Column {
-        title: "STATUS",
-        pointer: "/status",
-    },
-    Column {
-        title: "BACKEND",
-        pointer: "/backend",
-    },
-    Column {
-        title: "STARTED",
-        pointer: "/started_at",
-    },
-    Column {
-        title: "SECONDS",
-        pointer: "/elapsed_s",
-    },
-    Column {
-        title: "PARENT",
-        pointer: "/parent_addr",
-    },
-    Column {
-        title: "TASK",
-        pointer: "/task",
-    },
+    names("ID", "/run_id"),
+    states("STATUS", ""),
+    column("BACKEND", "/backend"),
+    times("STARTED", "/started_at"),
+    column("SECONDS", "/elapsed_s"),
+    column("PARENT", "/parent_addr"),
+    column("TASK", "/task"),
 ];
 
 /// Runs a subcommand; the exit code is 0, or 75 if the run is busy.
@@ -84,7 +64,7 @@ async fn answer(call: Map<String, Value>, place: &Place, out: Out) -> Result<u8,
         out.envelope(reply)?;
         return Ok(code);
     }
-    out.text(&text(&call, &reply))?;
+    out.text(&text(&call, &reply, &out.layout()))?;
     if call["action"] == "emanate" {
         let first = reply.get("run_ids").and_then(|ids| ids.get(0));
         let first = first.map(shown).unwrap_or_default();
@@ -243,11 +223,11 @@ fn reclaim_call(args: &ReclaimArgs) -> Map<String, Value> {
 }
 
 /// Formats a reply as text.
-fn text(call: &Map<String, Value>, reply: &Map<String, Value>) -> String {
+fn text(call: &Map<String, Value>, reply: &Map<String, Value>, layout: &TableLayout) -> String {
     let get = |name: &str| reply.get(name).map(shown).unwrap_or_default();
     match call["action"].as_str() {
-        Some("list") => listing(reply),
-        Some("check") => sheet(reply),
+        Some("list") => listing(reply, layout),
+        Some("check") => sheet(reply, &layout.times),
         Some("ask") if get("status") == "busy" => format!("{}: {}", get("id"), get("message")),
         Some("ask") if get("queued") == "true" => {
             format!("{}: queued until the first turn ends", get("id"))
@@ -259,11 +239,11 @@ fn text(call: &Map<String, Value>, reply: &Map<String, Value>) -> String {
             get("natural_terminal"),
             get("pending")
         ),
-        _ => dispatched(reply),
+        _ => dispatched(reply, layout),
     }
 }
 
-fn dispatched(reply: &Map<String, Value>) -> String {
+fn dispatched(reply: &Map<String, Value>, layout: &TableLayout) -> String {
     let get = |name: &str| reply.get(name).map(shown).unwrap_or_default();
     let mut text = format!(
         "dispatched {} to {} as {}\n",
@@ -278,18 +258,18 @@ fn dispatched(reply: &Map<String, Value>) -> String {
     // Only a call that waits has them.
     let ended = reply.get("emanations").and_then(Value::as_array);
     if let Some(entries) = ended {
-        text.push_str(&table(&COLUMNS, entries));
+        text.push_str(&table(&COLUMNS, entries, layout));
     }
     text
 }
 
-fn listing(reply: &Map<String, Value>) -> String {
+fn listing(reply: &Map<String, Value>, layout: &TableLayout) -> String {
     let get = |name: &str| reply.get(name).map(shown).unwrap_or_default();
     let rows = reply.get("emanations").and_then(Value::as_array);
     let rows = rows.map(Vec::as_slice).unwrap_or_default();
     let mut text = String::new();
     if !rows.is_empty() {
-        text.push_str(&table(&COLUMNS, rows));
+        text.push_str(&table(&COLUMNS, rows, layout));
     }
     put!(
         text,
@@ -303,7 +283,7 @@ fn listing(reply: &Map<String, Value>) -> String {
 }
 
 /// Formats one run: its fields, then its last events.
-fn sheet(reply: &Map<String, Value>) -> String {
+fn sheet(reply: &Map<String, Value>, times: &Times) -> String {
     let whole = Value::Object(reply.clone());
     let state = Value::from(state_word(&whole));
     let mut text = String::new();
@@ -334,7 +314,11 @@ fn sheet(reply: &Map<String, Value>) -> String {
     ] {
         if let Some(value) = reply.get(name) {
             let value = if name == "status" { &state } else { value };
-            put!(text, "{:<16} {}\n", name.replace('_', " "), shown(value));
+            let value = match name.ends_with("_at") {
+                true => times.of_text(&shown(value), Times::long),
+                false => shown(value),
+            };
+            put!(text, "{:<16} {value}\n", name.replace('_', " "));
         }
     }
     let events = reply.get("events").and_then(Value::as_array);
@@ -348,7 +332,7 @@ fn sheet(reply: &Map<String, Value>) -> String {
         put!(
             text,
             "{}  {}  {}\n",
-            get("ts"),
+            times.of_text(&get("ts"), Times::exact),
             get("event"),
             rest.join(" ")
         );

@@ -9,10 +9,12 @@ use serde_json::Value;
 use crate::cli::{EventsArgs, EventsVerb};
 use crate::commands::listings::{EVENTS, list};
 use crate::commands::reading::{chain_text, facts_text};
+use crate::commands::which;
 use crate::failure::CommandFailure;
 use crate::out::{Out, escaped_json, plain, put};
 use crate::place::Place;
 use crate::session::{CommandSession, Intent, parameter};
+use crate::times::Times;
 
 /// Runs a subcommand of `events`.
 pub(crate) async fn run(args: &EventsArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
@@ -26,13 +28,14 @@ pub(crate) async fn run(args: &EventsArgs, place: &Place, out: Out) -> Result<()
 
 async fn show(id: &str, place: &Place, out: Out) -> Result<(), CommandFailure> {
     let mut session = CommandSession::open(place, Intent::Look).await?;
+    let id = which::event(id, &mut session).await?;
     let answer = session
-        .call(Operation::EventGet, parameter("id", id))
+        .call(Operation::EventGet, parameter("id", &id))
         .await?;
     if out.is_json() {
         return out.envelope(answer);
     }
-    out.text(&text(&Value::Object(answer)))?;
+    out.text(&text(&Value::Object(answer), &out.times()))?;
     out.note(&format!(
         "next: daemon-run explain --event {id}, which explains why the other daemons did not wake"
     ));
@@ -40,7 +43,7 @@ async fn show(id: &str, place: &Place, out: Out) -> Result<(), CommandFailure> {
 }
 
 /// Formats one event: its fields, the daemons it woke, and its payload.
-fn text(event: &Value) -> String {
+fn text(event: &Value, times: &Times) -> String {
     let word = |name: &str| plain(event[name].as_str().unwrap_or("-"));
     let action = event["action"]
         .as_str()
@@ -52,15 +55,17 @@ fn text(event: &Value) -> String {
         word("kind"),
         action.unwrap_or_default()
     );
-    for name in [
-        "subject",
-        "actor",
-        "repo",
-        "time",
-        "received_at",
-        "delivery_id",
-    ] {
-        put!(text, "  {name:<12} {}\n", word(name));
+    let at = |name: &str| times.of_text(&word(name), Times::long);
+    let facts = [
+        ("subject", word("subject")),
+        ("actor", word("actor")),
+        ("repository", word("repo")),
+        ("time", at("time")),
+        ("received", at("received_at")),
+        ("delivery", word("delivery_id")),
+    ];
+    for (name, fact) in facts {
+        put!(text, "  {name:<12} {fact}\n");
     }
     put!(text, "  {:<12} {}\n", "duplicates", event["duplicates"]);
     text.push_str(&chain_text(&event["chain"]));

@@ -282,12 +282,19 @@ fn uncommitted_directory(
 
 /// Adds a help to the failure of an unknown daemon if the working tree has it: only the default branch counts.
 fn uncommitted(failure: CommandFailure, root: &Path, id: &str) -> CommandFailure {
-    if failure.code == "unknown-daemon" && local::daemon(root, id).is_ok() {
-        return failure.help(
-            "it is in the working tree only: commit it to the default branch, or use --working-tree",
-        );
+    if failure.code != "unknown-daemon" {
+        return failure;
     }
-    failure
+    match local::daemon(root, id) {
+        Ok(_) => failure.help(
+            "it is in the working tree only: commit it to the default branch, or use --working-tree",
+        ),
+        // The failure of the working tree names its daemons.
+        Err(unknown) => CommandFailure {
+            help: failure.help.or(unknown.help),
+            ..failure
+        },
+    }
 }
 
 /// Restricts a configuration to one repository, the one around `root`.

@@ -8,7 +8,7 @@ use daemon_host::serve::Compose as _;
 use serde_json::{Map, Value, json};
 
 use crate::cli::ListingArgs;
-use crate::commands::columns::{Column, table};
+use crate::commands::columns::{Column, column, ids, names, row, states, table, times};
 use crate::compose::{Composer, Overrides};
 use crate::failure::CommandFailure;
 use crate::out::{Out, plain};
@@ -26,22 +26,18 @@ pub(crate) struct Kind {
     columns: &'static [Column],
 }
 
-const fn column(title: &'static str, pointer: &'static str) -> Column {
-    Column { title, pointer }
-}
-
 /// Registered daemons.
 pub(crate) const DAEMONS: Kind = Kind {
     operation: Operation::DaemonList,
     plural: "daemons",
     columns: &[
-        column("DAEMON", "/id"),
+        names("DAEMON", "/id"),
         column("REPOSITORY", "/repo"),
         column("VALID", "/valid"),
         column("GATE", "/gate"),
         column("WAKES ON", "/modes"),
-        column("NEXT TICK", "/next_tick"),
-        column("LAST", "/last_activation/state"),
+        times("NEXT TICK", "/next_tick"),
+        states("LAST", "/last_activation"),
     ],
 };
 
@@ -50,11 +46,11 @@ pub(crate) const ACTIVATIONS: Kind = Kind {
     operation: Operation::ActivationList,
     plural: "activations",
     columns: &[
-        column("ACTIVATION", "/id"),
-        column("DAEMON", "/daemon_id"),
-        column("STATE", "/state"),
+        ids("ACTIVATION", "/id"),
+        names("DAEMON", "/daemon_id"),
+        states("STATE", ""),
         column("TRIGGER", "/trigger/key"),
-        column("CREATED", "/created_at"),
+        times("CREATED", "/created_at"),
         column("DEPTH", "/chain/depth"),
         column("REASON", "/reason"),
     ],
@@ -65,11 +61,11 @@ pub(crate) const RUNS: Kind = Kind {
     operation: Operation::RunList,
     plural: "runs",
     columns: &[
-        column("RUN", "/id"),
-        column("DAEMON", "/daemon_id"),
+        names("RUN", "/id"),
+        names("DAEMON", "/daemon_id"),
         column("PROVIDER", "/provider"),
-        column("STATE", "/state"),
-        column("STARTED", "/started_at"),
+        states("STATE", ""),
+        times("STARTED", "/started_at"),
         column("SECONDS", "/elapsed_s"),
         column("RESULT", "/result_preview"),
     ],
@@ -80,13 +76,13 @@ pub(crate) const EVENTS: Kind = Kind {
     operation: Operation::EventList,
     plural: "events",
     columns: &[
-        column("EVENT", "/id"),
+        ids("EVENT", "/id"),
         column("SOURCE", "/source"),
         column("KIND", "/kind"),
         column("ACTION", "/action"),
         column("SUBJECT", "/subject"),
         column("ACTOR", "/actor"),
-        column("RECEIVED", "/received_at"),
+        times("RECEIVED", "/received_at"),
         column("DUPLICATES", "/duplicates"),
         column("DEPTH", "/chain/depth"),
     ],
@@ -97,12 +93,12 @@ pub(crate) const TICKS: Kind = Kind {
     operation: Operation::TickList,
     plural: "ticks",
     columns: &[
-        column("DAEMON", "/daemon_id"),
-        column("SINCE", "/first"),
-        column("SCHEDULED", "/scheduled_at"),
+        names("DAEMON", "/daemon_id"),
+        times("SINCE", "/first"),
+        times("SCHEDULED", "/scheduled_at"),
         column("COUNT", "/count"),
         column("OUTCOME", "/outcome"),
-        column("ACTIVATION", "/activation_id"),
+        ids("ACTIVATION", "/activation_id"),
     ],
 };
 
@@ -111,14 +107,14 @@ pub(crate) const OUTPUTS: Kind = Kind {
     operation: Operation::OutputList,
     plural: "outputs",
     columns: &[
-        column("OUTPUT", "/key"),
-        column("DAEMON", "/daemon_id"),
+        ids("OUTPUT", "/key"),
+        names("DAEMON", "/daemon_id"),
         column("SURFACE", "/surface"),
         column("TARGET", "/target"),
-        column("STATE", "/state"),
-        column("CREATED", "/created_at"),
+        states("STATE", ""),
+        times("CREATED", "/created_at"),
         column("ERROR", "/error"),
-        column("URL", "/url"),
+        names("URL", "/url"),
     ],
 };
 
@@ -171,7 +167,7 @@ pub(crate) async fn list(
         out.note(&format!("no {}", kind.plural));
         return Ok(());
     }
-    out.text(&table(kind.columns, rows))?;
+    out.text(&table(kind.columns, rows, &out.layout()))?;
     problems(kind, rows, out);
     if kind.plural == DAEMONS.plural && !has_model(place) {
         out.note(NO_MODEL);
@@ -194,21 +190,23 @@ fn problems(kind: &Kind, rows: &[Value], out: Out) {
         return;
     }
     for row in rows.iter().filter(|row| row["valid"] == false) {
-        let diagnostics = row["diagnostics"]
-            .as_array()
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        for error in diagnostics
-            .iter()
-            .filter(|diagnostic| diagnostic["severity"] == "error")
-        {
-            let text = |name: &str| error[name].as_str().unwrap_or_default().to_owned();
-            let at = &error["start"]["line"];
-            let place = format!("{}:{at}", row["path"].as_str().unwrap_or_default());
-            let line = format!("{place}: error[{}]: {}", text("code"), text("message"));
-            out.note(&plain(&line));
+        let path = row["path"].as_str().unwrap_or_default();
+        for line in error_lines(path, &row["diagnostics"]) {
+            out.note(&line);
         }
     }
+}
+
+/// Formats the errors among the diagnostics of a daemon file, one per line.
+pub(super) fn error_lines(path: &str, diagnostics: &Value) -> Vec<String> {
+    let all = diagnostics.as_array().into_iter().flatten();
+    let errors = all.filter(|diagnostic| diagnostic["severity"] == "error");
+    let lines = errors.map(|error| {
+        let text = |name: &str| error[name].as_str().unwrap_or_default();
+        let (at, code) = (&error["start"]["line"], text("code"));
+        plain(&format!("{path}:{at}: error[{code}]: {}", text("message")))
+    });
+    lines.collect()
 }
 
 fn params(args: &ListingArgs, place: &Place) -> Map<String, Value> {
@@ -257,16 +255,10 @@ async fn follow(
                 fresh.push(row);
             }
         }
-        for row in fresh {
-            match (out.is_json(), row) {
+        for one in fresh {
+            match (out.is_json(), one) {
                 (true, Value::Object(members)) => out.envelope(members)?,
-                (_, row) => out.text(
-                    &table(kind.columns, std::slice::from_ref(&row))
-                        .lines()
-                        .skip(1)
-                        .collect::<Vec<_>>()
-                        .join("\n"),
-                )?,
+                (_, one) => out.text(&row(kind.columns, &one, &out.layout()))?,
             }
         }
         tokio::time::sleep(FOLLOW).await;

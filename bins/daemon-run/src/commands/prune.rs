@@ -4,33 +4,18 @@ use daemon_api::ops::{Operation, Params};
 use serde_json::{Map, Value, json};
 
 use crate::cli::PruneArgs;
-use crate::commands::columns::{Column, table};
+use crate::commands::columns::{Column, column, names, table};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::out::{Out, plain};
 use crate::place::Place;
 use crate::session::{CommandSession, Intent};
 
 const COLUMNS: &[Column] = &[
-    Column {
-        title: "BRANCH",
-        pointer: "/branch",
-    },
-    Column {
-        title: "REPOSITORY",
-        pointer: "/repo",
-    },
-    Column {
-        title: "REASON",
-        pointer: "/reason",
-    },
-    Column {
-        title: "REMOVED",
-        pointer: "/removed",
-    },
-    Column {
-        title: "ERROR",
-        pointer: "/error",
-    },
+    names("BRANCH", "/branch"),
+    column("REPOSITORY", "/repo"),
+    column("REASON", "/reason"),
+    column("REMOVED", "/removed"),
+    column("ERROR", "/error"),
 ];
 
 /// Removes branches, through a running host or without one. Returns the exit code.
@@ -52,7 +37,7 @@ pub(crate) async fn run(args: &PruneArgs, place: &Place, out: Out) -> Result<u8,
         out.envelope(answer)?;
         return Ok(failure.map_or(0, |failure| failure.exit as u8));
     }
-    out.text(&text(&answer))?;
+    out.text(&text(&answer, out))?;
     failure.map_or(Ok(0), Err)
 }
 
@@ -63,11 +48,11 @@ fn rows<'a>(answer: &'a Map<String, Value>, name: &str) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-fn text(answer: &Map<String, Value>) -> String {
+fn text(answer: &Map<String, Value>, out: Out) -> String {
     let branches = rows(answer, "branches");
     let mut text = match branches {
         [] => "no branch of a daemon is merged or has a closed pull request\n".to_owned(),
-        branches => table(COLUMNS, branches),
+        branches => table(COLUMNS, branches, &out.layout()),
     };
     for problem in rows(answer, "problems").iter().filter_map(Value::as_str) {
         text.extend(["not examined: ", &plain(problem), "\n"]);

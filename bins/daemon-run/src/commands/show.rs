@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 
 use crate::cli::{LogsArgs, RunShowArgs, ShowArgs};
 use crate::commands::listings::FOLLOW;
-use crate::commands::which_run;
+use crate::commands::which;
 use crate::failure::CommandFailure;
 use crate::out::{Out, plain, put};
 use crate::place::Place;
 use crate::session::{CommandSession, Intent, parameter};
+use crate::times::Times;
 
 /// Shows one daemon.
 pub(crate) async fn daemon(args: &ShowArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
@@ -27,9 +28,13 @@ pub(crate) async fn daemon(args: &ShowArgs, place: &Place, out: Out) -> Result<(
     let daemon = &answer["daemon"];
     let text = |value: &Value| plain(value.as_str().unwrap_or("-"));
     let mut shown = format!("{}  {}\n", text(&daemon["id"]), text(&daemon["purpose"]));
-    for name in ["repo", "path", "rev", "gate", "next_tick"] {
+    for name in ["repo", "path", "rev", "gate"] {
         put!(shown, "  {name:<10} {}\n", text(&daemon[name]));
     }
+    let next_tick = out
+        .times()
+        .of_text(&text(&daemon["next_tick"]), Times::long);
+    put!(shown, "  {:<10} {next_tick}\n", "next tick");
     put!(shown, "  {:<10} {}\n", "valid", daemon["valid"]);
     for condition in answer["conditions"]
         .as_array()
@@ -56,31 +61,32 @@ pub(crate) async fn daemon(args: &ShowArgs, place: &Place, out: Out) -> Result<(
 /// Shows one run.
 pub(crate) async fn run(args: &RunShowArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
     let mut session = CommandSession::open(place, Intent::Look).await?;
-    let id = which_run::id(&args.run, &mut session).await?;
+    let id = which::run(&args.run, &mut session).await?;
     let answer = session
         .call(Operation::RunGet, parameter("id", &id))
         .await?;
     if out.is_json() {
         return out.envelope(answer);
     }
-    let mut text = facts(&answer["run"], &answer["problem"]);
-    for line in answer["timeline"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default()
-    {
-        text.push_str(&timeline_line(line));
+    let times = out.times();
+    let mut text = facts(&answer["run"], &answer["problem"], &times);
+    let timeline = answer["timeline"].as_array().into_iter().flatten();
+    text.extend(timeline.map(|line| timeline_line(line, &times)));
+    out.text(&text)?;
+    if answer["run"]["finished_at"].is_null() {
+        out.note(&format!("next: daemon-run logs {id} --follow"));
     }
-    out.text(&text)
+    Ok(())
 }
 
 /// Formats the fields of a run, one per line, without those that are `null`. `problem` says why parts of it are unknown.
-fn facts(run: &Value, problem: &Value) -> String {
+fn facts(run: &Value, problem: &Value, times: &Times) -> String {
     let mut text = format!("{}  {}\n", shown(&run["id"]), plain(state_word(run)));
     let elapsed = run["elapsed_s"].as_f64().unwrap_or_default();
     let tokens = &run["tokens"];
     let tokens = format!("{} in, {} out", tokens["input"], tokens["output"]);
     let known = |name: &'static str| (name, shown(&run[name]));
+    let at = |name: &'static str| (name, times.of_text(&shown(&run[name]), Times::long));
     let folder = match problem.as_str() {
         Some(FOLDER_MISSING) => String::new(),
         _ => shown(&run["folder"]),
@@ -89,14 +95,14 @@ fn facts(run: &Value, problem: &Value) -> String {
         known("daemon_id"),
         known("activation_id"),
         known("provider"),
-        known("started_at"),
-        known("finished_at"),
+        at("started_at"),
+        at("finished_at"),
         ("elapsed", format!("{elapsed:.1} s")),
         known("current_tool"),
         ("tool calls", shown(&run["tool_call_count"])),
         ("tokens", tokens),
         known("cost_usd"),
-        known("last_output_at"),
+        at("last_output_at"),
         ("error", shown(&run["error"]["type"])),
         ("message", shown(&run["error"]["message"])),
         ("result", shown(&run["result_preview"])),
@@ -109,7 +115,9 @@ fn facts(run: &Value, problem: &Value) -> String {
             put!(
                 text,
                 "  {:<14} {fact}\n",
-                name.trim_end_matches("_id").replace('_', " ")
+                name.trim_end_matches("_id")
+                    .trim_end_matches("_at")
+                    .replace('_', " ")
             );
         }
     }
@@ -128,7 +136,7 @@ fn shown(value: &Value) -> String {
 /// Prints the timeline of a run, and with `--follow` new lines until the run ends.
 pub(crate) async fn logs(args: &LogsArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
     let mut session = CommandSession::open(place, Intent::Look).await?;
-    let id = which_run::id(&args.run, &mut session).await?;
+    let id = which::run(&args.run, &mut session).await?;
     // Events and output are read with cursors of their own.
     let mut place = [("after", json!(0)), ("output_after", Value::Null)];
     loop {
@@ -155,8 +163,9 @@ pub(crate) async fn logs(args: &LogsArgs, place: &Place, out: Out) -> Result<(),
 
 fn print(lines: Vec<Value>, out: Out) -> Result<(), CommandFailure> {
     if !out.is_json() {
-        let text: String = lines.iter().map(timeline_line).collect();
-        return out.text(&text);
+        let times = out.times();
+        let text = lines.iter().map(|line| timeline_line(line, &times));
+        return out.text(&text.collect::<String>());
     }
     for line in lines {
         out.envelope(line)?;
@@ -164,8 +173,9 @@ fn print(lines: Vec<Value>, out: Out) -> Result<(), CommandFailure> {
     Ok(())
 }
 
-fn timeline_line(line: &Value) -> String {
-    let (at, kind) = (shown(&line["at"]), shown(&line["kind"]));
+fn timeline_line(line: &Value, times: &Times) -> String {
+    let at = times.of_text(&shown(&line["at"]), Times::exact);
+    let kind = shown(&line["kind"]);
     let text = format!("{at}  {kind:<18} {}", shown(&line["detail"]));
     format!("{}\n", text.trim_end())
 }

@@ -6,7 +6,8 @@ use daemon_watch::corpus;
 use serde_json::{Map, Value, json};
 
 use crate::cli::ReplayArgs;
-use crate::commands::columns::{Column, table};
+use crate::commands::columns::{Column, column, ids, table};
+use crate::commands::which;
 use crate::event_input;
 use crate::failure::{CommandFailure, ExitKind};
 use crate::out::Out;
@@ -14,34 +15,13 @@ use crate::place::Place;
 use crate::session::{CommandSession, Intent, parameter};
 
 const COLUMNS: &[Column] = &[
-    Column {
-        title: "EVENT",
-        pointer: "/id",
-    },
-    Column {
-        title: "SOURCE",
-        pointer: "/source",
-    },
-    Column {
-        title: "KIND",
-        pointer: "/kind",
-    },
-    Column {
-        title: "ACTION",
-        pointer: "/action",
-    },
-    Column {
-        title: "SUBJECT",
-        pointer: "/subject",
-    },
-    Column {
-        title: "DELIVERY",
-        pointer: "/delivery_id",
-    },
-    Column {
-        title: "DUPLICATE",
-        pointer: "/duplicate",
-    },
+    ids("EVENT", "/id"),
+    column("SOURCE", "/source"),
+    column("KIND", "/kind"),
+    column("ACTION", "/action"),
+    column("SUBJECT", "/subject"),
+    column("DELIVERY", "/delivery_id"),
+    column("DUPLICATE", "/duplicate"),
 ];
 
 /// Replays events. All are read first, so that an invalid file stops the command before anything is delivered.
@@ -60,7 +40,10 @@ pub(super) async fn run(args: &ReplayArgs, place: &Place, out: Out) -> Result<()
     };
     let mut session = CommandSession::open(place, intent).await?;
     let mut events = Vec::new();
-    for params in requests {
+    for mut params in requests {
+        if let Some(Value::String(id)) = params.get_mut("id") {
+            *id = which::event(id, &mut session).await?;
+        }
         events.push(Value::Object(
             session.call(Operation::EventReplay, params).await?,
         ));
@@ -72,7 +55,7 @@ pub(super) async fn run(args: &ReplayArgs, place: &Place, out: Out) -> Result<()
         map.insert("next".to_owned(), Value::Null);
         return out.envelope(map);
     }
-    out.text(&table(COLUMNS, &events))?;
+    out.text(&table(COLUMNS, &events, &out.layout()))?;
     if args.dry_run {
         for event in &events {
             out.text(&woken(event))?;

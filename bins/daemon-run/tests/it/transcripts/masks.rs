@@ -5,6 +5,8 @@
 
 use std::cell::RefCell;
 
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 /// The words of one world and their placeholders.
@@ -28,6 +30,7 @@ impl Masks {
     /// Replaces the words of an output by their placeholders.
     pub(super) fn masked(&self, text: &str) -> String {
         let text = text.replace(&self.root, "[ROOT]");
+        let text = self.local_times_masked(&text);
         let text = by_word(&text, "-:.+", |word| self.time(word));
         let text = by_word(&text, "-", |word| self.id(word));
         seconds_masked(&ports_masked(&text))
@@ -54,6 +57,31 @@ impl Masks {
         (self.started..=now)
             .contains(&time)
             .then(|| "[TIME]".to_owned())
+    }
+
+    /// Replaces such instants where they are written for people, as `Sat 2026-11-28 11:09:13 UTC`.
+    fn local_times_masked(&self, text: &str) -> String {
+        const ZONE: &str = " UTC";
+        const LENGTH: usize = "Sat 2026-11-28 11:09:13".len();
+        let mut parts = text.split(ZONE);
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let start = out.len().saturating_sub(LENGTH);
+            let written = out.get(start..).unwrap_or_default();
+            let time = DateTime::strptime("%a %Y-%m-%d %H:%M:%S", written).ok();
+            let time = time.and_then(|time| time.to_zoned(TimeZone::UTC).ok());
+            let second = SignedDuration::from_secs(1);
+            // The fraction of the second is not written.
+            let written_since = self.started - second..=Timestamp::now();
+            if time.is_some_and(|time| written_since.contains(&time.timestamp())) {
+                out.truncate(start);
+                out.push_str("[TIME]");
+            } else {
+                out.push_str(ZONE);
+            }
+            out.push_str(part);
+        }
+        out
     }
 
     fn id(&self, word: &str) -> Option<String> {

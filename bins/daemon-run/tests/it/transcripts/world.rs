@@ -120,6 +120,7 @@ impl World {
             .args(arguments)
             .env_clear()
             .env("PATH", paths)
+            .env("TZ", "UTC")
             .env("HOME", self.root.join("user"))
             .env("DAEMON_HOME", self.root.join("state"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
