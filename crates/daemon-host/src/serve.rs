@@ -15,9 +15,11 @@ use daemon_api::control::{self, Control};
 use daemon_api::http;
 use daemon_api::ops::{Operations, Scope};
 use daemon_engine::HostEpoch;
+use daemon_event::RepoName;
 use daemon_mcp::ToolServer;
 use daemon_provider::StopReason;
 use daemon_records::error::{OpError, OpErrorKind};
+use daemon_registry::Registry;
 use daemon_runner::secrets::HostSecrets;
 use daemon_store::Store;
 use jiff::Timestamp;
@@ -110,7 +112,7 @@ impl std::fmt::Debug for HostInputs {
     }
 }
 
-/// Where a host that is ready can be reached.
+/// Where a host that is ready can be reached, and what it watches.
 #[derive(Clone, Debug)]
 pub struct Ready {
     /// The URL of the HTTP listener.
@@ -119,6 +121,12 @@ pub struct Ready {
     pub socket: PathBuf,
     /// A link that logs a browser in, once.
     pub login_url: String,
+    /// The names of the watched repositories.
+    pub repos: Vec<RepoName>,
+    /// The repositories that are not read yet, with the reason.
+    pub unread: Vec<(RepoName, String)>,
+    /// The registered daemons.
+    pub registry: Arc<Registry>,
 }
 
 /// A request to a serving host.
@@ -167,6 +175,9 @@ pub async fn serve<F: Future<Output = Signal>>(
         http: format!("http://{bound}"),
         socket: begun.socket.path().to_owned(),
         login_url: links.link().expect("the app is held until the end"),
+        repos: host.runtime().parts.names().cloned().collect(),
+        unread: host.registrations.states.unread(),
+        registry: host.registry().get(),
     })?;
 
     asked.until_stopped(live, &mut signals).await?;

@@ -5,6 +5,7 @@ mod scratch;
 mod services;
 mod tour;
 
+use daemon_host::config::Config;
 use daemon_host::serve::Ready;
 use serde_json::{Map, Value, json};
 
@@ -70,7 +71,7 @@ async fn serve(
     };
     let services = DemoServices::start(scratch)?;
     let mut begun = None;
-    let on_ready = |ready: &Ready| {
+    let on_ready = |ready: &Ready, _: &Config| {
         begun = Some(services.begin(ready, out)?);
         out.note("stop with ctrl-c");
         Ok(())

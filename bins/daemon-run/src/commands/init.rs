@@ -14,8 +14,9 @@ use daemon_run_folder::write_atomic;
 use serde_json::{Map, Value, json};
 
 use self::found::Found;
+pub(crate) use self::found::agents;
 use super::act::Prompts;
-use super::fire;
+use super::{fire, new};
 use crate::cli::{InitArgs, NewArgs};
 use crate::compose::{Composer, Overrides};
 use crate::failure::{CommandFailure, ExitKind};
@@ -68,13 +69,28 @@ pub(crate) async fn run(
     for (name, detail) in found.lines() {
         steps.step(name, true, &detail)?;
     }
+    // Planned before anything is written, so that a place that is not free leaves no file.
+    let args = first_daemon();
+    let kept = local::daemons(&root)?;
+    let planned = match kept.is_empty() {
+        true => Some(new::plan(&args, &root, out, Prompts::Never)?),
+        false => None,
+    };
     let provider = configure(&composer, place, (&root, &found), &questions, &mut steps)?;
-    match first_daemon(&root, &mut steps)? {
-        None => {}
-        Some(id) if is_run_wanted(&questions, &provider)? => {
-            run_once(&id, place, out, &mut steps).await?;
+    match planned {
+        None => {
+            let ids: Vec<&str> = kept.iter().map(local::LocalDaemon::id).collect();
+            steps.step("daemons", true, &format!("kept {}", ids.join(", ")))?;
         }
-        Some(_) => steps.step("run", true, "not started")?,
+        Some(planned) => {
+            for path in planned.write()?.paths {
+                steps.step("daemon", true, &format!("wrote {path}"))?;
+            }
+            match is_run_wanted(&questions, &provider)? {
+                true => run_once(FIRST, place, out, &mut steps).await?,
+                false => steps.step("run", true, "not started")?,
+            }
+        }
     }
     let next = next(&root)?;
     if out.is_json() {
@@ -226,23 +242,12 @@ fn ask(out: Out, question: &str) -> Result<String, CommandFailure> {
     }
 }
 
-/// Writes a first daemon if the repository has none, and returns its id.
-fn first_daemon(root: &Path, steps: &mut Steps) -> Result<Option<String>, CommandFailure> {
-    let daemons = local::daemons(root)?;
-    if !daemons.is_empty() {
-        let ids: Vec<&str> = daemons.iter().map(local::LocalDaemon::id).collect();
-        steps.step("daemons", true, &format!("kept {}", ids.join(", ")))?;
-        return Ok(None);
-    }
-    let args = NewArgs {
+/// Returns the arguments of `new` for the first daemon.
+fn first_daemon() -> NewArgs {
+    NewArgs {
         template: Some(FIRST.to_owned()),
         ..NewArgs::default()
-    };
-    let installed = super::new::install(&args, root, steps.out, Prompts::Never)?;
-    for path in installed.paths {
-        steps.step("daemon", true, &format!("wrote {path}"))?;
     }
-    Ok(Some(FIRST.to_owned()))
 }
 
 /// Runs the daemon as it is in the working tree, and reports what it did.

@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use self::catalogue::{PLAIN, TEMPLATES, Template, TemplateAbout};
 use self::parameters::Values;
+use self::render::{DaemonFiles, TESTS};
 use crate::cli::NewArgs;
 use crate::commands::act::Prompts;
 use crate::failure::{CommandFailure, ExitKind};
@@ -37,7 +38,7 @@ pub(crate) fn run(
     if let Some(name) = &args.show {
         return show(template(name)?, out);
     }
-    let installed = install(args, directory, out, prompts)?;
+    let installed = plan(args, directory, out, prompts)?.write()?;
     report(&installed, out)
 }
 
@@ -50,13 +51,25 @@ pub(crate) struct Installed<'a> {
     pub(crate) paths: Vec<String>,
 }
 
-/// Writes the daemon and its tests.
-pub(crate) fn install<'a>(
+/// A daemon that can be written: its file has no errors, and its places are free.
+pub(crate) struct Planned<'a> {
+    id: &'a str,
+    template: &'static Template,
+    values: Values,
+    files: DaemonFiles,
+    root: PathBuf,
+}
+
+/// Plans a daemon and its tests. Writes nothing.
+///
+/// # Errors
+/// The arguments are wrong, the daemon would have errors, or a file or a link is in its place.
+pub(crate) fn plan<'a>(
     args: &'a NewArgs,
     directory: &Path,
     out: Out,
     prompts: Prompts,
-) -> Result<Installed<'a>, CommandFailure> {
+) -> Result<Planned<'a>, CommandFailure> {
     let id = args.id.as_deref().or(args.template.as_deref());
     let id = id.ok_or_else(|| {
         let failure = CommandFailure::usage("a new daemon needs an id or a template");
@@ -69,38 +82,53 @@ pub(crate) fn install<'a>(
         .as_deref()
         .or(catalogue::named(id).map(|one| one.name));
     let template = template(named.unwrap_or(PLAIN))?;
+    let root = repository_root(directory);
+    // Before questions are asked, whose answers would be lost.
+    refuse_links(&root, &folder(&root, id))?;
+    refuse_links(&root, &tests(&root, id))?;
+    refuse_existing(&folder(&root, id).join("DAEMON.md"))?;
     let values = Values::read(template, &args.set, prompts, out)?;
     let files = render::files(id, template, &values, args);
-    // Checked before anything is written, so that a rejected daemon leaves no file.
     refuse_errors(id, &files.daemon, out)?;
-    let root = repository_root(directory);
-    let folder = root.join(".agents/daemons").join(id);
-    let tests = root.join(render::TESTS).join(id);
-    refuse_links(&root, &folder)?;
-    refuse_links(&root, &tests)?;
-    refuse_existing(&folder.join("DAEMON.md"))?;
     for (name, _) in &files.tests {
-        refuse_existing(&tests.join(name))?;
+        refuse_existing(&tests(&root, id).join(name))?;
     }
-    let mut paths = vec![write_new(&folder, "DAEMON.md", &files.daemon)?];
-    for (name, text) in &files.tests {
-        paths.push(write_new(&tests, name, text)?);
-    }
-    let paths = paths
-        .iter()
-        .map(|path| {
-            path.strip_prefix(&root)
-                .unwrap_or(path)
-                .display()
-                .to_string()
-        })
-        .collect();
-    Ok(Installed {
+    Ok(Planned {
         id,
         template,
         values,
-        paths,
+        files,
+        root,
     })
+}
+
+fn folder(root: &Path, id: &str) -> PathBuf {
+    root.join(".agents/daemons").join(id)
+}
+
+fn tests(root: &Path, id: &str) -> PathBuf {
+    root.join(TESTS).join(id)
+}
+
+impl<'a> Planned<'a> {
+    /// Writes the daemon and its tests.
+    pub(crate) fn write(self) -> Result<Installed<'a>, CommandFailure> {
+        let folder = folder(&self.root, self.id);
+        let mut paths = vec![write_new(&folder, "DAEMON.md", &self.files.daemon)?];
+        for (name, text) in &self.files.tests {
+            paths.push(write_new(&tests(&self.root, self.id), name, text)?);
+        }
+        let of_root = |path: &PathBuf| {
+            let path = path.strip_prefix(&self.root).unwrap_or(path);
+            path.display().to_string()
+        };
+        Ok(Installed {
+            id: self.id,
+            template: self.template,
+            paths: paths.iter().map(of_root).collect(),
+            values: self.values,
+        })
+    }
 }
 
 fn template(name: &str) -> Result<&'static Template, CommandFailure> {

@@ -1,8 +1,12 @@
 //! `serve`: runs the host.
 
+mod greeting;
+
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use daemon_host::config::Config;
 use daemon_host::home::Home;
 use daemon_host::serve::{Compose as _, HostInputs, Ready, Signal, serve};
 use daemon_records::error::{OpError, OpErrorKind};
@@ -25,7 +29,12 @@ pub(crate) async fn run(
     place: &Place,
     out: Out,
 ) -> Result<(), CommandFailure> {
-    run_with(args, global, place, out, |ready| announce(ready, out)).await
+    let is_for_people = !out.is_json() && std::io::stdout().is_terminal();
+    let on_ready = |ready: &Ready, config: &Config| match is_for_people {
+        true => out.text(&greeting::text(ready, config, place, out)),
+        false => announce(ready, out),
+    };
+    run_with(args, global, place, out, on_ready).await
 }
 
 /// Serves until a signal stops the host, and calls `on_ready` once it is ready.
@@ -34,7 +43,7 @@ pub(crate) async fn run_with(
     global: &GlobalArgs,
     place: &Place,
     out: Out,
-    on_ready: impl FnOnce(&Ready) -> Result<(), CommandFailure>,
+    on_ready: impl FnOnce(&Ready, &Config) -> Result<(), CommandFailure>,
 ) -> Result<(), CommandFailure> {
     check(args)?;
     // Install the handlers first: a signal during a slow start must stop the host in order, too.
@@ -63,6 +72,7 @@ pub(crate) async fn run_with(
         out.note("no repository is watched: use --repo DIR, or add [[repo]] to config.toml");
     }
     check_store(&config.host.store)?;
+    let used = config.clone();
     let start = HostInputs {
         home,
         owner,
@@ -71,7 +81,7 @@ pub(crate) async fn run_with(
         secrets,
     };
     let on_ready = |ready: Ready| {
-        on_ready(&ready)
+        on_ready(&ready, &used)
             .map_err(|failure| OpError::new(OpErrorKind::Internal, "stdout", failure.message))
     };
     Ok(serve(start, on_ready, || signals.next()).await?)

@@ -18,11 +18,20 @@ const APIS: [(&str, &str); 3] = [
 
 /// A coding agent on the search path.
 #[derive(Debug)]
-pub(super) struct FoundAgent {
+pub(crate) struct FoundAgent {
     /// The name, which is also the kind of provider.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// The program.
     pub(super) program: PathBuf,
+}
+
+/// Looks for coding agents on the search path.
+pub(crate) fn agents(place: &Place) -> Vec<FoundAgent> {
+    let agents = AGENTS.into_iter().filter_map(|name| {
+        let program = program(name, place)?;
+        Some(FoundAgent { name, program })
+    });
+    agents.collect()
 }
 
 /// What was found.
@@ -38,10 +47,6 @@ pub(super) struct Found {
 impl Found {
     /// Looks for coding agents, keys, the remote and the sandbox.
     pub(super) fn look(repository: &Repository, place: &Place) -> Self {
-        let agents = AGENTS.into_iter().filter_map(|name| {
-            let program = program(name, place)?;
-            Some(FoundAgent { name, program })
-        });
         let is_set = |key: &str| {
             place
                 .environment
@@ -51,7 +56,7 @@ impl Found {
         let probe = daemon_process::probe();
         Self {
             repository: repository.name().to_string(),
-            agents: agents.collect(),
+            agents: agents(place),
             apis: APIS.into_iter().filter(|(_, key)| is_set(key)).collect(),
             sandbox: format!("level {} of 3", probe.level.number()),
         }
