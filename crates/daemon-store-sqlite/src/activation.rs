@@ -5,14 +5,13 @@ use std::sync::Arc;
 use daemon_engine::{Activation, ActivationState, Blame, Chain, HostEpoch, RunLease, Trigger};
 use daemon_event::{ActivationId, DaemonKey, Subject};
 use daemon_store::StoreError;
+use daemon_store::stored::{conditions_from_text, occasion};
 use jiff::Timestamp;
 use rusqlite::{Connection, Row, ToSql, params};
 
-use crate::admission::conditions_from_text;
 use crate::column::{Columns as _, integer, micros};
 use crate::failure::TxResult;
 use crate::lane::Lane;
-use crate::occasion;
 
 /// An activation with its row number and its lane.
 #[derive(Debug)]

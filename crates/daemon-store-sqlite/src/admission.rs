@@ -5,6 +5,7 @@ use daemon_engine::{
 };
 use daemon_event::{ActivationId, DaemonKey, TriggerKey};
 use daemon_store::ClaimRequest;
+use daemon_store::stored::{conditions_to_text, occasion};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::activation::{self, Numbered};
@@ -13,7 +14,6 @@ use crate::column::{integer, micros};
 use crate::failure::{TxResult, damaged};
 use crate::hosting;
 use crate::lane::{self, Lane};
-use crate::occasion;
 use crate::tick;
 
 pub(crate) fn enqueue(tx: &Connection, new: NewTrigger) -> TxResult<Admission> {
@@ -187,7 +187,7 @@ fn put(
     place: u64,
 ) -> TxResult<()> {
     let key = trigger.key.to_string();
-    let conditions = serde_json::to_string(&trigger.conditions).expect("numbers are JSON");
+    let conditions = conditions_to_text(&trigger.conditions);
     let occasion = trigger.occasion.as_deref().map(occasion::to_text);
     let row = params![
         key,
@@ -214,9 +214,4 @@ fn put(
         .execute(row)?;
     }
     Ok(())
-}
-
-/// Reads the indexes of conditions.
-pub(crate) fn conditions_from_text(text: &str) -> TxResult<Vec<u32>> {
-    Ok(serde_json::from_str(text).map_err(|error| damaged("column `conditions`", error))?)
 }

@@ -2,6 +2,7 @@
 
 use daemon_engine::{Activation, ActivationState, Admission};
 use daemon_event::{Actor, ActorKind, Event, EventId, RepoName, Subject, TriggerKey};
+use daemon_store::stored::{conditions_from_text, facts};
 use daemon_store::{
     Accepted, ClaimRequest, EventRow, EventTrigger, Freshness, Matched, Matching, NewEvent,
     RefCursor, StoreError,
@@ -14,7 +15,7 @@ use crate::column::{Columns as _, integer, micros};
 use crate::failure::{TxResult, damaged};
 use crate::identity::KeyLookup;
 use crate::recent::WriteTx;
-use crate::{admission, claim, facts, hosting, identity, payload, pull_request, report, wanted};
+use crate::{admission, claim, hosting, identity, payload, pull_request, report, wanted};
 
 macro_rules! own_columns {
     () => {
@@ -336,7 +337,7 @@ fn triggers(conn: &Connection, key: &TriggerKey) -> TxResult<Vec<EventTrigger>> 
     while let Some(row) = rows.next()? {
         triggers.push(EventTrigger {
             daemon: row.daemon()?,
-            conditions: admission::conditions_from_text(&row.text("conditions")?)?,
+            conditions: conditions_from_text(&row.text("conditions")?)?,
             activation: row.maybe_word("activation")?,
         });
     }

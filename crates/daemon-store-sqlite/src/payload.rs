@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use daemon_event::{Event, Source};
+use daemon_store::stored::facts;
 use jiff::Timestamp;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, MAIN_DB, Row, params};
 
 use crate::column::{Columns as _, micros};
 use crate::event::{COLUMNS, TABLES};
-use crate::facts;
 use crate::failure::{TxResult, damaged};
 
 /// Payloads beyond this many bytes are written and read in pieces: SQLite copies a value that it is given as a whole, or
@@ -28,7 +28,7 @@ pub(crate) const READ_BYTES: usize = 8 * 1024 * 1024;
 pub(crate) fn insert(tx: &Connection, seq: i64, event: &Event) -> TxResult<()> {
     let payload = &*event.payload;
     let facts = facts::to_text(&event.facts, || {
-        Ok(facts::of_payload(event.source, &event.kind, payload))
+        TxResult::Ok(facts::of_payload(event.source, &event.kind, payload))
     })?;
     tx.prepare_cached("INSERT INTO payload VALUES (?1, ?2, ?3)")?
         .execute(params![seq, facts, column(payload)])?;
@@ -92,7 +92,7 @@ pub(crate) fn put_facts(
     seq: i64,
     found: &daemon_event::EventFacts,
 ) -> TxResult<()> {
-    let facts = facts::to_text(found, || {
+    let facts = facts::to_text(found, || -> TxResult<_> {
         let mut find =
             tx.prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE e.seq = ?1"))?;
         let mut rows = find.query([seq])?;

@@ -1,6 +1,7 @@
 //! Reports of one change by several sources.
 
 use daemon_event::{Event, EventId, RepoName, Subject};
+use daemon_store::stored::facts;
 use daemon_store::{Accepted, Freshness, Matching, NewEvent};
 use rusqlite::{Connection, params};
 
@@ -9,7 +10,7 @@ use crate::event::{actor, actor_word};
 use crate::failure::{TxResult, damaged};
 use crate::identity::KeyLookup;
 use crate::recent::WriteTx;
-use crate::{facts, identity, payload, pull_request};
+use crate::{identity, payload, pull_request};
 
 /// Stores a report with the event of the same change, unless this source has reported it as this kind; `None` if there is no
 /// such event.
@@ -50,7 +51,7 @@ fn is_reported(conn: &Connection, seq: i64, new: &Event) -> TxResult<bool> {
 
 fn insert(tx: &Connection, seq: i64, new: &Event) -> TxResult<()> {
     let facts = facts::to_text(&new.facts, || {
-        Ok(facts::of_payload(new.source, &new.kind, &new.payload))
+        TxResult::Ok(facts::of_payload(new.source, &new.kind, &new.payload))
     })?;
     tx.prepare_cached(
         "INSERT INTO report (seq, source, kind, action, subject, actor, actor_kind, repo, happened_at, received_at, \

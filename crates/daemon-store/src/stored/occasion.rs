@@ -5,7 +5,8 @@ use daemon_schedule::MissedTicks;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{TxResult, damaged};
+use super::damaged;
+use crate::error::StoreError;
 
 /// The column's JSON; instants are seconds since 1970.
 #[derive(Serialize, Deserialize)]
@@ -26,7 +27,7 @@ struct MissedRow {
 }
 
 /// Writes the column.
-pub(crate) fn to_text(occasion: &Occasion) -> String {
+pub fn to_text(occasion: &Occasion) -> String {
     let row = OccasionRow {
         v: 1,
         expression: occasion.expression.clone(),
@@ -43,15 +44,22 @@ pub(crate) fn to_text(occasion: &Occasion) -> String {
 }
 
 /// Reads the column.
-pub(crate) fn from_text(text: &str) -> TxResult<Occasion> {
+///
+/// # Errors
+/// `Damaged` for a string that [`to_text`] did not write.
+pub fn from_text(text: &str) -> Result<Occasion, StoreError> {
     let row: OccasionRow =
         serde_json::from_str(text).map_err(|error| damaged("column `occasion`", error))?;
-    let missed = row.missed.map(|missed| -> TxResult<MissedTicks> {
+    let missed = row.missed.map(|missed| -> Result<MissedTicks, StoreError> {
         Ok(MissedTicks {
             count: missed.count,
             first: at(missed.first)?,
             last: at(missed.last)?,
-            list: missed.list.into_iter().map(at).collect::<TxResult<_>>()?,
+            list: missed
+                .list
+                .into_iter()
+                .map(at)
+                .collect::<Result<_, StoreError>>()?,
         })
     });
     Ok(Occasion {
@@ -62,6 +70,6 @@ pub(crate) fn from_text(text: &str) -> TxResult<Occasion> {
     })
 }
 
-fn at(second: i64) -> TxResult<Timestamp> {
-    Ok(Timestamp::from_second(second).map_err(|error| damaged("column `occasion`", error))?)
+fn at(second: i64) -> Result<Timestamp, StoreError> {
+    Timestamp::from_second(second).map_err(|error| damaged("column `occasion`", error))
 }

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use daemon_event::{Enrichment, EventFacts, Field, FieldValue, Source, read};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{TxResult, damaged};
+use super::damaged;
+use crate::error::StoreError;
 
 const VERSION: u32 = 1;
 /// The length in bytes from which a value is read again from the payload.
@@ -33,19 +34,22 @@ enum ValueRow<'a> {
 }
 
 /// Reads the facts that a payload contains.
-pub(crate) fn of_payload(source: Source, kind: &str, payload: &[u8]) -> EventFacts {
+pub fn of_payload(source: Source, kind: &str, payload: &[u8]) -> EventFacts {
     // A payload that cannot be parsed contains no facts.
     read(source, kind, payload, &Enrichment::default())
         .map(|reading| reading.facts)
         .unwrap_or_default()
 }
 
-/// Writes facts; `said` reads the facts of the payload, if they are needed.
-pub(crate) fn to_text(
+/// Writes facts; `said` reads the facts of the payload, and is called only if one of the facts is long.
+///
+/// # Errors
+/// The error of `said`.
+pub fn to_text<E>(
     facts: &EventFacts,
-    said: impl FnOnce() -> TxResult<EventFacts>,
-) -> TxResult<String> {
-    let said = match facts.iter().any(|(_, value)| is_long(value)) {
+    said: impl FnOnce() -> Result<EventFacts, E>,
+) -> Result<String, E> {
+    let said = match has_long(facts) {
         true => said()?,
         false => EventFacts::default(),
     };
@@ -68,12 +72,20 @@ pub(crate) fn to_text(
     Ok(serde_json::to_string(&row).expect("text, numbers and flags are JSON"))
 }
 
+/// Reports whether facts contain a value that [`to_text`] looks for in the payload.
+pub fn has_long(facts: &EventFacts) -> bool {
+    facts.iter().any(|(_, value)| is_long(value))
+}
+
 fn is_long(value: &FieldValue) -> bool {
     value.texts().map(str::len).sum::<usize>() >= LONG
 }
 
 /// Reads facts without fields that this version does not know; `said` reads the facts of the payload, if they are needed.
-pub(crate) fn from_text(text: &str, said: impl FnOnce() -> EventFacts) -> TxResult<EventFacts> {
+///
+/// # Errors
+/// `Damaged` for a string that [`to_text`] did not write.
+pub fn from_text(text: &str, said: impl FnOnce() -> EventFacts) -> Result<EventFacts, StoreError> {
     let row: FactsRow<'_> = serde_json::from_str(text).map_err(|error| damaged("facts", error))?;
     let mut facts = EventFacts::default();
     for (name, value) in row.facts {
