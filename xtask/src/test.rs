@@ -33,6 +33,8 @@ pub(crate) fn run(root: &Path, tier: Tier) -> Result<ExitCode> {
     for program in ["chromium", "chromedriver"] {
         obtain(program, "--version", &["chromium", "chromium-driver"]);
     }
+    // Without a server, the tests of the PostgreSQL store print that they were skipped.
+    obtain(&postgres(), "--version", &["postgresql"]);
     let mut is_green = true;
     is_green &= unit(root, tier, excluded, &mut tally)?;
     is_green &= documentation(root, excluded, &mut tally)?;
@@ -54,6 +56,20 @@ fn require_compiler() -> Result<()> {
         return Ok(());
     }
     bail!("no C compiler `cc`: it compiles SQLite and links every program")
+}
+
+/// Returns the PostgreSQL server, which Debian puts where no `PATH` leads; its bare name where it is not installed there.
+fn postgres() -> String {
+    let versions = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten();
+    versions
+        .filter_map(|version| Some(version.ok()?.path().join("bin/postgres")))
+        .find(|program| program.exists())
+        .map_or_else(
+            || "postgres".to_owned(),
+            |program| program.display().to_string(),
+        )
 }
 
 /// Reports whether a program is installed; installs it first if `apt-get` exists.

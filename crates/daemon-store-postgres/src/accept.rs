@@ -1,0 +1,302 @@
+//! Intake: events stored once, further reports of a change, and what is stored together with them.
+
+use daemon_event::{ActorKind, Event, EventId, RepoName, Subject};
+use daemon_store::decide::pull_request;
+use daemon_store::stored::facts;
+use daemon_store::{Accepted, Bookmark, Freshness, Matching, NewEvent, RefCursor};
+
+use crate::column::{Columns as _, integer, maybe_text, micros, text};
+use crate::failure::TxResult;
+use crate::identity::{EventPlace, KnownKeys};
+use crate::transaction::Tx;
+
+pub(crate) async fn accept(tx: &Tx, events: Vec<NewEvent>) -> TxResult<Vec<Accepted>> {
+    if events.is_empty() {
+        return Ok(Vec::new());
+    }
+    // The number of the newest event is the lock of all intake. It comes before every other query: they see what another transaction
+    // stored, and numbers have no gaps, which would hide the event that fills one later from those who read on.
+    let newest = tx
+        .row("SELECT n FROM counter WHERE name = 'event' FOR UPDATE", &[])
+        .await?
+        .number("n")?;
+    let mut intake = Intake {
+        tx,
+        keys: KnownKeys::of(tx, &events).await?,
+        newest,
+    };
+    let mut accepted = Vec::with_capacity(events.len());
+    for new in &events {
+        accepted.push(intake.accept(new).await?);
+    }
+    if intake.newest > newest {
+        tx.run(
+            "UPDATE counter SET n = $1 WHERE name = 'event'",
+            &[&intake.newest],
+        )
+        .await?;
+    }
+    Ok(accepted)
+}
+
+pub(crate) async fn accept_moves(
+    tx: &Tx,
+    repo: &RepoName,
+    cursors: Vec<RefCursor>,
+    events: Vec<NewEvent>,
+) -> TxResult<Vec<Accepted>> {
+    for cursor in cursors {
+        tx.run(
+            "INSERT INTO ref_cursor (repo, name, commit_id, moves) VALUES ($1, $2, $3, $4) \
+             ON CONFLICT (repo, name) DO UPDATE SET commit_id = excluded.commit_id, moves = excluded.moves",
+            &[
+                &repo.as_str(),
+                &cursor.name,
+                &cursor.commit,
+                &integer(cursor.moves),
+            ],
+        )
+        .await?;
+    }
+    accept(tx, events).await
+}
+
+pub(crate) async fn accept_marked(
+    tx: &Tx,
+    bookmarks: Vec<Bookmark>,
+    events: Vec<NewEvent>,
+) -> TxResult<Vec<Accepted>> {
+    for one in bookmarks {
+        tx.run(
+            "INSERT INTO bookmark (name, text, at) VALUES ($1, $2, $3) \
+             ON CONFLICT (name) DO UPDATE SET text = excluded.text, at = excluded.at",
+            &[&text(&one.name), &text(&one.text), &micros(one.at)],
+        )
+        .await?;
+    }
+    accept(tx, events).await
+}
+
+/// Returns the stored event of which this one would be a duplicate or another report.
+pub(crate) async fn known(tx: &Tx, new: &NewEvent) -> TxResult<Option<EventId>> {
+    let keys = KnownKeys::of(tx, std::slice::from_ref(new)).await?;
+    let place = match first_of(&keys, new) {
+        Some(place) => Some(place),
+        None => happening(tx, &keys, new).await?,
+    };
+    let Some(place) = place else {
+        return Ok(None);
+    };
+    let found = tx
+        .maybe_row(
+            "SELECT id FROM event WHERE repo = $1 AND received_at = $2 AND seq = $3",
+            &[&place.repo, &place.received_at, &place.seq],
+        )
+        .await?;
+    found.map(|row| row.word("id")).transpose()
+}
+
+/// Finds the event that this one repeats.
+fn first_of(keys: &KnownKeys, new: &NewEvent) -> Option<EventPlace> {
+    let at = new.event.received_at;
+    keys.named(&new.identities, at)
+        .or_else(|| keys.named(&new.counterparts, at))
+        .cloned()
+}
+
+/// Finds an event of the same change that this source has not reported as this kind.
+async fn happening(tx: &Tx, keys: &KnownKeys, new: &NewEvent) -> TxResult<Option<EventPlace>> {
+    for key in &new.happenings {
+        if let Some(place) = keys.counting(key, new.event.received_at)
+            && !is_reported(tx, place, &new.event).await?
+        {
+            return Ok(Some(place.clone()));
+        }
+    }
+    Ok(None)
+}
+
+async fn is_reported(tx: &Tx, place: &EventPlace, new: &Event) -> TxResult<bool> {
+    let found = tx
+        .maybe_row(
+            "SELECT 1 FROM event WHERE repo = $1 AND received_at = $2 AND seq = $3 AND source = $4 AND kind = $5 \
+             UNION ALL SELECT 1 FROM report WHERE repo = $1 AND received_at = $2 AND seq = $3 AND source = $4 AND kind = $5",
+            &[
+                &place.repo,
+                &place.received_at,
+                &place.seq,
+                &new.source.as_str(),
+                &text(&new.kind),
+            ],
+        )
+        .await?;
+    Ok(found.is_some())
+}
+
+/// Events on their way in.
+struct Intake<'t> {
+    tx: &'t Tx,
+    keys: KnownKeys,
+    /// The number of the newest event.
+    newest: i64,
+}
+
+impl Intake<'_> {
+    async fn accept(&mut self, new: &NewEvent) -> TxResult<Accepted> {
+        if let Some(place) = first_of(&self.keys, new) {
+            let id = self.count(&place, (0, false)).await?;
+            return Ok(Accepted {
+                id,
+                freshness: Freshness::Duplicate,
+            });
+        }
+        let at = new.event.received_at;
+        let keys = new.identities.iter().chain(&new.happenings);
+        if let Some(place) = happening(self.tx, &self.keys, new).await? {
+            let id = self
+                .count(&place, (1, new.matching == Matching::Due))
+                .await?;
+            self.insert_report(&place, &new.event).await?;
+            self.note_pull_request(&new.event).await?;
+            self.keys.add(self.tx, keys, (&place, at)).await?;
+            return Ok(Accepted {
+                id,
+                freshness: Freshness::Report,
+            });
+        }
+        let place = self.insert(new).await?;
+        self.keys.put(self.tx, keys, (&place, at)).await?;
+        Ok(Accepted {
+            id: new.event.id.clone(),
+            freshness: Freshness::New,
+        })
+    }
+
+    /// Counts a repetition of an event, which is a further report or not.
+    async fn count(
+        &self,
+        place: &EventPlace,
+        (n_reports, is_due): (i64, bool),
+    ) -> TxResult<EventId> {
+        self.tx
+            .row(
+                "UPDATE event SET duplicates = duplicates + 1, n_reports = n_reports + $4, due = due OR $5 \
+                 WHERE repo = $1 AND received_at = $2 AND seq = $3 RETURNING id",
+                &[
+                    &place.repo,
+                    &place.received_at,
+                    &place.seq,
+                    &n_reports,
+                    &is_due,
+                ],
+            )
+            .await?
+            .word("id")
+    }
+
+    async fn insert(&mut self, new: &NewEvent) -> TxResult<EventPlace> {
+        let event = &new.event;
+        self.newest += 1;
+        let place = EventPlace {
+            repo: event
+                .repo
+                .as_ref()
+                .map(|repo| repo.as_str().to_owned())
+                .unwrap_or_default(),
+            received_at: micros(event.received_at),
+            seq: self.newest,
+        };
+        self.tx
+            .run(
+                "INSERT INTO event (repo, received_at, seq, id, source, kind, action, subject, actor, actor_kind, \
+                 repo_folded, happened_at, delivery, due) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+                &[
+                    &place.repo,
+                    &place.received_at,
+                    &place.seq,
+                    &event.id.as_str(),
+                    &event.source.as_str(),
+                    &text(&event.kind),
+                    &maybe_text(event.action.as_deref()),
+                    &maybe_text(event.subject.as_ref().map(Subject::as_str)),
+                    &maybe_text(event.actor.as_ref().map(|actor| actor.name.as_str())),
+                    &event.actor.as_ref().map(|actor| actor_word(actor.kind)),
+                    &event.repo.as_ref().map(RepoName::folded),
+                    &micros(event.time),
+                    &text(event.delivery.as_str()),
+                    &(new.matching == Matching::Due),
+                ],
+            )
+            .await?;
+        self.tx
+            .run(
+                "INSERT INTO payload (repo, received_at, seq, facts, body) VALUES ($1, $2, $3, $4, $5)",
+                &[
+                    &place.repo,
+                    &place.received_at,
+                    &place.seq,
+                    &facts_text(event),
+                    &&*event.payload,
+                ],
+            )
+            .await?;
+        self.note_pull_request(event).await?;
+        Ok(place)
+    }
+
+    async fn insert_report(&self, place: &EventPlace, new: &Event) -> TxResult<()> {
+        self.tx
+            .run(
+                "INSERT INTO report (repo, received_at, seq, source, kind, action, subject, actor, actor_kind, own_repo, \
+                 happened_at, reported_at, delivery, facts, body) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+                &[
+                    &place.repo,
+                    &place.received_at,
+                    &place.seq,
+                    &new.source.as_str(),
+                    &text(&new.kind),
+                    &maybe_text(new.action.as_deref()),
+                    &maybe_text(new.subject.as_ref().map(Subject::as_str)),
+                    &maybe_text(new.actor.as_ref().map(|actor| actor.name.as_str())),
+                    &new.actor.as_ref().map(|actor| actor_word(actor.kind)),
+                    &new.repo.as_ref().map(RepoName::as_str),
+                    &micros(new.time),
+                    &micros(new.received_at),
+                    &text(new.delivery.as_str()),
+                    &facts_text(new),
+                    &&*new.payload,
+                ],
+            )
+            .await?;
+        Ok(())
+    }
+
+    /// Stores the branch of the pull request that an event describes, if it describes one.
+    async fn note_pull_request(&self, event: &Event) -> TxResult<()> {
+        if let Some((subject, head)) = pull_request(event) {
+            self.tx
+                .run(
+                    "INSERT INTO pull_request (subject, head) VALUES ($1, $2) \
+                     ON CONFLICT (subject) DO UPDATE SET head = excluded.head",
+                    &[&text(subject.as_str()), &maybe_text(head)],
+                )
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+fn facts_text(event: &Event) -> String {
+    let said = || facts::of_payload(event.source, &event.kind, &event.payload);
+    facts::to_text(&event.facts, || Ok::<_, std::convert::Infallible>(said()))
+        .unwrap_or_else(|never| match never {})
+}
+
+pub(crate) fn actor_word(kind: ActorKind) -> &'static str {
+    match kind {
+        ActorKind::Human => "human",
+        ActorKind::Bot => "bot",
+    }
+}

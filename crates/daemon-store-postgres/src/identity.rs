@@ -1,0 +1,136 @@
+//! The keys that identify repetitions of events.
+
+use std::collections::HashMap;
+
+use daemon_store::decide::still_counts;
+use daemon_store::{Identity, NewEvent};
+use jiff::Timestamp;
+use tokio_postgres::Row;
+
+use crate::column::{Columns as _, instant, micros, text};
+use crate::failure::TxResult;
+use crate::transaction::Tx;
+
+/// The key of an event in its tables.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct EventPlace {
+    /// Empty for an event of no repository.
+    pub(crate) repo: String,
+    /// In microseconds.
+    pub(crate) received_at: i64,
+    pub(crate) seq: i64,
+}
+
+impl EventPlace {
+    pub(crate) fn read(row: &Row) -> TxResult<Self> {
+        Ok(Self {
+            repo: row.text("repo")?,
+            received_at: row.number("received_at")?,
+            seq: row.number("seq")?,
+        })
+    }
+}
+
+/// The stored keys of some events, as they were read.
+#[derive(Debug, Default)]
+pub(crate) struct KnownKeys {
+    entries: HashMap<String, KeyEntry>,
+}
+
+#[derive(Debug)]
+struct KeyEntry {
+    place: EventPlace,
+    stored_at: Timestamp,
+}
+
+impl KnownKeys {
+    /// Reads what is stored of all keys of some events.
+    pub(crate) async fn of(tx: &Tx, events: &[NewEvent]) -> TxResult<Self> {
+        let keys: Vec<String> = events
+            .iter()
+            .flat_map(|new| {
+                [&new.identities, &new.counterparts, &new.happenings]
+                    .into_iter()
+                    .flatten()
+            })
+            .map(|key| text(&key.key).into_owned())
+            .collect();
+        let found = tx
+            .rows(
+                "SELECT key, repo, received_at, seq, stored_at FROM identity WHERE key = ANY($1)",
+                &[&keys],
+            )
+            .await?;
+        let mut entries = HashMap::with_capacity(found.len());
+        for row in &found {
+            let entry = KeyEntry {
+                place: EventPlace::read(row)?,
+                stored_at: row.at("stored_at")?,
+            };
+            entries.insert(row.text("key")?, entry);
+        }
+        Ok(Self { entries })
+    }
+
+    /// Returns the event that a key names, if the key still counts at an instant.
+    pub(crate) fn counting(&self, key: &Identity, at: Timestamp) -> Option<&EventPlace> {
+        let entry = self.entries.get(&*text(&key.key))?;
+        still_counts(key, entry.stored_at, at).then_some(&entry.place)
+    }
+
+    /// Returns the event of the first of some keys that still counts.
+    pub(crate) fn named(&self, keys: &[Identity], at: Timestamp) -> Option<&EventPlace> {
+        keys.iter().find_map(|key| self.counting(key, at))
+    }
+
+    /// Makes keys name an event from an instant on, and no other event any more.
+    pub(crate) async fn put<'a>(
+        &mut self,
+        tx: &Tx,
+        keys: impl Iterator<Item = &'a Identity> + Send,
+        (place, at): (&EventPlace, Timestamp),
+    ) -> TxResult<()> {
+        let at_micros = micros(at);
+        for key in keys {
+            let key = text(&key.key).into_owned();
+            tx.run(
+                "INSERT INTO identity (key, repo, received_at, seq, stored_at) VALUES ($1, $2, $3, $4, $5) \
+                 ON CONFLICT (key) DO UPDATE SET repo = excluded.repo, received_at = excluded.received_at, \
+                 seq = excluded.seq, stored_at = excluded.stored_at",
+                &[&key, &place.repo, &place.received_at, &place.seq, &at_micros],
+            )
+            .await?;
+            let entry = KeyEntry {
+                place: place.clone(),
+                stored_at: instant("stored_at", at_micros)?,
+            };
+            self.entries.insert(key, entry);
+        }
+        Ok(())
+    }
+
+    /// Makes keys name an event from an instant on, except for keys that still name another.
+    pub(crate) async fn add<'a>(
+        &mut self,
+        tx: &Tx,
+        keys: impl Iterator<Item = &'a Identity> + Send,
+        (place, at): (&EventPlace, Timestamp),
+    ) -> TxResult<()> {
+        for key in keys {
+            if self.counting(key, at).is_none() {
+                self.put(tx, std::iter::once(key), (place, at)).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Deletes the keys that were stored before instants: of the bodies of webhooks, and all others.
+pub(crate) async fn forget(tx: &Tx, (bodies, others): (Timestamp, Timestamp)) -> TxResult<()> {
+    tx.run(
+        "DELETE FROM identity WHERE stored_at < CASE WHEN key LIKE 'body:%' THEN $1::bigint ELSE $2::bigint END",
+        &[&micros(bodies), &micros(others)],
+    )
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! The store as its users hold it.
+
+use std::sync::Arc;
+
+use daemon_store::StoreError;
+use jiff::Timestamp;
+use tokio::sync::RwLock;
+
+use crate::column::micros;
+use crate::connection::{Address, Pool};
+use crate::failure::TxResult;
+use crate::migrate::{STEPS, migrate};
+use crate::options::{LeaseClock, MAX_CONNECTIONS, PostgresOptions};
+use crate::partition;
+use crate::transaction::{Tries, Tx, TxKind};
+
+/// The store of one host in a PostgreSQL database, which it may share with other hosts.
+#[derive(Debug)]
+pub struct PostgresStore {
+    pub(crate) link: ServerLink,
+    /// Held exclusively by a claim that may take the last slots of the host, and shared by the others.
+    pub(crate) claims: RwLock<()>,
+}
+
+/// The way to the database.
+#[derive(Debug)]
+pub(crate) struct ServerLink {
+    pub(crate) address: Address,
+    pub(crate) pool: Pool,
+    pub(crate) own: Arc<Own>,
+}
+
+/// What operations know of the host that they run for.
+#[derive(Debug)]
+pub(crate) struct Own {
+    pub(crate) host: String,
+    pub(crate) lease_clock: LeaseClock,
+    pub(crate) n_connections: usize,
+}
+
+impl PostgresStore {
+    /// Connects to the database and brings its schema up to date.
+    ///
+    /// # Errors
+    /// `Newer` if the schema does not admit this version; `Unavailable` if the database cannot be reached or the options
+    /// are wrong.
+    pub async fn open(options: &PostgresOptions) -> Result<Self, StoreError> {
+        let address = options.resolve()?;
+        let n_connections = options.connections.clamp(1, MAX_CONNECTIONS);
+        let mut tries = Tries::new("open the database");
+        loop {
+            match prepare(&address).await {
+                Ok(()) => break,
+                Err(error) => tries.again(error).await?,
+            }
+        }
+        Ok(Self {
+            link: ServerLink {
+                pool: Pool::new(n_connections),
+                address,
+                own: Arc::new(Own {
+                    host: options.host.clone(),
+                    lease_clock: options.lease_clock,
+                    n_connections,
+                }),
+            },
+            claims: RwLock::new(()),
+        })
+    }
+
+    /// Returns the version of the schema that every opened store has at least.
+    pub fn schema_version() -> i64 {
+        i64::try_from(STEPS.len()).expect("few steps")
+    }
+
+    /// Makes the partitions of the coming months, and removes those that hold nothing that is to be kept.
+    pub(crate) async fn turn_partitions(
+        &self,
+        payloads: Timestamp,
+        ticks: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tries = Tries::new("turn partitions");
+        loop {
+            let turned = async {
+                let connection = self.link.pool.lend(&self.link.address).await?;
+                partition::prepare(&connection.client).await?;
+                partition::remove(&connection.client, (payloads, ticks)).await?;
+                connection.give_back();
+                TxResult::Ok(())
+            };
+            match turned.await {
+                Ok(()) => return Ok(()),
+                Err(error) => tries.again(error).await?,
+            }
+        }
+    }
+
+    /// Begins a transaction of an operation.
+    pub(crate) async fn begin(&self, tries: &mut Tries, kind: TxKind) -> Result<Tx, StoreError> {
+        loop {
+            match Tx::begin(&self.link, kind).await {
+                Ok(tx) => return Ok(tx),
+                Err(error) => tries.again(error).await?,
+            }
+        }
+    }
+
+    /// Ends a transaction; `None` if the operation is to be done again.
+    pub(crate) async fn end<T>(
+        &self,
+        tries: &mut Tries,
+        tx: Tx,
+        done: TxResult<T>,
+    ) -> Option<Result<T, StoreError>> {
+        tries.end(&self.link, tx, done).await
+    }
+}
+
+async fn prepare(address: &Address) -> TxResult<()> {
+    let (client, driver) = address.client().await?;
+    migrate(&client, STEPS).await?;
+    partition::prepare(&client).await?;
+    drop(driver);
+    Ok(())
+}
+
+impl Tx {
+    /// Returns the instant, in microseconds, that leases are compared with.
+    pub(crate) async fn lease_now(&self, now: Timestamp) -> TxResult<i64> {
+        match self.own.lease_clock {
+            LeaseClock::Caller => Ok(micros(now)),
+            LeaseClock::Database => Ok(self
+                .row(
+                    "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+                    &[],
+                )
+                .await?
+                .try_get(0)?),
+        }
+    }
+}
+
+/// When a renewed lease ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeaseDeadline {
+    /// At an instant, in microseconds.
+    At(i64),
+    /// As long from now on, by the clock of the database, as it was claimed for.
+    OfDatabase,
+}
+
+impl Tx {
+    /// Returns when a lease ends that the host renews until an instant of its own clock.
+    pub(crate) fn lease_deadline(&self, until: Timestamp) -> LeaseDeadline {
+        match self.own.lease_clock {
+            LeaseClock::Caller => LeaseDeadline::At(micros(until)),
+            LeaseClock::Database => LeaseDeadline::OfDatabase,
+        }
+    }
+}

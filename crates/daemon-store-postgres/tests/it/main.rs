@@ -1,0 +1,7 @@
+//! The PostgreSQL store under the conformance suite, and what only many hosts and servers can suffer.
+// `cfg(test)` is always true here; with it, clippy allows `unwrap` in helpers too.
+
+#[cfg(test)]
+mod conformance;
+#[cfg(test)]
+mod server;
