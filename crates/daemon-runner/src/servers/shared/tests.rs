@@ -95,13 +95,9 @@ impl Bench {
         let reached = async {
             loop {
                 let listed = self.shared.list();
-                if let Some(found) = listed
-                    .into_iter()
-                    .find(|status| {
-                        (&*status.name, status.state, status.restarts)
-                            == (name, "connected", restarts)
-                    })
-                {
+                if let Some(found) = listed.into_iter().find(|status| {
+                    (&*status.name, status.state, status.restarts) == (name, "connected", restarts)
+                }) {
                     return found;
                 }
                 tokio::task::yield_now().await;
