@@ -37,7 +37,7 @@ pub(crate) fn payloads() -> BTreeMap<String, daemon_event::Event> {
 }
 
 /// The labelled conditions of one file.
-fn labelled(file: &str) -> Vec<corpus::Labelled> {
+pub(crate) fn labelled(file: &str) -> Vec<corpus::Labelled> {
     let text = std::fs::read_to_string(fixtures().join(file)).expect("it is there");
     corpus::conditions(&text).expect("every line is a labelled condition")
 }

@@ -14,5 +14,6 @@ mod robust;
 mod sentences;
 mod sentry;
 mod slack;
+mod suite;
 mod table;
 mod wire;
