@@ -4,4 +4,10 @@
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod hosts;
+#[cfg(test)]
+mod relay;
+#[cfg(test)]
 mod server;
