@@ -98,13 +98,17 @@ impl CommandSession {
         match Self::open(place, Intent::Look).await {
             Err(failure) if failure.code == NO_HOME => {
                 let read = Box::pin(unregistered(place, out)).await?;
-                let operations = read.ok_or(failure)?;
-                Ok(Self::Store {
-                    operations,
-                    _owner: None,
-                })
+                Ok(Self::over(&read.ok_or(failure)?))
             }
             opened => opened,
+        }
+    }
+
+    /// Returns a session over the store of a command that does the work of a host.
+    pub(crate) fn over(operations: &Operations) -> Self {
+        Self::Store {
+            operations: operations.clone(),
+            _owner: None,
         }
     }
 

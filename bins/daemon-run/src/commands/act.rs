@@ -122,12 +122,23 @@ fn is_confirmed(prompts: Prompts, out: Out) -> Result<bool, CommandFailure> {
         ));
     }
     out.prompt("cancel it? [y/N] ");
+    Ok(matches!(&*answer("--yes")?, "y" | "Y" | "yes"))
+}
+
+/// Reads the answer to a question.
+///
+/// # Errors
+/// Standard input cannot be read, or has ended; the help is the flag that answers.
+pub(crate) fn answer(flag: &str) -> Result<String, CommandFailure> {
     let mut answer = String::new();
-    let read = std::io::stdin().read_line(&mut answer);
-    read.map_err(|error| {
-        CommandFailure::unreadable(std::path::Path::new("standard input"), &error)
-    })?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    match std::io::stdin().read_line(&mut answer) {
+        Ok(0) => Err(CommandFailure::usage("standard input ended at a question").help(flag)),
+        Ok(_) => Ok(answer.trim().to_owned()),
+        Err(error) => {
+            let stdin = std::path::Path::new("standard input");
+            Err(CommandFailure::unreadable(stdin, &error))
+        }
+    }
 }
 
 /// Prints the state of an activation, and returns its run that has not ended.

@@ -3,13 +3,15 @@
 mod dry_run;
 mod hosted;
 mod interrupts;
+mod outcome;
+mod progress;
 
 use std::path::Path;
 use std::time::Duration;
 
+use daemon_api::control::Client;
 use daemon_api::fire::{Fire as Request, FireTrigger, Fired, Moment, submit};
-use daemon_api::ops::NO_MODEL;
-use daemon_api::wire::state_word;
+use daemon_api::ops::{NO_MODEL, Operation};
 use daemon_engine::ActivationState;
 use daemon_event::ActivationId;
 use daemon_host::driver::{Execution, run_one};
@@ -18,7 +20,7 @@ use daemon_records::clock;
 use daemon_records::error::OpError;
 use daemon_records::random;
 use daemon_repo::{DAEMONS_DIR, GitProblem, Repository, TreePath, UncommittedDirectory};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::configured;
@@ -29,54 +31,97 @@ use crate::compose::{Composer, Overrides};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::local;
 use crate::offline::{OfflineHost, read_repos};
-use crate::out::{Out, plain, put};
+use crate::out::Out;
 use crate::place::Place;
-use crate::session;
+use crate::session::{self, CommandSession};
 use interrupts::{Interrupts, interrupted};
+use outcome::Host;
+use progress::Progress;
+
+pub(crate) use outcome::local_branch;
 
 /// Fires, and returns whether the activation succeeded.
 pub(crate) async fn run(args: &FireArgs, place: &Place, out: Out) -> Result<bool, CommandFailure> {
     let root = local::root(place, args.repo.as_deref())?;
     let cause = WakeCause::read(&args.occasion, &root, place)?;
-    let answer = if args.dry_run {
-        dry_run::dry_run(args, &root, &cause, place)?
-    } else {
-        let mut interrupts = Interrupts::new()?;
-        let live = match args.working_tree {
-            // A host reads the default branch only.
-            true => None,
-            false => interrupts.unless(session::live(place)).await?,
-        };
-        match live {
-            Some(client) => {
-                let fired = hosted::through_host(args, &root, &cause, place, (client, None));
-                interrupts.unless(fired).await?
-            }
-            None => Box::pin(alone(args, &root, &cause, place, (interrupts, out))).await?,
-        }
+    let answer = match args.dry_run {
+        true => dry_run::dry_run(args, &root, &cause, place)?,
+        false => Box::pin(wake(args, &root, &cause, place, out)).await?,
     };
     let is_good = args.dry_run && answer["wakes"] == true
         // The event was handled before, so a duplicate is a success even if that activation failed.
         || answer["duplicate"] == true
         || answer["activation"]["state"] == ActivationState::Succeeded.as_str();
-    if out.is_json() {
-        let Value::Object(map) = answer else {
-            return Err(CommandFailure::bug("an answer is not an object"));
-        };
-        out.envelope(map)?;
-    } else {
-        out.text(&text(args, &answer))?;
-        if answer["activation"]["reported"] == true && !has_model(place) {
-            out.note(NO_MODEL);
-        }
-        if args.dry_run {
-            out.note(&next_command(
-                args,
-                session::live(place).await.ok().flatten().is_some(),
-            ));
-        }
+    match answer {
+        Value::Object(map) if out.is_json() => out.envelope(map)?,
+        answer => report(args, answer, place, out).await?,
     }
     Ok(is_good)
+}
+
+/// Prints the outcome, where it can be seen, and the command that follows.
+async fn report(
+    args: &FireArgs,
+    answer: Value,
+    place: &Place,
+    out: Out,
+) -> Result<(), CommandFailure> {
+    // A host that cannot be reached does not change what has happened.
+    let live = session::live(place).await.unwrap_or_default();
+    let host = match live {
+        Some(_) => Host::Running,
+        None => Host::Absent,
+    };
+    let page = match (live, answer["activation"]["id"].as_str()) {
+        (Some(client), Some(id)) => page(client, id).await,
+        _ => None,
+    };
+    out.text(&outcome::text(args, &answer, page.as_deref()))?;
+    if answer["activation"]["reported"] == true && !has_model(place) {
+        out.note(NO_MODEL);
+    }
+    if let Some(next) = outcome::next(args, &answer, host) {
+        out.note(&format!("next: {next}"));
+    }
+    Ok(())
+}
+
+/// Returns the address of the page of an activation.
+async fn page(mut client: Client, activation: &str) -> Option<String> {
+    // The only operation that knows the address of the pages.
+    let links = client.call(Operation::HostLogin, Map::new()).await.ok()?;
+    let (host, _) = links.get("login_url")?.as_str()?.split_once("/login")?;
+    Some(format!("{host}/activations/{activation}"))
+}
+
+/// Wakes the daemon, through a host if one is running, and shows what happens until the activation has ended.
+async fn wake(
+    args: &FireArgs,
+    root: &Path,
+    cause: &WakeCause,
+    place: &Place,
+    out: Out,
+) -> Result<Value, CommandFailure> {
+    let mut interrupts = Interrupts::new()?;
+    let mut progress = Progress::on_terminal(&args.id, place, out);
+    let live = match args.working_tree {
+        // A host reads the default branch only.
+        true => None,
+        false => interrupts.unless(session::live(place)).await?,
+    };
+    let Some(client) = live else {
+        return Box::pin(alone(args, root, cause, place, (interrupts, progress))).await;
+    };
+    let waited = (client, None, &mut progress);
+    let fired = hosted::through_host(args, root, cause, place, waited);
+    let fired = interrupts.unless(fired).await;
+    fired.map_err(|failure| match progress.activation() {
+        Some(id) if failure.exit == ExitKind::Interrupted => {
+            let help = format!("it continues in the host; `daemon-run cancel {id}` ends it");
+            interrupted(&format!("; activation {id} is not cancelled")).help(help)
+        }
+        _ => failure,
+    })
 }
 
 /// Runs a daemon of the enclosing repository once, as it is in the working tree.
@@ -94,17 +139,8 @@ pub(crate) async fn of_working_tree(
         provider: None,
     };
     let root = local::root(place, None)?;
-    let run = (Interrupts::new()?, out);
+    let run = (Interrupts::new()?, Progress::on_terminal(id, place, out));
     Box::pin(alone(&args, &root, &WakeCause::Person, place, run)).await
-}
-
-/// Suggests the command after a dry run.
-fn next_command(args: &FireArgs, has_host: bool) -> String {
-    if has_host {
-        return format!("next: daemon-run fire {}", args.id);
-    }
-    let repo = args.repo.as_deref().unwrap_or(Path::new("."));
-    format!("next: daemon-run serve --repo {}", repo.display())
 }
 
 /// Fires through a running host, or previews it with `dry_run`. Waits at most `timeout` for the activation to finish, and
@@ -121,7 +157,9 @@ pub(crate) async fn answer(
     }
     let live = session::live(place).await?;
     let client = live.ok_or_else(session::no_host_runs)?;
-    hosted::through_host(args, &root, &cause, place, (client, Some(timeout))).await
+    let mut progress = Progress::none(&args.id);
+    let waited = (client, Some(timeout), &mut progress);
+    hosted::through_host(args, &root, &cause, place, waited).await
 }
 
 fn empty(dry_run: bool) -> Value {
@@ -149,7 +187,7 @@ async fn alone(
     root: &Path,
     cause: &WakeCause,
     place: &Place,
-    (mut interrupts, out): (Interrupts, Out),
+    (mut interrupts, mut progress): (Interrupts, Progress),
 ) -> Result<Value, CommandFailure> {
     // Report an owner of the home first: problems of the repository could come from that process reading it.
     session::refuse_owned(place.home()?)?;
@@ -159,8 +197,9 @@ async fn alone(
     answer["wakes"] = json!(fired.activation.is_some());
     answer["duplicate"] = json!(fired.is_duplicate);
     if let Some(id) = &fired.activation {
-        out.note(&format!("activation {id} of {}", args.id));
-        execute(&alone, id, args.provider.as_deref(), interrupts).await?;
+        progress.begin(id.as_str());
+        let provider = args.provider.as_deref();
+        execute(&alone, id, provider, (interrupts, &mut progress)).await?;
         let (activation, runs, outputs) = alone.operations.activation_whole(id).await?;
         answer["activation"] = activation;
         answer["runs"] = runs;
@@ -218,8 +257,9 @@ async fn execute(
     alone: &OfflineHost,
     id: &ActivationId,
     provider: Option<&str>,
-    mut interrupts: Interrupts,
+    (mut interrupts, progress): (Interrupts, &mut Progress),
 ) -> Result<(), CommandFailure> {
+    let mut session = CommandSession::over(&alone.operations);
     let first = CancellationToken::new();
     let second = async {
         interrupts.next().await;
@@ -229,7 +269,9 @@ async fn execute(
     let execution = tokio::select! {
         ended = run_one(&alone.host, id, provider, first.cancelled()) => ended?,
         () = second => Execution::Interrupted,
+        never = progress.follow(&mut session) => match never {},
     };
+    progress.poll(&mut session).await;
     if execution == Execution::Finished {
         return Ok(());
     }
@@ -323,66 +365,4 @@ pub(crate) fn watch_only(
     });
     config.repo = vec![repo];
     Ok(())
-}
-
-fn text(args: &FireArgs, answer: &Value) -> String {
-    if answer["dry_run"] == true {
-        return plan_text(&args.id, answer);
-    }
-    if answer["activation"].is_null() {
-        return format!("{} does not wake: the event meets no condition\n", args.id);
-    }
-    let activation = &answer["activation"];
-    let again = if answer["duplicate"] == true {
-        "  (already fired: the same activation)"
-    } else {
-        ""
-    };
-    let mut text = format!(
-        "activation  {}  {}{again}\n",
-        word(&activation["id"]),
-        state_word(activation)
-    );
-    if let Some(reason) = activation["reason"].as_str() {
-        put!(text, "reason      {}\n", plain(reason));
-    }
-    for run in answer["runs"].as_array().into_iter().flatten() {
-        let (id, state, folder) = (word(&run["id"]), state_word(run), word(&run["folder"]));
-        put!(
-            text,
-            "run         {id}  {state}  {} s  {folder}\n",
-            run["elapsed_s"]
-        );
-        if let Some(first) = word(&run["result_preview"]).lines().next() {
-            put!(text, "result      {}\n", plain(first));
-        }
-    }
-    for output in answer["outputs"].as_array().into_iter().flatten() {
-        let (target, state) = (word(&output["target"]), word(&output["state"]));
-        let trouble = output["error"].as_str().unwrap_or_default();
-        let line = format!("output      {target}  {state}  {trouble}");
-        put!(text, "{}\n", plain(line.trim_end()));
-    }
-    text
-}
-
-fn plan_text(id: &str, answer: &Value) -> String {
-    let plan = &answer["plan"];
-    let verb = if answer["wakes"] == true {
-        "would wake"
-    } else {
-        "would not wake: the event meets no condition"
-    };
-    format!(
-        "{id} {verb}\n  provider    {}\n  capability  {}\n  sandbox     level {}\n  context     {} bytes, sha256 {}\n",
-        word(&plan["provider"]),
-        word(&plan["capability"]),
-        plan["sandbox"],
-        plan["context"]["bytes"],
-        word(&plan["context"]["sha256"]),
-    )
-}
-
-fn word(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use self::found::Found;
 pub(crate) use self::found::agents;
-use super::act::Prompts;
+use super::act::{Prompts, answer};
 use super::{fire, new};
 use crate::cli::{InitArgs, NewArgs};
 use crate::compose::{Composer, Overrides};
@@ -210,7 +210,7 @@ fn choose(questions: &Questions, found: &Found) -> Result<String, CommandFailure
         );
         match &*ask(*out, &question)? {
             "" => return Ok(BUILTIN.to_owned()),
-            answer if names.contains(&answer) => return Ok(answer.to_owned()),
+            name if names.contains(&name) => return Ok(name.to_owned()),
             other => out.warn(&format!("`{}` is not one of them", plain(other))),
         }
     }
@@ -223,23 +223,15 @@ fn is_run_wanted(questions: &Questions, provider: &str) -> Result<bool, CommandF
         Questions::Asked(_) if provider == BUILTIN => Ok(true),
         Questions::Asked(out) => {
             let question = format!("Run {FIRST} once now, with {provider}? [Y/n] ");
-            let answer = ask(*out, &question)?;
-            Ok(matches!(&*answer.to_ascii_lowercase(), "" | "y" | "yes"))
+            let given = ask(*out, &question)?.to_ascii_lowercase();
+            Ok(matches!(&*given, "" | "y" | "yes"))
         }
     }
 }
 
 fn ask(out: Out, question: &str) -> Result<String, CommandFailure> {
     out.prompt(question);
-    let mut answer = String::new();
-    match std::io::stdin().read_line(&mut answer) {
-        Ok(0) => Err(CommandFailure::usage("standard input ended at a question").help("--yes")),
-        Ok(_) => Ok(answer.trim().to_owned()),
-        Err(error) => Err(CommandFailure::unreadable(
-            Path::new("standard input"),
-            &error,
-        )),
-    }
+    answer("--yes")
 }
 
 /// Returns the arguments of `new` for the first daemon.
@@ -282,14 +274,11 @@ async fn run_once(
     }
     for output in answer["outputs"].as_array().into_iter().flatten() {
         let target = output["target"].as_str().unwrap_or_default();
-        let branch = target.strip_prefix("refs/heads/").unwrap_or(target);
+        let shown = target.strip_prefix("refs/heads/").unwrap_or(target);
         let state = output["state"].as_str().unwrap_or_default();
-        steps.step(
-            "output",
-            state == "confirmed",
-            &format!("{branch}  {state}"),
-        )?;
-        if state == "confirmed" {
+        let is_ok = state == "confirmed";
+        steps.step("output", is_ok, &format!("{shown}  {state}"))?;
+        if let Some(branch) = fire::local_branch(output) {
             steps.step("see it", true, &format!("git diff HEAD...{branch}"))?;
         }
     }

@@ -105,6 +105,25 @@ fn a_signal_that_is_ignored_from_the_start_interrupts_nothing() {
     shows!(fire.json(), {"$?": 0, "activation.state": "succeeded"});
 }
 
+#[test]
+fn a_signal_leaves_the_activation_to_the_host_and_names_the_command_that_cancels_it() {
+    let world = World::pushed();
+    world.script("cat > /dev/null\necho begun\nexec sleep 600\n");
+    let host = world.serve();
+    let fire = world.begin(&["fire", "pusher", "--json"]);
+    begun(&world);
+    let id = host.activation_in("running").text("id");
+    fire.signal(Signal::INT);
+    shows!(fire.json(), {
+        "$?": 130,
+        "error.code": "interrupted",
+        "error.message": format!("interrupted; activation {id} is not cancelled"),
+        "error.help": format!("it continues in the host; `daemon-run cancel {id}` ends it"),
+    });
+    assert_eq!(activation(&world)[0], "running");
+    shows!(world.json(&["cancel", &id, "--yes"]), {"$?": 0, "state": "cancelled"});
+}
+
 /// Ends the host of a command that waits, and checks that the command names the activation, which is left in a state.
 fn host_ends(end: fn(Host), state: &str) {
     let world = World::pushed();

@@ -10,6 +10,7 @@ use daemon_engine::{ActivationState, Missing};
 use daemon_event::{Enrichment, PullRequestFact};
 use serde_json::{Map, Value, json};
 
+use super::progress::{POLL, Progress};
 use super::{uncommitted, who};
 use crate::cli::FireArgs;
 use crate::commands::preview::WakeCause;
@@ -17,10 +18,7 @@ use crate::commands::repo_name;
 use crate::failure::CommandFailure;
 use crate::offline;
 use crate::place::Place;
-use crate::session::{call_failure, parameter};
-
-/// How often the host is polled for the end of the activation.
-const POLL: Duration = Duration::from_millis(200);
+use crate::session::{CommandSession, parameter};
 
 /// Fires through the host, and waits until the activation has finished or `timeout` has passed.
 pub(super) async fn through_host(
@@ -28,7 +26,7 @@ pub(super) async fn through_host(
     root: &Path,
     cause: &WakeCause,
     place: &Place,
-    (mut client, timeout): (Client, Option<Duration>),
+    (client, timeout, progress): (Client, Option<Duration>, &mut Progress),
 ) -> Result<Value, CommandFailure> {
     if args.provider.is_some() {
         let failure = CommandFailure::usage(
@@ -49,14 +47,16 @@ pub(super) async fn through_host(
         WakeCause::Event(event) => drop(params.insert("event".to_owned(), event_params(event))),
     }
     params.insert("by".to_owned(), json!(who(place)));
-    let mut answer = match client.call(Operation::DaemonFire, params).await {
+    let mut session = CommandSession::Live(Box::new(client));
+    let mut answer = match session.call(Operation::DaemonFire, params).await {
         Ok(fired) => Value::Object(fired),
-        Err(error) => return Err(explained(call_failure(error), root, args, place).await),
+        Err(failure) => return Err(explained(failure, root, args, place).await),
     };
     let Some(id) = answer["activation"]["id"].as_str().map(str::to_owned) else {
         return Ok(answer);
     };
-    let whole = whole(&mut client, (&args.id, &id), timeout).await;
+    progress.begin(&id);
+    let whole = whole(&mut session, (&args.id, &id), (timeout, progress)).await;
     let [activation, runs, outputs] = whole.map_err(|failure| CommandFailure {
         message: format!(
             "{}; activation `{id}` is stored, and the next host runs it unless it has ended",
@@ -72,13 +72,13 @@ pub(super) async fn through_host(
 
 /// Waits until the activation has ended or `timeout` has passed, and returns its object, its runs and its outputs.
 async fn whole(
-    client: &mut Client,
+    session: &mut CommandSession,
     (daemon, id): (&str, &str),
-    timeout: Option<Duration>,
+    (timeout, progress): (Option<Duration>, &mut Progress),
 ) -> Result<[Value; 3], CommandFailure> {
-    let activation = wait_for_end(client, id, timeout).await?;
-    let runs = of_activation(client, Operation::RunList, "runs", (daemon, id)).await?;
-    let outputs = of_activation(client, Operation::OutputList, "outputs", (daemon, id)).await?;
+    let activation = wait_for_end(session, id, (timeout, progress)).await?;
+    let runs = of_activation(session, Operation::RunList, "runs", (daemon, id)).await?;
+    let outputs = of_activation(session, Operation::OutputList, "outputs", (daemon, id)).await?;
     Ok([Value::Object(activation), runs, outputs])
 }
 
@@ -99,7 +99,7 @@ async fn explained(
 
 /// Returns the rows of a listing that belong to one activation. Listings have no such filter, so it is applied here.
 async fn of_activation(
-    client: &mut Client,
+    session: &mut CommandSession,
     operation: Operation,
     plural: &str,
     (daemon, activation): (&str, &str),
@@ -107,7 +107,7 @@ async fn of_activation(
     let mut params = parameter("daemon", daemon);
     // The largest page: the runs and outputs of the activation are among the newest.
     params.insert("limit".to_owned(), json!(500));
-    let listed = client.call(operation, params).await.map_err(call_failure)?;
+    let listed = session.call(operation, params).await?;
     let rows = listed.get(plural).and_then(Value::as_array);
     let own = rows
         .into_iter()
@@ -118,26 +118,21 @@ async fn of_activation(
 
 /// Waits until an activation has ended or `timeout` has passed, and returns its state then.
 async fn wait_for_end(
-    client: &mut Client,
+    session: &mut CommandSession,
     id: &str,
-    timeout: Option<Duration>,
+    (timeout, progress): (Option<Duration>, &mut Progress),
 ) -> Result<Map<String, Value>, CommandFailure> {
     let until = timeout.map(|timeout| tokio::time::Instant::now() + timeout);
     loop {
-        let activation = activation(client, id).await?;
+        let activation = session.call(Operation::ActivationGet, parameter("id", id));
+        let activation = activation.await?;
+        progress.poll(session).await;
         let is_over = until.is_some_and(|until| tokio::time::Instant::now() >= until);
         if is_over || has_ended(&activation) {
             return Ok(activation);
         }
         tokio::time::sleep(POLL).await;
     }
-}
-
-async fn activation(client: &mut Client, id: &str) -> Result<Map<String, Value>, CommandFailure> {
-    let asked = client
-        .call(Operation::ActivationGet, parameter("id", id))
-        .await;
-    asked.map_err(call_failure)
 }
 
 fn has_ended(activation: &Map<String, Value>) -> bool {

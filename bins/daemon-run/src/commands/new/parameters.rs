@@ -1,13 +1,10 @@
 //! The parameters of a template, and their values from the command line or a terminal.
 
-use std::collections::BTreeMap;
-use std::io::{self, BufRead as _};
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 use super::catalogue::Template;
-use crate::commands::act::Prompts;
+use crate::commands::act::{Prompts, answer};
 use crate::failure::CommandFailure;
 use crate::out::Out;
 
@@ -138,20 +135,23 @@ impl Parameter {
         Err(failure.help(self.kind.describe()))
     }
 
+    /// Asks until the answer can be the value.
     fn ask(&self, out: Out) -> Result<String, CommandFailure> {
         let default = match &self.default {
             Some(default) => format!(" [{default}]"),
             None => String::new(),
         };
-        out.prompt(&format!("{}: {}{default}: ", self.name, self.about));
-        let mut answer = String::new();
-        io::stdin()
-            .lock()
-            .read_line(&mut answer)
-            .map_err(|error| CommandFailure::unreadable(Path::new("standard input"), &error))?;
-        match (answer.trim(), &self.default) {
-            ("", Some(default)) => Ok(default.clone()),
-            (answer, _) => self.checked(answer),
+        loop {
+            out.prompt(&format!("{}: {}{default}: ", self.name, self.about));
+            let answer = answer("--set or --no-input")?;
+            let checked = match (&*answer, &self.default) {
+                ("", Some(default)) => return Ok(default.clone()),
+                (answer, _) => self.checked(answer),
+            };
+            match checked {
+                Ok(value) => return Ok(value),
+                Err(failure) => out.failure(&failure),
+            }
         }
     }
 
