@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use daemon_store::StoreError;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_postgres::{Client, Config, NoTls, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::failure::{TxError, TxResult};
+use crate::wakeup::drive;
 
 /// How long an operation waits for one of the connections.
 const WAIT: Duration = Duration::from_secs(20);
@@ -55,22 +56,23 @@ impl std::fmt::Debug for Connection {
 impl Address {
     /// Opens a session that has no mark.
     pub(crate) async fn client(&self) -> TxResult<(Client, JoinSet<()>)> {
+        self.listener(Arc::default()).await
+    }
+
+    /// Opens a session that has no mark and passes notifications on.
+    pub(crate) async fn listener(&self, notified: Arc<Notify>) -> TxResult<(Client, JoinSet<()>)> {
         let mut driver = JoinSet::new();
+        // An error of the driver reaches every operation on the client, too.
         let client = match &self.tls {
             None => {
                 let (client, socket) = self.config.connect(NoTls).await?;
-                driver.spawn(async move {
-                    // The error reaches every operation on the client, too.
-                    drop(socket.await);
-                });
+                driver.spawn(drive(socket, notified));
                 client
             }
             Some(tls) => {
                 let tls = MakeRustlsConnect::new(rustls::ClientConfig::clone(tls));
                 let (client, socket) = self.config.connect(tls).await?;
-                driver.spawn(async move {
-                    drop(socket.await);
-                });
+                driver.spawn(drive(socket, notified));
                 client
             }
         };

@@ -86,6 +86,9 @@ fn remedy(error: &tokio_postgres::Error) -> Remedy {
         SqlState::LOCK_NOT_AVAILABLE,
         // Two transactions stored the same key: the next try finds it.
         SqlState::UNIQUE_VIOLATION,
+        // Two hosts made the schema at once.
+        SqlState::DUPLICATE_OBJECT,
+        SqlState::DUPLICATE_TABLE,
         // A partition was removed between the plan of a statement and its execution.
         SqlState::UNDEFINED_TABLE,
         // The mark of the connection was removed after a day without a commit; see `Tx::commit`.

@@ -32,7 +32,7 @@
 //! ```
 //!
 //! [`PostgresStore`] implements every trait of `daemon-store` except the memory of agents, which stays with its home.
-//! [`PostgresOptions`] name the database and the host.
+//! [`PostgresOptions`] name the database and the host, and [`Wakeups`] say when there may be work.
 //!
 //! # Transactions
 //! Each operation is one transaction. It runs with the isolation level "read committed" and locks what it decides over: the row of a
@@ -90,7 +90,9 @@ mod seams;
 mod store;
 mod tick;
 mod transaction;
+mod wakeup;
 mod wanted;
 
 pub use options::{LeaseClock, MAX_CONNECTIONS, PostgresOptions};
 pub use store::PostgresStore;
+pub use wakeup::{Wakeup, Wakeups};

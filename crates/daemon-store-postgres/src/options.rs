@@ -36,7 +36,7 @@ pub struct PostgresOptions {
     /// The file with the certificates of authorities that the server's certificate is checked with; required unless `sslmode` is
     /// `disable` or the server is on a local socket.
     pub authorities: Option<PathBuf>,
-    /// How many connections the store opens at most, from 1 to [`MAX_CONNECTIONS`].
+    /// How many connections the store opens at most, from 2 to [`MAX_CONNECTIONS`]; one of them is for [`Wakeups`](crate::Wakeups).
     pub connections: usize,
     /// The clock of leases.
     pub lease_clock: LeaseClock,

@@ -35,6 +35,9 @@ macro_rules! transaction {
             let $tx = $store.begin(&mut tries, access!($access)).await?;
             let done = $operation.await;
             if let Some(result) = $store.end(&mut tries, $tx, done).await {
+                if is_work!($access) && result.is_ok() {
+                    $store.own_work.notify_one();
+                }
                 break result;
             }
         }
@@ -45,14 +48,28 @@ macro_rules! access {
     (write) => {
         TxKind::Write
     };
+    (work) => {
+        TxKind::Write
+    };
     (read) => {
         TxKind::Read
     };
 }
 
+/// Whether an operation can make work for a host that waits.
+macro_rules! is_work {
+    (work) => {
+        true
+    };
+    ($other:ident) => {
+        false
+    };
+}
+
 /// Implements a trait of the store.
 ///
-/// A line is the signature of a method, with borrowed arguments first; then the kind of transaction, the description for
+/// A line is the signature of a method, with borrowed arguments first; then the kind of transaction (`work` writes something that a
+/// host may wait for), the description for
 /// errors, and the function that runs in it. The function takes its values; the loop keeps them, because it may run again. `and`
 /// adds methods that are more than one operation.
 macro_rules! seam {
@@ -75,19 +92,19 @@ macro_rules! seam {
 seam! {
     impl Events {
         fn accept(events: Vec<NewEvent>) -> Vec<Accepted>
-            = write("store events", accept::accept);
+            = work("store events", accept::accept);
         fn accept_moves(&repo: RepoName, cursors: Vec<RefCursor>, events: Vec<NewEvent>) -> Vec<Accepted>
-            = write("store moves of refs", accept::accept_moves);
+            = work("store moves of refs", accept::accept_moves);
         fn ref_cursors(&repo: RepoName,) -> Vec<RefCursor>
             = read("read cursors of refs", event::ref_cursors);
         fn accept_marked(bookmarks: Vec<Bookmark>, events: Vec<NewEvent>) -> Vec<Accepted>
-            = write("store events and bookmarks", accept::accept_marked);
+            = work("store events and bookmarks", accept::accept_marked);
         fn bookmarks(&prefix: str,) -> Vec<Bookmark>
             = read("read bookmarks", event::bookmarks);
         fn unmatched(after: u64, limit: u32) -> Vec<EventRow>
             = read("read unmatched events", event::unmatched);
         fn commit_matches(matched: Vec<Matched>, now: Timestamp) -> Vec<Admission>
-            = write("commit matches", admission::commit_matches);
+            = work("commit matches", admission::commit_matches);
         fn event(&id: EventId,) -> Option<EventRow>
             = read("read an event", event::event);
         fn head_of(&pull_request: Subject,) -> Option<String>
@@ -122,14 +139,14 @@ seam! {
         fn next_fact_at() -> Option<Timestamp>
             = read("read when a fact is due", wanted::next_at);
         fn settle_fact(tried: TriedFact, now: Timestamp) -> Vec<Admission>
-            = write("settle a fact", wanted::settle);
+            = work("settle a fact", wanted::settle);
     }
 }
 
 seam! {
     impl Daemons {
         fn register(registration: Registration) -> RegistryChange
-            = write("register daemons", registry::register);
+            = work("register daemons", registry::register);
         fn daemons() -> Vec<DaemonRow>
             = read("read daemons", registry::daemons);
         fn daemons_once() -> Vec<DaemonKey>
@@ -137,7 +154,7 @@ seam! {
         fn daemons_of(&repo: RepoName,) -> Vec<DaemonRow>
             = read("read daemons", registry::daemons_of);
         fn set_gate(&daemon: DaemonKey, gate: Gate) -> ()
-            = write("set a gate", registry::set_gate);
+            = work("set a gate", registry::set_gate);
         fn set_host_gate(gate: Gate) -> ()
             = write("set the host's gate", hosting::set_gate);
         fn host_gate() -> Gate
@@ -152,9 +169,9 @@ seam! {
         fn tick_activations(&daemons: [DaemonKey],) -> Vec<TickActivations>
             = read("read unfinished ticks", tick::activations);
         fn commit_ticks(commits: Vec<TickCommit>) -> Vec<TickResult>
-            = write("record ticks", tick::commit);
+            = work("record ticks", tick::commit);
         fn cover(daemon: DaemonKey, schedule: Option<ScheduleText>, now: Timestamp) -> ()
-            = write("change a schedule", tick::cover);
+            = work("change a schedule", tick::cover);
         fn retract(now: Timestamp) -> u64
             = write("retract ticks", tick::retract);
         fn ticks(&query: Query,) -> Page<StoredTick>
@@ -165,7 +182,7 @@ seam! {
 seam! {
     impl Activations {
         fn enqueue(trigger: NewTrigger) -> Admission
-            = write("admit a trigger", admission::enqueue);
+            = work("admit a trigger", admission::enqueue);
         fn triggered(&daemon: DaemonKey, &key: TriggerKey,) -> Option<ActivationId>
             = read("find a trigger", admission::triggered);
         fn over_rate(&ids: [ActivationId], rates: Rates, now: Timestamp) -> BTreeSet<ActivationId>
@@ -173,7 +190,7 @@ seam! {
         fn unfinished_among(&ids: [ActivationId],) -> BTreeSet<ActivationId>
             = read("read what has not ended", claim::unfinished_among);
         fn hasten(&ids: [ActivationId], now: Timestamp) -> ()
-            = write("hasten activations", attempt::hasten);
+            = work("hasten activations", attempt::hasten);
         fn next_claim_at(now: Timestamp) -> Option<Timestamp>
             = read("read the next claim", claim::next_claim_at);
         fn start_run(&id: ActivationId, lease: RunLease, run: RunRow, now: Timestamp) -> ()
@@ -187,17 +204,17 @@ seam! {
         fn renew(leases: Vec<(ActivationId, RunLease)>, until: Timestamp) -> Vec<ActivationId>
             = write("renew leases", attempt::renew);
         fn end_attempt(&id: ActivationId, lease: RunLease, end: AttemptEnd) -> Ended
-            = write("end an attempt", attempt::end_attempt);
+            = work("end an attempt", attempt::end_attempt);
         fn reclaim(epoch: HostEpoch, now: Timestamp) -> Vec<Reclaimed>
-            = write("reclaim activations", attempt::reclaim);
+            = work("reclaim activations", attempt::reclaim);
         fn reclaimable(epoch: HostEpoch, now: Timestamp) -> Vec<Activation>
             = read("read what can be reclaimed", attempt::reclaimable);
         fn expire(now: Timestamp) -> u64
             = write("expire activations", attempt::expire);
         fn cancel(&id: ActivationId, &reason: str, now: Timestamp) -> Ended
-            = write("cancel an activation", attempt::cancel);
+            = work("cancel an activation", attempt::cancel);
         fn retry(&id: ActivationId, now: Timestamp) -> Activation
-            = write("retry an activation", attempt::retry);
+            = work("retry an activation", attempt::retry);
         fn activation(&id: ActivationId,) -> Option<Activation>
             = read("read an activation", activation::one);
         fn activations(&query: Query,) -> Page<Activation>
@@ -246,11 +263,11 @@ seam! {
         fn next_output_at(now: Timestamp) -> Option<Timestamp>
             = read("read the next output", output::next_at);
         fn hasten_outputs(now: Timestamp) -> ()
-            = write("hasten outputs", output::hasten);
+            = work("hasten outputs", output::hasten);
         fn begin_send(&key: OutputKey,) -> ()
             = write("begin to send an output", output::begin_send);
         fn settle(&key: OutputKey, settlement: Settlement) -> Output
-            = write("settle an output", output::settle);
+            = work("settle an output", output::settle);
         fn outputs_of(&activation: ActivationId,) -> Vec<Output>
             = read("read outputs", output::of);
         fn outputs_at(&surface: str, &place: OutputPlace,) -> Vec<Output>
@@ -337,7 +354,7 @@ impl PostgresStore {
         request: &ClaimRequest,
         matched: &[Matched],
     ) -> Result<(Vec<Admission>, ClaimResult), StoreError> {
-        transaction!(self, write("commit matches and claim"), tx => match_and_claim(&tx, request, matched.to_vec(), claims))
+        transaction!(self, work("commit matches and claim"), tx => match_and_claim(&tx, request, matched.to_vec(), claims))
     }
 }
 

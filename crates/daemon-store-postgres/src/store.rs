@@ -1,10 +1,11 @@
 //! The store as its users hold it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use daemon_store::StoreError;
 use jiff::Timestamp;
-use tokio::sync::RwLock;
+use tokio::sync::{Notify, RwLock};
 
 use crate::column::micros;
 use crate::connection::{Address, Pool};
@@ -13,6 +14,7 @@ use crate::migrate::{STEPS, migrate};
 use crate::options::{LeaseClock, MAX_CONNECTIONS, PostgresOptions};
 use crate::partition;
 use crate::transaction::{Tries, Tx, TxKind};
+use crate::wakeup::Wakeups;
 
 /// The store of one host in a PostgreSQL database, which it may share with other hosts.
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub struct PostgresStore {
     pub(crate) link: ServerLink,
     /// Held exclusively by a claim that may take the last slots of the host, and shared by the others.
     pub(crate) claims: RwLock<()>,
+    /// Notified by operations that make work.
+    pub(crate) own_work: Arc<Notify>,
 }
 
 /// The way to the database.
@@ -46,7 +50,8 @@ impl PostgresStore {
     /// are wrong.
     pub async fn open(options: &PostgresOptions) -> Result<Self, StoreError> {
         let address = options.resolve()?;
-        let n_connections = options.connections.clamp(1, MAX_CONNECTIONS);
+        // One is for the hints.
+        let n_connections = options.connections.clamp(2, MAX_CONNECTIONS) - 1;
         let mut tries = Tries::new("open the database");
         loop {
             match prepare(&address).await {
@@ -65,7 +70,17 @@ impl PostgresStore {
                 }),
             },
             claims: RwLock::new(()),
+            own_work: Arc::default(),
         })
+    }
+
+    /// Returns the hints that there may be work, which come at least once in an interval. A host needs one of them.
+    pub fn wakeups(&self, interval: Duration) -> Wakeups {
+        Wakeups::new(
+            self.link.address.clone(),
+            interval,
+            Arc::clone(&self.own_work),
+        )
     }
 
     /// Returns the version of the schema that every opened store has at least.

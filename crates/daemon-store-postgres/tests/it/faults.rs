@@ -11,7 +11,7 @@ use crate::relay::{Fault, Relay};
 use crate::server::{runtime, server, with_client};
 
 /// Ends every session of the stores, as a network or an administrator does.
-async fn end_sessions(address: &str) {
+pub(crate) async fn end_sessions(address: &str) {
     with_client(address, async |client| {
         client
             .execute(
@@ -95,7 +95,7 @@ fn acknowledged_operations_outlive_crashes_of_the_server() {
     for crash in 1..=CRASHES {
         runtime.block_on(async {
             // Any time within the load will do.
-            while n_activations(&store).await < crash * OPERATIONS / 2 {
+            while n_activations(&store).await < crash * OPERATIONS / 2 && !writer.is_finished() {
                 tokio::task::yield_now().await;
             }
         });

@@ -11,3 +11,7 @@ mod hosts;
 mod relay;
 #[cfg(test)]
 mod server;
+#[cfg(test)]
+mod upkeep;
+#[cfg(test)]
+mod wakeups;
