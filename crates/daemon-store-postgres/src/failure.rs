@@ -72,10 +72,20 @@ fn is_of_a_value(error: &tokio_postgres::Error) -> bool {
             .is_some_and(<dyn std::error::Error>::is::<tokio_postgres::types::WrongType>)
 }
 
+/// Reports whether TLS refuses the server, which it would do again.
+fn is_of_tls(error: &tokio_postgres::Error) -> bool {
+    use std::error::Error as _;
+    error
+        .source()
+        .and_then(|source| source.downcast_ref::<std::io::Error>())
+        .and_then(std::io::Error::get_ref)
+        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<rustls::Error>)
+}
+
 fn remedy(error: &tokio_postgres::Error) -> Remedy {
     let Some(code) = error.code() else {
         // Without an answer of the server, the connection failed, or a value could not be read from an answer.
-        return match is_of_a_value(error) {
+        return match is_of_a_value(error) || is_of_tls(error) {
             true => Remedy::Nothing,
             false => Remedy::Reconnect,
         };

@@ -12,6 +12,8 @@ mod relay;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
+mod tls;
+#[cfg(test)]
 mod upkeep;
 #[cfg(test)]
 mod wakeups;

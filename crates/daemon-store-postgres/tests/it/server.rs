@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,6 +21,8 @@ pub(crate) struct Server {
     programs: PathBuf,
     folder: tempfile::TempDir,
     process: Option<Running>,
+    /// The port of TCP connections with TLS.
+    tls_port: Option<u16>,
     n_schemas: AtomicU32,
 }
 
@@ -49,6 +51,7 @@ pub(crate) fn server() -> Option<Server> {
         programs,
         folder,
         process: None,
+        tls_port: None,
         n_schemas: AtomicU32::new(0),
     };
     if is_root() {
@@ -123,8 +126,40 @@ impl Server {
         command
     }
 
+    /// Starts the server again with TCP connections and a certificate for `localhost`.
+    pub(crate) fn restart_with_tls(&mut self) -> u16 {
+        for (name, content) in [
+            ("server.pem", include_str!("tls/server.pem")),
+            ("server.key", include_str!("tls/server.key.pem")),
+        ] {
+            let path = self.folder.path().join(name);
+            fs::write(&path, content).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+            if is_root() {
+                chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+            }
+        }
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        self.crash();
+        self.tls_port = Some(port);
+        self.start();
+        port
+    }
+
     /// Starts the server and returns when it takes connections.
     pub(crate) fn start(&mut self) {
+        let folder = self.folder.path().display();
+        let tls = self.tls_port.map(|port| {
+            [
+                format!("--port={port}"),
+                "--listen_addresses=127.0.0.1".to_owned(),
+                "--ssl=on".to_owned(),
+                format!("--ssl_cert_file={folder}/server.pem"),
+                format!("--ssl_key_file={folder}/server.key"),
+            ]
+        });
         let mut process = self
             .command("postgres")
             .args(["-D", &self.data(), "-k", self.socket().to_str().unwrap()])
@@ -132,6 +167,7 @@ impl Server {
             .args(["-c", "fsync=off", "-c", "full_page_writes=off"])
             .args(["-c", "listen_addresses=", "-c", "shared_buffers=32MB"])
             .args(["-c", "max_connections=200", "-c", "lc_messages=C"])
+            .args(tls.into_iter().flatten())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
