@@ -10,7 +10,14 @@ use daemon_validate::Profile;
 /// Each PATH is a daemon file, a repository (with `.agents/daemons`) or a daemon's directory (with
 /// `DAEMON.md`). Without a PATH the enclosing repository is linted.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "daemon-lint", version)]
+#[command(
+    name = "daemon-lint",
+    version,
+    max_term_width = 100,
+    after_help = "Examples:\n  daemon-lint                                  the enclosing repository\n  \
+                  daemon-lint --fix .agents/daemons/librarian  one daemon, with fixes applied\n  \
+                  daemon-lint --format github --deny-warnings  in a workflow of GitHub"
+)]
 pub(crate) struct LintCli {
     #[command(flatten)]
     pub(crate) lint: LintArguments,
@@ -25,11 +32,17 @@ pub struct LintArguments {
     /// Files, repositories or daemon directories; `-` is standard input.
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Format of the report.
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    /// Format of the report: concise (one line for each diagnostic), human, json, github or sarif [default: human].
+    #[arg(long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub format: Option<Format>,
     /// Severities: `spec` follows the public format, `strict` the strictest known reader.
-    #[arg(long, value_enum, default_value_t, value_name = "PROFILE")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "PROFILE",
+        hide_possible_values = true
+    )]
     pub profile: ProfileName,
     /// Treats warnings as failures.
     #[arg(long)]
@@ -64,8 +77,14 @@ pub struct CommonArguments {
     /// Prints more notes on standard error.
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,
-    /// When to use colour.
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    /// When to use colour: auto, always or never.
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        hide_possible_values = true
+    )]
     pub color: ColorChoice,
     // The last two flags are accepted and ignored, so that all commands accept the same flags.
     /// Never prompts; this command does not anyway.

@@ -3,6 +3,7 @@
 mod agents;
 mod events;
 mod help;
+mod listing;
 mod new_daemon;
 mod outputs;
 mod runs;
@@ -16,6 +17,7 @@ pub(crate) use daemon_lint::ColorChoice as Color;
 pub(crate) use self::agents::{AgentArgs, AgentVerb, CallArgs, ChatArgs, NewAgentArgs};
 pub(crate) use self::events::{EventsArgs, EventsVerb, RecordArgs, ReplayArgs};
 pub(crate) use self::help::command;
+pub(crate) use self::listing::ListingArgs;
 pub(crate) use self::new_daemon::NewArgs;
 pub(crate) use self::outputs::{OutputsArgs, OutputsVerb, PruneArgs};
 pub(crate) use self::runs::{
@@ -194,35 +196,6 @@ pub(crate) struct InitArgs {
 pub(crate) struct RuleArgs {
     /// The code, such as D201
     pub(crate) code: Option<String>,
-}
-
-/// Flags that page and filter a listing.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct ListingArgs {
-    /// The most rows to print (1 to 500)
-    #[arg(long, default_value_t = 50)]
-    pub(crate) limit: u32,
-    /// Continues after a page: the `next` that the page printed
-    #[arg(long, value_name = "CURSOR")]
-    pub(crate) after: Option<String>,
-    /// Only rows of this daemon
-    #[arg(long, value_name = "ID")]
-    pub(crate) daemon: Option<String>,
-    /// Only rows of this repository, by its directory or name
-    #[arg(long, value_name = "DIR")]
-    pub(crate) repo: Option<String>,
-    /// Only rows in this state
-    #[arg(long, value_name = "S")]
-    pub(crate) state: Option<String>,
-    /// Only rows since this instant (RFC 3339) or this long ago (`2h`)
-    #[arg(long, value_name = "T")]
-    pub(crate) since: Option<String>,
-    /// Only rows until this instant (RFC 3339) or this long ago
-    #[arg(long, value_name = "T")]
-    pub(crate) until: Option<String>,
-    /// Keeps printing new rows as they appear; with --json, one object per line
-    #[arg(long)]
-    pub(crate) follow: bool,
 }
 
 /// Arguments of `show`.

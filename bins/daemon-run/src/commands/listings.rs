@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use daemon_api::ops::NO_MODEL;
 use daemon_api::ops::Operation;
+use daemon_host::home::Home;
 use daemon_host::serve::Compose as _;
 use serde_json::{Map, Value, json};
 
@@ -11,6 +12,7 @@ use crate::cli::ListingArgs;
 use crate::commands::columns::{Column, column, ids, names, row, states, table, times};
 use crate::compose::{Composer, Overrides};
 use crate::failure::CommandFailure;
+use crate::local;
 use crate::out::{Out, plain};
 use crate::place::Place;
 use crate::session::{CommandSession, Intent};
@@ -150,18 +152,11 @@ pub(crate) async fn list(
     if let Some(why) = answer.get("pause").and_then(Value::as_str) {
         out.note(&format!("no activation starts: {why}"));
     }
-    for one in answer
-        .get("unread")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        let text = |name: &str| one[name].as_str().unwrap_or_default().to_owned();
-        out.note(&format!(
-            "`{}` is not read yet: {}",
-            text("repo"),
-            text("problem")
-        ));
+    for line in unread(&answer) {
+        out.note(&line);
+    }
+    if kind.plural == DAEMONS.plural && args.is_whole() && answer["next"].is_null() {
+        unregistered(rows, place, out)?;
     }
     if rows.is_empty() {
         out.note(&format!("no {}", kind.plural));
@@ -174,6 +169,33 @@ pub(crate) async fn list(
     }
     if let Some(next) = answer.get("next").and_then(Value::as_str) {
         out.note(&format!("more: --after {next}"));
+    }
+    Ok(())
+}
+
+/// Formats the repositories that a host has not read yet.
+fn unread(answer: &Map<String, Value>) -> Vec<String> {
+    let unread = answer.get("unread").and_then(Value::as_array);
+    let lines = unread.into_iter().flatten().map(|one| {
+        let text = |name: &str| one[name].as_str().unwrap_or_default();
+        format!("`{}` is not read yet: {}", text("repo"), text("problem"))
+    });
+    lines.collect()
+}
+
+/// Prints a note for each daemon of the enclosing repository that is not among the registered ones.
+fn unregistered(rows: &[Value], place: &Place, out: Out) -> Result<(), CommandFailure> {
+    // Without a home, the session has read the repository and named them.
+    if Home::existing(place.home()?).is_none() {
+        return Ok(());
+    }
+    for daemon in local::daemons(&local::root(place, None)?)? {
+        if !rows.iter().any(|row| row["id"] == daemon.id()) {
+            out.note(&format!(
+                "`{}` of this repository is not registered: commit it to the default branch, which `daemon-run serve` reads",
+                plain(daemon.id())
+            ));
+        }
     }
     Ok(())
 }

@@ -65,14 +65,24 @@ transcripts! {
     unregistered,
 }
 
-/// Runs a transcript, and compares it with its file or rewrites the file.
+/// The tutorial of the documentation is a transcript as well.
+#[test]
+fn the_tutorial_does_what_it_prints() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    verify_file(&root.join("docs/tutorial.md"));
+}
+
 fn verify(name: &str) {
-    let path = directory().join(format!("{name}.md"));
-    let expected = fs::read_to_string(&path).expect("the transcript exists");
+    verify_file(&directory().join(format!("{name}.md")));
+}
+
+/// Runs a transcript, and compares it with its file or rewrites the file.
+fn verify_file(path: &Path) {
+    let expected = fs::read_to_string(path).expect("the transcript exists");
     let actual =
         runner::run(&expected).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     if std::env::var_os("UPDATE_TRANSCRIPTS").is_some() {
-        fs::write(&path, actual).expect("the transcript is writable");
+        fs::write(path, actual).expect("the transcript is writable");
     } else if let Err(difference) = document::compare(&expected, &actual) {
         panic!(
             "{}: {difference}\nUPDATE_TRANSCRIPTS=1 writes the actual output into the file",

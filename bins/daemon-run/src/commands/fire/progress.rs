@@ -15,6 +15,8 @@ use crate::session::{CommandSession, parameter};
 
 /// How often the activation is polled.
 pub(super) const POLL: Duration = Duration::from_millis(200);
+/// The states of an activation before the end of its run.
+const BEFORE_RUN: [&str; 3] = ["pending", "claimed", "running"];
 /// The most characters of a line.
 const WIDEST: usize = 160;
 /// The most runs of the daemon among which the one of the activation is searched.
@@ -104,9 +106,9 @@ impl Progress {
     ) -> Result<(), CommandFailure> {
         let found = session.call(Operation::ActivationGet, parameter("id", activation));
         let found = Value::Object(found.await?);
+        let state = described(&found);
         // A state is shown before the lines of the run that it begins, and after those of the run that it ends.
-        let (state, is_over) = (described(&found), found["finished_at"].is_string());
-        if !is_over {
+        if BEFORE_RUN.iter().any(|name| found["state"] == *name) {
             self.enter(state.clone());
         }
         self.find_run(activation, session).await?;
