@@ -88,6 +88,8 @@ pub(crate) enum UserRole {
     Actor,
     /// The author of the noun next to the words.
     Author,
+    /// The author of what the event is about: "unless it was written by @kit".
+    AuthorOfIt,
 }
 
 /// The event for which atoms are resolved.
@@ -237,17 +239,19 @@ impl Atom {
             // Other sources have an author only where their payload contains one.
             || tells(event.source, event.kind, Field::Author));
         match role {
-            UserRole::Author if has_author => author,
+            UserRole::Author | UserRole::AuthorOfIt if has_author => author,
             UserRole::Actor if event.is_about_writing() || is_said(event.noun, event.verb) => {
                 author
             }
-            UserRole::Actor | UserRole::Author
+            UserRole::Actor | UserRole::Author | UserRole::AuthorOfIt
                 if event.noun == Noun::CodeScanningAlert && event.verb == Verb::Create =>
             {
                 // The tool that scanned raises the alert, so `by CodeQL` is a name and not an actor.
                 (Field::Name, Field::ActorKind, None)
             }
-            UserRole::Author | UserRole::Actor => (Field::Actor, Field::ActorKind, None),
+            UserRole::Author | UserRole::AuthorOfIt | UserRole::Actor => {
+                (Field::Actor, Field::ActorKind, None)
+            }
         }
     }
 

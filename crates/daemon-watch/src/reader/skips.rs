@@ -41,9 +41,6 @@ const FINITE: Marks = 32;
 /// A verb that is no event by itself.
 const EVENTLESS: Marks = 64;
 const MARK: Marks = 128;
-/// A connective before the word that says whether a phrase excludes something.
-const LINK: Marks = 256;
-
 /// A noun that may be a verb as well: "review".
 const NOUN: Marks = 512;
 
@@ -61,7 +58,6 @@ const MARKS: &[(&str, Marks)] = &[
     ("get.f", FINITE),
     ("have.f", FINITE),
     ("v.act.f", FINITE),
-    ("link", LINK),
     ("n.thing", NOUN),
     ("n.run", NOUN),
     ("v.reach.f", EVENTLESS),
@@ -103,7 +99,8 @@ pub(super) fn skips(
         let is_word = token.kind == TokenKind::Word;
         let is_unknown = is_word && (!is_known[at] || grammar.lexicon.is_quality(&token.text));
         // A capitalised word is a name, such as that of a service, and forbids the reading.
-        let is_lower = token.span.of(line).chars().all(|c| !c.is_uppercase());
+        let is_first = at == 0 && grammar.lexicon.is_quality(&token.text);
+        let is_lower = is_first || token.span.of(line).chars().all(|c| !c.is_uppercase());
         if is_unknown && is_lower {
             spans.add("skip.word", at..at + 1, UNKNOWN_WORD);
             spans.clauses("skip.behind", at + 2, at);
@@ -182,8 +179,8 @@ impl Spans<'_> {
 
     /// Adds the phrases that begin at a word that opens one.
     fn tails(&mut self, at: usize) {
-        let is_exception = self.excludes(at);
         for end in at + 2..=self.tokens.len() {
+            let is_exception = self.excludes(at..end);
             // A negation or a preposition at the end would be cut from what it governs.
             let is_whole = !self.is(end - 1, OPENER | NEGATOR) || self.is_stranded(end);
             // "by bots" in "excluding merges by bots" belongs to what is excluded.
@@ -205,12 +202,9 @@ impl Spans<'_> {
         is_before_mark && self.is(end - 1, OPENER) && !self.is(end - 1, MARK | COMMA | NEGATOR)
     }
 
-    /// Whether a phrase excludes something: its first word, or the one behind a comma and a connective.
-    fn excludes(&self, at: usize) -> bool {
-        let mut words = at..self.tokens.len();
-        words
-            .find(|at| !self.is(*at, MARK | LINK))
-            .is_some_and(|at| self.is(at, NEGATOR))
+    /// Whether a phrase excludes something, at its beginning or behind words of another kind.
+    fn excludes(&self, mut words: Range<usize>) -> bool {
+        words.any(|at| self.is(at, NEGATOR) && !self.is(at + 1, MARK))
     }
 
     /// Adds the first alternative of a line, "the moon rises or", and what is in front of a condition: "if the moon is full,".

@@ -36,6 +36,9 @@ const NAME_LIKE: u32 = 10;
 const UNKNOWN: u32 = 30;
 const KNOWN: u32 = 60;
 
+/// The longest key of a team, such as `OPS`.
+const LONGEST_KEY: usize = 5;
+
 /// The ends of compounds whose first part is a value: "bug-labelled issues", "docs-only pushes".
 const COMPOUNDS: &[(&str, &str)] = &[
     ("-labelled", "bare.labelled"),
@@ -88,6 +91,9 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
         let is_upper = text.len() > 1 && text.bytes().all(|b| b.is_ascii_uppercase());
         if token.kind == TokenKind::Word && is_upper {
             add("bare.upper", KNOWN, Value::Strings(vec![text.clone()]));
+        }
+        if token.kind == TokenKind::Word && is_upper && text.len() <= LONGEST_KEY && !is_known {
+            add("bare.key", NAME_LIKE, Value::Strings(vec![text.clone()]));
         }
         let behind = tokens.get(at + 1).map_or("", |token| token.text.as_str());
         if let Some(event) = raw(&text, behind, at) {

@@ -228,7 +228,11 @@ fn gets(call: &Call<'_>) -> Option<Value> {
 fn done(call: &Call<'_>) -> Option<Value> {
     let (things, deeds) = (call.things()?, call.deeds()?);
     can_touch(things, deeds).then_some(())?;
-    let events = all_done(things, deeds)?;
+    let said = call.said()?;
+    let mut events = all_done(things, deeds)?;
+    for event in &mut events {
+        event.require(said.clone());
+    }
     Some(Value::Events(events, things.to_vec()))
 }
 

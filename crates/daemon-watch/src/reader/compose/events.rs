@@ -6,10 +6,11 @@ use daemon_event::{Field, Source};
 use super::super::value::{Thing, Value};
 use super::deeds::{can_touch, is_created};
 use super::happens::{all_done, is_run_of_pull, with};
-use super::tails::has_facts;
+use super::tails::{has_facts, reviews};
 use super::{Call, Row};
-use crate::meaning::atom::{Atom, Says};
-use crate::meaning::event::GuardedEvent;
+use crate::meaning::atom::{Atom, Says, UserRole};
+use crate::meaning::event::{GuardedEvent, of_parent};
+use crate::meaning::formula::Formula;
 use crate::resolve::has_row;
 
 pub(super) const TABLE: &[Row] = &[
@@ -135,10 +136,16 @@ fn done_by(call: &Call<'_>) -> Option<Value> {
             })
     };
     let mut events = call.events()?.to_vec();
+    // The payload of a check has no author of its pull request.
+    (!events.iter().any(is_run_of_pull)).then_some(())?;
+    let is_on_it = events.iter().all(|event| is_on_it(event, call.about()));
     let is_actor = events
         .iter()
         .all(|event| event.raw.is_none() && is_same(event));
-    let guard = if is_actor {
+    // What one writes on a pull request is the comment, and what one opens is the pull request.
+    let guard = if is_on_it && said.contains(&Verb::Create) && !said.contains(&Verb::Post) {
+        of_parent(&super::guards::author_of(&guard)?)?
+    } else if is_actor {
         guard
     } else if said.contains(&Verb::Create) {
         super::guards::author_of(&guard)?
@@ -228,9 +235,31 @@ fn narrow_events(call: &Call<'_>) -> Option<Value> {
     for event in &mut events {
         (!names_person || !is_run_of_pull(event)).then_some(())?;
         has_facts(event, &guard).then_some(())?;
-        event.require(guard.clone());
+        let is_on_it = is_on_it(event, call.about());
+        event.require(guard.replace(false, &mut |atom, negated| {
+            let found = Formula::Atom(author_of_it(atom, is_on_it));
+            Some(if negated { found.not() } else { found })
+        })?);
     }
     Some(Value::Events(events, call.about().to_vec()))
+}
+
+/// Whether "it" is what the event is on: the pull request of a review, or of a comment.
+fn is_on_it(event: &GuardedEvent, about: &[Thing]) -> bool {
+    let on = |thing: &Thing| event.on.contains(&thing.noun) && thing.noun != event.noun;
+    reviews(event) || about.last().is_some_and(on)
+}
+
+/// Returns a statement with the author of "it" as the author that the event holds.
+fn author_of_it(atom: &Atom, is_on_it: bool) -> Atom {
+    match &atom.says {
+        Says::Person(UserRole::AuthorOfIt, who) => Atom {
+            says: Says::Person(UserRole::Author, who.clone()),
+            of_parent: is_on_it,
+            range: atom.range.clone(),
+        },
+        _ => atom.clone(),
+    }
 }
 
 /// "… or comments on it": the deeds happen to the things of the events on the left.

@@ -21,6 +21,7 @@ pub(super) const TABLE: &[Row] = &[
     ("named", named),
     ("author", author),
     ("author-not", author_not),
+    ("of-it", of_it),
     ("same-author", same_author),
     ("nothing", nothing),
     ("nobody", says),
@@ -131,6 +132,17 @@ fn author_not(call: &Call<'_>) -> Option<Value> {
         return None;
     };
     Some(Value::Guard(guard.not()))
+}
+
+/// What is said about "it": its author is the author of what the event is about.
+fn of_it(call: &Call<'_>) -> Option<Value> {
+    let found = mapped(call.guard()?, &mut |atom| match &atom.says {
+        Says::Person(UserRole::Author, who) => {
+            Some(Says::Person(UserRole::AuthorOfIt, who.clone()))
+        }
+        says => Some(says.clone()),
+    })?;
+    Some(Value::Guard(found))
 }
 
 /// Words that only name what is spoken about already.
@@ -270,6 +282,9 @@ fn as_field(call: &Call<'_>) -> Option<Value> {
 fn field(call: &Call<'_>) -> Option<Value> {
     let field = known_field(call.word()?)?;
     let mut strings = call.strings()?;
+    // "unless it changes tests/": a path is no state.
+    let is_path = |name: &String| name.contains(['/', '*']);
+    (field != Field::State || !strings.iter().any(is_path)).then_some(())?;
     if field == Field::StateReason {
         // Payloads spell "not planned" as one word.
         strings = strings

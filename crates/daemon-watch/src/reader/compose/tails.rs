@@ -130,13 +130,18 @@ fn put_events_on(call: &Call<'_>) -> Option<Value> {
     is_pull.then(|| Value::Events(events, vec![parent.clone()]))
 }
 
+/// Whether an event is a review of a pull request, which has an author of its own.
+pub(super) fn reviews(event: &GuardedEvent) -> bool {
+    event.noun == Noun::PullRequest
+        && matches!(
+            event.verb,
+            Verb::Review | Verb::Approve | Verb::RequestChanges
+        )
+}
+
 /// Returns the guard of a thing as a guard of an event of it or on it.
 fn guard_on(event: &GuardedEvent, thing: &Thing) -> Option<Guard> {
-    let reviews = matches!(
-        event.verb,
-        Verb::Review | Verb::Approve | Verb::RequestChanges
-    );
-    if event.noun == Noun::PullRequest && thing.noun == Noun::PullRequest && reviews {
+    if thing.noun == Noun::PullRequest && reviews(event) {
         return of_parent(&thing.guard);
     }
     let is_run = |noun: Noun| RUNS.contains(&noun);
