@@ -36,7 +36,7 @@ use crate::meaning::spoken::Spoken;
 use crate::normalise::{Token, TokenKind, tokens};
 use crate::span::Span;
 use crate::time;
-use chart::Chart;
+use chart::{Chart, Leaving, Words};
 use grammar::Grammar;
 
 /// The grammar with its lexicon, parsed at the first line that is read.
@@ -121,23 +121,40 @@ fn read_before(line: &str, words: Vec<Token>, aside: Option<usize>) -> Option<In
 
 /// Reads a condition; `None` if no parse of all its words has a meaning.
 fn read(line: &str, words: Vec<Token>) -> Option<Interpretation> {
-    read_within(line, words, usize::MAX).0
+    read_within(line, words, &[Leaving::Nothing, Leaving::Some], usize::MAX).0
+}
+
+/// Reads a condition of which no word is left over.
+fn read_whole(line: &str, words: Vec<Token>, most: usize) -> (Option<Interpretation>, usize) {
+    let (found, n_edges) = read_within(line, words, &[Leaving::Nothing], most);
+    let whole = found.filter(|found| found.status == Status::Mapped);
+    (whole, n_edges)
 }
 
 /// Reads a condition with a number of edges, and returns how many of them it takes.
-fn read_within(line: &str, words: Vec<Token>, most: usize) -> (Option<Interpretation>, usize) {
+fn read_within(
+    line: &str,
+    words: Vec<Token>,
+    leaving: &[Leaving],
+    most: usize,
+) -> (Option<Interpretation>, usize) {
     let tokens = spoken(&GRAMMAR, words);
     if tokens.is_empty() || tokens.len() > MOST_TOKENS {
         return (None, 0);
     }
-    let mut chart = Chart::within(&GRAMMAR, line, &tokens, most);
-    while let Some(goal) = chart.next_goal() {
-        let meaning = meaning(&chart, goal, line, &tokens);
-        if meaning.is_some() {
-            return (meaning, chart.n_edges());
+    let words = Words::of(&GRAMMAR, line, &tokens);
+    let mut n_edges = 0;
+    for leaving in leaving {
+        let mut chart = Chart::new(&GRAMMAR, line, &tokens, &words, *leaving, most);
+        while let Some(goal) = chart.next_goal() {
+            let meaning = meaning(&chart, goal, line, &tokens);
+            if meaning.is_some() {
+                return (meaning, n_edges + chart.n_edges());
+            }
         }
+        n_edges += chart.n_edges();
     }
-    (None, chart.n_edges())
+    (None, n_edges)
 }
 
 /// Returns the meaning of a parse, unless the vocabulary or the accounts refuse it.
@@ -232,7 +249,9 @@ fn mark_corrected(line: &str, meaning: &mut Interpretation) {
 /// Returns the cost, the number of edges and the parse of a line as a tree, for those who extend the grammar.
 pub fn trace(line: &str) -> String {
     let tokens = spoken(&GRAMMAR, tokens(line));
-    let mut chart = Chart::new(&GRAMMAR, line, &tokens);
+    let words = Words::of(&GRAMMAR, line, &tokens);
+    let most = usize::MAX;
+    let mut chart = Chart::new(&GRAMMAR, line, &tokens, &words, Leaving::Some, most);
     let goal = chart.next_goal();
     let tree = goal.map_or_else(String::new, |goal| chart.tree(goal));
     format!("{} edges\n{tree}", chart.n_edges())
@@ -242,7 +261,9 @@ pub fn trace(line: &str) -> String {
 #[cfg(test)]
 fn edges(line: &str) -> usize {
     let tokens = spoken(&GRAMMAR, tokens(line));
-    let mut chart = Chart::new(&GRAMMAR, line, &tokens);
+    let words = Words::of(&GRAMMAR, line, &tokens);
+    let most = usize::MAX;
+    let mut chart = Chart::new(&GRAMMAR, line, &tokens, &words, Leaving::Some, most);
     chart.next_goal();
     chart.n_edges()
 }

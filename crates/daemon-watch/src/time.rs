@@ -3,7 +3,7 @@
 mod lexicon;
 mod words;
 
-use self::lexicon::{Kind, is, phrases, sense};
+use self::lexicon::{Kind, RECURRING, is, sense};
 use self::words::{
     is_clock, is_count, is_day, is_ordinal, is_plain_unit, is_span, is_unit, number, once_per,
     singular, split_half,
@@ -112,7 +112,7 @@ impl<'t> Words<'t> {
                 return Some(TimeKind::Schedule(self.cron(at + 1)));
             }
             let named = is(word, Kind::Led) && is(self.at(at + 1), Kind::Timer);
-            if named || phrases(Kind::Recurring).any(|phrase| self.phrase(at, phrase)) {
+            if named || RECURRING.iter().any(|phrase| self.phrase(at, phrase)) {
                 return Some(TimeKind::Schedule(None));
             }
         }

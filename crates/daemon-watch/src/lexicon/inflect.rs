@@ -25,6 +25,7 @@ const IRREGULAR: &[(&str, &[&str])] = &[
     ("cut", &["cut"]),
     ("draft", &["drafted"]),
     ("fall", &["fell", "fallen"]),
+    ("flag", &["flagged"]),
     ("find", &["found"]),
     ("see", &["saw", "seen"]),
     ("get", &["got", "gotten"]),

@@ -75,6 +75,12 @@ impl CategorySet {
         Self(vec![0; n_categories.div_ceil(64)])
     }
 
+    /// Whether the sets have a category in common.
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        let mut pairs = self.0.iter().zip(&other.0);
+        pairs.any(|(mine, theirs)| mine & theirs != 0)
+    }
+
     pub(super) fn contains(&self, category: Category) -> bool {
         let word = self.0.get(category.index() / 64);
         word.is_some_and(|word| word >> (category.index() % 64) & 1 == 1)

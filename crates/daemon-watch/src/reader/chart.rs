@@ -10,9 +10,9 @@ use std::rc::Rc;
 use super::category::{Category, CategorySet};
 use super::compose::{Call, Composition};
 use super::grammar::{Grammar, MOST_ITEMS};
-use super::skips::{READ_INSTEAD, skips};
+use super::skips::{LEAST_SKIP, READ_INSTEAD, skips};
 use super::value::Value;
-use super::words::{Word, words};
+use super::words::words;
 use crate::meaning::event::GuardedEvent;
 use crate::normalise::Token;
 
@@ -54,7 +54,30 @@ struct Active {
     last: usize,
 }
 
+/// An edge by its category and its end.
+#[derive(Clone, Copy)]
+struct Begun {
+    category: Category,
+    end: u16,
+    edge: u32,
+}
+
+/// An active edge by its node.
+#[derive(Clone, Copy)]
+struct Waiting {
+    node: u32,
+    active: u32,
+}
+
+/// The number of something of which a chart has few; lines of more tokens than fit are not read.
+fn small<N: TryFrom<usize>>(number: usize) -> N {
+    N::try_from(number)
+        .ok()
+        .expect("a chart is bounded in tokens and edges")
+}
+
 /// An edge that is not in the chart yet.
+#[derive(Clone)]
 struct Candidate {
     category: Category,
     start: usize,
@@ -78,35 +101,69 @@ pub(super) struct Chart<'g> {
     actives: Vec<Active>,
     candidates: Vec<Candidate>,
     agenda: BinaryHeap<Reverse<Priority>>,
-    /// The edges that begin at a token, and the active edges that end before it.
-    beginning: Vec<Vec<usize>>,
-    waiting: Vec<Vec<usize>>,
+    /// The edges that begin at a token, and the active edges that end before it. Both are searched for every edge, so they
+    /// hold what the search compares.
+    beginning: Vec<Vec<Begun>>,
+    waiting: Vec<Vec<Waiting>>,
     /// The categories with which an active edge that ends before a token continues.
     wanted: Vec<CategorySet>,
     /// The categories with which something wanted before a token can begin, and the candidates that wait for one of them.
     predicted: Vec<CategorySet>,
     parked: Vec<Vec<usize>>,
     /// The categories of words that begin at a token.
-    seen: Vec<Vec<Category>>,
+    seen: Vec<CategorySet>,
     /// The least cost of the tokens before a place.
     least: Vec<u32>,
     read_instead: Vec<Category>,
     unknown_word: Option<Category>,
-    /// The most edges that are made.
+    /// The most edges that are made, and the cost from which a parse that leaves words over may be cheaper.
     most_edges: usize,
+    most_cost: Priority,
+}
+
+/// The words of a line, which are the same in each of its charts.
+pub(super) struct Words {
+    candidates: Vec<Candidate>,
+    is_known: Vec<bool>,
+}
+
+impl Words {
+    pub(super) fn of(grammar: &Grammar, line: &str, tokens: &[Token]) -> Self {
+        let mut found = Self {
+            candidates: Vec::with_capacity(64),
+            is_known: vec![false; tokens.len()],
+        };
+        for word in words(grammar, line, tokens) {
+            if word.is_known(grammar) {
+                found.is_known[word.range.clone()].fill(true);
+            }
+            found.candidates.push(Candidate {
+                category: word.category,
+                start: word.range.start,
+                end: word.range.end,
+                cost: word.cost,
+                made: Made::Word(Rc::new(word.value), word.mended),
+            });
+        }
+        found
+    }
+}
+
+/// Whether a parse may leave words over. Most lines have one that need not, and their charts are much smaller.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leaving {
+    Nothing,
+    Some,
 }
 
 impl<'g> Chart<'g> {
-    /// Prepares the words of a line.
-    pub(super) fn new(grammar: &'g Grammar, line: &str, tokens: &[Token]) -> Self {
-        Self::within(grammar, line, tokens, MOST_EDGES)
-    }
-
-    /// Prepares the words of a line that is read with a number of edges.
-    pub(super) fn within(
+    /// Prepares the chart of a line that is read with a number of edges.
+    pub(super) fn new(
         grammar: &'g Grammar,
         line: &str,
         tokens: &[Token],
+        words: &Words,
+        leaving: Leaving,
         most_edges: usize,
     ) -> Self {
         let n_tokens = tokens.len();
@@ -116,61 +173,45 @@ impl<'g> Chart<'g> {
             n_tokens,
             edges: Vec::with_capacity(256),
             actives: Vec::with_capacity(256),
-            candidates: Vec::with_capacity(256),
-            agenda: BinaryHeap::new(),
+            candidates: words.candidates.clone(),
+            agenda: BinaryHeap::with_capacity(256),
             beginning: vec![Vec::new(); n_tokens + 1],
             waiting: vec![Vec::new(); n_tokens + 1],
             wanted: vec![grammar.no_categories(); n_tokens + 1],
             predicted: vec![grammar.no_categories(); n_tokens + 1],
             parked: vec![Vec::new(); n_tokens + 1],
-            seen: vec![Vec::new(); n_tokens + 1],
+            seen: vec![grammar.no_categories(); n_tokens + 1],
             least: Vec::new(),
             most_edges: most_edges.min(MOST_EDGES),
+            most_cost: match leaving {
+                Leaving::Nothing => Priority::from(LEAST_SKIP),
+                Leaving::Some => Priority::MAX,
+            },
             unknown_word: grammar.categories.find("skip.word"),
             read_instead: categories
                 .filter_map(|name| grammar.categories.find(name))
                 .collect(),
         };
         chart.predicted[0].add(&grammar.begins);
-        let mut is_known = vec![false; n_tokens];
-        for word in words(grammar, line, tokens) {
-            if word.is_known(grammar) {
-                is_known[word.range.clone()].fill(true);
+        if leaving == Leaving::Some {
+            for skip in skips(grammar, line, tokens, &words.is_known) {
+                chart.candidates.push(Candidate {
+                    category: skip.category,
+                    start: skip.range.start,
+                    end: skip.range.end,
+                    cost: skip.cost,
+                    made: Made::LeftOver,
+                });
             }
-            chart.add_word(word);
         }
-        for skip in skips(grammar, line, tokens, &is_known) {
-            chart.see(skip.range.start, skip.category);
-            chart.candidates.push(Candidate {
-                category: skip.category,
-                start: skip.range.start,
-                end: skip.range.end,
-                cost: skip.cost,
-                made: Made::LeftOver,
-            });
+        for candidate in &chart.candidates {
+            chart.seen[candidate.start].insert(candidate.category);
         }
         chart.estimate();
         for number in 0..chart.candidates.len() {
             chart.schedule(number);
         }
         chart
-    }
-
-    fn see(&mut self, at: usize, category: Category) {
-        if !self.seen[at].contains(&category) {
-            self.seen[at].push(category);
-        }
-    }
-
-    fn add_word(&mut self, word: Word) {
-        self.see(word.range.start, word.category);
-        self.candidates.push(Candidate {
-            category: word.category,
-            start: word.range.start,
-            end: word.range.end,
-            cost: word.cost,
-            made: Made::Word(Rc::new(word.value), word.mended),
-        });
     }
 
     /// Finds the least cost at which each token can be covered.
@@ -204,7 +245,8 @@ impl<'g> Chart<'g> {
     pub(super) fn next_goal(&mut self) -> Option<usize> {
         while let Some(Reverse(priority)) = self.agenda.pop() {
             let number = (priority & ((1 << NUMBER_BITS) - 1)) as usize;
-            if self.n_edges() > self.most_edges {
+            let cost = priority >> (OUTSIDE_BITS + NUMBER_BITS);
+            if self.n_edges() > self.most_edges || cost >= self.most_cost {
                 return None;
             }
             let candidate = &self.candidates[number];
@@ -215,7 +257,11 @@ impl<'g> Chart<'g> {
             let Some(edge) = self.accept(number) else {
                 continue;
             };
-            self.beginning[edge.start].push(self.edges.len());
+            self.beginning[edge.start].push(Begun {
+                category: edge.category,
+                end: small(edge.end),
+                edge: small(self.edges.len()),
+            });
             let at = self.edges.len();
             let is_goal =
                 edge.category == self.grammar.goal && (edge.start, edge.end) == (0, self.n_tokens);
@@ -231,27 +277,24 @@ impl<'g> Chart<'g> {
     /// Returns the edge of a candidate, unless it is known or the composition refuses.
     fn accept(&self, number: usize) -> Option<Edge> {
         let candidate = &self.candidates[number];
-        let same = |at: &&usize| {
-            let edge = &self.edges[**at];
-            edge.category == candidate.category && edge.end == candidate.end
-        };
+        let begun = &self.beginning[candidate.start];
+        let end: u16 = small(candidate.end);
+        let same = |edge: &&Begun| edge.end == end && edge.category == candidate.category;
         // The accounts refuse some readings of a line, and the next cheapest of them is tried.
         let most = if candidate.category == self.grammar.goal {
             MOST_GOALS
         } else {
             MOST_MEANINGS
         };
-        let known = || self.beginning[candidate.start].iter().filter(same);
+        let known = || begun.iter().filter(same);
         if known().count() >= most {
             return None;
         }
         let value = match &candidate.made {
             Made::Word(value, _) => Rc::clone(value),
             Made::LeftOver => {
-                let is_read = (self.beginning[candidate.start].iter()).any(|at| {
-                    let edge = &self.edges[*at];
-                    edge.end == candidate.end && self.read_instead.contains(&edge.category)
-                });
+                let is_read = (begun.iter())
+                    .any(|edge| edge.end == end && self.read_instead.contains(&edge.category));
                 if is_read {
                     return None;
                 }
@@ -261,7 +304,7 @@ impl<'g> Chart<'g> {
                 self.compose(*rule, *active, candidate.start..candidate.end)?
             }
         };
-        if known().any(|at| *self.edges[*at].value == *value) {
+        if known().any(|known| *self.edges[known.edge as usize].value == *value) {
             return None;
         }
         Some(Edge {
@@ -336,14 +379,15 @@ impl<'g> Chart<'g> {
         }
         let is_wanted = self.wanted[start].contains(category);
         for before in self.waiting[start].iter().filter(|_| is_wanted) {
-            let active = &self.actives[*before];
-            if let Some(node) = self.grammar.nodes[active.node].after(category) {
+            if let Some(node) = self.grammar.nodes[before.node as usize].after(category) {
+                let before = before.active as usize;
+                let active = &self.actives[before];
                 fresh.push(Active {
                     node,
                     start: active.start,
                     end,
                     cost: active.cost + cost,
-                    before: Some(*before),
+                    before: Some(before),
                     last: at,
                 });
             }
@@ -357,6 +401,10 @@ impl<'g> Chart<'g> {
         let number = self.actives.len();
         let node = &self.grammar.nodes[active.node];
         let (start, end, cost) = (active.start, active.end, active.cost);
+        let waiting = Waiting {
+            node: small(active.node),
+            active: small(number),
+        };
         self.actives.push(active);
         for rule in &node.complete {
             let written = &self.grammar.rules[*rule];
@@ -370,27 +418,26 @@ impl<'g> Chart<'g> {
             self.schedule(self.candidates.len() - 1);
         }
         // Most active edges cannot be continued by the words behind them; without the test the chart is several times larger.
-        let continues = |category: &Category| node.first.contains(*category);
-        if end >= self.n_tokens || !self.seen[end].iter().any(continues) {
+        if end >= self.n_tokens || !self.seen[end].meets(&node.first) {
             return;
         }
-        self.waiting[end].push(number);
+        self.waiting[end].push(waiting);
         self.wanted[end].add(&node.items);
         if self.predicted[end].add(&node.first) {
             for parked in std::mem::take(&mut self.parked[end]) {
                 self.schedule(parked);
             }
         }
-        for at in &self.beginning[end] {
-            let edge = &self.edges[*at];
-            if let Some(next) = node.after(edge.category) {
+        for begun in &self.beginning[end] {
+            if let Some(next) = node.after(begun.category) {
+                let edge = &self.edges[begun.edge as usize];
                 fresh.push(Active {
                     node: next,
                     start,
                     end: edge.end,
                     cost: cost + edge.cost,
                     before: Some(number),
-                    last: *at,
+                    last: begun.edge as usize,
                 });
             }
         }

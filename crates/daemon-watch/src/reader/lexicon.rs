@@ -38,8 +38,9 @@ pub(super) struct Lexicon {
     signals: FxHashMap<String, Vec<SignalPhrase>>,
     /// The examples of phrases, for suggestions.
     examples: FxHashMap<String, &'static str>,
-    /// The examples of all rows.
+    /// The examples of all rows, and the shortest of those that name a source and a noun behind it.
     rows: Vec<&'static str>,
+    of_sources: FxHashMap<String, &'static str>,
 }
 
 /// The words behind the first one, and what the phrase says.
@@ -76,6 +77,8 @@ pub(super) struct Phrase {
     pub(super) sense: Sense,
 }
 
+/// The most words of a noun.
+pub(super) const LONGEST_NOUN: usize = 4;
 /// The category of nouns for people, which have a plural too.
 const PERSON: &str = "p.noun";
 /// The category of nouns with events, which are suggested by their examples.
@@ -123,7 +126,7 @@ impl Row {
 
 /// The categories of words of structure, or the beginnings of their names.
 const CLOSED: &[&str] = &[
-    "det", "opener", "be.", "get.", "have.", "do", "pron", "poss",
+    "det", "opener", "be.", "get.", "have.", "do", "pron", "poss", "adverb",
 ];
 
 /// Returns the forms of a phrase with their categories: `v.` are verbs, `n.` nouns with a plural.
@@ -244,6 +247,7 @@ impl Lexicon {
         for phrases in self.by_first.values_mut() {
             phrases.sort_by(|one, other| one.rest.cmp(&other.rest));
         }
+        self.name_examples();
     }
 
     /// Returns the phrases of one word.
@@ -321,10 +325,25 @@ impl Lexicon {
 
     /// Returns the shortest example that names a noun and a source.
     pub(super) fn example_of(&self, noun: &str, source: &str) -> Option<&'static str> {
-        let wanted = format!("{source} {noun} ");
-        let rows = self.rows.iter().copied();
-        let named = rows.filter(|example| example.to_lowercase().contains(&wanted));
-        named.min_by_key(|example| example.len())
+        self.of_sources.get(&format!("{source} {noun}")).copied()
+    }
+
+    /// Collects the examples by the sources and nouns that they name.
+    fn name_examples(&mut self) {
+        for example in &self.rows {
+            let lower = example.to_lowercase();
+            let words: Vec<&str> = lower.split(' ').collect();
+            let starts = (0..words.len()).filter(|at| self.sources.contains(words[*at]));
+            for start in starts {
+                for end in start + 2..words.len().min(start + 2 + LONGEST_NOUN) {
+                    let known = self.of_sources.entry(words[start..end].join(" "));
+                    let shortest = known.or_insert(example);
+                    if example.len() < shortest.len() {
+                        *shortest = example;
+                    }
+                }
+            }
+        }
     }
 
     /// Returns the example of a noun.

@@ -54,7 +54,8 @@ pub(super) const FRAMES: &[&str] = &[
 /// The category of a whole line.
 const GOAL: &str = "Line";
 
-/// Verbs and nouns that need words of the rules around them: "raise" moves a thing only to a state.
+/// Verbs, nouns and phrases that need words of the rules around them: "raise" moves a thing only to a state, and "code" is an
+/// event only where it is pushed.
 const GOVERNED: &str = include_str!("../../lexicon/governed.txt");
 
 /// Adds the phrases of the vocabulary that no file has.
@@ -65,7 +66,8 @@ fn vocabulary(builder: &mut Builder) {
         .iter()
         .filter(|noun| !is_governed(format!("{noun:?}")));
     for noun in nouns {
-        for phrase in noun.phrases().iter().filter(is_plain) {
+        let phrases = noun.phrases().iter().filter(is_plain);
+        for phrase in phrases.filter(|phrase| !is_governed((**phrase).to_owned())) {
             let sense = Sense::Noun(*noun);
             builder
                 .lexicon

@@ -1,13 +1,11 @@
 //! The nearest phrasing: the cheapest edit of a line that is read whole.
 
 use super::grammar::Grammar;
-use super::{read, read_within};
-use crate::interpretation::Status;
+use super::lexicon::LONGEST_NOUN;
+use super::read_whole;
 use crate::normalise::{Token, TokenKind, tokens};
 use crate::span::Span;
 
-/// The most words of a noun.
-const LONGEST_NOUN: usize = 4;
 /// The longest line that is edited, in tokens.
 const LONGEST_EDITED: usize = 40;
 /// The most edges that all edits take together, since each of them is read.
@@ -60,9 +58,10 @@ pub(super) fn edited(grammar: &Grammar, line: &str, words: &[Token]) -> Option<S
             continue;
         }
         let left = MOST_EDGES.checked_sub(n_edges)?;
-        let (found, taken) = read_within(&said, tokens(&said), left);
-        n_edges += taken.max(1);
-        if found.is_some_and(|meaning| meaning.status == Status::Mapped) {
+        let (found, taken) = read_whole(&said, tokens(&said), left);
+        // The words of a line take time as well.
+        n_edges += taken + 2 * words.len();
+        if found.is_some() {
             return Some(said);
         }
     }
@@ -164,5 +163,5 @@ fn tidied(text: &str) -> String {
 }
 
 fn is_whole(line: &str) -> bool {
-    read(line, tokens(line)).is_some_and(|meaning| meaning.status == Status::Mapped)
+    read_whole(line, tokens(line), usize::MAX).0.is_some()
 }

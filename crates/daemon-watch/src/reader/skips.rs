@@ -13,6 +13,8 @@ pub(super) struct Skip {
     pub(super) cost: u32,
 }
 
+/// The least price of a span.
+pub(super) const LEAST_SKIP: u32 = UNKNOWN_WORD;
 /// One unknown word before a noun.
 const UNKNOWN_WORD: u32 = 80;
 /// Any other span.

@@ -88,12 +88,8 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
         ) {
             add("lit.channel", 0, Value::Strings(vec![channel.to_owned()]));
         }
-        let is_upper = text.len() > 1 && text.bytes().all(|b| b.is_ascii_uppercase());
-        if token.kind == TokenKind::Word && is_upper {
-            add("bare.upper", KNOWN, Value::Strings(vec![text.clone()]));
-        }
-        if token.kind == TokenKind::Word && is_upper && text.len() <= LONGEST_KEY && !is_known {
-            add("bare.key", NAME_LIKE, Value::Strings(vec![text.clone()]));
+        for (name, cost) in capitals(token, &text, is_known) {
+            add(name, cost, Value::Strings(vec![text.clone()]));
         }
         let behind = tokens.get(at + 1).map_or("", |token| token.text.as_str());
         if let Some(event) = raw(&text, behind, at) {
@@ -115,6 +111,17 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
         add(name, cost + typo, Value::Strings(vec![text]));
     }
     found
+}
+
+/// Returns the categories of a word of capitals, with their prices: what a comment says, and the key of a team.
+fn capitals(token: &Token, text: &str, is_known: bool) -> Vec<(&'static str, u32)> {
+    let is_upper = text.len() > 1 && text.bytes().all(|b| b.is_ascii_uppercase());
+    if token.kind != TokenKind::Word || !is_upper {
+        return Vec::new();
+    }
+    let is_key = text.len() <= LONGEST_KEY && !is_known;
+    let key = is_key.then_some(("bare.key", NAME_LIKE));
+    [("bare.upper", KNOWN)].into_iter().chain(key).collect()
 }
 
 /// Adds the participles of the verbs that are found in their base form; a word that is an adjective too is meant as one.

@@ -100,10 +100,11 @@ pub(super) fn sense(word: &str, kind: Kind) -> Option<&'static str> {
     (meaning.sense != "-").then_some(meaning.sense)
 }
 
-/// Returns the phrases of a kind.
-pub(super) fn phrases(kind: Kind) -> impl Iterator<Item = &'static str> {
-    rows().filter_map(move |(phrase, known, ..)| (known == kind).then_some(phrase))
-}
+/// The phrases that alone say that something recurs.
+pub(super) static RECURRING: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let rows = rows().filter(|(_, kind, ..)| *kind == Kind::Recurring);
+    rows.map(|(phrase, ..)| phrase).collect()
+});
 
 fn meaning(word: &str, kind: Kind) -> Option<&'static Meaning> {
     WORDS.get(word)?.iter().find(|meaning| meaning.kind == kind)

@@ -70,9 +70,11 @@ impl Row {
 
     /// Whether it is of a batch whose authors labelled the payloads and wrote no readings.
     fn is_of_another_hand(&self) -> bool {
-        ["ba-", "bb-", "bc-", "bd-", "be-", "bf-", "bg-", "bh-"]
-            .iter()
-            .any(|batch| self.id.starts_with(batch))
+        [
+            "ba-", "bb-", "bc-", "bd-", "be-", "bf-", "bg-", "bh-", "bi-", "bj-",
+        ]
+        .iter()
+        .any(|batch| self.id.starts_with(batch))
     }
 
     fn faults(&self, payloads: &BTreeSet<String>) -> Vec<String> {

@@ -353,6 +353,8 @@ const EVENTS: &[Noun] = &[
     Noun::IssueAlert,
     Noun::MetricAlert,
     Noun::ErrorEvent,
+    Noun::DeploymentStatus,
+    Noun::Status,
     Noun::CodeScanningAlert,
     Noun::DependabotAlert,
     Noun::SecretAlert,

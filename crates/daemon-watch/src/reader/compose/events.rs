@@ -216,12 +216,35 @@ fn there(call: &Call<'_>) -> Option<Value> {
 
 /// Whether a statement says where something happens.
 fn is_place(atom: &Atom) -> bool {
-    matches!(&atom.says, Says::Test(test) if test.field() == Field::Channel)
+    match &atom.says {
+        Says::Test(test) => test.field() == Field::Channel,
+        Says::Branch(..) => true,
+        _ => false,
+    }
+}
+
+/// Whether a thing consists of words.
+fn consists_of_words(noun: Noun) -> bool {
+    matches!(
+        noun,
+        Noun::Comment
+            | Noun::ReviewComment
+            | Noun::CommitComment
+            | Noun::DiscussionComment
+            | Noun::Review
+            | Noun::Message
+            | Noun::Reply
+            | Noun::DirectMessage
+            | Noun::Mention
+            | Noun::ProjectUpdate
+            | Noun::InitiativeUpdate
+    )
 }
 
 /// A thing with words about what it says: "a message describes an outage".
 fn is_described(call: &Call<'_>) -> Option<Value> {
-    let speaks = |thing: &Thing| thing.is_new || thing.noun != Noun::Commit;
+    // A release or an alert that "feels slow" is a quality, and what is written has a content.
+    let speaks = |thing: &Thing| thing.is_new || consists_of_words(thing.noun);
     call.things()?
         .iter()
         .all(speaks)

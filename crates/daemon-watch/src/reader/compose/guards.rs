@@ -108,7 +108,10 @@ fn says(call: &Call<'_>) -> Option<Value> {
 }
 
 fn named(call: &Call<'_>) -> Option<Value> {
-    let who = Who::Named(call.strings()?);
+    // `@acme/glaziers` is a team, and no event says who is in it.
+    let names = call.strings()?;
+    (!names.iter().any(|name| name.contains('/'))).then_some(())?;
+    let who = Who::Named(names);
     let says = Says::Person(UserRole::Actor, who);
     Some(Value::Guard(says_at(says, &call.range)))
 }

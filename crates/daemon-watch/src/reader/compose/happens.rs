@@ -80,6 +80,8 @@ fn happens(thing: &Thing, verb: Verb, deed: &Deed) -> Option<Vec<GuardedEvent>> 
             vec![synchronized(thing)]
         }
         (Noun::File, _) => of_files(thing, verb, &deed.guard)?,
+        // A new pull request that touches files is opened, and no other event of it counts.
+        (_, Verb::Touch) if thing.is_new => return None,
         // The push of a new branch creates it, and the creation is an event of its own.
         (Noun::Branch, Verb::Push) if thing.is_new => vec![event(thing, Verb::Create)],
         (noun, Verb::Comment) => vec![commented(thing, noun)?],

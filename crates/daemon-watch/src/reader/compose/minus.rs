@@ -36,6 +36,23 @@ fn except_deeds(call: &Call<'_>) -> Option<Value> {
         };
         out.iter().all(is_met).then_some(())?;
     }
+    // "fails, except when it was triggered by @kit" is no exception among the failures.
+    let strays = |out: &GuardedEvent| {
+        let gone = rows(out, out.verb);
+        let mut events = call.events().unwrap_or_default().iter();
+        !out.guard.is_always()
+            && !events.any(|event| {
+                let all = rows(event, event.verb);
+                all.iter()
+                    .any(|row| gone.iter().any(|other| is_same(row, other)))
+            })
+            && !call
+                .events()
+                .unwrap_or_default()
+                .iter()
+                .any(|event| as_synchronized(event, out).is_some())
+    };
+    (!out.iter().any(strays)).then_some(())?;
     minus(call, &out)
 }
 

@@ -181,10 +181,10 @@ fn only_behind(call: &Call<'_>) -> Option<Value> {
     (!is_of_files).then(|| Value::Guard(guard.clone()))
 }
 
-/// A word as a name: a plural is a sort of things, such as "flakes", and an adverb is no name.
+/// A word as a name: a plural is a sort of things, such as "flakes", and neither an adverb nor a participle is a name.
 fn plain_name(call: &Call<'_>) -> Option<Value> {
     let names = call.strings()?;
-    let is_other = |name: &String| name.ends_with('s') || name.ends_with("ly");
+    let is_other = |name: &String| ["s", "ly", "ed"].iter().any(|end| name.ends_with(end));
     (!names.iter().any(is_other)).then_some(Value::Strings(names))
 }
 

@@ -54,7 +54,12 @@ fn narrow_all(call: &Call<'_>) -> Option<Value> {
         let is_behind = |atom: &Atom| atom.range.start > thing.start;
         thing.start != last && thing.guard.mentions(&is_behind)
     };
-    if things.iter().any(has_own) {
+    // "a comment on a pull request authored by @kit": what is said behind a place is said of the place, except for strings.
+    let is_of_place = call
+        .guards()
+        .mentions(&|atom| !matches!(atom.says, Says::Text(..)));
+    let is_placed = |thing: &Thing| !thing.on.is_empty();
+    if things.iter().any(has_own) || is_of_place && things.iter().any(is_placed) {
         return None;
     }
     narrow(call)
