@@ -103,7 +103,7 @@ fn assignments(text: &str) -> impl Iterator<Item = (&str, Range<usize>)> + '_ {
     })
 }
 
-/// Returns the range of the longest name of a secret at the end of a text. A quote, a blank and a
+/// Returns the range of the longest name of a secret at the end of `text`. A quote, a blank and a
 /// backtick can follow it, as in "`token` = x".
 fn name_before(text: &str) -> Option<Range<usize>> {
     let gap = text
