@@ -10,7 +10,7 @@ use daemon_host::doctor::Check;
 use daemon_host::token;
 use daemon_process::{Enclosure, Supervisor};
 use daemon_provider::{MicroUsd, Provider, inputs};
-use daemon_provider_llm::{Api, ApiKey, Bash, LlmConfig, LlmProvider, Price};
+use daemon_provider_llm::{Api, ApiKey, Bash, HAS_CLIENT, LlmConfig, LlmProvider, Price};
 use daemon_records::error::chain;
 
 /// Returns the model API that a provider uses. `kind` decides; without one, the name of the provider does.
@@ -187,6 +187,11 @@ pub(crate) fn examine(config: &Config, home: &Path) -> Vec<Check> {
     apis.map(|(name, provider, api)| {
         let check = format!("provider {name}");
         match configure(home, name, api, provider) {
+            Ok(_) if !HAS_CLIENT => Check::fail(
+                check,
+                "this build has no client for model APIs",
+                "install `daemon-run` with its feature `llm`",
+            ),
             Ok(config) => {
                 let kind = provider.kind.as_deref().unwrap_or(name);
                 let place = config.base_url.as_deref().unwrap_or("its default address");

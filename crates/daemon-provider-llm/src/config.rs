@@ -8,9 +8,11 @@ use daemon_egress::EgressList;
 use daemon_process::{ChildLimits, Enclosure};
 use daemon_provider::tool_loop::RetryPolicy;
 use daemon_provider::{MicroUsd, Usage};
-use genai::adapter::AdapterKind;
 
 use crate::provider::Bash;
+
+/// Whether this build can call model APIs: whether the feature `client` is on.
+pub const HAS_CLIENT: bool = cfg!(feature = "client");
 
 /// Configuration of an [`LlmProvider`](crate::LlmProvider).
 #[derive(Debug, Clone)]
@@ -66,13 +68,14 @@ impl LlmConfig {
     }
 
     /// Returns the address of the API as it is used: with a path, and with a slash at its end.
+    #[cfg(feature = "client")]
     pub(crate) fn address(&self) -> Option<String> {
         let given = self.base_url.as_deref()?;
         let given = given.strip_suffix('/').unwrap_or(given);
         let host = given.split_once("://").map_or(given, |(_, rest)| rest);
         // The client library appends the name of a method to the address as text, so that the address has to end in a slash.
         let has_path = host.contains('/');
-        Some(if has_path || self.api.0 == AdapterKind::Ollama {
+        Some(if has_path || self.api.0 == ApiProtocol::Ollama {
             format!("{given}/")
         } else {
             format!("{given}/v1/")
@@ -82,24 +85,42 @@ impl LlmConfig {
 
 /// The protocol of a model API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Api(pub(crate) AdapterKind);
+pub struct Api(pub(crate) ApiProtocol);
+
+/// How requests and replies of an API are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ApiProtocol {
+    Anthropic,
+    Cohere,
+    DeepSeek,
+    Fireworks,
+    Gemini,
+    Groq,
+    Mistral,
+    Ollama,
+    OpenAi,
+    OpenAiResponses,
+    OpenRouter,
+    Together,
+    Xai,
+}
 
 /// The protocols by their names in the configuration.
-const APIS: [(&str, AdapterKind); 14] = [
-    ("anthropic", AdapterKind::Anthropic),
-    ("openai", AdapterKind::OpenAI),
-    ("openai-compatible", AdapterKind::OpenAI),
-    ("openai-responses", AdapterKind::OpenAIResp),
-    ("ollama", AdapterKind::Ollama),
-    ("gemini", AdapterKind::Gemini),
-    ("groq", AdapterKind::Groq),
-    ("mistral", AdapterKind::Mistral),
-    ("deepseek", AdapterKind::DeepSeek),
-    ("xai", AdapterKind::Xai),
-    ("openrouter", AdapterKind::OpenRouter),
-    ("together", AdapterKind::Together),
-    ("fireworks", AdapterKind::Fireworks),
-    ("cohere", AdapterKind::Cohere),
+const APIS: [(&str, ApiProtocol); 14] = [
+    ("anthropic", ApiProtocol::Anthropic),
+    ("openai", ApiProtocol::OpenAi),
+    ("openai-compatible", ApiProtocol::OpenAi),
+    ("openai-responses", ApiProtocol::OpenAiResponses),
+    ("ollama", ApiProtocol::Ollama),
+    ("gemini", ApiProtocol::Gemini),
+    ("groq", ApiProtocol::Groq),
+    ("mistral", ApiProtocol::Mistral),
+    ("deepseek", ApiProtocol::DeepSeek),
+    ("xai", ApiProtocol::Xai),
+    ("openrouter", ApiProtocol::OpenRouter),
+    ("together", ApiProtocol::Together),
+    ("fireworks", ApiProtocol::Fireworks),
+    ("cohere", ApiProtocol::Cohere),
 ];
 
 impl Api {
@@ -122,7 +143,7 @@ impl FromStr for Api {
     fn from_str(name: &str) -> Result<Self, UnknownApi> {
         let found = APIS.iter().find(|(known, _)| *known == name);
         found
-            .map(|(_, kind)| Self(*kind))
+            .map(|(_, dialect)| Self(*dialect))
             .ok_or_else(|| UnknownApi {
                 name: name.to_owned(),
             })
@@ -190,6 +211,7 @@ impl Price {
     }
 
     /// Returns an upper bound for the cost of a request of `bytes` with a reply of `max_tokens`.
+    #[cfg(feature = "client")]
     pub(crate) fn most(&self, bytes: usize, max_tokens: u32) -> MicroUsd {
         self.of(&Usage {
             // No tokenizer makes more than one token of two bytes of ordinary text or code.

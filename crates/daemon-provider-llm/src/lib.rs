@@ -46,15 +46,21 @@
 //! If the run has a budget, the cost of each call is reserved before it is made. A reply counts only if its stream was complete.
 //!
 //! # Features and versions
-//! The crate has no features and runs on Linux. The minimum supported Rust version is the `rust-version` of its manifest.
+//! The feature `client`, on by default, has the client of the APIs. Without it configurations are read and checked, and
+//! [`LlmProvider::new`] refuses each of them. The crate runs on Linux. The minimum supported Rust version is the `rust-version` of its manifest.
 
 mod config;
+#[cfg(feature = "client")]
 mod model;
+#[cfg(not(feature = "client"))]
+#[path = "no_model.rs"]
+mod model;
+#[cfg(feature = "client")]
 mod model_error;
 mod provider;
 mod record;
 mod run;
 mod tools;
 
-pub use config::{Api, ApiKey, LlmConfig, Price, UnknownApi};
+pub use config::{Api, ApiKey, HAS_CLIENT, LlmConfig, Price, UnknownApi};
 pub use provider::{Bash, LlmProvider};

@@ -17,7 +17,7 @@ use genai::chat::{
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
 
-use crate::config::{LlmConfig, Price};
+use crate::config::{ApiProtocol, LlmConfig, Price};
 use crate::model_error;
 
 /// The most bytes of a reply; an API could otherwise fill the memory.
@@ -114,10 +114,10 @@ impl ApiModel {
                 )
                 .caused_by(error)
             })?;
-        let kind = config.api.0;
+        let (kind, own_address) = service(config.api.0);
         let endpoint = match config.address() {
             Some(address) => Endpoint::from_owned(address),
-            None => own_address(kind),
+            None => Endpoint::from_static(own_address),
         };
         // Without a key the client library would read one from the environment.
         let key = config.key.as_ref().map_or("none", |key| key.expose());
@@ -229,22 +229,29 @@ impl Model for ApiModel {
     }
 }
 
-/// Returns the vendor's address of an API.
-fn own_address(kind: AdapterKind) -> Endpoint {
-    Endpoint::from_static(match kind {
-        AdapterKind::Anthropic => "https://api.anthropic.com/v1/",
-        AdapterKind::Gemini => "https://generativelanguage.googleapis.com/v1beta/",
-        AdapterKind::Groq => "https://api.groq.com/openai/v1/",
-        AdapterKind::Mistral => "https://api.mistral.ai/v1/",
-        AdapterKind::DeepSeek => "https://api.deepseek.com/v1/",
-        AdapterKind::Xai => "https://api.x.ai/v1/",
-        AdapterKind::OpenRouter => "https://openrouter.ai/api/v1/",
-        AdapterKind::Together => "https://api.together.xyz/v1/",
-        AdapterKind::Fireworks => "https://api.fireworks.ai/inference/v1/",
-        AdapterKind::Cohere => "https://api.cohere.com/v1/",
-        AdapterKind::Ollama => "http://localhost:11434/",
-        _ => "https://api.openai.com/v1/",
-    })
+/// Returns the library's name of an API, and the address of its vendor.
+fn service(dialect: ApiProtocol) -> (AdapterKind, &'static str) {
+    match dialect {
+        ApiProtocol::Anthropic => (AdapterKind::Anthropic, "https://api.anthropic.com/v1/"),
+        ApiProtocol::Cohere => (AdapterKind::Cohere, "https://api.cohere.com/v1/"),
+        ApiProtocol::DeepSeek => (AdapterKind::DeepSeek, "https://api.deepseek.com/v1/"),
+        ApiProtocol::Fireworks => (
+            AdapterKind::Fireworks,
+            "https://api.fireworks.ai/inference/v1/",
+        ),
+        ApiProtocol::Gemini => (
+            AdapterKind::Gemini,
+            "https://generativelanguage.googleapis.com/v1beta/",
+        ),
+        ApiProtocol::Groq => (AdapterKind::Groq, "https://api.groq.com/openai/v1/"),
+        ApiProtocol::Mistral => (AdapterKind::Mistral, "https://api.mistral.ai/v1/"),
+        ApiProtocol::Ollama => (AdapterKind::Ollama, "http://localhost:11434/"),
+        ApiProtocol::OpenAi => (AdapterKind::OpenAI, "https://api.openai.com/v1/"),
+        ApiProtocol::OpenAiResponses => (AdapterKind::OpenAIResp, "https://api.openai.com/v1/"),
+        ApiProtocol::OpenRouter => (AdapterKind::OpenRouter, "https://openrouter.ai/api/v1/"),
+        ApiProtocol::Together => (AdapterKind::Together, "https://api.together.xyz/v1/"),
+        ApiProtocol::Xai => (AdapterKind::Xai, "https://api.x.ai/v1/"),
+    }
 }
 
 fn reply_of(end: StreamEnd) -> ModelReply {
