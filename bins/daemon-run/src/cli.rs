@@ -6,6 +6,7 @@ mod help;
 mod listing;
 mod new_daemon;
 mod outputs;
+mod roster;
 mod runs;
 
 use std::path::PathBuf;
@@ -20,6 +21,10 @@ pub(crate) use self::help::command;
 pub(crate) use self::listing::ListingArgs;
 pub(crate) use self::new_daemon::NewArgs;
 pub(crate) use self::outputs::{OutputsArgs, OutputsVerb, PruneArgs};
+pub(crate) use self::roster::{
+    PageArgs, RosterActArgs, RosterArgs, RosterAuditArgs, RosterCheckInArgs, RosterListArgs,
+    RosterRetireArgs, RosterSignalsArgs, RosterVerb,
+};
 pub(crate) use self::runs::{
     AskArgs, CheckRunArgs, EmanateArgs, EmanateVerb, ListRunsArgs, LogsArgs, ReclaimArgs,
     RunShowArgs, WhichRunArgs,
@@ -135,6 +140,8 @@ pub(crate) enum Command {
     Ask(AskArgs),
     /// Dispatches and manages one-off runs, which need no daemon file
     Emanate(EmanateArgs),
+    /// Shows who is alive, and manages standing daemons
+    Roster(RosterArgs),
     /// Talks with an agent
     Chat(ChatArgs),
     /// Lists, shows and creates agents

@@ -23,6 +23,7 @@ pub(crate) mod next;
 pub(crate) mod preview;
 pub(crate) mod prune;
 pub(crate) mod reading;
+pub(crate) mod roster;
 pub(crate) mod rule;
 pub(crate) mod schema;
 pub(crate) mod serve;

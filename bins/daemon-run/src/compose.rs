@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use daemon_agent::{AgentHooks, Hook, Memories, MemoryHook, Skills, SkillsHook};
-use daemon_api::ops::{Operations, Scope};
+use daemon_api::http::McpCaller;
+use daemon_api::ops::Operations;
 use daemon_engine::Surface;
 use daemon_host::config::{self, Config, ConfigError, ConfigFault, Period, Problem};
 use daemon_host::driver::repos::Watched;
@@ -152,8 +153,8 @@ impl Composer {
 }
 
 impl Compose for Composer {
-    fn tool_server(&self, operations: &Operations, scope: Scope) -> ToolServer {
-        crate::mcp::over_http::server(operations, scope, &self.place)
+    fn tool_server(&self, operations: &Operations, caller: &McpCaller) -> ToolServer {
+        crate::mcp::over_http::server(operations, caller, &self.place)
     }
 
     fn load(&self) -> Result<Config, OpError> {

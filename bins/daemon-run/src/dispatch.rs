@@ -9,11 +9,11 @@ use daemon_api::ops::Operation;
 use daemon_host::config::Log;
 use daemon_runner::secrets::HostSecrets;
 
-use crate::cli::{self, Color, Command, CommandLine, GlobalArgs, OutputsVerb};
+use crate::cli::{self, Color, Command, CommandLine, GlobalArgs, OutputsArgs, OutputsVerb};
 use crate::commands::act::{self, Prompts};
 use crate::commands::{
     agent, call, chat, completions, context, demo, doctor, emanate, events, explain, fire, init,
-    lint, listings, lsp, new, next, prune, rule, schema, serve, show, test,
+    lint, listings, lsp, new, next, prune, roster, rule, schema, serve, show, test,
 };
 use crate::failure::{CommandFailure, ExitKind};
 use crate::logs;
@@ -172,6 +172,7 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
         Command::Retry(args) => act::retry(args, place, out).await.map(done),
         Command::Ask(args) => emanate::ask(args, place, out).await,
         Command::Emanate(args) => emanate::run(args, place, out).await,
+        Command::Roster(args) => roster::run(args, place, out, prompts).await.map(done),
         Command::Chat(args) => chat::run(args, place, out).await.map(done),
         Command::Agent(args) => agent::run(args, place, out).await.map(done),
         Command::Call(args) => call::run(args, place, out).await.map(done),
@@ -187,12 +188,7 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
         Command::Ticks(args) => listings::list(&listings::TICKS, args, place, out)
             .await
             .map(done),
-        Command::Outputs(args) => match &args.verb {
-            None => listings::list(&listings::OUTPUTS, &args.listing, place, out)
-                .await
-                .map(done),
-            Some(OutputsVerb::Prune(args)) => prune::run(args, place, out).await,
-        },
+        Command::Outputs(args) => outputs(args, place, out).await,
         Command::Doctor(args) => doctor::run(args, place, out).await.map(good),
         Command::Mcp(args) => crate::mcp::serve(args, place).await.map(done),
         Command::Lsp => lsp::run(place).map(done),
@@ -200,5 +196,14 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
         Command::Completions(args) => completions::completions(args, out).map(done),
         Command::Man(args) => completions::man(args, place, out).map(done),
         Command::ProbeRun(args) => crate::probe::run_child(args).map(done),
+    }
+}
+
+async fn outputs(args: &OutputsArgs, place: &Place, out: Out) -> Result<u8, CommandFailure> {
+    match &args.verb {
+        None => listings::list(&listings::OUTPUTS, &args.listing, place, out)
+            .await
+            .map(|()| 0),
+        Some(OutputsVerb::Prune(args)) => prune::run(args, place, out).await,
     }
 }

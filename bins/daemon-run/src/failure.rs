@@ -98,7 +98,9 @@ impl From<OpError> for CommandFailure {
             OpErrorKind::Provider { .. } | OpErrorKind::Killed => ExitKind::Failed,
             OpErrorKind::Cancelled => ExitKind::Interrupted,
             OpErrorKind::Stopping => ExitKind::TryLater,
-            OpErrorKind::Conflict | OpErrorKind::Busy => ExitKind::TryLater,
+            OpErrorKind::Conflict | OpErrorKind::Busy | OpErrorKind::Roster { .. } => {
+                ExitKind::TryLater
+            }
             OpErrorKind::Forbidden => ExitKind::Refused,
             OpErrorKind::Config => ExitKind::Config,
             OpErrorKind::Internal => ExitKind::Internal,

@@ -8,6 +8,7 @@ mod http_proxy;
 mod manual;
 pub(crate) mod over_http;
 mod parent;
+mod roster_agent;
 mod run_ends;
 mod table;
 
@@ -21,7 +22,8 @@ use daemon_mcp::{Effect, ToolCall, ToolDescription, ToolResult, ToolServer, Tool
 use crate::failure::{CommandFailure, ExitKind};
 use crate::place::Place;
 use parent::Parent;
-use table::{TOOLS, ToolAction};
+use roster_agent::RosterAgent;
+use table::ToolAction;
 
 /// `mcp`.
 #[derive(Debug, Args)]
@@ -51,7 +53,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const INSTRUCTIONS: &str = "Daemons are agents that a repository describes in .agents/daemons/<id>/DAEMON.md and that wake on \
      events and schedules. `lint`, `explain` and `next` read the working tree; the listings, `show`, `run` and `logs` read \
      the records of the host of this home; `daemon` dispatches one-off runs. Read the resource skill://daemon-manual/SKILL.md \
-     before you inspect, wait for or reclaim a run that is slow or failed.";
+     before you inspect, wait for or reclaim a run that is slow or failed. A standing daemon calls `daemon_checkin` first in every \
+     wake; `recall_roster` shows who is alive.";
 
 /// Serves the tools on standard input and output until the input ends.
 pub(crate) async fn serve(args: &McpArgs, place: &Place) -> Result<(), CommandFailure> {
@@ -83,6 +86,7 @@ pub(crate) async fn serve(args: &McpArgs, place: &Place) -> Result<(), CommandFa
         parent,
         served,
         ends: Arc::clone(&ends),
+        agent: RosterAgent::new(),
     };
     let server = ToolServer::new("daemon-run", VERSION, Arc::new(tools))
         .with_instructions(INSTRUCTIONS)
@@ -113,12 +117,13 @@ struct Tools {
     parent: Parent,
     served: Served,
     ends: Arc<run_ends::RunEnds>,
+    agent: RosterAgent,
 }
 
 #[async_trait]
 impl ToolTable for Tools {
     async fn tools(&self) -> Vec<ToolDescription> {
-        let wanted = TOOLS.iter().filter(|tool| {
+        let wanted = table::all().filter(|tool| {
             self.served == Served::All
                 || tool.effect() == Effect::Reads
                 // `daemon` is served read-only, too, but with fewer actions.
@@ -128,7 +133,7 @@ impl ToolTable for Tools {
     }
 
     async fn call(&self, call: ToolCall) -> ToolResult {
-        let tool = TOOLS.iter().find(|tool| tool.name == call.tool);
+        let tool = table::all().find(|tool| tool.name == call.tool);
         match tool {
             Some(tool) if tool.action == ToolAction::Daemon => {
                 if daemon::has_an_end(&call) {
@@ -137,7 +142,13 @@ impl ToolTable for Tools {
                 }
                 daemon::call(call, self.served, &self.parent, &self.place).await
             }
-            Some(tool) => answer::of(calls::call(tool, call.arguments, &self.place).await),
+            Some(tool) => answer::of(match tool.of_roster() {
+                Some(operation) => {
+                    let called = self.agent.call(operation, call.arguments, &self.place);
+                    called.await
+                }
+                None => calls::call(tool, call.arguments, &self.place).await,
+            }),
             None => answer::of(Err(CommandFailure::usage(format!(
                 "no tool `{}`",
                 call.tool

@@ -10,8 +10,11 @@ use daemon_event::{ActivationId, RepoName};
 use daemon_host::config::nearest;
 use daemon_host::home::{Home, HomeError, Ownership};
 use daemon_host::serve::Compose as _;
+use daemon_records::HeldRoster;
+use daemon_records::clock::SystemClock;
 use daemon_records::error::{OpError, OpErrorKind};
 use daemon_registry::SharedRegistry;
+use daemon_roster::RosterSettings;
 use daemon_runner::pruning::PruneScope;
 use daemon_runner::runs::end_orphan;
 use daemon_store::{Rates, Store};
@@ -163,27 +166,42 @@ impl CommandSession {
     }
 }
 
-/// Connects to the host of the home, if one is running.
+/// Connects to the host of the home as its owner, if one is running.
+pub(crate) async fn live(place: &Place) -> Result<Option<Client>, CommandFailure> {
+    live_as(place, None).await
+}
+
+/// Connects to the host of the home with a token, or as its owner, if one is running.
 ///
 /// A host keeps the socket that it started with, also if its configuration has changed: the default path is tried, too.
-pub(crate) async fn live(place: &Place) -> Result<Option<Client>, CommandFailure> {
+pub(crate) async fn live_as(
+    place: &Place,
+    token: Option<&str>,
+) -> Result<Option<Client>, CommandFailure> {
     let home = place.home()?;
     let usual = daemon_host::config::Config::default().uds.path;
     let loaded = Composer::new(place, Overrides::default()).load();
     if let Ok(config) = &loaded
         && config.uds.path != usual
-        && let Some(client) = connect(&home.join(&config.uds.path)).await?
+        && let Some(client) = connect(&home.join(&config.uds.path), token).await?
     {
         return Ok(Some(client));
     }
-    match connect(&home.join(usual)).await? {
+    match connect(&home.join(usual), token).await? {
         Some(client) => Ok(Some(client)),
         None => loaded.map(|_| None).map_err(Into::into),
     }
 }
 
-async fn connect(socket: &std::path::Path) -> Result<Option<Client>, CommandFailure> {
-    match Client::connect(socket).await {
+async fn connect(
+    socket: &std::path::Path,
+    token: Option<&str>,
+) -> Result<Option<Client>, CommandFailure> {
+    let connected = match token {
+        Some(token) => Client::connect_with_token(socket, token).await,
+        None => Client::connect(socket).await,
+    };
+    match connected {
         Ok(client) => Ok(Some(client)),
         Err(CallError::Unreachable(error))
             // A host that was killed leaves a socket without a listener.
@@ -256,6 +274,9 @@ fn refused(body: ErrorBody) -> CommandFailure {
         (_, "folder") | ("damaged", _) => ExitKind::CannotWrite,
         ("provider-failed" | "killed", _) => ExitKind::Failed,
         ("cancelled", _) => ExitKind::Interrupted,
+        ("illegal-transition" | "held" | "fenced" | "not-ready" | "retired", _) => {
+            ExitKind::TryLater
+        }
         ("forbidden" | "unauthorized", _) => ExitKind::Refused,
         ("config-invalid", _) => ExitKind::Config,
         ("storage-failed", _) => ExitKind::Unavailable,
@@ -390,6 +411,19 @@ impl Live for Offline {
 
     fn conversations(&self) -> Option<&Arc<Conversations>> {
         None
+    }
+
+    async fn roster(&self) -> Result<Arc<HeldRoster>, OpError> {
+        let daemons = self.store.daemons().await?;
+        let projects = daemons.iter();
+        let settings = RosterSettings {
+            projects: projects
+                .filter_map(|row| row.key.repo.as_str().parse().ok())
+                .collect(),
+            ..RosterSettings::default()
+        };
+        let (store, clock) = (Arc::clone(&self.store), Arc::new(SystemClock));
+        Ok(Arc::new(HeldRoster::load(store, clock, settings).await?))
     }
 }
 

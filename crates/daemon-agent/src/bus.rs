@@ -147,6 +147,20 @@ impl Conversations {
         self.publish_any(source, payload, chain).await
     }
 
+    /// Publishes an event of the host itself, whose source begins with a reserved prefix.
+    ///
+    /// # Errors
+    /// As [`Self::publish`], but for the prefix.
+    pub async fn announce(
+        self: &Arc<Self>,
+        source: &str,
+        payload: Value,
+    ) -> Result<PublishedEvent, AgentError> {
+        check_source(source)?;
+        self.publish_any(source, payload, TurnChain::default())
+            .await
+    }
+
     async fn publish_any(
         self: &Arc<Self>,
         source: &str,

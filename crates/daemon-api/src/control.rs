@@ -13,6 +13,7 @@ mod streams;
 mod wire;
 
 pub use client::{CallError, Client};
+pub use hello::AGENT_TOKEN;
 pub use host_tools::HostTools;
 use run_pipes::RunPipes;
 use run_tokens::RunToken;

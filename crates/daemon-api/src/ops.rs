@@ -12,6 +12,7 @@ mod explain;
 mod list;
 mod params;
 mod replay;
+mod roster;
 mod runs;
 mod settings;
 mod show;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use daemon_agent::{Conversations, Skills};
 use daemon_event::RepoName;
+use daemon_records::HeldRoster;
 use daemon_records::error::{OpError, OpErrorKind};
 use daemon_store::{Rates, Store};
 use jiff::Timestamp;
@@ -30,6 +32,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use conversations::turn_members;
 pub use params::{Params, parse_instant};
+pub use roster::RosterCaller;
 pub use runs::RunReply;
 pub(crate) use runs::{RunView, log_place};
 pub use settings::{ProviderSettings, SecretPlace, ServerSettings, SettingsRequest};
@@ -125,6 +128,12 @@ pub trait Live: Send + Sync {
 
     /// Returns the agents and their conversations; `None` where no host runs.
     fn conversations(&self) -> Option<&Arc<Conversations>>;
+
+    /// Returns the roster of the home.
+    ///
+    /// # Errors
+    /// The store could not be read.
+    async fn roster(&self) -> Result<Arc<HeldRoster>, OpError>;
 }
 
 /// The operations over one store.
@@ -133,6 +142,7 @@ pub struct Operations {
     store: Arc<dyn Store>,
     registry: SharedRegistry,
     live: Arc<dyn Live>,
+    caller: RosterCaller,
 }
 
 impl std::fmt::Debug for Operations {
@@ -142,12 +152,13 @@ impl std::fmt::Debug for Operations {
 }
 
 impl Operations {
-    /// Creates the operations over a store.
+    /// Creates the operations over a store, for the operator.
     pub fn new(store: Arc<dyn Store>, registry: SharedRegistry, live: Arc<dyn Live>) -> Self {
         Self {
             store,
             registry,
             live,
+            caller: RosterCaller::Operator,
         }
     }
 
@@ -160,6 +171,7 @@ impl Operations {
         operation: Operation,
         params: impl Into<Params>,
     ) -> Result<Map<String, Value>, OpError> {
+        self.check_not_widening(operation).await?;
         let done = self.dispatch(operation, params.into()).await;
         done.map_err(|error| self.explained(error))
     }
@@ -255,6 +267,9 @@ impl Operations {
             Operation::HostReload => object(params.finish().map(|()| self.live.reload())?.await?),
             Operation::HostLogin => object(params.finish().and_then(|()| self.live.login())?),
             Operation::HostStats => object(params.finish().map(|()| self.live.stats())?.await?),
+            operation if operation.roster_tool().is_some() => {
+                Box::pin(self.roster(operation, params)).await
+            }
             operation => Err(UnknownMethod(operation.method().to_owned()).into()),
         }
     }

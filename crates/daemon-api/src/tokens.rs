@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use daemon_roster::TokenHash;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::watch;
@@ -16,6 +17,11 @@ impl TokenDigest {
     /// Computes the hash of a token.
     pub(crate) fn of(token: &str) -> Self {
         Self(Sha256::digest(token).into())
+    }
+
+    /// Returns the hash as the roster stores those of agents.
+    pub(crate) fn of_roster(&self) -> TokenHash {
+        TokenHash(self.0)
     }
 
     /// Reports whether two tokens are equal, in constant time.

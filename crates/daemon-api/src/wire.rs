@@ -4,6 +4,7 @@ mod bus;
 mod conversation;
 mod cron;
 mod fact;
+mod roster;
 mod skill;
 mod versioned;
 
@@ -13,6 +14,10 @@ pub use conversation::{
 };
 pub use cron::{CronObject, CronTickObject};
 pub use fact::FactObject;
+pub use roster::{
+    AuditObject, BatonObject, CheckInObject, ListedRowObject, ResetObject, RosterMetaObject,
+    RosterRowObject, SignalObject, WindDownObject,
+};
 pub use skill::{ListedSkillObject, SkillObject};
 pub use versioned::{FailureObject, Versioned};
 

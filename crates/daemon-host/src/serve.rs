@@ -2,6 +2,7 @@
 
 mod begin;
 mod listener;
+mod login_links;
 mod seams;
 mod settings;
 
@@ -12,8 +13,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use daemon_api::control::{self, Control};
-use daemon_api::http;
-use daemon_api::ops::{Operations, Scope};
+use daemon_api::http::{self, McpCaller};
+use daemon_api::ops::Operations;
 use daemon_engine::HostEpoch;
 use daemon_event::RepoName;
 use daemon_mcp::ToolServer;
@@ -29,7 +30,8 @@ use tokio_util::task::TaskTracker;
 
 use self::begin::begin;
 use self::listener::ListenerSecrets;
-use self::seams::{HostLive, LoginLinks};
+use self::login_links::LoginLinks;
+use self::seams::HostLive;
 use crate::config::{Config, ConfigFault};
 use crate::driver::{Host, Parts};
 use crate::home::{Home, Ownership};
@@ -74,8 +76,8 @@ pub trait Compose: Send + Sync {
         failure: OpenFailure,
     ) -> Result<Parts, OpError>;
 
-    /// Makes the server of the tools that MCP clients over HTTP with a scope may call.
-    fn tool_server(&self, operations: &Operations, scope: Scope) -> ToolServer;
+    /// Makes the server of the tools that an MCP client over HTTP may call.
+    fn tool_server(&self, operations: &Operations, caller: &McpCaller) -> ToolServer;
 
     /// Converts errors of the configuration to one error with their positions in the file.
     fn refuse(&self, faults: &[ConfigFault]) -> OpError;
@@ -365,6 +367,12 @@ pub async fn begin_epoch(
 fn warn_of(config: &Config, parts: &Parts) {
     if !config.has_model() {
         tracing::warn!("{}", daemon_api::ops::NO_MODEL);
+    }
+    if let Some(minutes) = config.roster.stale_after_minutes {
+        tracing::warn!(
+            minutes,
+            "roster.stale_after_minutes is set: dormant daemons are stale although they check in as they should"
+        );
     }
     for problem in crate::doctor::unconfined(config, parts) {
         tracing::warn!("{problem}");

@@ -3,7 +3,11 @@
 use daemon_agent::AgentError;
 use daemon_lifecycle::{ErrorClass, FailureKind};
 use daemon_registry::FindDaemonError;
+use daemon_roster::{Blocker, ForbiddenRule, RosterRefusal};
 use daemon_store::StoreError;
+use serde_json::{Value, json};
+
+use crate::roster::RosterError;
 
 /// The kind of a failure, which each interface maps to a number of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +45,13 @@ pub enum OpErrorKind {
     Stopping,
     /// A file of the home is damaged, and nothing else is affected.
     Damaged,
+    /// The state machines of the roster do not allow it, for a reason with a code of its own.
+    Roster {
+        /// The code of the control protocol.
+        code: i32,
+        /// Its word.
+        word: &'static str,
+    },
     /// A bug.
     Internal,
 }
@@ -57,7 +68,7 @@ impl OpErrorKind {
             Self::Broken | Self::Damaged => 73,
             Self::Provider { .. } | Self::Killed => 1,
             Self::Cancelled => 130,
-            Self::Conflict | Self::Busy | Self::Stopping => 75,
+            Self::Conflict | Self::Busy | Self::Stopping | Self::Roster { .. } => 75,
             Self::Forbidden => 77,
             Self::Config => 78,
         }
@@ -74,7 +85,8 @@ impl OpErrorKind {
             | Self::Config
             | Self::Killed
             | Self::Cancelled
-            | Self::Damaged => 409,
+            | Self::Damaged
+            | Self::Roster { .. } => 409,
             Self::Provider { .. } => 502,
             Self::Forbidden => 403,
             Self::Unavailable | Self::Broken | Self::Stopping => 503,
@@ -97,6 +109,7 @@ impl OpErrorKind {
             Self::Cancelled => (-32012, "cancelled"),
             Self::Stopping => (-32013, "shutting-down"),
             Self::Damaged => (-32015, "damaged"),
+            Self::Roster { code, word } => (i64::from(code), word),
             Self::Internal => (-32603, "internal"),
         }
     }
@@ -114,6 +127,17 @@ pub struct OpError {
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
+    /// What programs read about a refusal of the roster.
+    pub refusal: Option<Box<RefusalDetails>>,
+}
+
+/// What programs read about a refusal of the roster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RefusalDetails {
+    /// The rule that forbids the request.
+    pub rule: Option<&'static str>,
+    /// What has to happen before.
+    pub blockers: Vec<Value>,
 }
 
 impl OpError {
@@ -124,6 +148,7 @@ impl OpError {
             code: code.into(),
             message: message.into(),
             help: None,
+            refusal: None,
         }
     }
 
@@ -197,6 +222,67 @@ impl From<AgentError> for OpError {
             _ => (OpErrorKind::Internal, "internal"),
         };
         Self::new(kind, code, message)
+    }
+}
+
+impl From<RosterError> for OpError {
+    fn from(error: RosterError) -> Self {
+        match error {
+            RosterError::Refused(refusal) => refusal.into(),
+            RosterError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RosterRefusal> for OpError {
+    fn from(refusal: RosterRefusal) -> Self {
+        let kind = match &refusal {
+            RosterRefusal::InvalidParams(_) => OpErrorKind::InvalidParams,
+            RosterRefusal::NotFound { .. } => OpErrorKind::NotFound,
+            RosterRefusal::Conflict(_) => OpErrorKind::Conflict,
+            RosterRefusal::Forbidden(_) => OpErrorKind::Forbidden,
+            other => OpErrorKind::Roster {
+                code: other.code(),
+                word: other.as_str(),
+            },
+        };
+        let details = match &refusal {
+            RosterRefusal::Forbidden(rule) => RefusalDetails {
+                rule: Some(ForbiddenRule::as_str(*rule)),
+                blockers: Vec::new(),
+            },
+            RosterRefusal::NotReady { blockers } => RefusalDetails {
+                rule: None,
+                blockers: blockers.iter().map(blocker_object).collect(),
+            },
+            _ => RefusalDetails::default(),
+        };
+        let is_empty = details == RefusalDetails::default();
+        Self {
+            refusal: (!is_empty).then(|| Box::new(details)),
+            ..Self::new(kind, refusal.as_str(), refusal.to_string())
+        }
+    }
+}
+
+/// Returns the object of what has to happen before a request of the roster.
+pub fn blocker_object(blocker: &Blocker) -> Value {
+    match blocker {
+        Blocker::NotLive { row, liveness } => {
+            json!({"kind": "not-live", "daemon": row.as_str(), "liveness": liveness.as_str()})
+        }
+        Blocker::NotWoundDown { row, liveness } => {
+            json!({"kind": "not-wound-down", "daemon": row.as_str(), "liveness": liveness.as_str()})
+        }
+        Blocker::NoHolder => json!({"kind": "no-holder"}),
+        Blocker::ResetOpen => json!({"kind": "reset-open"}),
+        Blocker::PredecessorLive(row) => {
+            json!({"kind": "predecessor-live", "daemon": row.as_str()})
+        }
+        Blocker::NotConfirmed => json!({"kind": "not-confirmed"}),
+        Blocker::PacketChanged => json!({"kind": "packet-changed"}),
+        Blocker::Check(check) => json!({"kind": "check", "check": check.as_str()}),
+        other => json!({"kind": other.to_string()}),
     }
 }
 

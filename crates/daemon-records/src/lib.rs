@@ -14,6 +14,8 @@
 //! operations return and pages show. [`error`] has the error of an operation, with its exit code, HTTP status and RPC code.
 //! [`clock`], [`random`] and [`environment`] are what a host takes from its machine.
 //!
+//! [`HeldRoster`] decides the requests to the roster of a home and commits what they change.
+//!
 //! # What this crate does not do
 //! It starts, follows and ends no run, lists no runs, and serves nothing. Runs are carried out by `daemon-runner` and presented by
 //! `daemon-api`; neither depends on the other.
@@ -29,9 +31,11 @@ mod find;
 mod object;
 pub mod random;
 mod recorded;
+mod roster;
 
 pub use find::folder_of;
 pub use object::{
     RunErrorObject, RunObject, TokensObject, counted_usd, instant, refresh, second, state_word,
 };
 pub use recorded::{FOLDER_MISSING, RecordedRun, heartbeat_age, record_problem};
+pub use roster::{HeldRoster, RosterError};

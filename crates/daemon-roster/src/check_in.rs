@@ -4,8 +4,7 @@ use jiff::Timestamp;
 
 use crate::answer::{CheckedIn, RosterAnswer};
 use crate::command::{CheckInParams, Evaluation};
-use crate::gate::RosterGate;
-use crate::id::{DaemonName, Incarnation, RowId};
+use crate::id::{DaemonName, Incarnation, ReasonText, RowId};
 use crate::principal::Principal;
 use crate::refusal::{ForbiddenRule, InvalidParams, RosterRefusal};
 use crate::row::{
@@ -26,6 +25,13 @@ impl UnitOfWork<'_> {
             None => None,
         };
         self.begin_incarnation(&mut row, &params)?;
+        if let (Principal::Unregistered, Some(hash)) = (self.by(), params.token) {
+            self.put_credential(Credential {
+                hash,
+                row: row.id.clone(),
+                incarnation: row.incarnation,
+            });
+        }
         self.note_cadence(&mut row, cadence);
         row.context_tokens = params.context_tokens.or(row.context_tokens);
         row.context_limit = params.context_limit.or(row.context_limit);
@@ -253,7 +259,7 @@ impl UnitOfWork<'_> {
                 kind: found.kind,
                 project: found.project,
                 actor_ref: found.actor_ref,
-                gate: RosterGate::Go,
+                gate: found.gate,
                 ..RosterRow::expected(self.fresh(RowId::new), found.name.clone(), self.now())
             },
         };
@@ -262,6 +268,17 @@ impl UnitOfWork<'_> {
             return Err(ForbiddenRule::Role.into());
         }
         row.name = found.name;
+        if row.gate != found.gate {
+            // It was moved otherwise than through the roster, or tripped.
+            let change = (Some(row.gate.as_str()), found.gate.as_str());
+            self.audit(
+                "gate",
+                Some(row.id.clone()),
+                change,
+                "the gate of the daemon",
+            );
+            row.gate = found.gate;
+        }
         if found.trouble.is_some() {
             row.trouble = found.trouble;
         } else {
@@ -269,6 +286,21 @@ impl UnitOfWork<'_> {
         }
         self.put_row(row);
         Ok(RosterAnswer::Done)
+    }
+
+    /// Retires a row for which the host checks in.
+    pub(crate) fn depart(
+        &mut self,
+        id: &RowId,
+        reason: &ReasonText,
+    ) -> Result<RosterAnswer, RosterRefusal> {
+        self.host()?;
+        let row = self.active(id)?;
+        if row.kind == RowKind::Standing {
+            return Err(ForbiddenRule::Role.into());
+        }
+        self.retire_row(row, reason.as_str());
+        Ok(RosterAnswer::Retired(id.clone()))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Requests to the roster, its answers, and the effects that its driver performs.
 
 use crate::authority::GatedAction;
+use crate::gate::RosterGate;
 use crate::id::{
     ActorRef, BridgeHandle, ClaimToken, DaemonName, DedupeKey, HandoffRef, Harness, Incarnation,
     Nonce, PlanId, ProcessRef, Project, ReasonText, RequestKey, ResetId, RowId, SessionRef,
@@ -48,6 +49,13 @@ pub enum RosterCommand {
     },
     /// The host evaluated a daemon file, a run or itself, or found why it cannot.
     Evaluate(Evaluation),
+    /// A run ended, a daemon file was removed, or a host was gone for long: its row is retired.
+    Depart {
+        /// The row, which is not standing.
+        row: RowId,
+        /// Why.
+        reason: ReasonText,
+    },
     /// A gate is moved.
     SetGate {
         /// The row.
@@ -225,6 +233,8 @@ pub struct CheckInParams {
     pub role: Option<Role>,
     /// What identifies it, for an agent without a token.
     pub actor_ref: Option<ActorRef>,
+    /// The token by which the agent is to be known from now on, for one that has none yet. The host sets it.
+    pub token: Option<TokenHash>,
 }
 
 /// What the host found about a row for which it checks in itself.
@@ -238,6 +248,8 @@ pub struct Evaluation {
     pub actor_ref: ActorRef,
     /// Its name in lists.
     pub name: DaemonName,
+    /// The gate that the engine has for it.
+    pub gate: RosterGate,
     /// Why it could not be evaluated. Without one the row is checked in.
     pub trouble: Option<String>,
 }
@@ -306,6 +318,7 @@ impl CheckInParams {
             project: None,
             role: None,
             actor_ref: None,
+            token: None,
         }
     }
 }
@@ -355,6 +368,7 @@ impl RosterCommand {
             Self::CheckIn(_) => "daemon_checkin",
             Self::Activity { .. } => "activity",
             Self::Evaluate(_) => "evaluate",
+            Self::Depart { .. } => "depart",
             Self::SetGate { change, .. } => match change {
                 GateChange::Go => "daemon_go",
                 GateChange::Hold => "daemon_hold",
@@ -397,6 +411,7 @@ impl RosterCommand {
     pub fn row(&self) -> Option<&RowId> {
         match self {
             Self::Activity { row, .. }
+            | Self::Depart { row, .. }
             | Self::SetGate { row, .. }
             | Self::Poke { row, .. }
             | Self::RequestCompaction(row)

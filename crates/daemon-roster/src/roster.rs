@@ -329,10 +329,11 @@ impl Roster {
 
     /// Removes from memory what can no longer be referred to; the store keeps it for as long as it is configured.
     fn forget_old(&mut self, now: Timestamp) {
-        let is_recent = |at: Timestamp| now.duration_since(at) < REPLY_RETENTION;
+        let is_recent = |at: Timestamp| now.duration_since(at) <= REPLY_RETENTION;
         self.tables.replies.retain(|_, reply| is_recent(reply.at));
         let is_kept = |signal: &CoordinationSignal| signal.ended_at.is_none_or(is_recent);
         self.tables.signals.retain(|_, signal| is_kept(signal));
+        self.tables.rows.retain(|_, row| !row.has_left(now));
     }
 }
 

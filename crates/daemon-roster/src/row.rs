@@ -12,6 +12,7 @@ use crate::id::{
     ProcessRef, Project, RowId, SessionRef, TokenHash,
 };
 use crate::liveness::Liveness;
+use crate::roster::REPLY_RETENTION;
 use crate::wind_down::WindDownState;
 use crate::word::words;
 
@@ -266,6 +267,13 @@ impl RosterRow {
     /// Reports whether it was retired.
     pub fn is_retired(&self) -> bool {
         self.retired_at.is_some()
+    }
+
+    /// Reports whether it is that of a run, a daemon file or a host that was retired more than [`REPLY_RETENTION`] ago. Such rows are
+    /// removed; those of standing daemons stay.
+    pub fn has_left(&self, now: Timestamp) -> bool {
+        let retired = self.retired_at.filter(|_| self.kind != RowKind::Standing);
+        retired.is_some_and(|at| now.duration_since(at) > REPLY_RETENTION)
     }
 
     /// Requests that its process is closed, if it has one, and reports whether it has.

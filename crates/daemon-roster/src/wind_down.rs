@@ -60,6 +60,11 @@ machine! {
     Ready + HandOver => Ready;
 }
 
+/// Who may request a wind-down.
+pub(crate) const REQUEST: (WindDownEvent, Permit) = (WindDownEvent::Request, Permit::Orchestrator);
+/// Who may withdraw one.
+pub(crate) const CANCEL: (WindDownEvent, Permit) = (WindDownEvent::Cancel, Permit::Operator);
+
 impl WindDownState {
     pub(crate) fn is_requested(self) -> bool {
         self == Self::Requested
@@ -67,14 +72,16 @@ impl WindDownState {
 }
 
 impl UnitOfWork<'_> {
-    pub(crate) fn request_wind_down(
+    /// Requests or withdraws a wind-down.
+    pub(crate) fn change_wind_down(
         &mut self,
         id: &RowId,
+        (event, permit): (WindDownEvent, Permit),
         reason: &ReasonText,
     ) -> Result<RosterAnswer, RosterRefusal> {
         let row = self.standing(id)?;
-        self.permit(&row, Permit::Orchestrator, OnHold::NotOrchestrator)?;
-        self.wind_down(row, WindDownEvent::Request, reason.as_str())
+        self.permit(&row, permit, OnHold::NotOrchestrator)?;
+        self.wind_down(row, event, reason.as_str())
     }
 
     pub(crate) fn wind_down_ready(
@@ -92,16 +99,6 @@ impl UnitOfWork<'_> {
         let reason = format!("handoff: {handoff_ref}");
         row.handoff_ref = Some(handoff_ref);
         self.wind_down(row, WindDownEvent::Finish, &reason)
-    }
-
-    pub(crate) fn cancel_wind_down(
-        &mut self,
-        id: &RowId,
-        reason: &ReasonText,
-    ) -> Result<RosterAnswer, RosterRefusal> {
-        let row = self.standing(id)?;
-        self.permit(&row, Permit::Operator, OnHold::NotOrchestrator)?;
-        self.wind_down(row, WindDownEvent::Cancel, reason.as_str())
     }
 
     pub(crate) fn subordinates_ready(

@@ -15,6 +15,7 @@ use crate::row::{Baton, CheckInRecord, Credential, Role, RosterRow};
 use crate::settings::RosterSettings;
 use crate::signal::CoordinationSignal;
 use crate::spawn::SpawnPlan;
+use crate::wind_down;
 
 /// A request under way. A refused one is dropped with everything that it changed.
 #[derive(Debug)]
@@ -54,6 +55,7 @@ impl<'a> UnitOfWork<'a> {
             C::CheckIn(params) => self.check_in(params),
             C::Activity { row, incarnation } => self.activity(&row, incarnation),
             C::Evaluate(evaluation) => self.evaluate(evaluation),
+            C::Depart { row, reason } => self.depart(&row, &reason),
             C::SetGate {
                 row,
                 change,
@@ -97,9 +99,13 @@ impl<'a> UnitOfWork<'a> {
             } => self.hand_off(&reset, handoff_ref, gate),
             C::RetirePredecessor(reset) => self.retire_predecessor(&reset),
             C::CancelReset(reset) => self.cancel_reset(&reset),
-            C::RequestWindDown { row, reason } => self.request_wind_down(&row, &reason),
+            C::RequestWindDown { row, reason } => {
+                self.change_wind_down(&row, wind_down::REQUEST, &reason)
+            }
             C::WindDownReady(handoff_ref) => self.wind_down_ready(handoff_ref),
-            C::CancelWindDown { row, reason } => self.cancel_wind_down(&row, &reason),
+            C::CancelWindDown { row, reason } => {
+                self.change_wind_down(&row, wind_down::CANCEL, &reason)
+            }
             C::SubordinatesReady(project) => self.subordinates_ready(&project),
             C::Retire { row, reason } => self.retire(&row, &reason),
             C::PlanSpawn { wanted, facts } => self.plan_spawn(wanted, &facts),
@@ -116,6 +122,7 @@ impl<'a> UnitOfWork<'a> {
             C::CheckIn(_)
             | C::Activity { .. }
             | C::Evaluate(_)
+            | C::Depart { .. }
             | C::SetGate { .. }
             | C::Enqueue(_)
             | C::Poke { .. }

@@ -16,10 +16,16 @@ pub(crate) struct SchemaStep {
 }
 
 /// The steps, in order.
-pub(crate) const STEPS: &[SchemaStep] = &[SchemaStep {
-    sql: include_str!("schema/0001.sql"),
-    admits: 1,
-}];
+pub(crate) const STEPS: &[SchemaStep] = &[
+    SchemaStep {
+        sql: include_str!("schema/0001.sql"),
+        admits: 1,
+    },
+    SchemaStep {
+        sql: include_str!("schema/0002.sql"),
+        admits: 1,
+    },
+];
 
 /// Brings the schema up to date.
 ///

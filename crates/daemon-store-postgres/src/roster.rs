@@ -3,6 +3,7 @@
 mod audit;
 mod handover;
 mod plan;
+mod reply;
 mod row;
 mod signal;
 
@@ -20,10 +21,11 @@ use crate::transaction::Tx;
 /// Returns the rows and their version, from one snapshot.
 pub(crate) async fn load(tx: &Tx, now: Timestamp) -> TxResult<LoadedRoster> {
     let mut tables = RosterTables::default();
-    row::load(tx, &mut tables).await?;
+    row::load(tx, before(now, REPLY_RETENTION), &mut tables).await?;
     signal::load(tx, before(now, REPLY_RETENTION), &mut tables).await?;
     handover::load(tx, &mut tables).await?;
     plan::load(tx, &mut tables).await?;
+    reply::load(tx, before(now, REPLY_RETENTION), &mut tables).await?;
     Ok(LoadedRoster {
         version: version(tx).await?,
         tables,
@@ -53,7 +55,7 @@ pub(crate) async fn commit(
         resets,
         plans,
         credentials,
-        replies: _,
+        replies,
     } = &changes.tables;
     // Retired rows first: a row that is made in their place may have their reference.
     let (retired, active): (Vec<_>, Vec<_>) = rows.values().partition(|row| row.is_retired());
@@ -74,6 +76,9 @@ pub(crate) async fn commit(
     }
     for one in credentials.values() {
         row::put_credential(tx, one).await?;
+    }
+    for (key, one) in replies {
+        reply::put(tx, key, one).await?;
     }
     for one in &changes.check_ins {
         audit::append_check_in(tx, one).await?;
@@ -102,6 +107,16 @@ pub(crate) async fn prune(tx: &Tx, now: Timestamp) -> TxResult<()> {
     tx.run(
         "DELETE FROM roster_signal WHERE ended_at < $1",
         &[&before(now, SIGNAL_RETENTION)],
+    )
+    .await?;
+    tx.run(
+        "DELETE FROM roster_row WHERE kind <> 'standing' AND retired_at < $1",
+        &[&before(now, REPLY_RETENTION)],
+    )
+    .await?;
+    tx.run(
+        "DELETE FROM roster_reply WHERE at < $1",
+        &[&before(now, REPLY_RETENTION)],
     )
     .await?;
     // The trigger refuses the whole statement for one entry that is too new.

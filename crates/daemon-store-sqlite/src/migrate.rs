@@ -46,6 +46,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/0013.sql"),
     include_str!("schema/0014.sql"),
     include_str!("schema/0015.sql"),
+    include_str!("schema/0016.sql"),
 ];
 
 impl FileFormat {

@@ -3,6 +3,7 @@
 mod audit;
 mod handover;
 mod plan;
+mod reply;
 mod row;
 mod signal;
 
@@ -21,10 +22,11 @@ use crate::recent::WriteTx;
 /// Returns the rows and their version, from one snapshot.
 pub(crate) fn load(conn: &Connection, now: Timestamp) -> TxResult<LoadedRoster> {
     let mut tables = RosterTables::default();
-    row::load(conn, &mut tables)?;
+    row::load(conn, before(now, REPLY_RETENTION), &mut tables)?;
     signal::load(conn, before(now, REPLY_RETENTION), &mut tables)?;
     handover::load(conn, &mut tables)?;
     plan::load(conn, &mut tables)?;
+    reply::load(conn, before(now, REPLY_RETENTION), &mut tables)?;
     Ok(LoadedRoster {
         version: version(conn)?,
         tables,
@@ -51,7 +53,7 @@ pub(crate) fn commit(
         resets,
         plans,
         credentials,
-        replies: _,
+        replies,
     } = &changes.tables;
     // Retired rows first: a row that is made in their place may have their reference.
     let (retired, active): (Vec<_>, Vec<_>) = rows.values().partition(|row| row.is_retired());
@@ -72,6 +74,9 @@ pub(crate) fn commit(
     }
     for one in credentials.values() {
         row::put_credential(tx, one)?;
+    }
+    for (key, one) in replies {
+        reply::put(tx, key, one)?;
     }
     for one in &changes.check_ins {
         audit::append_check_in(tx, one)?;
@@ -103,6 +108,14 @@ pub(crate) fn prune(tx: &WriteTx<'_>, now: Timestamp) -> TxResult<()> {
     tx.execute(
         "DELETE FROM roster_signal WHERE ended_at < ?1",
         [before(now, SIGNAL_RETENTION)],
+    )?;
+    tx.execute(
+        "DELETE FROM roster_row WHERE kind <> 'standing' AND retired_at < ?1",
+        [before(now, REPLY_RETENTION)],
+    )?;
+    tx.execute(
+        "DELETE FROM roster_reply WHERE at < ?1",
+        [before(now, REPLY_RETENTION)],
     )?;
     // The trigger refuses the whole statement for one entry that is too new.
     let kept = i64::try_from(AUDIT_RETENTION.as_micros()).expect("400 days fit");

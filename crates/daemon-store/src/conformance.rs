@@ -20,6 +20,7 @@ mod readiness;
 mod registry;
 mod reports;
 mod roster;
+mod roster_log;
 mod runs;
 mod scene;
 mod state;
@@ -221,8 +222,11 @@ cases! {
     roster:
         an_empty_roster_is_loaded
         rows_come_back_as_they_were_committed
+        rows_of_what_ended_are_removed_and_those_of_agents_stay
         signals_come_back_as_they_were_committed
-        a_reset_comes_back_at_every_step
+        a_reset_comes_back_at_every_step;
+    roster_log:
+        every_kind_of_answer_comes_back
         a_commit_after_another_one_changes_nothing
         audit_entries_are_listed_from_the_newest
         check_ins_are_listed_from_the_newest

@@ -24,7 +24,7 @@ pub struct RosterVersion(pub u64);
 pub struct LoadedRoster {
     /// What the next commit has to name.
     pub version: RosterVersion,
-    /// The rows. Signals that ended long ago and answers to requests are not among them.
+    /// The rows. Signals that ended long ago and answers that were given long ago are not among them.
     pub tables: RosterTables,
 }
 
@@ -69,12 +69,11 @@ pub struct AuditQuery {
 /// The roster: its rows, its check-ins and its audit log.
 #[async_trait]
 pub trait RosterRecords: Send + Sync {
-    /// Returns the rows, without signals that ended more than [`daemon_roster::REPLY_RETENTION`] before `now`.
+    /// Returns the rows, without signals that ended and answers that were given more than [`daemon_roster::REPLY_RETENTION`] before
+    /// `now`.
     async fn load_roster(&self, now: Timestamp) -> Result<LoadedRoster, StoreError>;
 
     /// Stores the changes of a decision and its audit entries in one transaction, and returns the new version.
-    ///
-    /// The answers to requests with an id are not stored.
     ///
     /// # Errors
     /// `Conflict` if another commit was made since `expected`; nothing is written then.
@@ -91,7 +90,7 @@ pub trait RosterRecords: Send + Sync {
     /// Lists audit entries, the newest first.
     async fn roster_audit(&self, query: &AuditQuery) -> Result<Vec<StoredAudit>, StoreError>;
 
-    /// Removes check-ins, ended signals and audit entries that are older than they are kept.
+    /// Removes check-ins, ended signals, answers and audit entries that are older than they are kept.
     ///
     /// Audit entries are compared with the newest one as well, so that a clock in the future removes none.
     async fn prune_roster(&self, now: Timestamp) -> Result<(), StoreError>;

@@ -1,5 +1,6 @@
 //! Values that every durable store keeps as text, in one form.
 
+pub mod answer;
 pub mod facts;
 pub mod occasion;
 

@@ -1,5 +1,7 @@
 //! The help: the commands in groups by task, each with an example.
 
+use std::sync::LazyLock;
+
 use clap::builder::{StyledStr, Styles};
 use clap::{Command, CommandFactory as _};
 
@@ -10,93 +12,26 @@ use crate::out::put;
 struct Group {
     title: &'static str,
     /// The commands with an example of each.
-    commands: &'static [(&'static str, &'static str)],
+    commands: Vec<(&'static str, &'static str)>,
 }
 
-const GROUPS: [Group; 6] = [
-    Group {
-        title: "Begin",
-        commands: &[
-            ("demo", "daemon-run demo --serve"),
-            ("init", "daemon-run init --yes"),
-            ("doctor", "daemon-run doctor --repo ."),
-        ],
-    },
-    Group {
-        title: "Write daemons",
-        commands: &[
-            (
-                "new",
-                "daemon-run new docs --template librarian --set docs=handbook/",
-            ),
-            ("lint", "daemon-run lint --fix"),
-            ("rule", "daemon-run rule D201"),
-            (
-                "explain",
-                "daemon-run explain --condition \"when a pull request is opened\"",
-            ),
-            (
-                "next",
-                "daemon-run next --cron \"0 9 * * 1-5\" --tz Europe/Berlin",
-            ),
-            ("context", "daemon-run context librarian"),
-            ("test", "daemon-run test librarian"),
-        ],
-    },
-    Group {
-        title: "Run daemons",
-        commands: &[
-            ("fire", "daemon-run fire librarian --working-tree"),
-            ("serve", "daemon-run serve --repo ."),
-            ("login", "daemon-run login"),
-            ("reload", "daemon-run reload"),
-            ("hold", "daemon-run hold librarian"),
-            ("go", "daemon-run go librarian"),
-            ("cancel", "daemon-run cancel 01M8GT2QQ8 --yes"),
-            ("retry", "daemon-run retry 01M8GT2QQ8"),
-        ],
-    },
-    Group {
-        title: "See what happened",
-        commands: &[
-            ("list", "daemon-run list"),
-            ("show", "daemon-run show librarian"),
-            ("activations", "daemon-run activations --since 2h"),
-            ("runs", "daemon-run runs --daemon librarian --limit 5"),
-            ("run", "daemon-run run --last"),
-            ("logs", "daemon-run logs --last --follow"),
-            ("outputs", "daemon-run outputs prune --dry-run"),
-            ("events", "daemon-run events --follow"),
-            ("ticks", "daemon-run ticks --daemon librarian"),
-        ],
-    },
-    Group {
-        title: "Agents and one-off runs",
-        commands: &[
-            (
-                "agent",
-                "daemon-run agent new ada --description \"Answers questions about this project.\"",
-            ),
-            ("chat", "daemon-run chat ada"),
-            ("emanate", "daemon-run emanate --call call.json"),
-            (
-                "ask",
-                "daemon-run ask em-1-20261128-100913-be1e74 \"stop after this file\"",
-            ),
-            ("call", "daemon-run call conversation/list"),
-        ],
-    },
-    Group {
-        title: "Other programs",
-        commands: &[
-            ("mcp", "daemon-run mcp --read-only"),
-            ("lsp", "daemon-run lsp"),
-            ("schema", "daemon-run schema config"),
-            ("completions", "daemon-run completions bash"),
-            ("man", "daemon-run man --out man1"),
-        ],
-    },
-];
+/// The groups, each with an example of every command.
+static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| {
+    let mut groups: Vec<Group> = Vec::new();
+    for line in include_str!("help.txt").lines() {
+        match (line.strip_prefix("  "), groups.last_mut()) {
+            (Some(example), Some(group)) => {
+                let name = example.split(' ').nth(1).expect("an example has a command");
+                group.commands.push((name, example));
+            }
+            _ => groups.push(Group {
+                title: line,
+                commands: Vec::new(),
+            }),
+        }
+    }
+    groups
+});
 
 /// Returns the command line with its help.
 pub(crate) fn command() -> Command {
@@ -106,7 +41,7 @@ pub(crate) fn command() -> Command {
         "{{about}}\n\n{{usage-heading}} {{usage}}\n{}\n{header}Options of every command:{header:#}\n{{options}}{{after-help}}",
         listed(&command)
     );
-    let examples = GROUPS.iter().flat_map(|group| group.commands);
+    let examples = GROUPS.iter().flat_map(|group| &group.commands);
     let command = command.help_template(StyledStr::from(template));
     examples.fold(command, |command, (name, example)| {
         let text = format!("{header}Example:{header:#}\n  {example}");
@@ -118,12 +53,12 @@ pub(crate) fn command() -> Command {
 fn listed(command: &Command) -> String {
     let styles = Styles::styled();
     let (header, literal) = (styles.get_header(), styles.get_literal());
-    let names = GROUPS.iter().flat_map(|group| group.commands);
+    let names = GROUPS.iter().flat_map(|group| &group.commands);
     let width = names.map(|(name, _)| name.len()).max().unwrap_or_default();
     let mut text = String::new();
-    for group in &GROUPS {
+    for group in GROUPS.iter() {
         put!(text, "\n{header}{}:{header:#}\n", group.title);
-        for (name, _) in group.commands {
+        for (name, _) in &group.commands {
             let about = command
                 .find_subcommand(name)
                 .and_then(Command::get_about)
@@ -153,7 +88,7 @@ mod tests {
         let command = command();
         let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
         let mut known: Vec<&str> = shown.map(clap::Command::get_name).collect();
-        let grouped = GROUPS.iter().flat_map(|group| group.commands);
+        let grouped = GROUPS.iter().flat_map(|group| &group.commands);
         let mut grouped: Vec<&str> = grouped.map(|(name, _)| *name).collect();
         known.sort_unstable();
         grouped.sort_unstable();
@@ -162,7 +97,7 @@ mod tests {
 
     #[test]
     fn every_example_is_a_command_line_of_its_command() {
-        for (name, example) in GROUPS.iter().flat_map(|group| group.commands) {
+        for (name, example) in GROUPS.iter().flat_map(|group| &group.commands) {
             let parsed = command().try_get_matches_from(words(example));
             let parsed = parsed.unwrap_or_else(|error| panic!("{example}: {error}"));
             assert_eq!(parsed.subcommand_name(), Some(*name), "{example}");

@@ -106,7 +106,7 @@ pub(crate) async fn cancel(
     if let Some(run) = &run {
         out.warn(&progress(run, &out.times()));
     }
-    if !args.yes && !is_confirmed(prompts, out)? {
+    if !args.yes && !is_confirmed(("cancel", "cancelling"), prompts, out)? {
         out.warn("nothing was cancelled");
         return Ok(());
     }
@@ -114,14 +114,17 @@ pub(crate) async fn cancel(
     done(answer, out)
 }
 
-/// Asks whether to cancel.
-fn is_confirmed(prompts: Prompts, out: Out) -> Result<bool, CommandFailure> {
+/// Asks whether to do something, which is given as `cancel` and `cancelling`.
+pub(super) fn is_confirmed(
+    (what, doing): (&str, &str),
+    prompts: Prompts,
+    out: Out,
+) -> Result<bool, CommandFailure> {
     if prompts == Prompts::Never {
-        return Err(CommandFailure::usage(
-            "cancelling needs --yes without a terminal or with --no-input",
-        ));
+        let message = format!("{doing} needs --yes without a terminal or with --no-input");
+        return Err(CommandFailure::usage(message));
     }
-    out.prompt("cancel it? [y/N] ");
+    out.prompt(&format!("{what} it? [y/N] "));
     Ok(matches!(&*answer("--yes")?, "y" | "Y" | "yes"))
 }
 

@@ -10,13 +10,6 @@ use crate::commands::emanate;
 use crate::failure::CommandFailure;
 use crate::place::Place;
 
-/// The description of the tool, for models.
-pub(super) const DESCRIPTION: &str = "Dispatches and manages one-off runs. `emanate` starts a batch: each task describes what to do, and \
-     may have its own system_prompt, tools, skills, mcp servers, cwd and isolation. `list` and `check` report the state of runs and change nothing. `ask` \
-     sends a run a message. `reclaim` stops runs; their folders are kept. The end of every run is announced once, and `wait` returns at the end, so \
-     there is no need to poll: do not check in the first minute, and never twice within 30 seconds. An id is a run's full id, or em-N for your newest run \
-     with that number.";
-
 /// All actions.
 pub(super) const ACTIONS: [&str; 5] = ["emanate", "list", "check", "ask", "reclaim"];
 /// The actions that change nothing.
@@ -44,33 +37,12 @@ pub(super) fn schema(actions: &[&str]) -> Value {
             "check: truncates the text of each event to this many characters; 0 keeps it whole."},
     });
     if actions.contains(&"emanate") {
-        let strings =
-            |what: &str| json!({"type": "array", "items": {"type": "string"}, "description": what});
-        let task = json!({
-            "type": "object",
-            "properties": {
-                "task": text("What to do: objective, inputs, what to produce and how to check it."),
-                "system_prompt": text("Instructions about behaviour, separate from the task."),
-                "tools": strings("Tool groups; file and email by default. Agents such as claude have their own."),
-                "skills": strings("Directories with a SKILL.md, or SKILL.md files."),
-                "mcp": {"type": "array", "items": server(), "description": "MCP servers for this run alone."},
-                "cwd": text("The working directory, an absolute path; by default that of this server."),
-                "isolation": {"type": "string", "enum": ["shared", "own"], "description":
-                    "own: the run works in a private checkout of HEAD; its changes come back as the branch run/<run_id> and as changes.diff. \
-                     shared: it works in cwd itself. Default: own if several tasks that can write have the same cwd in a git repository, else shared."},
-                "preset": text("A configured model, for the backend llm."),
-                "backend_options": {"type": "object", "description": "Flags of the program, by name."},
-            },
-            "required": ["task"],
-        });
-        properties["tasks"] =
-            json!({"type": "array", "items": task, "description": "emanate: the batch."});
-        properties["backend"] = text(
-            "emanate: what executes the tasks: llm, claude, codex, opencode, command or builtin.",
-        );
-        properties["max_turns"] = json!({"type": "integer", "minimum": 1, "default": 100, "description": "emanate: turns of a model, at most 1000."});
-        properties["timeout"] = json!({"type": "number", "minimum": 5, "default": 3600, "description": "emanate: seconds for each run, at most 3600."});
-        properties["message"] = text("ask: the message to the run.");
+        let emanate: Map<String, Value> =
+            serde_json::from_str(include_str!("emanate.json")).expect("a test reads it");
+        let properties = properties
+            .as_object_mut()
+            .expect("it is written as an object");
+        properties.extend(emanate);
     }
     json!({"type": "object", "properties": properties, "required": ["action"]})
 }
@@ -79,25 +51,6 @@ pub(super) fn schema(actions: &[&str]) -> Value {
 pub(super) fn has_an_end(call: &ToolCall) -> bool {
     let action = call.arguments.get("action").and_then(Value::as_str);
     action.is_some_and(|action| matches!(action, "emanate" | "ask"))
-}
-
-/// Returns the schema of an MCP server of a task.
-fn server() -> Value {
-    let strings = json!({"type": "object", "additionalProperties": {"type": "string"}});
-    json!({
-        "type": "object",
-        "properties": {
-            "name": {"type": "string"},
-            "transport": {"type": "string", "enum": ["stdio", "http"], "default": "stdio"},
-            "type": {"type": "string", "enum": ["stdio", "http"], "description": "The same as transport."},
-            "command": {"type": "string", "description": "stdio: the program."},
-            "args": {"type": "array", "items": {"type": "string"}},
-            "env": strings,
-            "url": {"type": "string", "description": "http: the address."},
-            "headers": strings,
-        },
-        "required": ["name"],
-    })
 }
 
 /// Runs one action.

@@ -81,7 +81,7 @@ impl RunTools {
         }
         let client = match host.take() {
             Some(client) => client,
-            None => Client::connect_as_run(&self.way, &self.token)
+            None => Client::connect_with_token(&self.way, &self.token)
                 .await
                 .map_err(session::call_failure)?,
         };
@@ -100,7 +100,7 @@ impl RunTools {
         let client = if self.way.is_dir() {
             Client::connect_over_pipes(&self.way, &self.token).await
         } else {
-            Client::connect_as_run(&self.way, &self.token).await
+            Client::connect_with_token(&self.way, &self.token).await
         };
         let mut client = client.map_err(session::call_failure)?;
         let reply = client.request(method, params).await;

@@ -4,12 +4,13 @@
 //! machine.
 
 use async_trait::async_trait;
-use daemon_api::ops::{Operation, Operations, Scope};
+use daemon_api::http::McpCaller;
+use daemon_api::ops::{Operation, Operations};
 use daemon_mcp::{ToolCall, ToolDescription, ToolResult, ToolServer, ToolTable};
 use serde_json::{Map, Value, json};
 
-use super::table::{TOOLS, ToolAction, ToolRow};
-use super::{VERSION, answer, calls, daemon, manual, parent::Parent};
+use super::table::{ToolAction, ToolRow};
+use super::{VERSION, answer, calls, daemon, manual, parent::Parent, table};
 use crate::failure::CommandFailure;
 use crate::place::Place;
 
@@ -18,11 +19,11 @@ const INSTRUCTIONS: &str = "Daemons are agents that a repository describes in .a
      events and schedules. The listings, `show`, `run` and `logs` read the records of this host; `lint`, `explain` and `next` work on \
      text that you give.";
 
-/// Makes the server of the tools that a scope may call.
-pub(crate) fn server(operations: &Operations, scope: Scope, place: &Place) -> ToolServer {
+/// Makes the server of the tools that a client may call.
+pub(crate) fn server(operations: &Operations, caller: &McpCaller, place: &Place) -> ToolServer {
     let tools = HostTools {
-        operations: operations.clone(),
-        scope,
+        operations: operations.of_caller(caller.caller()),
+        caller: caller.clone(),
         place: place.clone(),
         parent: Parent::drawn(),
     };
@@ -33,14 +34,19 @@ pub(crate) fn server(operations: &Operations, scope: Scope, place: &Place) -> To
 
 struct HostTools {
     operations: Operations,
-    scope: Scope,
+    caller: McpCaller,
     place: Place,
     parent: Parent,
 }
 
 impl HostTools {
     fn offered(&self) -> impl Iterator<Item = &'static ToolRow> {
-        TOOLS.iter().filter(|tool| tool.scope() <= self.scope)
+        let is_agent = matches!(self.caller, McpCaller::Agent(_));
+        let scope = self.caller.scope();
+        table::all().filter(move |tool| {
+            let is_of_roster = is_agent && tool.of_roster().is_some();
+            is_of_roster || tool.scope() <= scope
+        })
     }
 
     async fn members(

@@ -2,24 +2,43 @@
 
 mod over_http;
 
-use daemon_api::ops::{Operation, Scope};
+use std::sync::LazyLock;
+
+use daemon_api::ops::{Operation, Scope, UnknownMethod};
 use daemon_mcp::{Effect, ToolDescription};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Served, daemon};
 
-/// One tool.
+/// One tool, a row of `tools.json`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct ToolRow {
     /// The name of the tool and of the command that it runs.
-    pub(super) name: &'static str,
-    description: &'static str,
+    pub(super) name: String,
     /// How it is executed.
     pub(super) action: ToolAction,
-    parameters: &'static [Parameter],
+    description: String,
+    /// What differs over HTTP for a tool that reads files otherwise.
+    over_http: Option<Remote>,
+    parameters: Vec<Parameter>,
 }
 
-/// How a tool is executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a tool is over HTTP.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Remote {
+    description: String,
+    /// The parameters that name files of this machine.
+    left_out: Vec<String>,
+    /// The parameter without which the tool would read the working tree.
+    needed: String,
+}
+
+/// How a tool is executed: by a command, or else by the operation of this method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub(super) enum ToolAction {
     /// An operation of the host.
     Operation(Operation),
@@ -35,15 +54,34 @@ pub(super) enum ToolAction {
     Daemon,
 }
 
-/// One parameter of a tool.
-pub(super) struct Parameter {
-    name: &'static str,
-    kind: ParameterKind,
-    need: Requirement,
-    description: &'static str,
+impl TryFrom<String> for ToolAction {
+    type Error = UnknownMethod;
+
+    fn try_from(word: String) -> Result<Self, UnknownMethod> {
+        match word.as_str() {
+            "lint" => Ok(Self::Lint),
+            "explain" => Ok(Self::Explain),
+            "next" => Ok(Self::Next),
+            "fire" => Ok(Self::Fire),
+            "daemon" => Ok(Self::Daemon),
+            method => method.parse().map(Self::Operation),
+        }
+    }
 }
 
-#[derive(Clone, Copy)]
+/// One parameter of a tool.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Parameter {
+    name: String,
+    kind: ParameterKind,
+    #[serde(default)]
+    required: bool,
+    description: String,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum ParameterKind {
     Text,
     Texts,
@@ -53,306 +91,26 @@ enum ParameterKind {
     Event,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Requirement {
-    Required,
-    Optional,
+static TOOLS: LazyLock<Vec<ToolRow>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("tools.json")).expect("a test reads the table")
+});
+
+/// Returns all tools.
+pub(super) fn all() -> impl Iterator<Item = &'static ToolRow> {
+    TOOLS.iter()
 }
-
-const fn parameter(
-    name: &'static str,
-    kind: ParameterKind,
-    need: Requirement,
-    description: &'static str,
-) -> Parameter {
-    Parameter {
-        name,
-        kind,
-        need,
-        description,
-    }
-}
-
-const fn may(name: &'static str, kind: ParameterKind, description: &'static str) -> Parameter {
-    parameter(name, kind, Requirement::Optional, description)
-}
-
-const fn must(name: &'static str, description: &'static str) -> Parameter {
-    parameter(
-        name,
-        ParameterKind::Text,
-        Requirement::Required,
-        description,
-    )
-}
-
-const REPO: Parameter = may(
-    "repo",
-    ParameterKind::Text,
-    "The repository, by its directory or name; needed if two share the id.",
-);
-const TREE: Parameter = may(
-    "repo",
-    ParameterKind::Text,
-    "The repository's directory; by default the one around the working directory.",
-);
-
-const LISTING: &[Parameter] = &[
-    may(
-        "limit",
-        ParameterKind::Number,
-        "The most rows, 1 to 500; 50 by default.",
-    ),
-    may(
-        "after",
-        ParameterKind::Text,
-        "Continues after a page: its `next`.",
-    ),
-    may("daemon", ParameterKind::Text, "Only rows of this daemon."),
-    may(
-        "repo",
-        ParameterKind::Text,
-        "Only rows of this repository, by its directory or name.",
-    ),
-    may("state", ParameterKind::Text, "Only rows in this state."),
-    may(
-        "since",
-        ParameterKind::Text,
-        "Only rows since this instant (RFC 3339) or this long ago (`2h`).",
-    ),
-    may(
-        "until",
-        ParameterKind::Text,
-        "Only rows until this instant or this long ago.",
-    ),
-];
-
-const PAYLOAD: Parameter = may(
-    "event",
-    ParameterKind::Event,
-    "An event: the payload as an object (a raw body, which needs `source` and `kind`, or an envelope), or the path of its file.",
-);
-const SOURCE: Parameter = may(
-    "source",
-    ParameterKind::Text,
-    "The source of the event: github, linear, slack, sentry, git or cloudevents.",
-);
-const KIND: Parameter = may(
-    "kind",
-    ParameterKind::Text,
-    "The source's name for the event, such as pull_request.",
-);
-const FILES: Parameter = may(
-    "changed_files",
-    ParameterKind::Texts,
-    "The files that the event changed.",
-);
-
-/// All tools.
-pub(super) const TOOLS: &[ToolRow] = &[
-    ToolRow {
-        name: "lint",
-        description: "Checks DAEMON.md files of the working tree, or one file given as text, and returns every diagnostic with its position, help and fix.",
-        action: ToolAction::Lint,
-        parameters: &[
-            may(
-                "paths",
-                ParameterKind::Texts,
-                "Files, repositories or daemon directories; by default the enclosing repository.",
-            ),
-            may(
-                "text",
-                ParameterKind::Text,
-                "The text of one file, instead of `paths`.",
-            ),
-            may(
-                "path",
-                ParameterKind::Text,
-                "The path of the file in `text`, such as .agents/daemons/x/DAEMON.md.",
-            ),
-            may(
-                "profile",
-                ParameterKind::Text,
-                "`spec` (the default) or `strict`.",
-            ),
-            may(
-                "deny_warnings",
-                ParameterKind::Flag,
-                "Treats warnings as errors.",
-            ),
-            may(
-                "tz",
-                ParameterKind::Text,
-                "The time zone of schedules; UTC by default.",
-            ),
-        ],
-    },
-    ToolRow {
-        name: "explain",
-        description: "Explains how watch conditions are read, which words were not understood, and whether an event wakes: for one condition, one daemon of the working tree, or all of them.",
-        action: ToolAction::Explain,
-        parameters: &[
-            may(
-                "id",
-                ParameterKind::Text,
-                "The id of the daemon; by default all of the repository.",
-            ),
-            may(
-                "condition",
-                ParameterKind::Text,
-                "One condition, instead of `id`.",
-            ),
-            may(
-                "all_daemons",
-                ParameterKind::Flag,
-                "Explains also why each of the other daemons does not wake.",
-            ),
-            PAYLOAD,
-            SOURCE,
-            KIND,
-            FILES,
-            TREE,
-        ],
-    },
-    ToolRow {
-        name: "next",
-        description: "Returns the next due times of a cron expression, of a daemon of the working tree or of all of them, in UTC.",
-        action: ToolAction::Next,
-        parameters: &[
-            may(
-                "id",
-                ParameterKind::Text,
-                "The id of the daemon; by default all with a schedule.",
-            ),
-            may(
-                "cron",
-                ParameterKind::Text,
-                "A five-field cron expression, instead of `id`.",
-            ),
-            may(
-                "tz",
-                ParameterKind::Text,
-                "The time zone of the expression.",
-            ),
-            may(
-                "from",
-                ParameterKind::Text,
-                "Returns times strictly after this instant (RFC 3339); now by default.",
-            ),
-            may("n", ParameterKind::Number, "How many times; 5 by default."),
-            TREE,
-        ],
-    },
-    ToolRow {
-        name: "fire",
-        description: "Wakes a daemon of the default branch now, for a person, a tick or an event, under the host's own policy, and waits up to 45 seconds for the end; after that the activation continues in the host. With dry_run it starts nothing and returns what would happen.",
-        action: ToolAction::Fire,
-        parameters: &[
-            must("id", "The id of the daemon."),
-            PAYLOAD,
-            SOURCE,
-            KIND,
-            FILES,
-            may(
-                "tick",
-                ParameterKind::Text,
-                "A due time of the schedule (RFC 3339), instead of an event.",
-            ),
-            may(
-                "dry_run",
-                ParameterKind::Flag,
-                "Returns what would happen for the daemon of the working tree; changes nothing.",
-            ),
-            TREE,
-        ],
-    },
-    ToolRow {
-        name: "list",
-        description: "Lists registered daemons: whether they are valid, their gate, next tick and last activation.",
-        action: ToolAction::Operation(Operation::DaemonList),
-        parameters: LISTING,
-    },
-    ToolRow {
-        name: "show",
-        description: "Returns one registered daemon with the readings of its conditions and its support tree.",
-        action: ToolAction::Operation(Operation::DaemonGet),
-        parameters: &[must("id", "The id of the daemon."), REPO],
-    },
-    ToolRow {
-        name: "activations",
-        description: "Lists activations, the newest first, with their triggers and results.",
-        action: ToolAction::Operation(Operation::ActivationList),
-        parameters: LISTING,
-    },
-    ToolRow {
-        name: "activation",
-        description: "Returns one activation.",
-        action: ToolAction::Operation(Operation::ActivationGet),
-        parameters: &[must("id", "The id of the activation.")],
-    },
-    ToolRow {
-        name: "runs",
-        description: "Lists runs, the newest first.",
-        action: ToolAction::Operation(Operation::RunList),
-        parameters: LISTING,
-    },
-    ToolRow {
-        name: "run",
-        description: "Returns one run with its timeline and the files of its folder.",
-        action: ToolAction::Operation(Operation::RunGet),
-        parameters: &[must("id", "The id of the run.")],
-    },
-    ToolRow {
-        name: "logs",
-        description: "Returns lines of a run's timeline.",
-        action: ToolAction::Operation(Operation::RunLog),
-        parameters: &[
-            must("id", "The id of the run."),
-            may(
-                "after",
-                ParameterKind::Number,
-                "Continues after a result: its `next`.",
-            ),
-            may(
-                "output_after",
-                ParameterKind::Text,
-                "Continues after a result: its `next_output`.",
-            ),
-        ],
-    },
-    ToolRow {
-        name: "events",
-        description: "Lists events, the newest first.",
-        action: ToolAction::Operation(Operation::EventList),
-        parameters: LISTING,
-    },
-    ToolRow {
-        name: "event",
-        description: "Returns one event with its payload and enrichment, and whether it wakes each daemon.",
-        action: ToolAction::Operation(Operation::EventGet),
-        parameters: &[must("id", "The id of the event.")],
-    },
-    ToolRow {
-        name: "ticks",
-        description: "Lists the ticks of schedules with their outcomes.",
-        action: ToolAction::Operation(Operation::TickList),
-        parameters: LISTING,
-    },
-    ToolRow {
-        name: "outputs",
-        description: "Lists outputs with their surface, target and state.",
-        action: ToolAction::Operation(Operation::OutputList),
-        parameters: LISTING,
-    },
-    ToolRow {
-        name: "daemon",
-        description: daemon::DESCRIPTION,
-        action: ToolAction::Daemon,
-        parameters: &[],
-    },
-];
 
 impl ToolRow {
+    /// Returns the operation of a tool of the roster.
+    pub(super) fn of_roster(&self) -> Option<Operation> {
+        match self.action {
+            ToolAction::Operation(operation) if operation.roster_tool().is_some() => {
+                Some(operation)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the effect of the tool; that of an operation follows from its scope.
     pub(super) fn effect(&self) -> Effect {
         match self.action {
@@ -367,33 +125,28 @@ impl ToolRow {
 
     /// Returns the description for clients.
     pub(super) fn spec(&self, served: Served) -> ToolDescription {
-        match (self.action, served) {
+        let (schema, effect) = match (self.action, served) {
             (ToolAction::Daemon, Served::All) => {
-                let schema = daemon::schema(&daemon::ACTIONS);
-                ToolDescription::new(self.name, self.description, schema, Effect::Changes)
+                (daemon::schema(&daemon::ACTIONS), Effect::Changes)
             }
             (ToolAction::Daemon, Served::ReadOnly) => {
-                let schema = daemon::schema(&daemon::READ_ONLY);
-                ToolDescription::new(self.name, self.description, schema, Effect::Reads)
+                (daemon::schema(&daemon::READ_ONLY), Effect::Reads)
             }
-            _ => ToolDescription::new(self.name, self.description, self.schema(), self.effect()),
-        }
-    }
-
-    fn schema(&self) -> Value {
-        schema(self.parameters.iter())
+            _ => (schema(self.parameters.iter()), self.effect()),
+        };
+        ToolDescription::new(&self.name, &self.description, schema, effect)
     }
 }
 
-fn schema(parameters: impl Iterator<Item = &'static Parameter>) -> Value {
+fn schema<'p>(parameters: impl Iterator<Item = &'p Parameter>) -> Value {
     let mut needed = Vec::new();
     let properties = parameters.map(|parameter| {
-        if parameter.need == Requirement::Required {
-            needed.push(parameter.name);
+        if parameter.required {
+            needed.push(parameter.name.as_str());
         }
         let mut schema = parameter.kind.schema();
         schema["description"] = json!(parameter.description);
-        (parameter.name.to_owned(), schema)
+        (parameter.name.clone(), schema)
     });
     let properties: Map<String, Value> = properties.collect();
     json!({
@@ -423,7 +176,7 @@ mod tests {
     #[test]
     fn every_operation_that_reads_daemons_and_their_work_is_a_tool() {
         let is_tool = |operation: Operation| {
-            let mut tools = TOOLS.iter();
+            let mut tools = all();
             // These commands read the working tree, so that their tools do too.
             matches!(operation, Operation::DaemonNext | Operation::DaemonExplain)
                 || tools.any(|tool| tool.action == ToolAction::Operation(operation))
@@ -450,5 +203,19 @@ mod tests {
             .filter(|operation| operation.scope() == Scope::Read && !is_other(operation.method()));
         let missing: Vec<Operation> = reading.filter(|operation| !is_tool(*operation)).collect();
         assert_eq!(missing, Vec::new());
+    }
+
+    #[test]
+    fn a_tool_of_the_roster_has_the_name_of_its_method() {
+        let tools = all().filter_map(|tool| Some((tool.of_roster()?, tool.name.as_str())));
+        let tools: Vec<_> = tools.collect();
+        for (operation, name) in &tools {
+            assert_eq!(operation.roster_tool(), Some(*name));
+        }
+        let of_people = [Operation::RosterCancel];
+        let operations = Operation::ALL
+            .iter()
+            .filter(|one| one.roster_tool().is_some());
+        assert_eq!(operations.count(), tools.len() + of_people.len());
     }
 }

@@ -134,7 +134,7 @@ fn an_unknown_path_is_not_found_as_a_page_and_as_an_object() {
         "/runs/%00",
         "/runs/..%2f..",
         "/nowhere",
-        "/roster",
+        "/rosters",
     ] {
         let (page, object) = (host.page(path), host.object(path));
         assert_eq!((page.status, object.status), (404, 404), "{path}");

@@ -58,6 +58,7 @@ transcripts! {
     next,
     recorded,
     refusals,
+    roster,
     rules,
     streams,
     suggest,

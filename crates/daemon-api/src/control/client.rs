@@ -66,11 +66,11 @@ impl Client {
         Self::introduce(Self::on_socket(socket).await?, None).await
     }
 
-    /// Connects as a process of a run, with the token of that run.
+    /// Connects with a token: as a process of a run, or as an agent of the roster.
     ///
     /// # Errors
-    /// If no host is listening, or the run is over.
-    pub async fn connect_as_run(socket: &Path, token: &str) -> Result<Self, CallError> {
+    /// If no host is listening, or it does not accept the token, such as that of a run that is over.
+    pub async fn connect_with_token(socket: &Path, token: &str) -> Result<Self, CallError> {
         Self::introduce(Self::on_socket(socket).await?, Some(token)).await
     }
 

@@ -19,7 +19,7 @@ use super::server::Control;
 use super::streams::Stream;
 use super::wire::{ClientMessage, RequestId, ServerMessage, ServerNotification};
 use super::{MAX_LINE, MAX_OPEN};
-use crate::ops::{Operation, Params};
+use crate::ops::{Operation, Params, RosterCaller};
 use crate::tokens::TokenChanges;
 
 /// The maximum number of queued responses of a client that reads slowly.
@@ -273,7 +273,7 @@ impl Requests {
             // An unknown method is refused where it is called.
             return Ok(());
         };
-        if operation.scope() > caller.holder.scope {
+        if !caller.may_call(operation) {
             let words = format!(
                 "`{}` needs the scope {}, and the token has {}",
                 operation.method(),
@@ -315,6 +315,12 @@ impl Requests {
         }
     }
 
+    /// Returns who calls the operations of the roster.
+    fn roster_caller(&self) -> RosterCaller {
+        let caller = self.caller.as_ref();
+        caller.map_or(RosterCaller::Operator, KnownClient::caller)
+    }
+
     /// Runs an operation in a task, because it may take longer than the client waits before its next request.
     fn start(&self, id: RequestId, message: ClientMessage) {
         let cancelled = CancellationToken::new();
@@ -325,10 +331,12 @@ impl Requests {
         let (control, replies) = (Arc::clone(&self.control), self.replies.clone());
         let (open, turns) = (Arc::clone(&self.open), Arc::clone(&self.turns));
         let (unending, gone) = (self.unending.clone(), self.gone.clone());
+        let caller = self.roster_caller();
         self.tasks.spawn(async move {
             let operation = message.method.parse::<Operation>();
+            let operations = control.operations.of_caller(caller);
             let stream = Stream {
-                operations: &control.operations,
+                operations: &operations,
                 id: &id,
                 replies: &replies,
                 cancelled: &cancelled,
@@ -338,6 +346,8 @@ impl Requests {
             let params = || message.params.clone();
             // A turn or a run takes minutes. Waiting for it must keep no other request of the client from running.
             let waited = match &operation {
+                // What an agent may call has no streams.
+                _ if caller != RosterCaller::Operator => None,
                 Ok(Operation::ConversationSend | Operation::ConversationStream) => {
                     Some(stream.follow(operation.clone(), params()).await)
                 }
@@ -355,7 +365,7 @@ impl Requests {
             let called = match waited {
                 Some(ended) => ended,
                 None => match operation {
-                    Ok(operation) => control.operations.call(operation, message.params).await,
+                    Ok(operation) => operations.call(operation, message.params).await,
                     Err(unknown) => Err(unknown.into()),
                 },
             };

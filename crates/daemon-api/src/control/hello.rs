@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::server::Control;
 use super::wire::{RequestId, ServerMessage};
 use super::{MAX_LINE, MAX_OPEN, PROTOCOL_VERSION};
-use crate::ops::Scope;
+use crate::ops::{Operation, RosterCaller, Scope};
 use crate::tokens::{TokenDigest, TokenHolder};
 
 /// Who the clients of a transport are.
@@ -23,6 +23,8 @@ pub(super) struct KnownClient {
     pub(super) holder: TokenHolder,
     /// The token that the client sent; the owner on the socket of the home needs none.
     token: Option<TokenDigest>,
+    /// Whether the token is that of an agent of the roster.
+    is_agent: bool,
 }
 
 impl KnownClient {
@@ -31,8 +33,26 @@ impl KnownClient {
         self.token.is_some()
     }
 
+    /// Returns who calls the operations of the roster.
+    pub(super) fn caller(&self) -> RosterCaller {
+        match &self.token {
+            Some(token) if self.is_agent => RosterCaller::Agent(token.of_roster()),
+            _ => RosterCaller::Operator,
+        }
+    }
+
+    /// Reports whether a client with this scope may call an operation. What an agent may call is decided and recorded where the
+    /// operation is performed.
+    pub(super) fn may_call(&self, operation: Operation) -> bool {
+        self.is_agent || operation.scope() <= self.holder.scope
+    }
+
     /// Reports whether the token of the client is still in force, with the same scope.
     pub(super) fn is_valid(&self, control: &Control) -> bool {
+        if self.is_agent {
+            // Its requests are refused once it is retired or fenced.
+            return true;
+        }
         let holder = self
             .token
             .as_ref()
@@ -94,11 +114,47 @@ fn introduced(
         }),
         (None, ControlTransport::Tcp) => return unauthorized(NO_TOKEN),
     };
-    match holder {
-        Some(holder) => Ok(KnownClient { holder, token }),
+    let known = |holder, is_agent| KnownClient {
+        holder,
+        token,
+        is_agent,
+    };
+    if let Some(holder) = holder {
+        return Ok(known(holder, false));
+    }
+    match token.and_then(|token| agent(&token, params, control, transport)) {
+        Some(holder) => Ok(known(holder, true)),
         None => unauthorized("the token is not one of this host"),
     }
 }
+
+/// Returns an agent of the roster. On the socket of the home, one that is not known yet may register: the kernel says that it is a
+/// process of the owner.
+fn agent(
+    token: &TokenDigest,
+    params: &Map<String, Value>,
+    control: &Control,
+    transport: ControlTransport,
+) -> Option<TokenHolder> {
+    let is_drawn = || {
+        let text = params.get("token").and_then(Value::as_str);
+        text.is_some_and(|text| text.starts_with(AGENT_TOKEN) && text.len() >= AGENT_TOKEN_LENGTH)
+    };
+    let actor = match control.roster.view().principal(&token.of_roster()) {
+        Some(principal) => principal.to_string(),
+        None if transport == ControlTransport::Socket && is_drawn() => "unregistered".to_owned(),
+        None => return None,
+    };
+    Some(TokenHolder {
+        actor,
+        scope: Scope::Read,
+    })
+}
+
+/// How a token begins that an agent has drawn for itself.
+pub const AGENT_TOKEN: &str = "agent-";
+/// The shortest such token; a shorter one could be guessed.
+const AGENT_TOKEN_LENGTH: usize = AGENT_TOKEN.len() + 64;
 
 /// The message of the error of a client over TCP without a token.
 pub(super) const NO_TOKEN: &str = "over TCP, `initialize` with a token comes first";

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use daemon_records::HeldRoster;
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
@@ -30,6 +31,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(60);
 pub struct Control {
     /// Performs the operations.
     pub operations: Operations,
+    /// Knows the tokens of agents.
+    pub roster: Arc<HeldRoster>,
     /// The number of the host's start, which `initialize` returns.
     pub epoch: u64,
     /// The name of the owner of the home, who is the only user that may call on its socket.

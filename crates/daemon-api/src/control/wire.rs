@@ -137,6 +137,12 @@ pub struct ErrorData {
     /// Whether a turn that failed at its provider may succeed another time: `retryable` or `final`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
+    /// The rule of the roster that forbids the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// What has to happen before the roster accepts the request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blockers: Vec<Value>,
 }
 
 impl ServerMessage {
@@ -158,6 +164,8 @@ impl ServerMessage {
             help: None,
             retry_after_ms: None,
             class: None,
+            rule: None,
+            blockers: Vec::new(),
         };
         let error = ErrorBody {
             code,
@@ -178,6 +186,7 @@ impl ServerMessage {
             "method-not-found" => (-32601, "method-not-found"),
             _ => error.kind.rpc(),
         };
+        let refusal = error.refusal.as_deref().cloned().unwrap_or_default();
         let data = ErrorData {
             code: word.to_owned(),
             reason: Some(error.code.clone()),
@@ -188,6 +197,8 @@ impl ServerMessage {
                 OpErrorKind::Provider { .. } => Some("final".to_owned()),
                 _ => None,
             },
+            rule: refusal.rule.map(str::to_owned),
+            blockers: refusal.blockers,
         };
         let error = ErrorBody {
             code,

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use daemon_records::random;
+use daemon_roster::TokenHash;
 
 use crate::ops::Scope;
 use crate::tokens::{HostTokens, TokenDigest, TokenHolder};
@@ -131,13 +132,14 @@ impl Access {
     /// # Errors
     /// Returns 401 without a valid token.
     pub fn caller(&self, headers: &HeaderMap) -> Result<TokenHolder, StatusCode> {
-        let mut bearers = headers.get_all(header::AUTHORIZATION).iter();
-        let (Some(bearer), None) = (bearers.next(), bearers.next()) else {
-            return Err(StatusCode::UNAUTHORIZED);
-        };
-        let token = token_of(bearer).ok_or(StatusCode::UNAUTHORIZED)?;
+        let token = bearer(headers).ok_or(StatusCode::UNAUTHORIZED)?;
         let holder = self.tokens.holder(&TokenDigest::of(token));
         holder.ok_or(StatusCode::UNAUTHORIZED)
+    }
+
+    /// Returns the hash of the bearer token of a request, for a token that is not one of the host.
+    pub(super) fn bearer_hash(&self, headers: &HeaderMap) -> Option<TokenHash> {
+        bearer(headers).map(|token| TokenDigest::of(token).of_roster())
     }
 
     /// Checks that the bearer token or the session cookie allows what needs a scope, in constant time. A session has every scope.
@@ -174,6 +176,15 @@ impl Logins {
         let session = random::hex(24);
         keep(&mut self.sessions, session.clone());
         Session(session)
+    }
+}
+
+/// Returns the bearer token of a request that has exactly one.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut bearers = headers.get_all(header::AUTHORIZATION).iter();
+    match (bearers.next(), bearers.next()) {
+        (Some(bearer), None) => token_of(bearer),
+        _ => None,
     }
 }
 

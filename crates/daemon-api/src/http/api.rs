@@ -159,7 +159,7 @@ async fn change(
     if let Some(members) = &*answered {
         return Ok(members.clone());
     }
-    if operation == Operation::EventReplay {
+    if operation == Operation::EventReplay || operation.roster_tool().is_some() {
         params.set("request_id", key);
     }
     let members = call(app, operation, params).await?;

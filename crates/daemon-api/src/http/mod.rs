@@ -16,7 +16,7 @@ mod stream;
 
 pub use access::{Access, Hosts, Session};
 pub use hooks::{Admit, Hooks};
-pub use mcp::McpServers;
+pub use mcp::{McpCaller, McpServers};
 pub use repeats::Repeats;
 pub use server::{AppState, Condition, Health, Opening, bind, serve};
 pub use stream::Streams;

@@ -12,6 +12,7 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::routing::{get, post};
+use daemon_records::HeldRoster;
 use futures_util::FutureExt as _;
 use hyper::body::Incoming;
 use hyper::service::{Service as _, service_fn};
@@ -104,6 +105,8 @@ pub struct AppState {
     pub streams: Streams,
     /// Serves MCP clients.
     pub mcp: McpServers,
+    /// Knows the tokens of agents.
+    pub roster: Arc<HeldRoster>,
 }
 
 impl std::fmt::Debug for AppState {

@@ -1,6 +1,6 @@
 //! Parameters of operations, from a query string, a JSON body or a control request.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use daemon_event::RepoName;
 use daemon_records::error::OpError;
@@ -122,6 +122,28 @@ impl Params {
         }
     }
 
+    /// Removes and returns the number of rows of a page.
+    ///
+    /// # Errors
+    /// If the parameter is not a number from 1 to 500.
+    pub(super) fn limit(&mut self) -> Result<u32, OpError> {
+        match self.number("limit")? {
+            None => Ok(DEFAULT_LIMIT),
+            Some(limit) => u32::try_from(limit)
+                .ok()
+                .filter(|limit| (1..=MAX_LIMIT).contains(limit))
+                .ok_or_else(|| {
+                    OpError::invalid(format!("`limit` must be 1 to {MAX_LIMIT}, found {limit}"))
+                }),
+        }
+    }
+
+    /// Returns the parameters by their names.
+    pub(super) fn sorted(&self) -> BTreeMap<&str, &Value> {
+        let all = self.map.iter();
+        all.map(|(name, value)| (name.as_str(), value)).collect()
+    }
+
     /// Removes and returns a flag, which is text in a URL; a missing flag is `false`.
     ///
     /// # Errors
@@ -180,17 +202,8 @@ impl Params {
     /// # Errors
     /// Names the first invalid parameter.
     pub fn query(&mut self, now: Timestamp) -> Result<Query, OpError> {
-        let limit = match self.number("limit")? {
-            None => DEFAULT_LIMIT,
-            Some(limit) => u32::try_from(limit)
-                .ok()
-                .filter(|limit| (1..=MAX_LIMIT).contains(limit))
-                .ok_or_else(|| {
-                    OpError::invalid(format!("`limit` must be 1 to {MAX_LIMIT}, found {limit}"))
-                })?,
-        };
         Ok(Query {
-            limit,
+            limit: self.limit()?,
             after: self.text("after")?,
             daemon: self.text("daemon")?,
             repo: self.repo()?,

@@ -185,6 +185,66 @@ operations! {
     CronList: "cron/list", Get None, Read;
     /// Removes a cron.
     CronDelete: "cron/delete", Post None, Operate;
+    /// Lists the roster with its batons.
+    RosterList: "roster/recall_roster", Get Some("roster"), Read;
+    /// Returns one row of the roster with its reset, wind-down, signals and check-ins.
+    RosterGet: "roster/recall_daemon", Get Some("roster/{id}"), Read;
+    /// Lists signals in the order in which they are drained.
+    RosterSignals: "roster/recall_signals", Get None, Read;
+    /// Lists the daemons and whether they are to compact their context.
+    RosterCompaction: "roster/recall_compaction", Get None, Read;
+    /// Lists resets, the newest first.
+    RosterResets: "roster/recall_reset", Get None, Read;
+    /// Lists entries of the audit log of the roster, the newest first.
+    RosterAudit: "roster/recall_audit", Get None, Read;
+    /// Checks a daemon in.
+    RosterCheckIn: "roster/daemon_checkin", Post None, Operate;
+    /// Queues a signal.
+    RosterEnqueue: "roster/signal_enqueue", Post None, Operate;
+    /// Claims a signal under a lease.
+    RosterClaim: "roster/signal_claim", Post None, Operate;
+    /// Completes a claimed signal.
+    RosterComplete: "roster/signal_complete", Post None, Operate;
+    /// Reports that a claimed signal cannot be done.
+    RosterFail: "roster/signal_fail", Post None, Operate;
+    /// Withdraws a signal.
+    RosterCancelSignal: "roster/signal_cancel", Post None, Operate;
+    /// Queues a line for a daemon.
+    RosterPoke: "roster/daemon_poke", Post Some("roster/{id}/poke"), Operate;
+    /// Opens the gate of a row.
+    RosterGo: "roster/daemon_go", Post Some("roster/{id}/go"), Operate;
+    /// Closes the gate of a row.
+    RosterHold: "roster/daemon_hold", Post Some("roster/{id}/hold"), Operate;
+    /// Returns whether a daemon may act, with the generation of its baton.
+    RosterAuthorize: "roster/daemon_authorize", Post None, Operate;
+    /// Requests that a daemon compacts its context.
+    RosterCompact: "roster/daemon_request_compaction", Post Some("roster/{id}/compact"), Operate;
+    /// Reports that a context was compacted.
+    RosterCompacted: "roster/daemon_compaction_done", Post None, Operate;
+    /// Requests that a daemon is replaced.
+    RosterReset: "roster/daemon_request_reset", Post Some("roster/{id}/reset"), Operate;
+    /// Reports that the successor can take over.
+    RosterSuccessorReady: "roster/daemon_successor_ready", Post None, Operate;
+    /// Hands the baton over to the successor.
+    RosterHandOff: "roster/daemon_reset_handoff", Post None, Operate;
+    /// Closes and retires the predecessor after the hand-over.
+    RosterRetirePredecessor: "roster/daemon_retire_predecessor", Post None, Operate;
+    /// Gives a reset up before its hand-over.
+    RosterCancelReset: "roster/daemon_cancel_reset", Post None, Operate;
+    /// Requests that a daemon winds down.
+    RosterWindDown: "roster/daemon_request_winddown", Post Some("roster/{id}/winddown"), Operate;
+    /// Reports that the caller has wound down.
+    RosterWindDownReady: "roster/daemon_winddown_ready", Post None, Operate;
+    /// Returns whether all daemons of a project but its orchestrator have wound down.
+    RosterSubordinates: "roster/daemon_subordinates_ready", Post None, Operate;
+    /// Withdraws a wind-down.
+    RosterCancelWindDown: "roster/daemon_cancel_winddown", Post None, Operate;
+    /// Withdraws the reset or the wind-down of a row, the reset if both are open. It is for people: an agent says which one.
+    RosterCancel: "roster/daemon_cancel", Post Some("roster/{id}/cancel"), Operate;
+    /// Closes and retires a daemon.
+    RosterRetire: "roster/daemon_retire", Post Some("roster/{id}/retire"), Operate;
+    /// Reports a tool that the program of an agent blocked.
+    RosterReportBlocked: "roster/daemon_report_blocked", Post None, Operate;
     /// Examines the host.
     HostDoctor: "host/doctor", Get Some("doctor"), Read;
     /// Closes the host's gate.
@@ -214,6 +274,11 @@ impl Operation {
     /// control protocol alone.
     pub const fn route(self) -> Option<&'static str> {
         self.spec().route
+    }
+
+    /// Returns the tool of the roster that this operation is; `None` for another operation.
+    pub fn roster_tool(self) -> Option<&'static str> {
+        self.method().strip_prefix("roster/")
     }
 
     /// Returns the access that a caller needs.

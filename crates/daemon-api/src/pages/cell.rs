@@ -41,12 +41,13 @@ impl Badge {
         let (class, sign) = match state {
             "running" | "claimed" | "delivering" | "sending" => ("going", "▶"),
             "done" | "succeeded" | "reported" | "confirmed" | "enqueued" | "open" | "valid"
-            | "ok" => ("good", "✓"),
+            | "ok" | "live" | "go" | "completed" => ("good", "✓"),
             "failed" | "dead" | "gave_up" | "refused" | "invalid" | "tripped" | "bypass" => {
                 ("bad", "✕")
             }
             "timeout" | "missed_window" => ("bad", "⧖"),
-            "pending" | "planned" | "ambiguous" | "unknown" | "held" => ("waits", "…"),
+            "pending" | "planned" | "ambiguous" | "unknown" | "held" | "hold" | "spawning"
+            | "stale" => ("waits", "…"),
             // States that need no attention, such as `cancelled` and `superseded`.
             _ => ("still", "■"),
         };
@@ -65,6 +66,8 @@ pub(super) enum Form {
     Id(&'static str),
     /// The id of a daemon, which links to its page in the repository of the row.
     Daemon,
+    /// The name of a row of the roster, which links to its page.
+    Row,
     /// The key of a trigger, which links to the event if it is one.
     Trigger,
     /// A state, with its badge.
@@ -211,6 +214,10 @@ impl Cell {
                 let path = format!("/daemons/{}{}", encoded(id), repo.unwrap_or_default());
                 with("code").to(path)
             }
+            (Form::Row, _) => match row["id"].as_str() {
+                Some(id) => words.to(format!("/roster/{}", encoded(id))),
+                None => words,
+            },
             (Form::Trigger, Value::String(key)) => match key.strip_prefix("event:") {
                 Some(id) => words.to(format!("/events/{}", encoded(id))),
                 None => words,

@@ -15,7 +15,7 @@ use super::accept::Representation;
 use super::cell::{Cell, Column, Form};
 use super::frame::{self, Frame, page};
 use super::login;
-use super::table::{CONDITIONS, FACTS, Kind, SUPPORT, Table, VERDICTS, column};
+use super::table::{CHECK_INS, CONDITIONS, FACTS, Kind, SIGNALS, SUPPORT, Table, VERDICTS, column};
 use super::text::{short, visible};
 use crate::http::{AppState, api};
 use crate::ops::{Operation, Params};
@@ -32,6 +32,8 @@ struct Detail {
     operation: Operation,
     /// The word for such an object.
     noun: &'static str,
+    /// The JSON pointer of the headline in the result; empty for the id.
+    headline: &'static str,
     /// The member of the result with the object; empty if the result is the object.
     member: &'static str,
     facts: &'static [Column],
@@ -45,6 +47,7 @@ const DAEMON: Detail = Detail {
     place: "/",
     operation: Operation::DaemonGet,
     noun: "daemon",
+    headline: "",
     member: "daemon",
     facts: &[
         column("Purpose", "/purpose", Form::Words),
@@ -72,6 +75,7 @@ const ACTIVATION: Detail = Detail {
     place: "/activations",
     operation: Operation::ActivationGet,
     noun: "activation",
+    headline: "",
     member: "",
     facts: &[
         column("State", "/state", Form::State),
@@ -101,6 +105,7 @@ const EVENT: Detail = Detail {
     place: "/events",
     operation: Operation::EventGet,
     noun: "event",
+    headline: "",
     member: "",
     facts: &[
         column("Source", "/source", Form::Name),
@@ -120,17 +125,75 @@ const EVENT: Detail = Detail {
     json: "payload",
 };
 
-const DETAILS: [&Detail; 3] = [&DAEMON, &ACTIVATION, &EVENT];
+const ROSTER_ROW: Detail = Detail {
+    route: "/roster/{id}",
+    place: "/roster",
+    operation: Operation::RosterGet,
+    noun: "row of the roster",
+    headline: "/row/name",
+    member: "",
+    facts: &[
+        column("Liveness", "/row/liveness", Form::State),
+        column("Why", "/reason", Form::Words),
+        column("Mark", "/row/badge", Form::Name),
+        column("Seen", "/row/age", Form::Seconds),
+        column("Live until", "/row/stale_at", Form::Instant),
+        column("Dead after", "/row/dead_at", Form::Instant),
+        column("Gate", "/row/gate", Form::State),
+        column("Kind", "/row/kind", Form::Name),
+        column("Role", "/row/role", Form::Name),
+        column("Project", "/row/project", Form::Name),
+        column("Wind-down", "/winddown/state", Form::Name),
+        column("Handoff", "/winddown/handoff_ref", Form::Words),
+        column("Reset", "/reset/state", Form::State),
+        column("Reset since", "/reset/requested_at", Form::Instant),
+        column("Reason of the reset", "/reset/reason", Form::Words),
+        column("Predecessor", "/row/predecessor", Form::Id("/roster/")),
+        column("Successor", "/row/successor", Form::Id("/roster/")),
+        column("Cadence", "/row/meta/current_cadence", Form::Name),
+        column("Context", "/row/context_tokens", Form::Number),
+        column("Limit of the context", "/row/context_limit", Form::Number),
+        column("Incarnation", "/row/incarnation", Form::Number),
+        column("Program", "/row/harness", Form::Words),
+        column("Actor", "/row/actor_ref", Form::Words),
+        column("Process", "/row/process", Form::Words),
+        column("Session", "/row/session", Form::Words),
+        column("Expected since", "/row/expected_at", Form::Instant),
+        column("First check-in", "/row/first_checkin_at", Form::Instant),
+        column("Last check-in", "/row/last_checkin_at", Form::Instant),
+        column("Last activity", "/row/last_activity_at", Form::Instant),
+        column("Retired", "/row/retired_at", Form::Instant),
+        column("Row", "/row/id", Form::Words),
+    ],
+    tables: &[&SIGNALS, &CHECK_INS],
+    json: "",
+};
+
+const DETAILS: [&Detail; 4] = [&DAEMON, &ACTIVATION, &EVENT, &ROSTER_ROW];
 
 #[derive(Template)]
 #[template(path = "detail.html")]
 struct DetailPage {
     frame: Frame,
-    id: String,
+    headline: Headline,
     facts: Vec<Cell>,
     tables: Vec<Table>,
     /// The title and the text of a member that is shown as JSON.
     json: Option<String>,
+}
+
+/// The headline of a page.
+enum Headline {
+    Id(String),
+    Name(String),
+}
+
+impl Headline {
+    fn text(&self, longest: usize) -> String {
+        match self {
+            Self::Id(text) | Self::Name(text) => short(text, longest),
+        }
+    }
 }
 
 /// Builds the routes of these pages.
@@ -193,9 +256,14 @@ impl Detail {
             let whole: String = text.chars().take(LONGEST).collect();
             visible(&whole)
         });
+        let name = found.pointer(self.headline).and_then(Value::as_str);
+        let headline = match name {
+            Some(name) if !self.headline.is_empty() => Headline::Name(short(name, 80)),
+            _ => Headline::Id(short(id, 80)),
+        };
         DetailPage {
-            frame: Frame::new(format!("{} {}", self.noun, short(id, 60)), self.place),
-            id: short(id, 80),
+            frame: Frame::new(format!("{} {}", self.noun, headline.text(60)), self.place),
+            headline,
             facts: facts.map(|fact| fact.cell(object)).collect(),
             tables: self.tables.iter().map(table).collect(),
             json,

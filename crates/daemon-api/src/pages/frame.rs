@@ -44,8 +44,9 @@ pub(super) struct Frame {
 }
 
 /// The entries of the navigation: path and name.
-const PLACES: [(&str, &str); 6] = [
+const PLACES: [(&str, &str); 7] = [
     ("/", "Overview"),
+    ("/roster", "Roster"),
     ("/runs", "Runs"),
     ("/activations", "Activations"),
     ("/events", "Events"),

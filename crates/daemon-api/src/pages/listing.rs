@@ -10,28 +10,39 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::get;
 use daemon_engine::{ActivationState, OutputState};
+use daemon_roster::Liveness;
 use daemon_schedule::TickOutcome;
 use daemon_store::RUN_STATES;
 use serde_json::{Map, Value};
 
 use super::accept::Representation;
 use super::frame::{self, Frame, page};
-use super::table::{ACTIVATIONS, EVENTS, Kind, OUTPUTS, RUNS, TICKS, Table};
+use super::table::{ACTIVATIONS, BATONS, EVENTS, Kind, OUTPUTS, ROSTER, RUNS, TICKS, Table};
 use super::text::encoded;
 use super::{login, text};
 use crate::http::{AppState, api};
 
-/// The filters of a listing in the order of the form: parameter, label, and an example.
-const FILTERS: [(&str, &str, &str); 4] = [
+/// A filter of a listing: parameter, label, and an example.
+type Filter = (&'static str, &'static str, &'static str);
+
+/// The filters of most listings in the order of the form.
+const FILTERS: &[Filter] = &[
     ("daemon", "Daemon", "any"),
     ("repo", "Repository", "any"),
     ("since", "Since", "2h, 7d, 2026-01-31T09:00:00Z"),
     ("until", "Until", "now"),
 ];
 
+/// The filter that is chosen among words: parameter and label.
+const STATE: (&str, &str) = ("state", "State");
+
 /// The page of one listing operation.
 struct Listing {
     kind: &'static Kind,
+    filters: &'static [Filter],
+    choice: (&'static str, &'static str),
+    /// Further lists of the same result.
+    more: &'static [&'static Kind],
     path: &'static str,
     operation: Operation,
     states: fn() -> Vec<&'static str>,
@@ -39,12 +50,18 @@ struct Listing {
 
 const RUN_LISTING: Listing = Listing {
     kind: &RUNS,
+    filters: FILTERS,
+    choice: STATE,
+    more: &[],
     path: "/runs",
     operation: Operation::RunList,
     states: || RUN_STATES.to_vec(),
 };
 const ACTIVATION_LISTING: Listing = Listing {
     kind: &ACTIVATIONS,
+    filters: FILTERS,
+    choice: STATE,
+    more: &[],
     path: "/activations",
     operation: Operation::ActivationList,
     states: || {
@@ -56,12 +73,18 @@ const ACTIVATION_LISTING: Listing = Listing {
 };
 const EVENT_LISTING: Listing = Listing {
     kind: &EVENTS,
+    filters: FILTERS,
+    choice: STATE,
+    more: &[],
     path: "/events",
     operation: Operation::EventList,
     states: Vec::new,
 };
 const TICK_LISTING: Listing = Listing {
     kind: &TICKS,
+    filters: FILTERS,
+    choice: STATE,
+    more: &[],
     path: "/ticks",
     operation: Operation::TickList,
     states: || {
@@ -73,6 +96,9 @@ const TICK_LISTING: Listing = Listing {
 };
 const OUTPUT_LISTING: Listing = Listing {
     kind: &OUTPUTS,
+    filters: FILTERS,
+    choice: STATE,
+    more: &[],
     path: "/outputs",
     operation: Operation::OutputList,
     states: || {
@@ -81,6 +107,20 @@ const OUTPUT_LISTING: Listing = Listing {
             .map(|state| state.as_str())
             .collect()
     },
+};
+
+const ROSTER_LISTING: Listing = Listing {
+    kind: &ROSTER,
+    filters: &[
+        ("project", "Project", "any"),
+        ("role", "Role", "any"),
+        ("kind", "Kind", "standing, repository, host"),
+    ],
+    choice: ("liveness", "Liveness"),
+    more: &[&BATONS],
+    path: "/roster",
+    operation: Operation::RosterList,
+    states: || Liveness::ALL.iter().map(|state| state.as_str()).collect(),
 };
 
 /// A field of the form.
@@ -97,6 +137,8 @@ struct ListingPage {
     frame: Frame,
     path: &'static str,
     fields: Vec<Field>,
+    /// The parameter and the label of the field with these words.
+    choice: (&'static str, &'static str),
     states: Vec<&'static str>,
     state: String,
     is_filtered: bool,
@@ -105,6 +147,7 @@ struct ListingPage {
     /// The link to the next older rows.
     older: Option<String>,
     table: Table,
+    more: Vec<Table>,
 }
 
 /// Builds the routes of all listings.
@@ -115,6 +158,7 @@ pub(super) fn router() -> Router<Arc<AppState>> {
         &EVENT_LISTING,
         &TICK_LISTING,
         &OUTPUT_LISTING,
+        &ROSTER_LISTING,
     ];
     listings.into_iter().fold(Router::new(), |router, listing| {
         let show =
@@ -159,26 +203,31 @@ impl Listing {
             let found = query.iter().find(|(given, _)| given == name);
             found.map(|(_, value)| value.clone()).unwrap_or_default()
         };
-        let fields = FILTERS.map(|(name, label, example)| Field {
+        let fields = self.filters.iter().map(|(name, label, example)| Field {
             name,
             label,
             example,
             value: given(name),
         });
-        let rows = answer.get(self.kind.plural).and_then(Value::as_array);
+        let table = |kind: &Kind| {
+            let rows = answer.get(kind.plural).and_then(Value::as_array);
+            kind.table(rows.map(Vec::as_slice).unwrap_or_default())
+        };
         let next = answer.get("next").and_then(Value::as_str);
         ListingPage {
             frame: Frame::new(self.kind.caption, self.path),
             path: self.path,
-            fields: fields.into(),
+            fields: fields.collect(),
+            choice: self.choice,
             states: (self.states)(),
-            state: given("state"),
+            state: given(self.choice.0),
             is_filtered: query
                 .iter()
                 .any(|(name, _)| !matches!(name.as_str(), "after" | "limit")),
             newest: (!given("after").is_empty()).then(|| self.link(query, None)),
             older: next.map(|next| self.link(query, Some(next))),
-            table: self.kind.table(rows.map(Vec::as_slice).unwrap_or_default()),
+            table: table(self.kind),
+            more: self.more.iter().map(|kind| table(kind)).collect(),
         }
     }
 

@@ -195,6 +195,74 @@ pub(super) const OUTPUTS: Kind = Kind {
     ],
 };
 
+/// A row of the roster, which links to its page.
+const OF_ROW: Form = Form::Id("/roster/");
+
+/// The roster.
+pub(super) const ROSTER: Kind = Kind {
+    plural: "rows",
+    caption: "Roster",
+    empty: "No rows. A host and the daemons of its repositories check in after its start; agents check in with `daemon_checkin`.",
+    columns: &[
+        column("Name", "/name", Form::Row),
+        column("Kind", "/kind", Form::Name),
+        column("Role", "/role", Form::Name),
+        column("Liveness", "/liveness", Form::State),
+        column("Seen", "/age", Form::Seconds),
+        column("Why", "/reason", Form::Words),
+        column("Mark", "/badge", Form::Name),
+        column("Gate", "/gate", Form::State),
+        column("Wind-down", "/winddown_state", Form::Name),
+        column("Context", "/context_tokens", Form::Number),
+        column("Compact", "/needs_compaction", Form::Name),
+        column("Last check-in", "/last_checkin_at", Form::Instant),
+        column("Project", "/project", Form::Name),
+    ],
+};
+
+/// The batons of projects.
+pub(super) const BATONS: Kind = Kind {
+    plural: "batons",
+    caption: "Batons",
+    empty: "No baton was given.",
+    columns: &[
+        column("Role", "/role", Form::Name),
+        column("Project", "/project", Form::Name),
+        column("Holder", "/holder", OF_ROW),
+        column("Generation", "/generation", Form::Number),
+    ],
+};
+
+/// The signals of a daemon.
+pub(super) const SIGNALS: Kind = Kind {
+    plural: "signals",
+    caption: "Signals",
+    empty: "No signals.",
+    columns: &[
+        column("Signal", "/id", Form::Words),
+        column("Kind", "/kind", Form::Name),
+        column("Status", "/status", Form::State),
+        column("Payload", "/payload", Form::Words),
+        column("Requested by", "/requested_by", Form::Words),
+        column("Attempts", "/attempts", Form::Number),
+        column("Error", "/error", Form::Words),
+    ],
+};
+
+/// The check-ins of a daemon.
+pub(super) const CHECK_INS: Kind = Kind {
+    plural: "checkins",
+    caption: "Check-ins",
+    empty: "It has no check-ins of its own.",
+    columns: &[
+        column("At", "/at", Form::Instant),
+        column("Wake", "/wake", Form::Name),
+        column("Cadence", "/cadence", Form::Name),
+        column("Context", "/context_tokens", Form::Number),
+        column("Incarnation", "/incarnation", Form::Number),
+    ],
+};
+
 impl Kind {
     /// Formats rows.
     pub(super) fn table(&self, rows: &[Value]) -> Table {

@@ -47,6 +47,7 @@ pub(super) fn faults(config: &Config) -> Vec<ConfigFault> {
     faults.extend(super::tokens::faults(&config.token));
     faults.extend(super::transports::faults(&config.tcp));
     faults.extend(config.conversing().faults());
+    faults.extend(super::roster::faults(&config.roster));
     faults
 }
 

@@ -13,6 +13,7 @@ mod meaning;
 mod model;
 mod provider;
 mod retention;
+mod roster;
 mod size;
 mod sources;
 mod surfaces;
@@ -34,6 +35,7 @@ pub use model::{
 };
 pub use provider::{PriceConfig, ProviderConfig, Providers};
 pub use retention::Retention;
+pub use roster::RosterConfig;
 pub use size::{ByteSize, InvalidSize};
 pub use sources::{
     ApiAccess, CloudEventsConfig, HookConfig, LinearConfig, SecretPlaces, SourceConfig, Sources,

@@ -16,6 +16,7 @@ use super::agents::{
 use super::mcp::Mcp;
 use super::provider::Providers;
 use super::retention::Retention;
+use super::roster::RosterConfig;
 use super::size::ByteSize;
 use super::sources::Sources;
 use super::surfaces::Surfaces;
@@ -54,6 +55,8 @@ pub struct Config {
     pub conversation: ConversationConfig,
     /// The event bus of agents.
     pub events: EventsConfig,
+    /// The roster.
+    pub roster: RosterConfig,
     /// What clients with a token may use of this machine.
     pub tools: ToolsConfig,
     /// The services that send webhooks.

@@ -200,6 +200,7 @@ impl Performer {
                 runs,
             } => {
                 store.retain(payloads, identities, ticks).await?;
+                store.prune_roster(now).await?;
                 self.forget_runs(runs).await?;
                 HostEvent::Forgotten
             }

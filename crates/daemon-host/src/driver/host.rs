@@ -8,6 +8,7 @@ use daemon_api::control::RunTokens;
 use daemon_dispatch::Concern;
 use daemon_engine::HostEpoch;
 use daemon_event::RepoName;
+use daemon_records::HeldRoster;
 use daemon_records::clock::Clock;
 use daemon_registry::SharedRegistry;
 use daemon_runner::secrets::HostSecrets;
@@ -33,6 +34,7 @@ use super::registrations::Registrations;
 use super::renames::Renames;
 use super::repos::{AwaitedCommits, RepositoryReader};
 use super::repository_states::{RepoState, RepositoryStates};
+use super::rostering::RosterRounds;
 use super::run_directory::{RunDirectory, SharedRuntime, run_paths};
 use super::signals::Signals;
 use super::ticking::TickRecorder;
@@ -287,6 +289,16 @@ impl Host {
             failures: Arc::clone(&self.failures),
             gaps: Arc::clone(&self.gaps),
             states: self.places.clone(),
+            stop: self.stop().clone(),
+        }
+    }
+
+    pub(super) fn roster_rounds(&self, roster: &Arc<HeldRoster>) -> RosterRounds {
+        RosterRounds {
+            roster: Arc::clone(roster),
+            home: self.home.clone(),
+            registrations: self.registrations.clone(),
+            conversations: Arc::clone(&self.conversations),
             stop: self.stop().clone(),
         }
     }

@@ -23,7 +23,7 @@ pub(super) const CLEARING: Duration = Duration::from_secs(5);
 pub(crate) struct Upkeep {
     pub(super) home: Home,
     pub(super) store: Arc<dyn Store>,
-    pub(super) clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) epoch: HostEpoch,
     pub(super) runtime: SharedRuntime,
     pub(super) runs: ActiveRuns,

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use daemon_api::HostTokens;
 use daemon_api::control::{self, Control, RunTokens};
-use daemon_api::http::{self, Access, AppState, Hooks, McpServers, Opening};
+use daemon_api::http::{self, Access, AppState, Hooks, McpCaller, McpServers, Opening};
 use daemon_api::ops::Operations;
 use daemon_engine::Gate;
+use daemon_records::HeldRoster;
 use daemon_records::clock::{Clock, SystemClock};
 use daemon_records::error::{OpError, OpErrorKind};
 use daemon_store::Store;
@@ -99,16 +100,8 @@ pub(super) async fn begin(
     let stop = host.stop().clone().drop_guard();
     host.take_back().await?;
     let unwatched = host.registrations.load().await?;
+    check_start(&host, start, deadlines).await?;
     let (compose, config) = (&start.compose, &start.config);
-    let runtime = host.runtime();
-    check_policies(
-        &host,
-        &**compose,
-        config,
-        &runtime.parts,
-        deadlines.policies,
-    )
-    .await?;
     let (listener, socket) = bind(&host, config)?;
     let tcp = bind_tcp(config).await?;
     // A start that is refused holds nothing, and ends no registration.
@@ -117,21 +110,28 @@ pub(super) async fn begin(
     }
     host.registrations.end(unwatched).await;
     compose.note_in_force();
-    let tasks = driver::start(&host, deadlines.read).await;
+    let roster = load_roster(&host).await?;
+    let tasks = driver::start(&host, &roster, deadlines.read).await;
     let intake = Intake {
         host: Arc::clone(&host),
     };
     let hooks = Hooks::new(http_secrets.sources, Arc::new(intake));
     let holders = http_secrets.holders;
     let replaced = (http_secrets.own, holders.clone());
-    let live = Arc::new(HostLive::new(&host, compose, &hooks, replaced, started));
+    let parts = (&host, &roster);
+    let live = Arc::new(HostLive::new(parts, compose, &hooks, replaced, started));
     let store = Arc::clone(&host.store);
     let operations = Operations::new(store, host.registry().clone(), Arc::clone(&live) as _);
     let tokens_of_host = HostTokens::new(&http_secrets.token, holders);
     let access = Access::new(tokens_of_host.clone(), hosts(bound));
     let mcp = mcp(&host, compose, &operations);
-    let app = app(&host, (access, hooks, mcp), &socket, &operations);
-    let control = control(&host, operations, started, (tokens, tokens_of_host));
+    let app = app(&host, (access, hooks, mcp), &socket, &operations, &roster);
+    let control = control(
+        &host,
+        (operations, roster),
+        started,
+        (tokens, tokens_of_host),
+    );
     stop.disarm();
     Ok(Begun {
         live,
@@ -141,6 +141,21 @@ pub(super) async fn begin(
         socket,
         tasks,
     })
+}
+
+/// Rejects a start with a policy for a daemon that was never registered.
+async fn check_start(host: &Host, start: &HostInputs, deadlines: Deadlines) -> Result<(), OpError> {
+    let (compose, config) = (&*start.compose, &start.config);
+    let parts = &host.runtime().parts;
+    check_policies(host, compose, config, parts, deadlines.policies).await
+}
+
+/// Loads the roster with the effects that an earlier host may not have performed.
+async fn load_roster(host: &Host) -> Result<Arc<HeldRoster>, OpError> {
+    let runtime = host.runtime();
+    let settings = driver::roster_settings(&runtime.config, &runtime.parts);
+    let (store, clock) = (Arc::clone(&host.store), Arc::clone(&host.upkeep.clock));
+    Ok(Arc::new(HeldRoster::load(store, clock, settings).await?))
 }
 
 /// Binds the control socket.
@@ -268,6 +283,7 @@ fn app(
     (access, hooks, mcp): (Access, Arc<Hooks>, McpServers),
     socket: &BoundSocket,
     operations: &Operations,
+    roster: &Arc<HeldRoster>,
 ) -> Arc<AppState> {
     let health = HostHealth {
         host: Arc::clone(host),
@@ -282,26 +298,28 @@ fn app(
         health: Arc::new(health),
         streams: http::Streams::new(host.stop().clone()),
         mcp,
+        roster: Arc::clone(roster),
     })
 }
 
 /// Creates the MCP servers of clients over HTTP.
 fn mcp(host: &Host, compose: &Arc<dyn Compose>, operations: &Operations) -> McpServers {
     let (operations, compose) = (operations.clone(), Arc::clone(compose));
-    let make = move |scope| compose.tool_server(&operations, scope);
+    let make = move |caller: &McpCaller| compose.tool_server(&operations, caller);
     McpServers::new(make, host.stop().clone())
 }
 
 /// Creates the state of the control protocol.
 fn control(
     host: &Host,
-    operations: Operations,
+    (operations, roster): (Operations, Arc<HeldRoster>),
     started: Instant,
     (tokens, access): (RunTokens, HostTokens),
 ) -> Control {
     let clients = host.runtime().config.host.clients;
     Control {
         operations,
+        roster,
         epoch: host.upkeep.epoch.0,
         actor: "owner".to_owned(),
         started,

@@ -1,18 +1,18 @@
 //! The host as its listeners see it: the intake of webhooks, the health checks and the operations of a live host.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use daemon_agent::{Conversations, Skills};
 use daemon_api::TokenHolders;
-use daemon_api::http::{Admit, AppState, Condition, Health, Hooks};
+use daemon_api::http::{Admit, Condition, Health, Hooks};
 use daemon_api::ops::{Live, Prune, RunReply, SettingsRequest};
 use daemon_event::{ActivationId, RepoName, Source};
 use daemon_ingest::SenderTokens;
 use daemon_provider::StopReason;
+use daemon_records::HeldRoster;
 use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_runner::pruning::PruneScope;
 use daemon_store::{Accepted, NewEvent, Rates, StoreError};
@@ -23,10 +23,11 @@ use tokio::net::UnixStream;
 
 use super::begin::{Deadlines, check_policies, parts};
 use super::listener::{holders, sources};
+use super::login_links::LoginLinks;
 use super::{Compose, OpenFailure};
 use crate::config::Config;
 use crate::disk::Space;
-use crate::driver::{Host, NotOpen, Unopened};
+use crate::driver::{Host, NotOpen, Unopened, roster_settings};
 
 /// The delay before a repository that git refused is opened again.
 const OPEN_AGAIN: Duration = Duration::from_secs(30);
@@ -174,6 +175,7 @@ fn gauges(counts: &daemon_store::Counts) {
 /// The operations of a host that need the running process.
 pub(super) struct HostLive {
     pub(super) host: Arc<Host>,
+    roster: Arc<HeldRoster>,
     pub(super) compose: Arc<dyn Compose>,
     pub(super) started: Instant,
     /// The configuration of the start: its addresses and files stay in use until the host stops.
@@ -188,22 +190,6 @@ pub(super) struct HostLive {
     pub(super) editing: tokio::sync::Mutex<()>,
     /// What makes links for browsers, once the HTTP listener serves.
     pub(super) logins: OnceLock<LoginLinks>,
-}
-
-/// Makes links that log a browser in once.
-pub(super) struct LoginLinks {
-    /// The app of the HTTP listener. It has the operations of this host, which must not keep each other: the store closes with them.
-    pub(super) app: Weak<AppState>,
-    /// The address of the listener.
-    pub(super) bound: SocketAddr,
-}
-
-impl LoginLinks {
-    /// Makes a new link; `None` once the listener has ended.
-    pub(super) fn link(&self) -> Option<String> {
-        let code = self.app.upgrade()?.access.login_code();
-        Some(format!("http://{}/login?code={code}", self.bound))
-    }
 }
 
 /// Returns the keys of which the host keeps the values that it started with.
@@ -224,7 +210,7 @@ fn needs_restart(initial: &Config, new: &Config) -> Vec<&'static str> {
 impl HostLive {
     /// Creates the operations of a host, before its listeners serve them.
     pub(super) fn new(
-        host: &Arc<Host>,
+        (host, roster): (&Arc<Host>, &Arc<HeldRoster>),
         compose: &Arc<dyn Compose>,
         hooks: &Arc<Hooks>,
         (own, holders): (SenderTokens, TokenHolders),
@@ -232,6 +218,7 @@ impl HostLive {
     ) -> Self {
         Self {
             host: Arc::clone(host),
+            roster: Arc::clone(roster),
             compose: Arc::clone(compose),
             started,
             initial: Arc::clone(&host.runtime().config),
@@ -264,6 +251,8 @@ impl HostLive {
         self.hooks.replace(sources);
         self.holders.replace(tokens);
         let runtime = self.host.runtime();
+        self.roster
+            .configure(roster_settings(&runtime.config, &runtime.parts));
         super::warn_of(&runtime.config, &runtime.parts);
         drop(turn);
         self.host.registrations.states.force_all();
@@ -291,7 +280,9 @@ impl HostLive {
         let was_open = |repo: &RepoName| old.parts.repos.iter().any(|old| old.name == *repo);
         // New parts make every repository be read again.
         if !parts.repos.iter().all(|repo| was_open(&repo.name)) {
+            let settings = roster_settings(&config, &parts);
             let (_, unwatched) = self.host.replace(config, parts).await?;
+            self.roster.configure(settings);
             host.signals.repos.notify_waiters();
             host.signals.ticks.notify_one();
             host.signals.claims.notify_one();
@@ -487,5 +478,9 @@ impl Live for HostLive {
 
     fn conversations(&self) -> Option<&Arc<Conversations>> {
         Some(&self.host.conversations)
+    }
+
+    async fn roster(&self) -> Result<Arc<HeldRoster>, OpError> {
+        Ok(Arc::clone(&self.roster))
     }
 }

@@ -130,7 +130,7 @@ fn a_repeated_request_has_the_same_answer_and_other_parameters_conflict() {
         3,
     );
     scene.send(request).expect("another caller");
-    scene.pass(SignedDuration::from_hours(24));
+    scene.pass(SignedDuration::from_hours(24) + SignedDuration::from_secs(1));
     scene.lapse();
     let request = keyed(&mut scene, &operator, hold, 2);
     scene.send(request).expect("a day later");

@@ -1,12 +1,12 @@
 //! Scenarios 2 and 9, and how incarnations are fenced.
 
 use daemon_roster::{
-    CheckInParams, CheckedIn, Generation, Incarnation, Principal, ResetState, Role, RosterCommand,
-    RosterGate, RowKind, WakeReason, WindDownState,
+    CheckInParams, CheckedIn, Evaluation, Generation, Incarnation, LivenessReason, Principal,
+    ResetState, Role, RosterCommand, RosterGate, RowId, RowKind, WakeReason, WindDownState,
 };
 use jiff::SignedDuration;
 
-use super::scene::{Scene, id, project, reason};
+use super::scene::{Scene, id, project, reason, token};
 
 fn ids(process: &str, session: &str, wake: WakeReason) -> CheckInParams {
     CheckInParams {
@@ -228,4 +228,75 @@ fn a_check_in_on_hold_delivers_flags_and_is_woken_on_time() {
         }
     }
     assert_eq!(wakes, [13, 26, 39, 52, 65, 78, 91, 104, 117]);
+}
+
+#[test]
+fn an_agent_that_registered_itself_is_known_by_its_token_until_another_start_fences_it() {
+    let mut scene = Scene::new();
+    let with = |n, process: &str| CheckInParams {
+        token: Some(token(n)),
+        process: Some(process.parse().expect("an id")),
+        ..named("digger", WakeReason::Start)
+    };
+    let first = scene.check_in(&Principal::Unregistered, with(1, "17"));
+    let by = |scene: &Scene, n| scene.roster.principal(&token(n));
+    let agent = |incarnation| Principal::Daemon {
+        row: first.row.clone(),
+        incarnation: Incarnation(incarnation),
+    };
+    assert_eq!(by(&scene, 1), Some(agent(1)));
+    scene.tick(&agent(1));
+    let second = scene.check_in(&Principal::Unregistered, with(2, "18"));
+    assert_eq!(
+        (second.row, second.incarnation),
+        (first.row.clone(), Incarnation(2))
+    );
+    assert_eq!(by(&scene, 2), Some(agent(2)));
+    // The token of the older agent stays with its incarnation.
+    assert_eq!(by(&scene, 1), Some(agent(1)));
+    let tick = RosterCommand::CheckIn(CheckInParams::new(WakeReason::Tick));
+    assert_eq!(scene.refused(&agent(1), tick), (-32032, "fenced"));
+    // A refused check-in gives no token.
+    let unknown = CheckInParams {
+        project: Some(project("moon")),
+        ..with(3, "19")
+    };
+    scene.refused(&Principal::Unregistered, RosterCommand::CheckIn(unknown));
+    assert_eq!(by(&scene, 3), None);
+}
+
+#[test]
+fn the_host_retires_the_rows_that_it_checks_in_and_no_others() {
+    let mut scene = Scene::new();
+    let evaluation = RosterCommand::Evaluate(Evaluation {
+        kind: RowKind::Run,
+        project: Some(project("garden")),
+        actor_ref: "em-1".parse().expect("a reference"),
+        name: "em-1".parse().expect("a name"),
+        gate: daemon_roster::RosterGate::Go,
+        trouble: None,
+    });
+    scene.done(&Principal::Host, evaluation.clone());
+    let rows = scene.roster.tables().rows.keys();
+    let run = rows.clone().next().expect("a row").clone();
+    let depart = |row: &RowId| RosterCommand::Depart {
+        row: row.clone(),
+        reason: reason(),
+    };
+    assert_eq!(
+        scene.refused(&Principal::Operator, depart(&run)),
+        (-32003, "role")
+    );
+    scene.done(&Principal::Host, depart(&run));
+    assert_eq!(scene.report(&run).reason, LivenessReason::Retired);
+    let standing = id(&scene.register("garden", Role::Ops, "digger"));
+    assert_eq!(
+        scene.refused(&Principal::Host, depart(&standing)),
+        (-32003, "role")
+    );
+    // A later check-in of the same run is a new row.
+    scene.done(&Principal::Host, evaluation);
+    let runs = scene.roster.tables().rows.values();
+    let n_runs = runs.filter(|row| row.kind == RowKind::Run).count();
+    assert_eq!(n_runs, 2);
 }

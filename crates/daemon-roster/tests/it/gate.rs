@@ -101,6 +101,7 @@ fn a_gate_has_the_listed_transitions_and_no_other() {
         project: Some(project("garden")),
         actor_ref: "librarian".parse().expect("a reference"),
         name: "librarian".parse().expect("a name"),
+        gate: daemon_roster::RosterGate::Go,
         trouble: None,
     };
     // A path to each state, then what is possible there.
@@ -164,6 +165,7 @@ fn the_engine_trips_repository_daemons_only_and_the_orchestrator_cannot_reopen_t
         project: Some(project("garden")),
         actor_ref: "librarian".parse().expect("a reference"),
         name: "librarian".parse().expect("a name"),
+        gate: daemon_roster::RosterGate::Go,
         trouble: None,
     };
     scene.done(&Principal::Host, RosterCommand::Evaluate(evaluation));
@@ -179,4 +181,29 @@ fn the_engine_trips_repository_daemons_only_and_the_orchestrator_cannot_reopen_t
     assert_eq!(scene.refused(&orchestrator, go.clone()), (-32003, "role"));
     let answer = scene.done(&Principal::Operator, go);
     assert_eq!(answer, RosterAnswer::Gate(RosterGate::Go));
+}
+
+#[test]
+fn the_gate_of_a_repository_daemon_is_that_of_the_engine_and_its_changes_are_recorded() {
+    let mut scene = Scene::new();
+    let evaluation = |gate| {
+        RosterCommand::Evaluate(daemon_roster::Evaluation {
+            kind: daemon_roster::RowKind::Repository,
+            project: Some(project("garden")),
+            actor_ref: "librarian".parse().expect("a reference"),
+            name: "librarian".parse().expect("a name"),
+            gate,
+            trouble: None,
+        })
+    };
+    for gate in [RosterGate::Hold, RosterGate::Hold, RosterGate::Tripped] {
+        scene.done(&Principal::Host, evaluation(gate));
+        let mut rows = scene.roster.tables().rows.values();
+        assert_eq!(rows.next().map(|row| row.gate), Some(gate));
+    }
+    let gates = scene.audit.iter().filter(|entry| entry.kind == "gate");
+    let gates: Vec<_> = gates
+        .map(|entry| (entry.from.as_deref(), entry.to.as_deref()))
+        .collect();
+    assert_eq!(gates, [(Some("hold"), Some("tripped"))]);
 }

@@ -162,6 +162,7 @@ fn evaluated(kind: RowKind, trouble: Option<&str>) -> RosterCommand {
         project: Some(project("garden")),
         actor_ref: "librarian".parse().expect("a reference"),
         name: "librarian".parse().expect("a name"),
+        gate: daemon_roster::RosterGate::Go,
         trouble: trouble.map(str::to_owned),
     })
 }

@@ -105,8 +105,14 @@ pub(super) async fn put_credential(tx: &Tx, credential: &Credential) -> TxResult
     Ok(())
 }
 
-pub(super) async fn load(tx: &Tx, tables: &mut RosterTables) -> TxResult<()> {
-    let rows = tx.rows("SELECT * FROM roster_row", &[]).await?;
+/// Loads the rows, without those that are not standing and were retired before an instant.
+pub(super) async fn load(tx: &Tx, since: i64, tables: &mut RosterTables) -> TxResult<()> {
+    let rows = tx
+        .rows(
+            "SELECT * FROM roster_row WHERE kind = 'standing' OR retired_at IS NULL OR retired_at >= $1",
+            &[&since],
+        )
+        .await?;
     for found in &rows {
         let row = read(found)?;
         tables.rows.insert(row.id.clone(), row);

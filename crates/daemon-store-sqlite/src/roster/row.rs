@@ -98,9 +98,12 @@ pub(super) fn put_credential(conn: &Connection, credential: &Credential) -> TxRe
     Ok(())
 }
 
-pub(super) fn load(conn: &Connection, tables: &mut RosterTables) -> TxResult<()> {
-    let mut find = conn.prepare_cached("SELECT * FROM roster_row")?;
-    let mut rows = find.query([])?;
+/// Loads the rows, without those that are not standing and were retired before an instant.
+pub(super) fn load(conn: &Connection, since: i64, tables: &mut RosterTables) -> TxResult<()> {
+    let mut find = conn.prepare_cached(
+        "SELECT * FROM roster_row WHERE kind = 'standing' OR retired_at IS NULL OR retired_at >= ?1",
+    )?;
+    let mut rows = find.query([since])?;
     while let Some(found) = rows.next()? {
         let row = read(found)?;
         tables.rows.insert(row.id.clone(), row);

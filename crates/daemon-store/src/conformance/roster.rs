@@ -1,30 +1,29 @@
 //! The records of the roster.
 
 use daemon_roster::{
-    AllowlistState, CheckInParams, CheckInRecord, Confirmation, Evaluation, GateChange,
-    HandOffGate, Idempotency, Incarnation, NewSignal, Principal, Role, Roster, RosterAnswer,
-    RosterChanges, RosterCommand, RosterRequest, RosterSettings, RosterTables, RowId, RowKind,
-    SignalKind, SpawnFacts, TokenHash, WakeReason, WantedSpawn,
+    AllowlistState, CheckInParams, Confirmation, Evaluation, GateChange, HandOffGate, Idempotency,
+    Incarnation, NewSignal, Principal, REPLY_RETENTION, Role, Roster, RosterAnswer, RosterCommand,
+    RosterRequest, RosterSettings, RosterTables, RowId, RowKind, SignalKind, SpawnFacts, TokenHash,
+    WakeReason, WantedSpawn,
 };
 use jiff::{SignedDuration, Timestamp};
 
 use super::scene::at;
-use crate::error::StoreError;
-use crate::roster::{AUDIT_RETENTION, AuditQuery, LoadedRoster, RosterVersion};
+use crate::roster::{LoadedRoster, RosterVersion};
 use crate::traits::Store;
 
 /// A roster whose decisions are committed, and compared with what the store loads.
-struct StoredRoster<'a> {
-    store: &'a dyn Store,
-    roster: Roster,
-    version: RosterVersion,
-    now: Timestamp,
-    n_requests: u8,
-    n_entries: usize,
+pub(super) struct StoredRoster<'a> {
+    pub(super) store: &'a dyn Store,
+    pub(super) roster: Roster,
+    pub(super) version: RosterVersion,
+    pub(super) now: Timestamp,
+    pub(super) n_requests: u8,
+    pub(super) n_entries: usize,
 }
 
 impl<'a> StoredRoster<'a> {
-    fn new(store: &'a dyn Store) -> Self {
+    pub(super) fn new(store: &'a dyn Store) -> Self {
         let settings = RosterSettings {
             projects: ["garden".parse().expect("a project")].into(),
             ..RosterSettings::default()
@@ -39,7 +38,7 @@ impl<'a> StoredRoster<'a> {
         }
     }
 
-    async fn ask(&mut self, by: &Principal, command: RosterCommand) -> RosterAnswer {
+    pub(super) async fn ask(&mut self, by: &Principal, command: RosterCommand) -> RosterAnswer {
         self.n_requests += 1;
         let shown = format!("{command:?}");
         let request = RosterRequest {
@@ -63,28 +62,29 @@ impl<'a> StoredRoster<'a> {
     }
 
     /// Compares what the store loads with the roster in memory.
-    async fn check(&self, after: &str) {
+    pub(super) async fn check(&self, after: &str) {
         let loaded = self.store.load_roster(self.now).await.expect("loads");
-        let tables = RosterTables {
-            replies: [].into(),
-            ..self.roster.tables().clone()
-        };
+        let mut tables = self.roster.tables().clone();
+        // Memory forgets them at the next lapse.
+        let is_kept = |at: Timestamp| self.now.duration_since(at) <= REPLY_RETENTION;
+        tables.replies.retain(|_, reply| is_kept(reply.at));
+        tables.rows.retain(|_, row| !row.has_left(self.now));
         let version = self.version;
         assert_eq!(loaded, LoadedRoster { version, tables }, "after {after}");
     }
 
-    fn minutes(&mut self, minutes: i64) {
+    pub(super) fn minutes(&mut self, minutes: i64) {
         self.now += SignedDuration::from_mins(minutes);
     }
 
-    fn row_of(&self, name: &str) -> RowId {
+    pub(super) fn row_of(&self, name: &str) -> RowId {
         let rows = self.roster.tables().rows.values();
         let mut named = rows.filter(|row| row.name.as_str() == name);
         named.next().expect("a row with the name").id.clone()
     }
 
     /// Starts a daemon on go and checks it in with everything that a check-in can say.
-    async fn spawn(&mut self, role: Role, token: u8) -> Principal {
+    pub(super) async fn spawn(&mut self, role: Role, token: u8) -> Principal {
         let operator = Principal::Operator;
         let wanted = WantedSpawn {
             project: "garden".parse().expect("a project"),
@@ -122,7 +122,7 @@ impl<'a> StoredRoster<'a> {
         by
     }
 
-    async fn start(&mut self, row: &RowId) {
+    pub(super) async fn start(&mut self, row: &RowId) {
         let started = RosterCommand::ProcessStarted {
             row: row.clone(),
             handle: "process 7".parse().expect("a handle"),
@@ -131,7 +131,7 @@ impl<'a> StoredRoster<'a> {
     }
 }
 
-fn facts() -> SpawnFacts {
+pub(super) fn facts() -> SpawnFacts {
     SpawnFacts {
         n_destinations: 1,
         root_exists: true,
@@ -142,7 +142,7 @@ fn facts() -> SpawnFacts {
     }
 }
 
-fn everything() -> CheckInParams {
+pub(super) fn everything() -> CheckInParams {
     CheckInParams {
         cadence: Some("dormant".to_owned()),
         context_tokens: Some(10),
@@ -165,7 +165,7 @@ fn signal(kind: SignalKind, payload: &str) -> NewSignal {
     }
 }
 
-fn registration(name: &str) -> RosterCommand {
+pub(super) fn registration(name: &str) -> RosterCommand {
     RosterCommand::CheckIn(CheckInParams {
         project: Some("garden".parse().expect("a project")),
         role: Some("poet".parse().expect("a role")),
@@ -197,6 +197,7 @@ pub(super) async fn rows_come_back_as_they_were_committed(store: &dyn Store) {
             project: Some("garden".parse().expect("a project")),
             actor_ref: "librarian".parse().expect("a reference"),
             name: "librarian".parse().expect("a name"),
+            gate: daemon_roster::RosterGate::Go,
             trouble: trouble.map(str::to_owned),
         })
     };
@@ -221,6 +222,47 @@ pub(super) async fn rows_come_back_as_they_were_committed(store: &dyn Store) {
     stored
         .ask(&Principal::Unregistered, registration("digger"))
         .await;
+}
+
+pub(super) async fn rows_of_what_ended_are_removed_and_those_of_agents_stay(store: &dyn Store) {
+    let mut stored = StoredRoster::new(store);
+    let host = Principal::Host;
+    let run = RosterCommand::Evaluate(Evaluation {
+        kind: RowKind::Run,
+        project: None,
+        actor_ref: "em-1".parse().expect("a reference"),
+        name: "em-1".parse().expect("a name"),
+        gate: daemon_roster::RosterGate::Go,
+        trouble: None,
+    });
+    stored.ask(&host, run.clone()).await;
+    let reason = || "it ended".parse().expect("a reason");
+    let row = stored.row_of("em-1");
+    let reason_of_run = reason();
+    let depart = RosterCommand::Depart {
+        row,
+        reason: reason_of_run,
+    };
+    stored.ask(&host, depart).await;
+    stored
+        .ask(&Principal::Unregistered, registration("digger"))
+        .await;
+    let row = stored.row_of("digger");
+    let reason = reason();
+    stored
+        .ask(&Principal::Operator, RosterCommand::Retire { row, reason })
+        .await;
+    let n_rows = async |now: Timestamp| {
+        let loaded = store.load_roster(now).await.expect("loads");
+        loaded.tables.rows.len()
+    };
+    let day = SignedDuration::from_hours(24);
+    assert_eq!(n_rows(at(0) + day).await, 2);
+    assert_eq!(n_rows(at(1) + day).await, 1);
+    store.prune_roster(at(0) + day).await.expect("prunes");
+    assert_eq!(n_rows(at(0)).await, 2);
+    store.prune_roster(at(1) + day).await.expect("prunes");
+    assert_eq!(n_rows(at(0)).await, 1);
 }
 
 pub(super) async fn signals_come_back_as_they_were_committed(store: &dyn Store) {
@@ -309,174 +351,4 @@ pub(super) async fn a_reset_comes_back_at_every_step(store: &dyn Store) {
     stored
         .ask(&Principal::Host, RosterCommand::ProcessClosed(row))
         .await;
-}
-
-pub(super) async fn a_commit_after_another_one_changes_nothing(store: &dyn Store) {
-    let mut stored = StoredRoster::new(store);
-    stored
-        .ask(&Principal::Unregistered, registration("digger"))
-        .await;
-    let entries = audit(store, None, None, 100).await;
-    let request = RosterRequest {
-        by: Principal::Unregistered,
-        command: registration("poet"),
-        idempotency: None,
-        random: [99; 10],
-    };
-    let changes = stored.roster.decide(request, at(1)).changes;
-    assert!(!changes.audit.is_empty() && !changes.check_ins.is_empty());
-    for version in [0, 2] {
-        let refused = store
-            .commit_roster(RosterVersion(version), changes.clone())
-            .await;
-        assert!(
-            matches!(refused, Err(StoreError::Conflict { .. })),
-            "{refused:?}"
-        );
-        stored.check("a refused commit").await;
-        assert_eq!(audit(store, None, None, 100).await, entries);
-        let row = changes.check_ins[0].row.clone();
-        let records = store.check_ins_of(&row, 10).await.expect("reads");
-        assert_eq!(records, []);
-    }
-    let committed = store.commit_roster(RosterVersion(1), changes).await;
-    assert_eq!(committed.expect("commits"), RosterVersion(2));
-}
-
-/// Returns the numbers and reasons of audit entries.
-async fn audit(
-    store: &dyn Store,
-    row: Option<&RowId>,
-    before: Option<u64>,
-    limit: u32,
-) -> Vec<(u64, String)> {
-    let query = AuditQuery {
-        row: row.cloned(),
-        before,
-        limit,
-    };
-    let entries = store.roster_audit(&query).await.expect("lists");
-    let entries = entries.into_iter();
-    entries.map(|entry| (entry.number, entry.reason)).collect()
-}
-
-pub(super) async fn audit_entries_are_listed_from_the_newest(store: &dyn Store) {
-    let mut stored = StoredRoster::new(store);
-    let by = stored.spawn(Role::Ops, 1).await;
-    let row = stored.row_of("garden-d1");
-    let all = audit(store, None, None, 100).await;
-    let n_entries = u64::try_from(stored.n_entries).expect("few");
-    let numbers: Vec<_> = all.iter().map(|(number, _)| *number).collect();
-    assert_eq!(numbers, (1..=n_entries).rev().collect::<Vec<_>>());
-    let page = audit(store, None, Some(n_entries), 2).await;
-    assert_eq!(page, all[1..3]);
-    let of_row = audit(store, Some(&row), None, 100).await;
-    let of_others = all.iter().filter(|entry| !of_row.contains(entry));
-    let of_others: Vec<_> = of_others.map(|(_, reason)| reason.as_str()).collect();
-    assert_eq!(
-        of_others,
-        ["garden-d1 confirmed", "garden-d1 in garden"],
-        "{of_row:?}"
-    );
-    // A refusal is an entry with its rule; nothing else changes.
-    let request = RosterRequest {
-        by: by.clone(),
-        command: RosterCommand::SetGate {
-            row: row.clone(),
-            change: GateChange::Go,
-            reason: "a case".parse().expect("a reason"),
-        },
-        idempotency: None,
-        random: [0; 10],
-    };
-    let changes = stored.roster.decide(request, at(9)).changes;
-    store
-        .commit_roster(stored.version, changes)
-        .await
-        .expect("commits");
-    let query = AuditQuery {
-        row: Some(row.clone()),
-        before: None,
-        limit: 1,
-    };
-    let entries = store.roster_audit(&query).await.expect("lists");
-    let expected = crate::roster::StoredAudit {
-        number: n_entries + 1,
-        at: at(9),
-        actor: by,
-        kind: "daemon_go".to_owned(),
-        row: Some(row),
-        from: None,
-        to: None,
-        rule: Some("self-go".to_owned()),
-        reason: "forbidden by the rule `self-go`".to_owned(),
-        request: None,
-        count: 1,
-    };
-    assert_eq!(entries, [expected]);
-}
-
-pub(super) async fn check_ins_are_listed_from_the_newest(store: &dyn Store) {
-    let mut stored = StoredRoster::new(store);
-    let by = stored.spawn(Role::Ops, 1).await;
-    stored.spawn(Role::Refine, 2).await;
-    stored.minutes(1);
-    let poke = CheckInParams::new(WakeReason::Poke);
-    stored.ask(&by, RosterCommand::CheckIn(poke)).await;
-    let row = stored.row_of("garden-d1");
-    let record = |at, wake, cadence: Option<&str>, context_tokens| CheckInRecord {
-        row: row.clone(),
-        incarnation: Incarnation::FIRST,
-        at,
-        wake,
-        cadence: cadence.map(|word| word.parse().expect("a cadence")),
-        context_tokens,
-    };
-    let expected = [
-        record(at(60), WakeReason::Poke, None, None),
-        record(at(0), WakeReason::Start, Some("dormant"), Some(10)),
-    ];
-    let records = store.check_ins_of(&row, 10).await.expect("reads");
-    assert_eq!(records, expected);
-    let newest = store.check_ins_of(&row, 1).await.expect("reads");
-    assert_eq!(newest, expected[..1]);
-}
-
-pub(super) async fn what_is_old_is_pruned_and_no_audit_entry_before_its_time(store: &dyn Store) {
-    let mut stored = StoredRoster::new(store);
-    let by = stored.spawn(Role::Ops, 1).await;
-    let row = stored.row_of("garden-d1");
-    let day = SignedDuration::from_hours(24);
-    let needed = RosterCommand::RequestCompaction(row.clone());
-    let done = RosterCommand::CompactionDone(None);
-    stored.minutes(1);
-    stored.ask(&by, needed.clone()).await;
-    let all = audit(store, None, None, 100).await;
-    let prune = async |now: Timestamp| {
-        store.prune_roster(now).await.expect("prunes");
-        let records = store.check_ins_of(&row, 10).await.expect("reads");
-        let entries = audit(store, None, None, 100).await;
-        (records.len(), entries.len())
-    };
-    let n_entries = all.len();
-    assert_eq!(prune(at(0) + day * 30).await, (1, n_entries));
-    // A clock far in the future removes no audit entry, since the newest one is not that new.
-    assert_eq!(prune(at(1) + day * 30).await, (0, n_entries));
-    assert_eq!(prune(at(0) + day * 4_000).await, (0, n_entries));
-    stored.now = at(0) + AUDIT_RETENTION;
-    stored.ask(&by, done).await;
-    assert_eq!(prune(stored.now).await, (0, n_entries + 1));
-    stored.now += SignedDuration::from_secs(1);
-    stored.ask(&by, needed).await;
-    // The entry of the first minute is not old enough.
-    assert_eq!(prune(stored.now).await, (0, 3));
-    // Numbers are not used again.
-    let numbers: Vec<_> = audit(store, None, None, 100).await;
-    let numbers: Vec<_> = numbers.into_iter().map(|(number, _)| number).collect();
-    let last = u64::try_from(n_entries).expect("few");
-    assert_eq!(numbers, [last + 2, last + 1, last]);
-    let nothing = store
-        .commit_roster(stored.version, RosterChanges::default())
-        .await;
-    assert_eq!(nothing.expect("commits").0, stored.version.0 + 1);
 }

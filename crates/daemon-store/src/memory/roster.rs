@@ -30,6 +30,9 @@ impl StoreModel {
             .tables
             .signals
             .retain(|_, signal| !ended_before(signal, now, REPLY_RETENTION));
+        let is_kept = |at| !is_before(at, now, REPLY_RETENTION);
+        loaded.tables.replies.retain(|_, reply| is_kept(reply.at));
+        loaded.tables.rows.retain(|_, row| !row.has_left(now));
         loaded
     }
 
@@ -51,7 +54,7 @@ impl StoreModel {
             resets,
             plans,
             credentials,
-            replies: _,
+            replies,
         } = changes.tables;
         let tables = &mut roster.stored.tables;
         tables.rows.extend(rows);
@@ -60,6 +63,7 @@ impl StoreModel {
         tables.resets.extend(resets);
         tables.plans.extend(plans);
         tables.credentials.extend(credentials);
+        tables.replies.extend(replies);
         roster.check_ins.extend(changes.check_ins);
         for entry in changes.audit {
             roster.last_audit += 1;
@@ -92,6 +96,10 @@ impl StoreModel {
             .retain(|record| !is_before(record.at, now, CHECK_IN_RETENTION));
         let signals = &mut roster.stored.tables.signals;
         signals.retain(|_, signal| !ended_before(signal, now, SIGNAL_RETENTION));
+        let replies = &mut roster.stored.tables.replies;
+        replies.retain(|_, reply| !is_before(reply.at, now, REPLY_RETENTION));
+        let rows = &mut roster.stored.tables.rows;
+        rows.retain(|_, row| !row.has_left(now));
         let newest = roster.audit.iter().map(|entry| entry.at).max();
         let now = newest.map_or(now, |newest| newest.min(now));
         let audit = &mut roster.audit;

@@ -4,15 +4,15 @@ use daemon_api::ops::{Operation, Scope};
 use daemon_mcp::ToolDescription;
 use serde_json::{Map, Value, json};
 
-use super::{Parameter, REPO, Served, ToolAction, ToolRow, schema};
+use super::{Parameter, Served, ToolAction, ToolRow, all, schema};
 use crate::failure::CommandFailure;
 
-/// What a tool is over HTTP if it reads files otherwise.
-struct Remote {
-    description: &'static str,
-    left_out: &'static [&'static str],
-    /// The parameter without which the tool would read the working tree.
-    needed: Option<&'static str>,
+/// Returns the parameter that names the repository of a registered daemon.
+fn registered_repo<'p>() -> impl Iterator<Item = &'p Parameter> {
+    let show = all().filter(|tool| tool.action == ToolAction::Operation(Operation::DaemonGet));
+    let parameters = show.flat_map(|tool| &tool.parameters);
+    let named = parameters.filter(|parameter| parameter.name == "repo");
+    named.map(|parameter| -> &'p Parameter { parameter })
 }
 
 impl ToolRow {
@@ -33,16 +33,16 @@ impl ToolRow {
         if self.action == ToolAction::Daemon {
             return self.spec(Served::ReadOnly);
         }
-        let mut schema = schema(self.over_http());
-        let remote = self.remote();
-        if let Some(needed) = remote.as_ref().and_then(|remote| remote.needed) {
-            schema["required"] = json!([needed]);
+        let mut schema = schema(self.remote_parameters());
+        let remote = self.over_http.as_ref();
+        if let Some(remote) = remote {
+            schema["required"] = json!([remote.needed]);
         }
         if let Some(event) = schema["properties"].get_mut("event") {
             *event = json!({"type": "object", "description": "The payload of an event, which needs `source` and `kind`."});
         }
-        let description = remote.map_or(self.description, |remote| remote.description);
-        ToolDescription::new(self.name, description, schema, self.effect())
+        let description = remote.map_or(&self.description, |remote| &remote.description);
+        ToolDescription::new(&self.name, description, schema, self.effect())
     }
 
     /// Returns the arguments of a call over HTTP.
@@ -53,7 +53,10 @@ impl ToolRow {
         &self,
         given: Map<String, Value>,
     ) -> Result<Map<String, Value>, CommandFailure> {
-        let is_known = |name: &str| self.over_http().any(|parameter| parameter.name == name);
+        let is_known = |name: &str| {
+            self.remote_parameters()
+                .any(|parameter| parameter.name == name)
+        };
         if let Some(name) = given.keys().find(|name| !is_known(name)) {
             let name: String = name.chars().take(80).collect();
             let message = format!("`{name}` is not served over HTTP");
@@ -62,7 +65,7 @@ impl ToolRow {
         if given.get("event").is_some_and(|event| !event.is_object()) {
             return Err(CommandFailure::usage("`event` is an object"));
         }
-        match self.remote().and_then(|remote| remote.needed) {
+        match self.over_http.as_ref().map(|remote| &remote.needed) {
             Some(needed) if !given.contains_key(needed) => {
                 Err(CommandFailure::usage(format!("`{needed}` is missing")))
             }
@@ -71,36 +74,13 @@ impl ToolRow {
     }
 
     /// Returns the parameters that clients over HTTP may give.
-    fn over_http(&self) -> impl Iterator<Item = &'static Parameter> {
-        let left_out = self.remote().map_or(&[][..], |remote| remote.left_out);
+    fn remote_parameters(&self) -> impl Iterator<Item = &Parameter> {
+        let left_out = self.over_http.as_ref();
+        let left_out = left_out.map_or(&[][..], |remote| remote.left_out.as_slice());
         let parameters = self.parameters.iter();
         let kept = parameters.filter(move |parameter| !left_out.contains(&parameter.name));
-        kept.chain((self.action == ToolAction::Fire).then_some(&REPO))
-    }
-
-    fn remote(&self) -> Option<Remote> {
-        Some(match self.action {
-            ToolAction::Lint => Remote {
-                description: "Checks the text of one DAEMON.md file and returns every diagnostic with its position, help and fix.",
-                left_out: &["paths", "path"],
-                needed: Some("text"),
-            },
-            ToolAction::Explain => Remote {
-                description: "Explains how a watch condition is read, which words were not understood, and whether an event wakes it.",
-                left_out: &["id", "all_daemons", "repo"],
-                needed: Some("condition"),
-            },
-            ToolAction::Next => Remote {
-                description: "Returns the next due times of a cron expression, in UTC.",
-                left_out: &["id", "repo"],
-                needed: Some("cron"),
-            },
-            ToolAction::Fire => Remote {
-                description: "Wakes a registered daemon now, for a person, a tick or an event, under the host's own policy, and returns the activation, which continues in the host.",
-                left_out: &["dry_run", "repo"],
-                needed: Some("id"),
-            },
-            ToolAction::Operation(_) | ToolAction::Daemon => return None,
-        })
+        // `fire` reads the working tree of a directory otherwise.
+        let is_fire = self.action == ToolAction::Fire;
+        kept.chain(registered_repo().filter(move |_| is_fire))
     }
 }

@@ -1,0 +1,263 @@
+//! The roster of a home over its store: decisions are made in memory and committed before they count.
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use daemon_roster::{
+    Idempotency, Principal, Roster, RosterAnswer, RosterCommand, RosterEffect, RosterRefusal,
+    RosterRequest, RosterSettings,
+};
+use daemon_store::{RosterVersion, Store, StoreError};
+use tokio::sync::Notify;
+
+use crate::clock::Clock;
+use crate::failpoint;
+use crate::random;
+
+/// How often a request is decided again because another process committed first.
+const ATTEMPTS: usize = 8;
+
+/// The one owner of a roster in a process.
+///
+/// [`perform`](Self::perform) decides a request over the rows in memory, commits the changes with their audit entries in one
+/// transaction, and puts them in force. What is to be done after the commit waits in [`take_effects`](Self::take_effects) for the
+/// driver of the host.
+pub struct HeldRoster {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    /// Held while a request is decided and committed, so that each decision is made after the one before it.
+    turn: tokio::sync::Mutex<RosterVersion>,
+    roster: RwLock<Arc<Roster>>,
+    effects: Mutex<Vec<RosterEffect>>,
+    changed: Notify,
+}
+
+impl std::fmt::Debug for HeldRoster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HeldRoster").finish_non_exhaustive()
+    }
+}
+
+/// Why a request has no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RosterError {
+    /// It was refused, which is recorded in the audit log.
+    #[error(transparent)]
+    Refused(#[from] RosterRefusal),
+    /// The store failed; nothing was changed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl HeldRoster {
+    /// Loads the roster of a store. The effects that may not have been performed before a crash wait.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn load(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        settings: RosterSettings,
+    ) -> Result<Self, StoreError> {
+        let loaded = store.load_roster(clock.now()).await?;
+        let roster = Roster::new(settings, loaded.tables);
+        Ok(Self {
+            store,
+            clock,
+            turn: tokio::sync::Mutex::new(loaded.version),
+            effects: Mutex::new(roster.unfinished()),
+            roster: RwLock::new(Arc::new(roster)),
+            changed: Notify::new(),
+        })
+    }
+
+    /// Returns the rows as they are now.
+    pub fn view(&self) -> Arc<Roster> {
+        Arc::clone(&self.roster.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces the settings.
+    pub fn configure(&self, settings: RosterSettings) {
+        self.change(|roster| roster.configure(settings));
+        self.changed.notify_one();
+    }
+
+    /// Performs a request: decides it, commits its changes with their audit entries, and puts them in force.
+    ///
+    /// # Errors
+    /// If it is refused, or the store fails. It has no effect then.
+    pub async fn perform(
+        &self,
+        by: Principal,
+        command: RosterCommand,
+        idempotency: Option<Idempotency>,
+    ) -> Result<RosterAnswer, RosterError> {
+        let request = RosterRequest {
+            by,
+            command,
+            idempotency,
+            random: random::ten(),
+        };
+        let mut version = self.turn.lock().await;
+        for _ in 1..ATTEMPTS {
+            match self.try_once(&request, &mut version).await {
+                // Another process committed, or the caller of the request before this one was gone before its commit was applied.
+                Err(RosterError::Store(StoreError::Conflict { .. })) => {
+                    self.reload(&mut version).await?;
+                }
+                done => return done,
+            }
+        }
+        self.try_once(&request, &mut version).await
+    }
+
+    async fn try_once(
+        &self,
+        request: &RosterRequest,
+        version: &mut RosterVersion,
+    ) -> Result<RosterAnswer, RosterError> {
+        let mut decision = self.view().decide(request.clone(), self.clock.now());
+        // The answer to a repetition changes nothing.
+        let changes = &decision.changes;
+        let is_empty =
+            changes.tables.is_empty() && changes.check_ins.is_empty() && changes.audit.is_empty();
+        if !is_empty {
+            let committed = self.store.commit_roster(*version, changes.clone()).await;
+            *version = committed?;
+            failpoint::hit("roster-committed");
+            failpoint::hit(request.command.name());
+        }
+        let effects = std::mem::take(&mut decision.effects);
+        let answer = decision.answer.clone();
+        self.change(|roster| roster.apply(decision));
+        self.waiting().extend(effects);
+        self.changed.notify_one();
+        Ok(answer?)
+    }
+
+    async fn reload(&self, version: &mut RosterVersion) -> Result<(), StoreError> {
+        let loaded = self.store.load_roster(self.clock.now()).await?;
+        let roster = Roster::new(self.view().settings().clone(), loaded.tables);
+        // The effects of a commit that was not applied are among them, and performing one again does no harm.
+        let unfinished = roster.unfinished();
+        self.change(|old| *old = roster);
+        let mut waiting = self.waiting();
+        for effect in unfinished {
+            if !waiting.contains(&effect) {
+                waiting.push(effect);
+            }
+        }
+        *version = loaded.version;
+        Ok(())
+    }
+
+    /// Returns what is to be done, and forgets it.
+    pub fn take_effects(&self) -> Vec<RosterEffect> {
+        std::mem::take(&mut *self.waiting())
+    }
+
+    /// Waits until a request was performed, or the settings were replaced.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    fn waiting(&self) -> std::sync::MutexGuard<'_, Vec<RosterEffect>> {
+        // Each change of the list is one call, so that it is consistent even if a holder of the lock panicked.
+        self.effects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Roster)) {
+        let mut roster = self.roster.write().unwrap_or_else(PoisonError::into_inner);
+        // Copies the rows only while a reader holds them.
+        change(Arc::make_mut(&mut roster));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use daemon_roster::{CheckInParams, NewSignal, SignalKind, TokenHash, WakeReason};
+    use daemon_store::memory::MemoryStore;
+
+    use super::*;
+    use crate::clock::SystemClock;
+
+    async fn held(store: &MemoryStore) -> HeldRoster {
+        let settings = RosterSettings {
+            projects: ["garden".parse().unwrap()].into(),
+            ..RosterSettings::default()
+        };
+        let store = Arc::new(store.clone());
+        HeldRoster::load(store, Arc::new(SystemClock), settings)
+            .await
+            .unwrap()
+    }
+
+    async fn register(held: &HeldRoster, actor_ref: &str, token: u8) {
+        let check_in = RosterCommand::CheckIn(CheckInParams {
+            project: Some("garden".parse().unwrap()),
+            actor_ref: Some(actor_ref.parse().unwrap()),
+            token: Some(TokenHash([token; 32])),
+            ..CheckInParams::new(WakeReason::Start)
+        });
+        held.perform(Principal::Unregistered, check_in, None)
+            .await
+            .unwrap();
+    }
+
+    fn names(held: &HeldRoster) -> Vec<String> {
+        let view = held.view();
+        let rows = view.tables().rows.values();
+        let mut names: Vec<_> = rows.map(|row| row.name.to_string()).collect();
+        names.sort();
+        names
+    }
+
+    #[tokio::test]
+    async fn an_owner_that_another_one_overtook_decides_again_over_its_rows() {
+        let store = MemoryStore::default();
+        let (one, other) = (held(&store).await, held(&store).await);
+        register(&one, "digger", 1).await;
+        register(&other, "poet", 2).await;
+        assert_eq!(names(&other), ["digger", "poet"]);
+        assert_eq!(names(&one), ["digger"]);
+        register(&one, "singer", 3).await;
+        assert_eq!(names(&one), ["digger", "poet", "singer"]);
+        // The reference of a row that the other owner made finds that row.
+        register(&other, "singer", 4).await;
+        assert_eq!(names(&other), ["digger", "poet", "singer"]);
+    }
+
+    #[tokio::test]
+    async fn the_answer_to_a_request_is_known_to_the_next_owner() {
+        let store = MemoryStore::default();
+        let one = held(&store).await;
+        register(&one, "digger", 1).await;
+        let by = one.view().principal(&TokenHash([1; 32])).unwrap();
+        let ask = async |held: &HeldRoster, params: u8| {
+            let signal = RosterCommand::Enqueue(NewSignal {
+                kind: SignalKind::Feedback,
+                project: None,
+                target: None,
+                dedupe_key: None,
+                priority: NewSignal::DEFAULT_PRIORITY,
+                payload: "the gate sticks".to_owned(),
+                reference: None,
+            });
+            let idempotency = Idempotency {
+                request: "r-1".parse().unwrap(),
+                params: [params; 32],
+            };
+            held.perform(by.clone(), signal, Some(idempotency)).await
+        };
+        let first = ask(&one, 1).await.unwrap();
+        // As after a restart: only the store knows the answer.
+        let other = held(&store).await;
+        assert_eq!(ask(&other, 1).await.unwrap(), first);
+        assert_eq!(other.view().tables().signals.len(), 1);
+        let refused = ask(&other, 2).await.unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "a request with this id had other parameters"
+        );
+    }
+}
