@@ -331,6 +331,11 @@ impl PortServer for Echo {
     }
 
     fn serve(&self, sockets: Vec<TcpListener>) -> Box<dyn Send + Sync> {
+        // The ports stay taken after their one connection.
+        let kept: Vec<TcpListener> = sockets
+            .iter()
+            .map(|listener| listener.try_clone().unwrap())
+            .collect();
         for listener in sockets {
             listener.set_nonblocking(false).unwrap();
             std::thread::spawn(move || {
@@ -340,7 +345,7 @@ impl PortServer for Echo {
                 stream.write_all(line.as_bytes()).unwrap();
             });
         }
-        Box::new(())
+        Box::new(kept)
     }
 }
 
