@@ -45,7 +45,44 @@ fn names_of(method: &str) -> (Value, &'static [&'static str]) {
             &["skill", "agent"],
         ),
         ("subscription", "create") => (json!({"source": "s"}), &["target_agent"]),
+        ("roster", verb) => roster_names_of(verb),
         _ => panic!("say which parameters of `{method}` are names"),
+    }
+}
+
+/// The same for the tools of the roster.
+fn roster_names_of(tool: &str) -> (Value, &'static [&'static str]) {
+    match tool {
+        "recall_daemon" | "daemon_request_compaction" => (json!({}), &["id"]),
+        "daemon_poke" => (json!({"line": "x"}), &["id"]),
+        "daemon_go"
+        | "daemon_hold"
+        | "daemon_request_reset"
+        | "daemon_request_winddown"
+        | "daemon_cancel_winddown"
+        | "daemon_cancel"
+        | "daemon_retire" => (json!({"reason": "x"}), &["id"]),
+        "signal_claim" | "signal_cancel" => (json!({}), &["signal"]),
+        "signal_complete" => (json!({"token": "x"}), &["signal"]),
+        "signal_fail" => (json!({"token": "x", "error": "x"}), &["signal"]),
+        "daemon_successor_ready"
+        | "daemon_retire_predecessor"
+        | "daemon_cancel_reset"
+        | "daemon_reset_handoff" => (json!({}), &["reset"]),
+        "daemon_authorize" => (json!({}), &["action"]),
+        // Projects, roles and kinds of signals are words of the callers, which are compared with those of rows.
+        "signal_enqueue"
+        | "daemon_checkin"
+        | "daemon_subordinates_ready"
+        | "recall_roster"
+        | "recall_signals"
+        | "recall_compaction"
+        | "recall_reset"
+        | "recall_audit"
+        | "daemon_compaction_done"
+        | "daemon_winddown_ready"
+        | "daemon_report_blocked" => (json!({}), &[]),
+        _ => panic!("say which parameters of `roster/{tool}` are names"),
     }
 }
 
