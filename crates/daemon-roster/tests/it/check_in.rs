@@ -273,7 +273,7 @@ fn the_host_retires_the_rows_that_it_checks_in_and_no_others() {
         project: Some(project("garden")),
         actor_ref: "em-1".parse().expect("a reference"),
         name: "em-1".parse().expect("a name"),
-        gate: daemon_roster::RosterGate::Go,
+        gate: RosterGate::Go,
         trouble: None,
     });
     scene.done(&Principal::Host, evaluation.clone());

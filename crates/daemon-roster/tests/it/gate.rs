@@ -101,7 +101,7 @@ fn a_gate_has_the_listed_transitions_and_no_other() {
         project: Some(project("garden")),
         actor_ref: "librarian".parse().expect("a reference"),
         name: "librarian".parse().expect("a name"),
-        gate: daemon_roster::RosterGate::Go,
+        gate: RosterGate::Go,
         trouble: None,
     };
     // A path to each state, then what is possible there.
@@ -165,7 +165,7 @@ fn the_engine_trips_repository_daemons_only_and_the_orchestrator_cannot_reopen_t
         project: Some(project("garden")),
         actor_ref: "librarian".parse().expect("a reference"),
         name: "librarian".parse().expect("a name"),
-        gate: daemon_roster::RosterGate::Go,
+        gate: RosterGate::Go,
         trouble: None,
     };
     scene.done(&Principal::Host, RosterCommand::Evaluate(evaluation));
@@ -188,7 +188,7 @@ fn the_gate_of_a_repository_daemon_is_that_of_the_engine_and_its_changes_are_rec
     let mut scene = Scene::new();
     let evaluation = |gate| {
         RosterCommand::Evaluate(daemon_roster::Evaluation {
-            kind: daemon_roster::RowKind::Repository,
+            kind: RowKind::Repository,
             project: Some(project("garden")),
             actor_ref: "librarian".parse().expect("a reference"),
             name: "librarian".parse().expect("a name"),
