@@ -141,20 +141,6 @@ fn before(now: Timestamp, span: SignedDuration) -> i64 {
 }
 
 /// Returns the statement that stores a row in place of the one with its key, which is the first column or columns.
-///
-/// It is no `INSERT OR REPLACE`, which would also remove the rows with which another unique index conflicts.
 fn upsert(table: &str, n_keys: usize, columns: &[&str]) -> String {
-    let places: Vec<_> = (1..=columns.len()).map(|n| format!("?{n}")).collect();
-    let (keys, others) = columns.split_at(n_keys);
-    let set: Vec<_> = others
-        .iter()
-        .map(|it| format!("{it} = excluded.{it}"))
-        .collect();
-    format!(
-        "INSERT INTO {table} ({}) VALUES ({}) ON CONFLICT ({}) DO UPDATE SET {}",
-        columns.join(", "),
-        places.join(", "),
-        keys.join(", "),
-        set.join(", ")
-    )
+    daemon_store::stored::roster::upsert('?', table, n_keys, columns)
 }

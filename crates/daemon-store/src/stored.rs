@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod facts;
 pub mod occasion;
+pub mod roster;
 
 use crate::error::StoreError;
 

@@ -1,27 +1,13 @@
 //! Batons and resets.
 
 use daemon_roster::{Baton, Generation, Reset, RosterTables, RowId};
+use daemon_store::stored::roster::RESET_COLUMNS;
 use tokio_postgres::Row;
 
 use super::upsert;
 use crate::column::{Columns as _, integer, micros};
 use crate::failure::TxResult;
 use crate::transaction::Tx;
-
-const RESET_COLUMNS: [&str; 12] = [
-    "id",
-    "project",
-    "role",
-    "predecessor",
-    "successor",
-    "state",
-    "requested_by",
-    "reason",
-    "requested_at",
-    "spawned_at",
-    "ready_at",
-    "ended_at",
-];
 
 pub(super) async fn put_baton(tx: &Tx, baton: &Baton) -> TxResult<()> {
     let columns = ["project", "role", "holder", "generation"];

@@ -5,6 +5,7 @@ use daemon_roster::{
     Liveness, ProcessRef, ProcessState, Project, Role, RosterRow, RosterTables, RowId, SessionRef,
     SpawnRecord, TokenHash,
 };
+use daemon_store::stored::roster::ROW_COLUMNS;
 use tokio_postgres::Row;
 
 use super::upsert;
@@ -12,46 +13,11 @@ use crate::column::{Columns as _, integer, maybe_text, micros};
 use crate::failure::TxResult;
 use crate::transaction::Tx;
 
-const COLUMNS: [&str; 32] = [
-    "id",
-    "kind",
-    "project",
-    "role",
-    "name",
-    "actor_ref",
-    "harness",
-    "incarnation",
-    "process",
-    "session",
-    "expected_at",
-    "first_checkin_at",
-    "last_checkin_at",
-    "activity_at",
-    "activity_incarnation",
-    "gate",
-    "cadence",
-    "context_tokens",
-    "context_limit",
-    "needs_compaction",
-    "winddown",
-    "handoff_ref",
-    "predecessor",
-    "successor",
-    "generation",
-    "trouble",
-    "nonce",
-    "handle",
-    "process_state",
-    "due_at",
-    "notified",
-    "retired_at",
-];
-
 pub(super) async fn put(tx: &Tx, row: &RosterRow) -> TxResult<()> {
     let spawn = row.spawn.as_ref();
     let handle = spawn.and_then(|spawn| spawn.handle.as_ref());
     tx.run(
-        &upsert("roster_row", 1, &COLUMNS),
+        &upsert("roster_row", 1, &ROW_COLUMNS),
         &[
             &row.id.as_str(),
             &row.kind.as_str(),

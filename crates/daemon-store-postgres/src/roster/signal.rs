@@ -1,6 +1,7 @@
 //! Signals.
 
 use daemon_roster::{CoordinationSignal, DedupeKey, RosterTables, RowId, SignalClaim};
+use daemon_store::stored::roster::SIGNAL_COLUMNS;
 use tokio_postgres::Row;
 
 use super::upsert;
@@ -8,30 +9,10 @@ use crate::column::{Columns as _, maybe_text, micros, text};
 use crate::failure::TxResult;
 use crate::transaction::Tx;
 
-const COLUMNS: [&str; 17] = [
-    "id",
-    "kind",
-    "project",
-    "target",
-    "dedupe_key",
-    "priority",
-    "payload",
-    "reference",
-    "status",
-    "requested_by",
-    "claimed_by",
-    "token",
-    "lease_until",
-    "attempts",
-    "result",
-    "error",
-    "ended_at",
-];
-
 pub(super) async fn put(tx: &Tx, signal: &CoordinationSignal) -> TxResult<()> {
     let claim = signal.claim.as_ref();
     tx.run(
-        &upsert("roster_signal", 1, &COLUMNS),
+        &upsert("roster_signal", 1, &SIGNAL_COLUMNS),
         &[
             &signal.id.as_str(),
             &signal.kind.as_str(),

@@ -1,26 +1,12 @@
 //! Batons and resets.
 
 use daemon_roster::{Baton, Generation, Reset, RosterTables, RowId};
+use daemon_store::stored::roster::RESET_COLUMNS;
 use rusqlite::{Connection, Row, params};
 
 use super::upsert;
 use crate::column::{Columns as _, integer, micros};
 use crate::failure::TxResult;
-
-const RESET_COLUMNS: [&str; 12] = [
-    "id",
-    "project",
-    "role",
-    "predecessor",
-    "successor",
-    "state",
-    "requested_by",
-    "reason",
-    "requested_at",
-    "spawned_at",
-    "ready_at",
-    "ended_at",
-];
 
 pub(super) fn put_baton(conn: &Connection, baton: &Baton) -> TxResult<()> {
     let columns = ["project", "role", "holder", "generation"];

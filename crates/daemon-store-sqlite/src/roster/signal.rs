@@ -1,35 +1,16 @@
 //! Signals.
 
 use daemon_roster::{CoordinationSignal, DedupeKey, RosterTables, RowId, SignalClaim};
+use daemon_store::stored::roster::SIGNAL_COLUMNS;
 use rusqlite::{Connection, Row, params};
 
 use super::upsert;
 use crate::column::{Columns as _, micros};
 use crate::failure::TxResult;
 
-const COLUMNS: [&str; 17] = [
-    "id",
-    "kind",
-    "project",
-    "target",
-    "dedupe_key",
-    "priority",
-    "payload",
-    "reference",
-    "status",
-    "requested_by",
-    "claimed_by",
-    "token",
-    "lease_until",
-    "attempts",
-    "result",
-    "error",
-    "ended_at",
-];
-
 pub(super) fn put(conn: &Connection, signal: &CoordinationSignal) -> TxResult<()> {
     let claim = signal.claim.as_ref();
-    conn.prepare_cached(&upsert("roster_signal", 1, &COLUMNS))?
+    conn.prepare_cached(&upsert("roster_signal", 1, &SIGNAL_COLUMNS))?
         .execute(params![
             signal.id.as_str(),
             signal.kind.as_str(),
