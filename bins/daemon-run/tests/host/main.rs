@@ -122,6 +122,7 @@ mod serve_retain;
 mod serve_rolling;
 mod serve_roster;
 mod serve_roster_http;
+#[cfg(feature = "internal-testing")]
 mod serve_roster_time;
 mod serve_run_states;
 mod serve_runs;

@@ -53,7 +53,7 @@ fn a_page_needs_a_login_and_explains_it() {
             "{path}"
         );
         assert_eq!(
-            missing(&page, &["daemon-run serve", "name=\"token\""]),
+            missing(&page, &["daemon-run login", "name=\"token\""]),
             [""; 0]
         );
         let object = host.open("GET", path, &[("Accept", "application/json")]);

@@ -1,6 +1,6 @@
 //! The roster of a host: agents that register themselves, the operator, and what survives a death.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::fields::Shown as _;
 use crate::mcp_client::Client;
@@ -359,6 +359,7 @@ fn one_of_twenty_claims_wins_and_a_foreign_token_completes_nothing() {
     host.stop();
 }
 
+#[cfg(feature = "internal-testing")]
 #[test]
 fn a_death_after_a_commit_keeps_the_change_with_its_entry_and_a_repetition_changes_nothing() {
     for (tool, params, entry) in [
@@ -379,7 +380,7 @@ fn a_death_after_a_commit_keeps_the_change_with_its_entry_and_a_repetition_chang
         let Value::Object(mut params) = params else {
             panic!("they are an object");
         };
-        params.extend(Map::from_iter([
+        params.extend(serde_json::Map::from_iter([
             ("daemon".to_owned(), json!(row)),
             ("reason".to_owned(), json!("a test")),
             ("request_id".to_owned(), json!("r-1")),
