@@ -38,7 +38,6 @@ mod sandboxes;
 mod scratch;
 mod services;
 mod session;
-mod times;
 mod watched;
 
 pub use dispatch::{command, main};

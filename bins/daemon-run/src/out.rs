@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::cli::{Color, GlobalArgs};
 use crate::commands::columns::TableLayout;
 use crate::failure::CommandFailure;
-use crate::times::Times;
+use daemon_api::Times;
 
 /// Whether results are for people or for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

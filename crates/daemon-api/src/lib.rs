@@ -37,8 +37,10 @@ pub mod ops;
 mod pages;
 mod period;
 mod runs;
+mod times;
 mod tokens;
 pub mod wire;
 
 pub use period::{InvalidPeriod, Period};
+pub use times::Times;
 pub use tokens::{HostTokens, TokenHolder, TokenHolders};

@@ -7,7 +7,7 @@ use daemon_api::wire::state_word;
 use serde_json::Value;
 
 use crate::out::{plain, put};
-use crate::times::Times;
+use daemon_api::Times;
 
 /// One column of a table.
 #[derive(Clone, Copy, Debug)]
@@ -267,7 +267,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Column, TableLayout, column, ids, names, row, states, table, times};
-    use crate::times::Times;
+    use daemon_api::Times;
 
     fn layout(width: Option<usize>) -> TableLayout {
         let now = "2026-11-28T10:00:00Z".parse().unwrap();

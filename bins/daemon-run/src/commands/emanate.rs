@@ -18,7 +18,7 @@ use crate::failure::{CommandFailure, ExitKind};
 use crate::out::{Out, plain, put};
 use crate::place::Place;
 use crate::session::{call_failure, live};
-use crate::times::Times;
+use daemon_api::Times;
 
 /// The most bytes read from standard input: the longest line that a host reads.
 const MOST_BYTES: u64 = 16 << 20;

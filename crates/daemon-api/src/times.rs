@@ -9,7 +9,7 @@ const DAY: i64 = 24 * HOUR;
 
 /// How instants are written.
 #[derive(Clone, Debug)]
-pub(crate) enum Times {
+pub enum Times {
     /// Relative to an instant, and in a time zone.
     Local(Timestamp, TimeZone),
     /// As RFC 3339 in UTC.
@@ -18,7 +18,7 @@ pub(crate) enum Times {
 
 impl Times {
     /// Formats an instant for a cell of a table: `5 min ago`.
-    pub(crate) fn short(&self, at: Timestamp) -> String {
+    pub fn short(&self, at: Timestamp) -> String {
         match self {
             Self::Local(now, _) => relative(*now, at),
             Self::Utc => at.to_string(),
@@ -26,7 +26,7 @@ impl Times {
     }
 
     /// Formats an instant for a line: `5 min ago, Sat 2026-11-28 11:09:13 CET`.
-    pub(crate) fn long(&self, at: Timestamp) -> String {
+    pub fn long(&self, at: Timestamp) -> String {
         match self {
             Self::Local(now, _) => format!("{}, {}", relative(*now, at), self.exact(at)),
             Self::Utc => at.to_string(),
@@ -34,7 +34,7 @@ impl Times {
     }
 
     /// Formats an instant for a log: `Sat 2026-11-28 11:09:13 CET`.
-    pub(crate) fn exact(&self, at: Timestamp) -> String {
+    pub fn exact(&self, at: Timestamp) -> String {
         match self {
             Self::Local(_, zone) => {
                 let local = at.to_zoned(zone.clone());
@@ -45,7 +45,7 @@ impl Times {
     }
 
     /// Applies a form to the text of an instant; other text is returned unchanged.
-    pub(crate) fn of_text(&self, text: &str, form: fn(&Self, Timestamp) -> String) -> String {
+    pub fn of_text(&self, text: &str, form: fn(&Self, Timestamp) -> String) -> String {
         text.parse().map_or(text.to_owned(), |at| form(self, at))
     }
 }
