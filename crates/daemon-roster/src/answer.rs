@@ -5,12 +5,12 @@ use jiff::Timestamp;
 use crate::gate::RosterGate;
 use crate::id::{
     ClaimToken, DaemonName, Generation, Harness, Incarnation, Nonce, PlanId, Project, ResetId,
-    RowId, SignalId,
+    RowId, SignalId, TokenHash,
 };
 use crate::liveness::Liveness;
 use crate::refusal::Blocker;
 use crate::reset::ResetState;
-use crate::row::Role;
+use crate::row::{Role, WakeReason};
 use crate::spawn::{PacketHash, PlanCheck, PlanStatus};
 use crate::wind_down::WindDownState;
 
@@ -121,8 +121,13 @@ pub enum RosterEffect {
         /// When.
         at: Timestamp,
     },
-    /// Wake the agent of a row, which then checks in.
-    Wake(RowId),
+    /// Wake the agent of a row, which then checks in with this reason.
+    Wake {
+        /// The row.
+        row: RowId,
+        /// Why.
+        wake: WakeReason,
+    },
     /// Publish on the bus that a row is stale or dead.
     Notify {
         /// The row.
@@ -139,6 +144,8 @@ pub struct SpawnOrder {
     pub row: RowId,
     /// By which the process is found again.
     pub nonce: Nonce,
+    /// The token by which the agent is known.
+    pub token: TokenHash,
     /// In which project.
     pub project: Project,
     /// With which role.

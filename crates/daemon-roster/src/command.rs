@@ -206,6 +206,15 @@ pub enum RosterCommand {
     },
     /// The process of a row is closed, or it was found gone.
     ProcessClosed(RowId),
+    /// The process of a row ended with its host, and the agent is woken again.
+    Resume {
+        /// The row.
+        row: RowId,
+        /// The token of the new incarnation.
+        token: TokenHash,
+        /// How often that happened within the last hour.
+        n_lately: usize,
+    },
     /// Time passed: what is due is done.
     Lapse,
 }
@@ -403,6 +412,7 @@ impl RosterCommand {
             Self::ProcessStarted { .. } => "process_started",
             Self::StartFailed { .. } => "start_failed",
             Self::ProcessClosed(_) => "process_closed",
+            Self::Resume { .. } => "resume",
             Self::Lapse => "lapse",
         }
     }
@@ -422,6 +432,7 @@ impl RosterCommand {
             | Self::Retire { row, .. }
             | Self::ProcessStarted { row, .. }
             | Self::StartFailed { row, .. }
+            | Self::Resume { row, .. }
             | Self::ProcessClosed(row) => Some(row),
             Self::Enqueue(signal) => signal.target.as_ref(),
             Self::Interject(Interjection {

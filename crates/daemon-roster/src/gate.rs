@@ -5,7 +5,7 @@ use crate::authority::{OnHold, Permit};
 use crate::command::GateChange;
 use crate::id::{ReasonText, RowId};
 use crate::refusal::{ForbiddenRule, RosterRefusal};
-use crate::row::{RosterRow, RowKind};
+use crate::row::{RosterRow, RowKind, WakeReason};
 use crate::transition::machine;
 use crate::word::words;
 use crate::work::UnitOfWork;
@@ -71,6 +71,9 @@ impl UnitOfWork<'_> {
         }
         self.move_gate(&mut row, event, reason.as_str())?;
         let gate = row.gate;
+        if change == GateChange::Go {
+            self.wake(&row, WakeReason::Go);
+        }
         self.put_row(row);
         Ok(RosterAnswer::Gate(gate))
     }

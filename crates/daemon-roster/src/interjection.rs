@@ -7,7 +7,7 @@ use crate::authority::{OnHold, Permit};
 use crate::command::{Interjection, InterjectionTarget, NewSignal};
 use crate::id::RowId;
 use crate::refusal::{Blocker, ForbiddenRule, InvalidParams, RosterRefusal};
-use crate::row::{Role, RosterRow};
+use crate::row::{Role, RosterRow, WakeReason};
 use crate::signal::SignalKind;
 use crate::work::UnitOfWork;
 
@@ -65,6 +65,7 @@ impl UnitOfWork<'_> {
         check_line(&line)?;
         let row = self.active(id)?;
         self.permit(&row, Permit::Orchestrator, OnHold::NotOrchestrator)?;
+        self.wake(&row, WakeReason::Poke);
         self.enqueue(NewSignal {
             kind: SignalKind::Poke,
             project: row.project,

@@ -7,7 +7,7 @@ use crate::liveness::{Liveness, liveness};
 use crate::refusal::RosterRefusal;
 use crate::reset::{Reset, ResetEvent, ResetState};
 use crate::roster::{Roster, RosterTables};
-use crate::row::{ProcessState, RosterRow, RowKind};
+use crate::row::{RosterRow, RowKind, WakeReason};
 use crate::settings::RosterSettings;
 use crate::signal::{CoordinationSignal, SignalStatus};
 use crate::spawn::{PlanEvent, SpawnPlan};
@@ -167,7 +167,10 @@ impl UnitOfWork<'_> {
         let due: Vec<_> = due.cloned().collect();
         for mut row in due {
             row.due_at = Some(self.after(self.settings().heartbeat));
-            self.effect(RosterEffect::Wake(row.id.clone()));
+            self.effect(RosterEffect::Wake {
+                row: row.id.clone(),
+                wake: WakeReason::Tick,
+            });
             self.put_row(row);
         }
     }
@@ -216,12 +219,8 @@ fn crossing_at(row: &RosterRow, now: Timestamp, settings: &RosterSettings) -> Op
 
 /// Returns when the host wakes a daemon that it started.
 fn wake_at(row: &RosterRow) -> Option<Timestamp> {
-    let is_open = row
-        .spawn
-        .as_ref()
-        .is_some_and(|spawn| spawn.process == ProcessState::Open && spawn.handle.is_some());
     row.due_at
-        .filter(|_| is_open && row.kind == RowKind::Standing)
+        .filter(|_| row.can_be_woken() && row.kind == RowKind::Standing)
 }
 
 fn lease_end(signal: &CoordinationSignal) -> Option<Timestamp> {

@@ -50,6 +50,7 @@
 //! - [`RosterGate`] says whether a daemon may work; [`GatedAction`] lists what a gate on hold refuses.
 //! - [`CoordinationSignal`] is queued work, claimed under a lease.
 //! - [`WindDownState`], [`ResetState`] and [`PlanStatus`] are the states of a stop, a replacement and a start.
+//! - [`Bridge`] is the seam to what starts and wakes the processes of agents.
 //! - [`AuditEntry`] records each transition and each refusal.
 //!
 //! # What this crate does not do
@@ -67,6 +68,7 @@
 mod answer;
 mod audit;
 mod authority;
+mod bridge;
 mod charter;
 mod check_in;
 mod command;
@@ -93,6 +95,7 @@ mod work;
 pub use answer::{CheckedIn, RosterAnswer, RosterEffect, SpawnOrder};
 pub use audit::AuditEntry;
 pub use authority::GatedAction;
+pub use bridge::{AgentActivity, Bridge, BridgeError, ClosedAgent, Destination, ExistingAgent};
 pub use charter::{
     CharterValues, UnfilledCharter, kickoff_packet, render_charter, successor_packet,
 };
@@ -108,6 +111,7 @@ pub use id::{
 };
 pub use liveness::{Liveness, LivenessBadge, LivenessReason, LivenessReport, liveness};
 pub use principal::Principal;
+pub use process::RESUMED;
 pub use refusal::{
     Blocker, ConflictReason, ForbiddenRule, IllegalTransition, InvalidParams, RosterRefusal,
 };

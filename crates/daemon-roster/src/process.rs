@@ -4,12 +4,15 @@ use jiff::Timestamp;
 
 use crate::answer::{RosterAnswer, RosterEffect, SpawnOrder};
 use crate::id::{BridgeHandle, Nonce, RowId, TokenHash};
-use crate::refusal::{IllegalTransition, RosterRefusal};
+use crate::refusal::{Blocker, IllegalTransition, RosterRefusal};
 use crate::reset::{Reset, ResetEvent, ResetState};
-use crate::row::{Credential, ProcessState, RosterRow, SpawnRecord};
+use crate::row::{Credential, ProcessState, RosterRow, SpawnRecord, WakeReason};
 use crate::spawn::{PlanEvent, PlanStatus, SpawnPlan};
 use crate::transition::AsWord as _;
 use crate::work::UnitOfWork;
+
+/// The kind of the audit entries of resumed agents, by which they are counted.
+pub const RESUMED: &str = "resume";
 
 impl RosterRow {
     /// Marks a row as one that the host starts.
@@ -23,7 +26,7 @@ impl RosterRow {
     }
 
     /// Returns the order of a spawn whose process was not started yet.
-    pub(crate) fn spawn_order(&self) -> Option<SpawnOrder> {
+    pub(crate) fn spawn_order(&self, token: TokenHash) -> Option<SpawnOrder> {
         let spawn = self.spawn.as_ref()?;
         let is_waiting = spawn.handle.is_none() && spawn.process == ProcessState::Open;
         if !is_waiting || self.is_retired() {
@@ -32,6 +35,7 @@ impl RosterRow {
         Some(SpawnOrder {
             row: self.id.clone(),
             nonce: spawn.nonce.clone(),
+            token,
             project: self.project.clone()?,
             role: self.role.clone()?,
             harness: self.harness.clone(),
@@ -51,9 +55,50 @@ impl UnitOfWork<'_> {
         });
         let change = (None, "spawning");
         self.audit("liveness", Some(row.id.clone()), change, row.name.as_str());
-        if let Some(order) = row.spawn_order() {
+        if let Some(order) = row.spawn_order(token) {
             self.effect(RosterEffect::Spawn(order));
         }
+    }
+
+    /// Wakes the agent of a row if the host started it.
+    pub(crate) fn wake(&mut self, row: &RosterRow, wake: WakeReason) {
+        if row.can_be_woken() {
+            self.effect(RosterEffect::Wake {
+                row: row.id.clone(),
+                wake,
+            });
+        }
+    }
+
+    /// Begins another incarnation of an agent whose process ended with its host, and wakes it. The gate stays.
+    pub(crate) fn resume(
+        &mut self,
+        id: &RowId,
+        token: TokenHash,
+        n_lately: usize,
+    ) -> Result<RosterAnswer, RosterRefusal> {
+        self.host()?;
+        let mut row = self.active(id)?;
+        if !row.can_be_woken() {
+            return Err(RosterRefusal::not_found("process of the daemon", id));
+        }
+        if n_lately >= self.settings().restarts_an_hour {
+            return Err(Blocker::Restarts(id.clone()).into());
+        }
+        let from = row.incarnation.0.to_string();
+        row.incarnation = row.incarnation.next();
+        let to = row.incarnation.0.to_string();
+        let change = (Some(from.as_str()), to.as_str());
+        self.audit(RESUMED, Some(id.clone()), change, "its host ended");
+        self.put_credential(Credential {
+            hash: token,
+            row: id.clone(),
+            incarnation: row.incarnation,
+        });
+        row.due_at = Some(self.after(self.settings().heartbeat));
+        self.wake(&row, WakeReason::Start);
+        self.put_row(row);
+        Ok(RosterAnswer::Done)
     }
 
     pub(crate) fn process_started(

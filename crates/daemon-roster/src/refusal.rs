@@ -180,6 +180,8 @@ pub enum Blocker {
     PacketChanged,
     /// A check of the plan blocks it.
     Check(PlanCheckName),
+    /// The agent was resumed as often as it may be.
+    Restarts(RowId),
 }
 
 impl fmt::Display for Blocker {
@@ -195,6 +197,7 @@ impl fmt::Display for Blocker {
             Self::NotConfirmed => f.write_str("the spawn is not confirmed"),
             Self::PacketChanged => f.write_str("the packet is not the one that was shown"),
             Self::Check(check) => write!(f, "the check `{check}` blocks"),
+            Self::Restarts(row) => write!(f, "`{row}` was resumed too often within an hour"),
         }
     }
 }

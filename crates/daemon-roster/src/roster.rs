@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::answer::{RosterAnswer, RosterEffect};
+use crate::answer::{RosterAnswer, RosterEffect, SpawnOrder};
 use crate::audit::{AuditEntry, RecentRefusals};
 use crate::command::{RosterCommand, RosterRequest};
 use crate::id::{PlanId, Project, RequestKey, ResetId, RowId, SignalId, TokenHash};
@@ -295,7 +295,10 @@ impl Roster {
             .clone()
             .filter(|row| row.is_closing())
             .map(|row| RosterEffect::Close(row.id.clone()));
-        let starting = rows.filter_map(|row| row.spawn_order().map(RosterEffect::Spawn));
+        let starting = rows.filter_map(|row| {
+            let order = row.spawn_order(self.token_of(row)?)?;
+            Some(RosterEffect::Spawn(order))
+        });
         let retiring = self.tables.resets.values();
         let retiring = retiring
             .filter(|reset| reset.state == ResetState::Retiring)
@@ -307,6 +310,22 @@ impl Roster {
             }
         }
         effects
+    }
+
+    /// Returns the order by which the process of a row is started again, with the token of its incarnation; `None` for a row whose
+    /// process the host does not start.
+    pub fn order_again(&self, row: &RowId) -> Option<SpawnOrder> {
+        let row = self.tables.rows.get(row)?;
+        let mut unstarted = row.clone();
+        unstarted.spawn.as_mut()?.handle = None;
+        unstarted.spawn_order(self.token_of(row)?)
+    }
+
+    /// Returns the token of the agent of a row.
+    fn token_of(&self, row: &RosterRow) -> Option<TokenHash> {
+        let mut credentials = self.tables.credentials.values();
+        let own = credentials.find(|it| it.row == row.id && it.incarnation == row.incarnation);
+        own.map(|credential| credential.hash)
     }
 
     fn replayed(&self, request: &RosterRequest) -> Option<Result<RosterAnswer, RosterRefusal>> {

@@ -287,6 +287,26 @@ impl RosterRow {
         }
     }
 
+    /// Returns the handle of its process, once it was started.
+    pub fn handle(&self) -> Option<&BridgeHandle> {
+        let spawn = self.spawn.as_ref();
+        spawn.and_then(|spawn| spawn.handle.as_ref())
+    }
+
+    /// Reports whether the host has ordered a process for it that is not closed.
+    pub fn has_process(&self) -> bool {
+        let spawn = self.spawn.as_ref();
+        spawn.is_some_and(|spawn| spawn.process != ProcessState::Closed)
+    }
+
+    /// Reports whether it has a process that the host started and can wake.
+    pub(crate) fn can_be_woken(&self) -> bool {
+        let spawn = self.spawn.as_ref();
+        let is_open = spawn
+            .is_some_and(|spawn| spawn.process == ProcessState::Open && spawn.handle.is_some());
+        is_open && !self.is_retired()
+    }
+
     /// Reports whether its process is to be closed.
     pub(crate) fn is_closing(&self) -> bool {
         let spawn = self.spawn.as_ref();

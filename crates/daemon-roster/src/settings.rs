@@ -49,6 +49,10 @@ pub struct RosterSettings {
     pub plan_ttl: SignedDuration,
     /// How many standing daemons the host may have started in all projects.
     pub cap: usize,
+    /// How often within an hour an agent is resumed whose process ended with its host; 0 for never.
+    pub restarts_an_hour: usize,
+    /// Whether requests of agents and people are refused, apart from check-ins.
+    pub is_read_only: bool,
 }
 
 impl Default for RosterSettings {
@@ -72,6 +76,8 @@ impl Default for RosterSettings {
             pull_after: SignedDuration::from_mins(10),
             plan_ttl: SignedDuration::from_mins(5),
             cap: 8,
+            restarts_an_hour: 3,
+            is_read_only: false,
         }
     }
 }

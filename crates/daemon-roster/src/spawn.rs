@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::str::FromStr;
 
+use daemon_event::InvalidId;
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
@@ -191,7 +193,7 @@ pub fn spawned_name(
     project: &Project,
     role: &Role,
     wanted: Option<&DaemonName>,
-) -> Result<DaemonName, daemon_event::InvalidId> {
+) -> Result<DaemonName, InvalidId> {
     let prefix = format!("{project}-");
     match wanted {
         Some(wanted) if wanted.as_str().starts_with(&prefix) => Ok(wanted.clone()),
@@ -210,6 +212,38 @@ impl PacketHash {
 impl fmt::Display for PacketHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl FromStr for PacketHash {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let invalid = || InvalidId::new(text, "the SHA-256 of a packet (64 hexadecimal digits)");
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        if text.len() != 64 || !text.bytes().all(is_digit) {
+            return Err(invalid());
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+            let pair = std::str::from_utf8(pair).expect("digits are text");
+            *byte = u8::from_str_radix(pair, 16).expect("the digits were checked");
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl SpawnFacts {
+    /// Returns the facts about a place that does not exist.
+    pub fn nothing() -> Self {
+        Self {
+            n_destinations: 0,
+            root_exists: false,
+            harness_answers: false,
+            charter: None,
+            process_names: BTreeSet::new(),
+            allowlist: AllowlistState::Absent,
+        }
     }
 }
 

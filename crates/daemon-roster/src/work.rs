@@ -51,6 +51,10 @@ impl<'a> UnitOfWork<'a> {
         command: RosterCommand,
     ) -> Result<RosterAnswer, RosterRefusal> {
         use RosterCommand as C;
+        let is_check_in = matches!(command, C::CheckIn(_));
+        if self.settings().is_read_only && self.by != Principal::Host && !is_check_in {
+            return Err(ForbiddenRule::ReadOnly.into());
+        }
         match command {
             C::CheckIn(params) => self.check_in(params),
             C::Activity { row, incarnation } => self.activity(&row, incarnation),
@@ -119,6 +123,11 @@ impl<'a> UnitOfWork<'a> {
             C::ProcessStarted { row, handle } => self.process_started(&row, handle),
             C::StartFailed { row, error } => self.start_failed(&row, &error),
             C::ProcessClosed(row) => self.process_closed(&row),
+            C::Resume {
+                row,
+                token,
+                n_lately,
+            } => self.resume(&row, token, n_lately),
             C::CheckIn(_)
             | C::Activity { .. }
             | C::Evaluate(_)

@@ -217,7 +217,13 @@ fn a_check_in_on_hold_delivers_flags_and_is_woken_on_time() {
         scene.now = deadline;
         scene.lapse();
         for effect in std::mem::take(&mut scene.effects) {
-            assert_eq!(effect, RosterEffect::Wake(row.clone()));
+            assert_eq!(
+                effect,
+                RosterEffect::Wake {
+                    row: row.clone(),
+                    wake: WakeReason::Tick
+                }
+            );
             wakes.push(scene.now.duration_since(start).as_mins());
             let answer = scene.tick(&by);
             assert_eq!(

@@ -1,9 +1,10 @@
 //! Scenarios 28 and 29: spawn plans.
 
 use daemon_roster::{
-    AllowlistState, Blocker, Confirmation, PacketHash, PlanCheck, PlanCheckName, PlanCheckOutcome,
-    PlanId, PlanStatus, Principal, Role, RosterAnswer, RosterCommand, RosterEffect, RosterRefusal,
-    SpawnFacts, WantedSpawn, spawned_name,
+    AllowlistState, Blocker, CheckInParams, Confirmation, GateChange, PacketHash, PlanCheck,
+    PlanCheckName, PlanCheckOutcome, PlanId, PlanStatus, Principal, Role, RosterAnswer,
+    RosterCommand, RosterEffect, RosterGate, RosterRefusal, RosterSettings, SpawnFacts, WakeReason,
+    WantedSpawn, spawned_name,
 };
 
 use super::scene::{Scene, facts, gate, id, project, reason, token, wanted};
@@ -320,4 +321,103 @@ fn a_process_that_cannot_be_started_fails_the_plan_and_retires_the_row() {
     let go = gate(&row, daemon_roster::GateChange::Go);
     assert_eq!(scene.refused(&Principal::Operator, go), (-32034, "retired"));
     assert_eq!(found(&mut scene, wanted("garden", Role::Ops), facts()), []);
+}
+
+#[test]
+fn an_agent_is_resumed_under_the_next_incarnation_until_the_limit_and_the_older_one_is_fenced() {
+    let mut scene = Scene::new();
+    let by = scene.spawn("garden", Role::Ops);
+    let row = id(&by);
+    let resume = |n_lately, n| RosterCommand::Resume {
+        row: row.clone(),
+        token: token(n),
+        n_lately,
+    };
+    let operator = Principal::Operator;
+    assert_eq!(scene.refused(&operator, resume(0, 90)), (-32003, "role"));
+    scene.effects.clear();
+    scene.done(&Principal::Host, resume(2, 91));
+    let wake = RosterEffect::Wake {
+        row: row.clone(),
+        wake: WakeReason::Start,
+    };
+    assert_eq!(std::mem::take(&mut scene.effects), [wake]);
+    let resumed = scene.row(&row);
+    assert_eq!((resumed.incarnation.0, resumed.gate), (2, RosterGate::Hold));
+    let tick = RosterCommand::CheckIn(CheckInParams::new(WakeReason::Tick));
+    assert_eq!(scene.refused(&by, tick), (-32032, "fenced"));
+    let new = scene.roster.principal(&token(91)).expect("it is known");
+    assert_eq!(scene.tick(&new).incarnation.0, 2);
+    assert_eq!(
+        scene.refused(&Principal::Host, resume(3, 92)),
+        (-32033, "not-ready")
+    );
+    scene.done(
+        &operator,
+        RosterCommand::Retire {
+            row: row.clone(),
+            reason: reason(),
+        },
+    );
+    assert_eq!(
+        scene.refused(&Principal::Host, resume(0, 93)),
+        (-32034, "retired")
+    );
+}
+
+#[test]
+fn an_agent_of_the_host_is_woken_by_its_gate_and_by_a_poke() {
+    let mut scene = Scene::new();
+    let row = id(&scene.spawn("garden", Role::Ops));
+    let poke = RosterCommand::Poke {
+        row: row.clone(),
+        line: "look".to_owned(),
+    };
+    for (command, wake) in [
+        (gate(&row, GateChange::Go), Some(WakeReason::Go)),
+        (gate(&row, GateChange::Hold), None),
+        (poke, Some(WakeReason::Poke)),
+    ] {
+        scene.effects.clear();
+        scene.done(&Principal::Operator, command);
+        let woken = wake.map(|wake| RosterEffect::Wake {
+            row: row.clone(),
+            wake,
+        });
+        assert_eq!(scene.effects, woken.into_iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_roster_that_is_only_read_takes_check_ins_and_what_its_host_records() {
+    let mut scene = Scene::new();
+    let by = scene.spawn("garden", Role::Ops);
+    let row = id(&by);
+    let settings = RosterSettings {
+        is_read_only: true,
+        ..scene.roster.settings().clone()
+    };
+    scene.roster.configure(settings);
+    let poke = RosterCommand::Poke {
+        row: row.clone(),
+        line: "look".to_owned(),
+    };
+    assert_eq!(
+        scene.refused(&Principal::Operator, poke),
+        (-32003, "read-only")
+    );
+    let compact = RosterCommand::RequestCompaction(row.clone());
+    assert_eq!(scene.refused(&by, compact), (-32003, "read-only"));
+    scene.tick(&by);
+    scene.lapse();
+    scene.done(&Principal::Host, RosterCommand::ProcessClosed(row));
+}
+
+#[test]
+fn the_hash_of_a_packet_is_parsed_as_it_is_printed() {
+    let hash = PacketHash::of("a packet");
+    assert_eq!(hash.to_string().parse(), Ok(hash));
+    for text in ["", "00", &"0".repeat(63), &"G".repeat(64), &"A".repeat(64)] {
+        text.parse::<PacketHash>().unwrap_err();
+    }
 }
