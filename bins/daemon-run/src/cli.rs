@@ -22,8 +22,8 @@ pub(crate) use self::listing::ListingArgs;
 pub(crate) use self::new_daemon::NewArgs;
 pub(crate) use self::outputs::{OutputsArgs, OutputsVerb, PruneArgs};
 pub(crate) use self::roster::{
-    PageArgs, RosterActArgs, RosterArgs, RosterAuditArgs, RosterCheckInArgs, RosterListArgs,
-    RosterRetireArgs, RosterSignalsArgs, RosterVerb,
+    PageArgs, RosterActArgs, RosterArgs, RosterAuditArgs, RosterCheckInArgs, RosterConfirmArgs,
+    RosterListArgs, RosterRetireArgs, RosterSignalsArgs, RosterVerb,
 };
 pub(crate) use self::runs::{
     AskArgs, CheckRunArgs, EmanateArgs, EmanateVerb, ListRunsArgs, LogsArgs, ReclaimArgs,

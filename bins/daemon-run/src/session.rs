@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use daemon_agent::{Conversations, Skills};
 use daemon_api::control::{CallError, Client, ErrorBody};
-use daemon_api::ops::{Live, Operation, Operations, Prune, RunReply, SettingsRequest};
+use daemon_api::ops::{CharterText, Live, Operation, Operations, Prune, RunReply, SettingsRequest};
 use daemon_event::{ActivationId, RepoName};
 use daemon_host::config::nearest;
 use daemon_host::home::{Home, HomeError, Ownership};
@@ -411,6 +411,10 @@ impl Live for Offline {
 
     fn conversations(&self) -> Option<&Arc<Conversations>> {
         None
+    }
+
+    async fn charters(&self) -> Result<Vec<CharterText>, OpError> {
+        daemon_host::charters::all(&self.home)
     }
 
     async fn roster(&self) -> Result<Arc<HeldRoster>, OpError> {

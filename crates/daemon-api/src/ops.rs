@@ -26,6 +26,7 @@ use daemon_agent::{Conversations, Skills};
 use daemon_event::RepoName;
 use daemon_records::HeldRoster;
 use daemon_records::error::{OpError, OpErrorKind};
+use daemon_roster::{Role, SpawnFacts, WantedSpawn};
 use daemon_store::{Rates, Store};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -134,6 +135,38 @@ pub trait Live: Send + Sync {
     /// # Errors
     /// The store could not be read.
     async fn roster(&self) -> Result<Arc<HeldRoster>, OpError>;
+
+    /// Finds out what the checks of a spawn need.
+    ///
+    /// # Errors
+    /// No host runs.
+    async fn spawn_facts(&self, _wanted: &WantedSpawn) -> Result<SpawnFacts, OpError> {
+        Err(no_host())
+    }
+
+    /// Returns the charters of the home with the versions that were used.
+    ///
+    /// # Errors
+    /// No host runs, or a charter cannot be read.
+    async fn charters(&self) -> Result<Vec<CharterText>, OpError> {
+        Err(no_host())
+    }
+}
+
+/// The text of a charter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CharterText {
+    /// The role that has it at present; `None` for an earlier version.
+    pub role: Option<Role>,
+    /// Its SHA-256 in hexadecimal.
+    pub version: String,
+    /// The template.
+    pub body: String,
+}
+
+fn no_host() -> OpError {
+    let message = "No host is running for this home";
+    OpError::new(OpErrorKind::Unavailable, "no-host", message).with_help("daemon-run serve")
 }
 
 /// The operations over one store.

@@ -37,4 +37,4 @@ pub use loops::start;
 pub use parts::{Checked, Checker, Naming, NotOpen, Parts, Runtime, Unopened};
 pub(crate) use reconciling::PlaceState;
 pub use repository_states::RepoState;
-pub(crate) use rostering::settings as roster_settings;
+pub(crate) use rostering::{BuiltInBridge, MakeTools, settings as roster_settings};

@@ -38,6 +38,7 @@
 //! - A reload takes a configuration as a whole. If any part is refused, the old one stays in force.
 
 mod built;
+pub mod charters;
 pub mod config;
 pub mod disk;
 pub mod doctor;

@@ -98,6 +98,11 @@ impl ToolServer {
         }
     }
 
+    /// Returns the tools, for callers in the same process.
+    pub fn tools(&self) -> Arc<dyn ToolTable> {
+        Arc::clone(&self.toolbox)
+    }
+
     /// Adds a source of notifications.
     #[must_use]
     pub fn with_notifications(self, notices: Arc<dyn Notifications>) -> Self {

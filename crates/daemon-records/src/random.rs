@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use daemon_event::{ActivationId, EventId};
+use daemon_roster::TokenHash;
 use jiff::Timestamp;
 
 /// Returns `n` random bytes in hexadecimal.
@@ -28,6 +29,17 @@ pub fn three() -> [u8; 3] {
     let mut bytes = [0; 3];
     getrandom::fill(&mut bytes).expect("the system gives randomness");
     bytes
+}
+
+/// Draws the hash of the token of an agent that a host starts. The token itself is never made: the host knows such an agent by the
+/// grants of its run, so that it needs no secret of its own.
+///
+/// # Panics
+/// If the system has no randomness.
+pub fn agent_token() -> TokenHash {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).expect("the system gives randomness");
+    TokenHash(bytes)
 }
 
 /// Returns ten random bytes, as an identifier needs.

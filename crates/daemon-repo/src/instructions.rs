@@ -74,6 +74,32 @@ impl fmt::Display for WhyUnused {
 }
 
 impl Repository {
+    /// Reads a small text file of a commit from objects; `None` if the commit has no such file, and why if it is not read.
+    ///
+    /// # Errors
+    /// Returns [`GitError`] if the commit does not exist or git fails.
+    pub fn text_file(
+        &self,
+        commit: &ObjectId,
+        path: &str,
+    ) -> Result<Option<Result<String, WhyUnused>>, GitError> {
+        let call = self
+            .call("ls-tree")
+            .args(["-z", "-l", "--full-tree"])
+            .operand(commit.as_str())
+            .operand(path);
+        let malformed = call.error(GitProblem::Malformed {
+            what: "a listing of a tree",
+        });
+        let entries = parse_listing(&call.stdout()?).ok_or(malformed)?;
+        let Some(entry) = entries.iter().find(|entry| entry.path == path.as_bytes()) else {
+            return Ok(None);
+        };
+        let wanted = entry.object.as_ref().filter(|_| refusal(entry).is_none());
+        let blobs = self.blobs(wanted.map(|object| (object, entry.size)).into_iter())?;
+        Ok(Some(text(entry, &blobs)))
+    }
+
     /// Reads the instructions at the root of a commit from objects: one listing, and one more process if there is a file.
     ///
     /// # Errors

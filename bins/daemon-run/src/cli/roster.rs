@@ -54,6 +54,52 @@ pub(crate) enum RosterVerb {
     Cancel(RosterActArgs),
     /// Closes and retires a daemon
     Retire(RosterRetireArgs),
+    /// Delivers one line to a live daemon at once
+    Interject {
+        /// The id of the row or its name, or `orchestrator`
+        target: String,
+        /// At most 240 characters
+        line: String,
+        /// The project of the orchestrator
+        #[arg(long, value_name = "DIR")]
+        project: Option<String>,
+    },
+    /// Lists the charters with their versions
+    Charters,
+    /// Checks what a new daemon would need, and prints what it would read first; starts nothing
+    Plan(RosterPlanArgs),
+    /// Starts a daemon that was planned
+    Confirm(RosterConfirmArgs),
+}
+
+/// Arguments of `roster plan`.
+#[derive(Debug, Args)]
+pub(crate) struct RosterPlanArgs {
+    /// The project, by the directory or name of its repository
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project: String,
+    /// orchestrator, ops or refine
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: String,
+    /// The provider, which has to resume sessions: claude, codex, opencode or a command with `resume`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) harness: String,
+    /// Its name [default: the project and the role]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+/// Arguments of `roster confirm`.
+#[derive(Debug, Args)]
+pub(crate) struct RosterConfirmArgs {
+    /// The id of the plan
+    pub(crate) plan: String,
+    /// The SHA-256 of the packet, as the plan printed it
+    #[arg(long, value_name = "SHA256")]
+    pub(crate) packet: String,
+    /// Starts it without asking for confirmation
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 /// Flags that page and filter the roster.

@@ -6,8 +6,8 @@ use daemon_api::ops::Operation;
 use serde_json::{Map, Value, json};
 
 use crate::cli::{
-    PageArgs, RosterActArgs, RosterArgs, RosterAuditArgs, RosterCheckInArgs, RosterListArgs,
-    RosterRetireArgs, RosterSignalsArgs, RosterVerb,
+    PageArgs, RosterActArgs, RosterArgs, RosterAuditArgs, RosterCheckInArgs, RosterConfirmArgs,
+    RosterListArgs, RosterRetireArgs, RosterSignalsArgs, RosterVerb,
 };
 use crate::commands::act::{self, Prompts, is_confirmed};
 use crate::commands::columns::{Column, table};
@@ -43,6 +43,30 @@ pub(crate) async fn run(
         RosterVerb::Compact { daemon } => {
             return change(O::RosterCompact, of_daemon(daemon), place, out).await;
         }
+        RosterVerb::Interject {
+            target,
+            line,
+            project,
+        } => {
+            let mut params = parameter("target", target);
+            params.insert("line".to_owned(), json!(line));
+            let project = project.as_ref().map(|it| super::repo_name(place, it));
+            params.extend(given(("project", project)));
+            return change(O::RosterInterject, params, place, out).await;
+        }
+        RosterVerb::Charters => {
+            let answer = look(O::RosterCharters, Map::new(), place).await?;
+            return listed(answer, ("charters", text::CHARTERS), out);
+        }
+        RosterVerb::Plan(args) => {
+            let mut params = parameter("role", &args.role);
+            let project = super::repo_name(place, &args.project);
+            params.insert("project".to_owned(), json!(project));
+            params.insert("harness".to_owned(), json!(args.harness));
+            params.extend(given(("name", args.name.clone())));
+            return change(O::RosterPlan, params, place, out).await;
+        }
+        RosterVerb::Confirm(args) => return confirm(args, place, out, prompts).await,
         RosterVerb::Retire(args) => return retire(args, place, out, prompts).await,
         RosterVerb::Go(args) => (O::RosterGo, args),
         RosterVerb::Hold(args) => (O::RosterHold, args),
@@ -161,6 +185,20 @@ async fn retire(
         return Ok(());
     }
     acted(Operation::RosterRetire, &args.act, place, out).await
+}
+
+/// Starts a planned daemon, after asking for confirmation.
+async fn confirm(
+    args: &RosterConfirmArgs,
+    place: &Place,
+    out: Out,
+    prompts: Prompts,
+) -> Result<(), CommandFailure> {
+    let is_yes = args.yes || is_confirmed(("confirm", "starting"), prompts, out)?;
+    let mut params = parameter("plan", &args.plan);
+    params.insert("packet_sha256".to_owned(), json!(args.packet));
+    params.insert("confirm".to_owned(), json!(is_yes));
+    change(Operation::RosterConfirm, params, place, out).await
 }
 
 async fn look(

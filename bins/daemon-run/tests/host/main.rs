@@ -133,6 +133,7 @@ mod serve_signatures;
 mod serve_slots;
 mod serve_slow_git;
 mod serve_sources;
+mod serve_standing;
 mod serve_start;
 mod serve_strays;
 mod serve_surfaces;

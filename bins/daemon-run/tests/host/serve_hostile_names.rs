@@ -65,7 +65,9 @@ fn roster_names_of(tool: &str) -> (Value, &'static [&'static str]) {
         "signal_claim" | "signal_cancel" => (json!({}), &["signal"]),
         "signal_complete" => (json!({"token": "x"}), &["signal"]),
         "signal_fail" => (json!({"token": "x", "error": "x"}), &["signal"]),
+        "spawn_confirm" => (json!({"packet_sha256": "0".repeat(64)}), &["plan"]),
         "daemon_successor_ready"
+        | "daemon_start_reset"
         | "daemon_retire_predecessor"
         | "daemon_cancel_reset"
         | "daemon_reset_handoff" => (json!({}), &["reset"]),
@@ -79,6 +81,9 @@ fn roster_names_of(tool: &str) -> (Value, &'static [&'static str]) {
         | "recall_compaction"
         | "recall_reset"
         | "recall_audit"
+        | "recall_charters"
+        | "spawn_plan"
+        | "interject"
         | "daemon_compaction_done"
         | "daemon_winddown_ready"
         | "daemon_report_blocked" => (json!({}), &[]),

@@ -3,6 +3,7 @@
 mod answer;
 mod recall;
 mod request;
+mod spawn;
 
 use daemon_engine::Gate;
 use daemon_records::error::{OpError, OpErrorKind};
@@ -70,6 +71,8 @@ impl Operations {
         let by = self.principal(&view);
         let command = match operation {
             Operation::RosterCancel => cancellation(params, &view)?,
+            Operation::RosterPlan => self.spawn_planned(params).await?,
+            Operation::RosterConfirm => self.spawn_confirmed(params, &view).await?,
             other => request::command(other, params, &view, self.registering(&by))?,
         };
         let daemon = gated_daemon(&command, &view);

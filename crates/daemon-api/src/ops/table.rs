@@ -195,6 +195,8 @@ operations! {
     RosterCompaction: "roster/recall_compaction", Get None, Read;
     /// Lists resets, the newest first.
     RosterResets: "roster/recall_reset", Get None, Read;
+    /// Lists the charters with their versions.
+    RosterCharters: "roster/recall_charters", Get None, Read;
     /// Lists entries of the audit log of the roster, the newest first.
     RosterAudit: "roster/recall_audit", Get None, Read;
     /// Checks a daemon in.
@@ -223,6 +225,8 @@ operations! {
     RosterCompacted: "roster/daemon_compaction_done", Post None, Operate;
     /// Requests that a daemon is replaced.
     RosterReset: "roster/daemon_request_reset", Post Some("roster/{id}/reset"), Operate;
+    /// Starts the successor of a daemon that is to be replaced.
+    RosterStartReset: "roster/daemon_start_reset", Post None, Operate;
     /// Reports that the successor can take over.
     RosterSuccessorReady: "roster/daemon_successor_ready", Post None, Operate;
     /// Hands the baton over to the successor.
@@ -243,6 +247,12 @@ operations! {
     RosterCancel: "roster/daemon_cancel", Post Some("roster/{id}/cancel"), Operate;
     /// Closes and retires a daemon.
     RosterRetire: "roster/daemon_retire", Post Some("roster/{id}/retire"), Operate;
+    /// Plans the start of a daemon; nothing is started.
+    RosterPlan: "roster/spawn_plan", Post None, Operate;
+    /// Starts a daemon that was planned.
+    RosterConfirm: "roster/spawn_confirm", Post None, Operate;
+    /// Delivers one line to a daemon at once.
+    RosterInterject: "roster/interject", Post None, Operate;
     /// Reports a tool that the program of an agent blocked.
     RosterReportBlocked: "roster/daemon_report_blocked", Post None, Operate;
     /// Examines the host.

@@ -35,7 +35,7 @@ pub use model::{
 };
 pub use provider::{PriceConfig, ProviderConfig, Providers};
 pub use retention::Retention;
-pub use roster::RosterConfig;
+pub use roster::{Restart, RosterConfig};
 pub use size::{ByteSize, InvalidSize};
 pub use sources::{
     ApiAccess, CloudEventsConfig, HookConfig, LinearConfig, SecretPlaces, SourceConfig, Sources,

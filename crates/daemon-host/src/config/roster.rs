@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::fault::ConfigFault;
 
+/// How often within an hour an agent is resumed whose process ended with the host.
+const RESTARTS: usize = 3;
+
 /// The numbers that the roster works with.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -31,6 +34,28 @@ pub struct RosterConfig {
     pub claim_lease: Period,
     /// How long a successor waits for the hand-over before it may take the baton itself.
     pub pull_after: Period,
+    /// How long a spawn plan can be confirmed.
+    pub plan_ttl: Period,
+    /// The most standing daemons that the host has started, in all projects.
+    pub cap: u32,
+    /// Whether an agent is resumed whose process ended with the host, at most three times an hour.
+    pub restart: Restart,
+    /// What the agents of standing daemons may do without asking, as the settings file of the repository has to list it.
+    pub allowlist: Vec<String>,
+    /// The path of that file in the repository.
+    pub settings_file: String,
+    /// Whether the roster can only be read by people and agents, apart from check-ins.
+    pub read_only: bool,
+}
+
+/// Whether agents are resumed whose process ended with the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Restart {
+    /// At the start of the host, at most three times an hour.
+    Resume,
+    /// Only by their next wake.
+    Never,
 }
 
 impl Default for RosterConfig {
@@ -45,6 +70,12 @@ impl Default for RosterConfig {
             heartbeat: minutes(13),
             claim_lease: minutes(15),
             pull_after: minutes(10),
+            plan_ttl: minutes(5),
+            cap: 8,
+            restart: Restart::Resume,
+            allowlist: vec!["mcp__daemon".to_owned()],
+            settings_file: ".claude/settings.json".to_owned(),
+            read_only: false,
         }
     }
 }
@@ -66,6 +97,13 @@ impl RosterConfig {
             heartbeat: self.heartbeat.signed(),
             claim_lease: self.claim_lease.signed(),
             pull_after: self.pull_after.signed(),
+            plan_ttl: self.plan_ttl.signed(),
+            cap: usize::try_from(self.cap).unwrap_or(usize::MAX),
+            restarts_an_hour: match self.restart {
+                Restart::Resume => RESTARTS,
+                Restart::Never => 0,
+            },
+            is_read_only: self.read_only,
             ..RosterSettings::default()
         }
     }
@@ -81,6 +119,7 @@ pub(super) fn faults(config: &RosterConfig) -> Vec<ConfigFault> {
         ("heartbeat", config.heartbeat),
         ("claim_lease", config.claim_lease),
         ("pull_after", config.pull_after),
+        ("plan_ttl", config.plan_ttl),
     ] {
         if value < Period::from_secs(1) {
             let message = format!("`roster.{name}` is {value}, it must be at least 1s");
@@ -107,6 +146,17 @@ pub(super) fn faults(config: &RosterConfig) -> Vec<ConfigFault> {
         let message = "`roster.stale_after_minutes` is 0, it must be at least 1".to_owned();
         faults.push(fault("stale_after_minutes", message));
     }
+    let path = std::path::Path::new(&config.settings_file);
+    let is_inside = path
+        .components()
+        .all(|part| matches!(part, std::path::Component::Normal(_)));
+    if !is_inside || config.settings_file.is_empty() {
+        let message = format!(
+            "`roster.settings_file` is `{}`, it must be a path below the root of the repository",
+            config.settings_file
+        );
+        faults.push(fault("settings_file", message));
+    }
     faults
 }
 
@@ -130,11 +180,14 @@ mod tests {
     #[test]
     fn periods_that_no_check_in_could_keep_are_refused() {
         assert_eq!(
-            messages("heartbeat = \"0s\"\nstale = \"1h\"\nstale_after_minutes = 0"),
+            messages(
+                "heartbeat = \"0s\"\nstale = \"1h\"\nstale_after_minutes = 0\nsettings_file = \"../x\""
+            ),
             [
                 "`roster.heartbeat` is 0s, it must be at least 1s",
                 "`roster.dead` is 40m, it must be longer than `roster.stale`, which is 1h",
                 "`roster.stale_after_minutes` is 0, it must be at least 1",
+                "`roster.settings_file` is `../x`, it must be a path below the root of the repository",
             ]
         );
     }

@@ -11,6 +11,7 @@ use daemon_event::RepoName;
 use daemon_records::HeldRoster;
 use daemon_records::clock::Clock;
 use daemon_registry::SharedRegistry;
+use daemon_roster::Bridge;
 use daemon_runner::secrets::HostSecrets;
 use daemon_runner::servers::SharedServers;
 use daemon_runner::settings::Policies as _;
@@ -34,12 +35,13 @@ use super::registrations::Registrations;
 use super::renames::Renames;
 use super::repos::{AwaitedCommits, RepositoryReader};
 use super::repository_states::{RepoState, RepositoryStates};
-use super::rostering::RosterRounds;
+use super::rostering::{RosterRounds, Spawning};
 use super::run_directory::{RunDirectory, SharedRuntime, run_paths};
 use super::signals::Signals;
 use super::ticking::TickRecorder;
 use super::upkeep::{self, Upkeep};
 use super::{Parts, Runtime, repos};
+use crate::charters::Charters;
 use crate::config::Config;
 use crate::disk::Space;
 use crate::home::Home;
@@ -293,11 +295,25 @@ impl Host {
         }
     }
 
-    pub(super) fn roster_rounds(&self, roster: &Arc<HeldRoster>) -> RosterRounds {
-        RosterRounds {
-            roster: Arc::clone(roster),
-            home: self.home.clone(),
+    /// Returns what spawns are planned from.
+    pub(crate) fn spawning(&self, roster: &Arc<HeldRoster>) -> Spawning {
+        Spawning {
             registrations: self.registrations.clone(),
+            runs: Arc::clone(&self.runs().context),
+            roster: Arc::clone(roster),
+            charters: Charters::of(&self.home),
+        }
+    }
+
+    pub(super) fn roster_rounds(
+        &self,
+        roster: &Arc<HeldRoster>,
+        bridge: &Arc<dyn Bridge>,
+    ) -> RosterRounds {
+        RosterRounds {
+            spawning: self.spawning(roster),
+            bridge: Arc::clone(bridge),
+            home: self.home.clone(),
             conversations: Arc::clone(&self.conversations),
             stop: self.stop().clone(),
         }

@@ -12,6 +12,7 @@ use super::failures::Failures;
 use super::host::Host;
 use super::{conversing, dispatch, facts, reconciling, repos, rostering, ticking, upkeep};
 use daemon_records::HeldRoster;
+use daemon_roster::Bridge;
 use daemon_runner::defect::guarded;
 use daemon_runner::emanation;
 
@@ -22,7 +23,11 @@ const AFTER_DEFECT: Duration = Duration::from_secs(1);
 ///
 /// The repositories are read first. Schedules, matching and claims begin once they were read, at `until` at the latest: an event
 /// that is matched before would miss the daemons of a repository that is still being read.
-pub async fn start(host: &Arc<Host>, roster: &Arc<HeldRoster>, until: Instant) -> TaskTracker {
+pub async fn start(
+    host: &Arc<Host>,
+    (roster, bridge): (&Arc<HeldRoster>, &Arc<dyn Bridge>),
+    until: Instant,
+) -> TaskTracker {
     let tasks = TaskTracker::new();
     let begin = CancellationToken::new();
     let supervisor = Supervisor::of(host);
@@ -62,7 +67,7 @@ pub async fn start(host: &Arc<Host>, roster: &Arc<HeldRoster>, until: Instant) -
     tasks.spawn(supervisor.lasting("comparisons", move || reconciling::run(comparer.clone())));
     let ticks = host.ticks.clone();
     tasks.spawn(supervisor.lasting("ticks", move || ticking::run(ticks.clone())));
-    let rounds = host.roster_rounds(roster);
+    let rounds = host.roster_rounds(roster, bridge);
     tasks.spawn(supervisor.lasting("roster", move || rostering::run(rounds.clone())));
     let published = Arc::clone(runs);
     tasks.spawn(supervisor.lasting("notices", move || {

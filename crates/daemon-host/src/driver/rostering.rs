@@ -1,24 +1,29 @@
 //! The loop of the roster: what is due is done, effects are performed, and the host checks in for itself and for the daemons of
 //! repositories.
 
+mod allowlist;
+mod bridge;
 mod check_ins;
+mod performing;
+mod spawning;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use daemon_agent::Conversations;
 use daemon_event::RepoName;
+use daemon_records::RosterError;
 use daemon_records::error::chain;
-use daemon_records::{HeldRoster, RosterError};
-use daemon_roster::{Principal, Project, RosterCommand, RosterEffect, RosterSettings};
+use daemon_roster::{Bridge, Principal, Project, RosterCommand, RosterSettings};
 use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::Parts;
-use super::registrations::Registrations;
 use crate::config::Config;
 use crate::home::Home;
+pub(crate) use bridge::{BuiltInBridge, MakeTools};
+use performing::Delayed;
+pub(crate) use spawning::Spawning;
 
 /// How often the host looks for what it has to check in.
 const INTERVAL: SignedDuration = SignedDuration::from_secs(5);
@@ -41,9 +46,9 @@ fn project(repo: &RepoName) -> Option<Project> {
 /// What the loop of the roster uses; a clone shares it.
 #[derive(Clone)]
 pub(crate) struct RosterRounds {
-    pub(super) roster: Arc<HeldRoster>,
+    pub(super) spawning: Spawning,
+    pub(super) bridge: Arc<dyn Bridge>,
     pub(super) home: Home,
-    pub(super) registrations: Registrations,
     pub(super) conversations: Arc<Conversations>,
     pub(super) stop: CancellationToken,
 }
@@ -52,8 +57,21 @@ pub(crate) struct RosterRounds {
 pub(super) async fn run(rounds: RosterRounds) {
     // When the host looks next. Agents check in much more often, and each of that begins a round.
     let mut due = Timestamp::MIN;
+    let mut delayed = Delayed::default();
+    // The processes of an earlier host end first: until then a run looks as if it worked.
+    tokio::select! {
+        () = rounds.stop.cancelled() => return,
+        () = rounds.spawning.runs.emanations.recovered() => {}
+    }
+    let mut is_resumed = false;
     while !rounds.stop.is_cancelled() {
-        let pause = match rounds.round(&mut due).await {
+        let mut done = rounds.round(&mut due, &mut delayed).await;
+        if done.is_ok() && !is_resumed {
+            // After the effects that the earlier host had not performed: an agent that it had just started is found by them.
+            is_resumed = true;
+            done = rounds.resume_cut_off().await.and(done);
+        }
+        let pause = match done {
             Ok(next) => rounds.until(next),
             Err(error) => {
                 tracing::warn!(error = chain(&error), "a round of the roster failed");
@@ -62,7 +80,7 @@ pub(super) async fn run(rounds: RosterRounds) {
         };
         tokio::select! {
             () = rounds.stop.cancelled() => return,
-            () = rounds.roster.changed() => {}
+            () = rounds.spawning.roster.changed() => {}
             () = tokio::time::sleep(pause) => {}
         }
     }
@@ -70,7 +88,11 @@ pub(super) async fn run(rounds: RosterRounds) {
 
 impl RosterRounds {
     /// Does what is due, and returns when the next round is.
-    async fn round(&self, due: &mut Timestamp) -> Result<Timestamp, RosterError> {
+    async fn round(
+        &self,
+        due: &mut Timestamp,
+        delayed: &mut Delayed,
+    ) -> Result<Timestamp, RosterError> {
         let now = self.now();
         let next = now.checked_add(INTERVAL).unwrap_or(Timestamp::MAX);
         // Far ahead only after the clock was set back.
@@ -79,44 +101,31 @@ impl RosterRounds {
             *due = next;
         }
         let is_due = |at: Timestamp| at <= now;
-        if self.roster.view().deadline(now).is_some_and(is_due) {
+        if self
+            .spawning
+            .roster
+            .view()
+            .deadline(now)
+            .is_some_and(is_due)
+        {
             self.ask(RosterCommand::Lapse).await?;
         }
-        for effect in self.roster.take_effects() {
-            self.perform(effect).await?;
+        let mut effects = self.spawning.roster.take_effects();
+        effects.extend(delayed.take_due(now));
+        for effect in effects {
+            self.perform(effect, delayed).await?;
         }
-        let deadline = self.roster.view().deadline(now);
-        Ok(deadline.map_or(*due, |at| at.min(*due)))
-    }
-
-    async fn perform(&self, effect: RosterEffect) -> Result<(), RosterError> {
-        match effect {
-            RosterEffect::Notify { row, liveness } => {
-                let view = self.roster.view();
-                let name = view.tables().rows.get(&row).map(|row| row.name.to_string());
-                let payload =
-                    json!({"daemon": row.as_str(), "name": name, "liveness": liveness.as_str()});
-                let source = format!("roster:{liveness}");
-                if let Err(error) = self.conversations.announce(&source, payload).await {
-                    tracing::warn!(source, %error, "a change of liveness was not published");
-                }
-            }
-            // A process that this host did not start counts as gone: its agent was started by hand.
-            RosterEffect::Close(row) => {
-                self.ask(RosterCommand::ProcessClosed(row)).await?;
-            }
-            RosterEffect::Spawn(order) => {
-                let error = "this host starts no agents".to_owned();
-                let row = order.row;
-                self.ask(RosterCommand::StartFailed { row, error }).await?;
-            }
-            other => tracing::debug!(?other, "no process of this host is concerned"),
-        }
-        Ok(())
+        let deadline = self.spawning.roster.view().deadline(now);
+        let next = deadline.into_iter().chain(delayed.next());
+        Ok(next.fold(*due, Timestamp::min))
     }
 
     async fn ask(&self, command: RosterCommand) -> Result<(), RosterError> {
-        let done = self.roster.perform(Principal::Host, command, None).await;
+        let done = self
+            .spawning
+            .roster
+            .perform(Principal::Host, command, None)
+            .await;
         match done {
             // What the row is about ended in the meantime; the refusal is recorded.
             Ok(_) | Err(RosterError::Refused(_)) => Ok(()),
@@ -125,12 +134,12 @@ impl RosterRounds {
     }
 
     fn now(&self) -> Timestamp {
-        self.registrations.clock.now()
+        self.spawning.registrations.clock.now()
     }
 
     fn until(&self, next: Timestamp) -> Duration {
         let wait = next.duration_since(self.now());
         let wait = Duration::try_from(wait).unwrap_or_default();
-        self.registrations.clock.timer(wait).max(SHORTEST)
+        self.spawning.registrations.clock.timer(wait).max(SHORTEST)
     }
 }

@@ -13,6 +13,7 @@ use daemon_engine::Gate;
 use daemon_records::HeldRoster;
 use daemon_records::clock::{Clock, SystemClock};
 use daemon_records::error::{OpError, OpErrorKind};
+use daemon_roster::Bridge;
 use daemon_store::Store;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::{TcpListener, UnixListener};
@@ -23,7 +24,9 @@ use super::listener::{ListenerSecrets, hosts};
 use super::seams::{HostHealth, HostLive, Intake};
 use super::{Compose, HostInputs, OpenFailure, begin_epoch, tcp_address, unusable, warn_of};
 use crate::config::Config;
-use crate::driver::{self, ClaimsPause, Host, HostParts, Parts, Runtime, policies};
+use crate::driver::{
+    self, BuiltInBridge, ClaimsPause, Host, HostParts, MakeTools, Parts, Runtime, policies,
+};
 use crate::home::Home;
 
 /// The deadlines for git at a start or a reload. Together they take 5 s, with any number of repositories that hang: a part
@@ -111,7 +114,6 @@ pub(super) async fn begin(
     host.registrations.end(unwatched).await;
     compose.note_in_force();
     let roster = load_roster(&host).await?;
-    let tasks = driver::start(&host, &roster, deadlines.read).await;
     let intake = Intake {
         host: Arc::clone(&host),
     };
@@ -122,6 +124,8 @@ pub(super) async fn begin(
     let live = Arc::new(HostLive::new(parts, compose, &hooks, replaced, started));
     let store = Arc::clone(&host.store);
     let operations = Operations::new(store, host.registry().clone(), Arc::clone(&live) as _);
+    let bridge = bridge(&host, &roster, compose, &operations);
+    let tasks = driver::start(&host, (&roster, &bridge), deadlines.read).await;
     let tokens_of_host = HostTokens::new(&http_secrets.token, holders);
     let access = Access::new(tokens_of_host.clone(), hosts(bound));
     let mcp = mcp(&host, compose, &operations);
@@ -307,6 +311,21 @@ fn mcp(host: &Host, compose: &Arc<dyn Compose>, operations: &Operations) -> McpS
     let (operations, compose) = (operations.clone(), Arc::clone(compose));
     let make = move |caller: &McpCaller| compose.tool_server(&operations, caller);
     McpServers::new(make, host.stop().clone())
+}
+
+/// Creates the bridge, whose agents have the tools that the binary serves to agents.
+fn bridge(
+    host: &Host,
+    roster: &Arc<HeldRoster>,
+    compose: &Arc<dyn Compose>,
+    operations: &Operations,
+) -> Arc<dyn Bridge> {
+    let (operations, compose) = (operations.clone(), Arc::clone(compose));
+    let tools: MakeTools = Arc::new(move |token| {
+        let server = compose.tool_server(&operations, &McpCaller::Agent(token));
+        server.tools()
+    });
+    Arc::new(BuiltInBridge::new(host.spawning(roster), tools))
 }
 
 /// Creates the state of the control protocol.

@@ -8,12 +8,13 @@ use async_trait::async_trait;
 use daemon_agent::{Conversations, Skills};
 use daemon_api::TokenHolders;
 use daemon_api::http::{Admit, Condition, Health, Hooks};
-use daemon_api::ops::{Live, Prune, RunReply, SettingsRequest};
+use daemon_api::ops::{CharterText, Live, Prune, RunReply, SettingsRequest};
 use daemon_event::{ActivationId, RepoName, Source};
 use daemon_ingest::SenderTokens;
 use daemon_provider::StopReason;
 use daemon_records::HeldRoster;
 use daemon_records::error::{OpError, OpErrorKind, chain};
+use daemon_roster::{SpawnFacts, WantedSpawn};
 use daemon_runner::pruning::PruneScope;
 use daemon_store::{Accepted, NewEvent, Rates, StoreError};
 use jiff::Timestamp;
@@ -482,5 +483,15 @@ impl Live for HostLive {
 
     async fn roster(&self) -> Result<Arc<HeldRoster>, OpError> {
         Ok(Arc::clone(&self.roster))
+    }
+
+    async fn spawn_facts(&self, wanted: &WantedSpawn) -> Result<SpawnFacts, OpError> {
+        Ok(self.host.spawning(&self.roster).facts(wanted).await)
+    }
+
+    async fn charters(&self) -> Result<Vec<CharterText>, OpError> {
+        let home = self.host.home.clone();
+        let read = tokio::task::spawn_blocking(move || crate::charters::all(&home)).await;
+        read.map_err(|error| OpError::new(OpErrorKind::Internal, "internal", error.to_string()))?
     }
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use daemon_provider::StopReason;
+use daemon_provider::{Grants, StopReason};
 use daemon_run_folder::{RunId, RunState};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::advisory::Repetitions;
@@ -25,6 +26,10 @@ pub struct Emanations {
     pub(super) known: tokio::sync::Mutex<Option<RunIndex>>,
     pub(super) tasks: TaskTracker,
     pub(super) publisher: Publisher,
+    /// The tools of standing daemons, by the parent of their runs.
+    standing: Mutex<BTreeMap<String, Arc<dyn Grants>>>,
+    /// Cancelled once the runs of earlier hosts are ended.
+    pub(super) recovered: CancellationToken,
 }
 
 #[derive(Debug, Default)]
@@ -77,6 +82,35 @@ impl Emanations {
     /// Returns the channel of published events.
     pub fn events(&self) -> broadcast::Sender<Arc<Value>> {
         self.publisher.events()
+    }
+
+    /// Waits until the runs of earlier hosts are ended.
+    pub async fn recovered(&self) {
+        self.recovered.cancelled().await;
+    }
+
+    /// Gives the runs of a parent tools.
+    pub(super) fn grant(&self, parent: String, tools: Arc<dyn Grants>) {
+        self.standing().insert(parent, tools);
+    }
+
+    /// Takes the tools of a parent's runs back.
+    pub(super) fn revoke(&self, parent: &str) {
+        self.standing().remove(parent);
+    }
+
+    /// Returns the tools of a parent's runs; `None` for a parent that is no standing daemon.
+    pub(super) fn granted(&self, parent: &str) -> Option<Arc<dyn Grants>> {
+        self.standing().get(parent).cloned()
+    }
+
+    fn standing(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<dyn Grants>>> {
+        self.standing.lock().expect("no holder panics")
+    }
+
+    /// Reports whether a run has not ended, or answers a message.
+    pub(super) fn is_live(&self, id: RunId) -> bool {
+        self.memory().live.contains_key(&id)
     }
 
     /// Counts the runs that have not ended.

@@ -2,7 +2,8 @@
 //!
 //! The files: the call and its validation (`call`, `fields`, `options`, `tools`), the place of a run (`isolation`,
 //! `own_place`), its input (`plan`, `prompt`), its MCP servers (`servers`), its execution (`dispatch`, `running`, `live`), the replies about it
-//! (`list`, `check`) and the wait for its end (`waiting`), its notices (`notice`, `publish`), and recovery after a crash of the host (`boot`).
+//! (`list`, `check`) and the wait for its end (`waiting`), its notices (`notice`, `publish`), recovery after a crash of the host
+//! (`boot`), and the runs of standing daemons (`standing`).
 
 mod advisory;
 mod ask;
@@ -26,6 +27,7 @@ mod reclaim;
 mod running;
 mod serve;
 mod servers;
+pub mod standing;
 mod tools;
 mod waiting;
 

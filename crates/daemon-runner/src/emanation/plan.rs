@@ -8,7 +8,7 @@ use std::sync::Arc;
 use daemon_provider::inputs::{self, McpRegistration, Skill};
 use daemon_provider::redact::{Redactor, is_secret_name};
 use daemon_provider::{
-    FollowUps, Limits, McpUse, MicroUsd, Options, Provider, RunRequest, SessionId,
+    FollowUps, Grants, Limits, McpUse, MicroUsd, Options, Provider, RunRequest, SessionId,
 };
 use serde_json::{Map, Value, json};
 
@@ -48,6 +48,8 @@ pub(super) struct Common {
     pub(super) secrets: HostSecrets,
     /// The limit on the cost of the host's model calls within a day; `None` is unlimited.
     pub(super) day: Option<MicroUsd>,
+    /// The tools of the roster, for the run of a standing daemon.
+    pub(super) standing: Option<Arc<dyn Grants>>,
 }
 
 /// A validated run.
@@ -111,6 +113,7 @@ pub(super) fn common(
         budget: Arc::clone(&run_context.budget),
         secrets: run_context.secrets.clone(),
         day: settings.bounds.day.limit,
+        standing: run_context.emanations.granted(&caller.parent),
         permissions: policy.permissions,
         backend: policy.provider,
         provider: Arc::clone(&configured.provider),
@@ -238,6 +241,10 @@ impl Plan {
 
     /// Returns the prompt of a run that works in this directory.
     pub(super) fn prompt(&self, cwd: Option<&Path>) -> Vec<u8> {
+        if self.common.standing.is_some() {
+            // The contract of other prompts is about one task, after which the run ends.
+            return self.task.task.clone().into_bytes();
+        }
         prompt::prompt(&PromptParts {
             task: &self.task.task,
             system_prompt: self.task.system_prompt.as_deref(),

@@ -76,6 +76,7 @@ pub async fn run(run_context: Arc<RunContext>) {
     let mut waiting = publisher.waiting.lock().await;
     let mut notices = NoticeWriter::open(&run_context);
     boot::finish(&run_context, &mut notices).await;
+    run_context.emanations.recovered.cancel();
     loop {
         let publication = tokio::select! {
             // A publication is preferred to the end of the host, so that the queue is empty when this returns.

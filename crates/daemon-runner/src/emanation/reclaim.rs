@@ -16,8 +16,8 @@ use super::live::Stopping;
 use crate::run_context::RunContext;
 use crate::runs::filled;
 
-/// The time that runs have to end before the reply counts them as pending.
-const STOP_TIMEOUT: Duration = Duration::from_secs(8);
+/// The time that runs of a caller have to end before the reply counts them as pending.
+pub(super) const STOP_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// The result of stopping a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ enum StopResult {
     Pending,
 }
 
-/// Stops runs.
+/// Stops runs; those that have not ended after `grace` are pending.
 ///
 /// # Errors
 /// The run does not exist, belongs to another parent, or is an attempt at an activation.
@@ -37,10 +37,11 @@ pub(super) async fn reclaim(
     run_context: &Arc<RunContext>,
     caller: &Caller,
     which: &Which,
+    grace: Duration,
 ) -> Result<Map<String, Value>, OpError> {
     let runs = targets(run_context, caller, which)?;
     // All runs are asked to stop at once, so that one deadline is enough.
-    let deadline = tokio::time::Instant::now() + STOP_TIMEOUT;
+    let deadline = tokio::time::Instant::now() + grace;
     let stopping: Vec<Option<Stopping>> = runs
         .iter()
         .map(|id| run_context.emanations.stop(*id, StopReason::Reclaim))

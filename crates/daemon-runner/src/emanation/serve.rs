@@ -56,7 +56,7 @@ pub async fn answer(
                 }
                 Some(DaemonCall::Ask(message)) => ask::ask(run_context, &caller, &message).await?,
                 Some(DaemonCall::Reclaim(which)) => {
-                    reclaim::reclaim(run_context, &caller, &which).await?
+                    reclaim::reclaim(run_context, &caller, &which, reclaim::STOP_TIMEOUT).await?
                 }
                 Some(DaemonCall::Emanate(_)) | None => return Err(OpError::invalid("no action")),
             }

@@ -2,13 +2,13 @@
 //! reaches them through the host, so that it can read neither their secrets nor their files.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use daemon_provider::inputs::{McpRegistration, McpServer};
 use daemon_provider::tool_access::{RunTools, ServedTools, ToolAccess};
-use daemon_provider::{Grants as _, McpUse, RunEvent, RunRequest};
+use daemon_provider::{Grants, McpUse, RunEvent, RunRequest};
 use tokio::sync::mpsc;
 
 use super::plan::Plan;
@@ -31,6 +31,8 @@ pub(super) struct TaskServers {
     pub(super) tools: Vec<Box<dyn RunTools>>,
     /// Events of the servers and of calls of their tools.
     pub(super) events: mpsc::Receiver<RunEvent>,
+    /// The directory of secrets, which is removed with the turn of a standing daemon, whose run has more.
+    private: Option<PathBuf>,
 }
 
 impl TaskServers {
@@ -46,7 +48,12 @@ impl TaskServers {
             servers: Vec::new(),
             tools: Vec::new(),
             events,
+            private: None,
         };
+        if let Some(grants) = &plan.common.standing {
+            replaced.mount_standing(run_context, plan, grants, (record, request))?;
+            return Ok(replaced);
+        }
         let recorder = match plan.common.provider.mcp() {
             McpUse::ByFile => Some(Recorder::Host),
             McpUse::ByProgram => Some(Recorder::Provider),
@@ -91,6 +98,29 @@ impl TaskServers {
         Ok(replaced)
     }
 
+    /// Mounts the tools of the roster for the run of a standing daemon.
+    fn mount_standing(
+        &mut self,
+        run_context: &RunContext,
+        plan: &Plan,
+        grants: &Arc<dyn Grants>,
+        (record, request): (&mut Record, &mut RunRequest),
+    ) -> io::Result<()> {
+        let settings = run_context.host.settings();
+        let access = settings.tools.as_ref();
+        let opened = access.and_then(|it| it.open(Arc::clone(grants), plan.common.sandbox.level));
+        let mut opened = opened.ok_or_else(|| io::Error::other("no host listens"))?;
+        let private = record.folder().private();
+        // A host that ended within a turn left its files.
+        remove(&private)?;
+        opened.mount(request, &private, ServedTools::OfAgent)?;
+        request.private = Some(private.clone());
+        record.redact_with(plan.redactor([opened.secret().to_owned()]));
+        self.tools.push(opened);
+        self.private = Some(private);
+        Ok(())
+    }
+
     /// Starts the servers. Agents wait a few seconds for lists of tools, so that the servers start together with the agent.
     pub(super) fn start(&self) -> impl Future<Output = ()> + use<> {
         let servers = self.servers.clone();
@@ -107,6 +137,18 @@ impl TaskServers {
         while let Ok(event) = self.events.try_recv() {
             record.event(&event);
         }
+        if let Some(private) = &self.private
+            && let Err(error) = remove(private)
+        {
+            tracing::warn!(directory = %private.display(), %error, "the files of a turn were not removed");
+        }
+    }
+}
+
+fn remove(directory: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
     }
 }
 

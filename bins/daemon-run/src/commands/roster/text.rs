@@ -39,6 +39,12 @@ pub(super) const AUDIT: &[Column] = &[
     column("REASON", "/reason"),
 ];
 
+pub(super) const CHARTERS: &[Column] = &[
+    column("ROLE", "/role"),
+    ids("VERSION", "/version"),
+    column("BODY", "/body"),
+];
+
 const CHECK_INS: &[Column] = &[
     times("AT", "/at"),
     column("WAKE", "/wake"),

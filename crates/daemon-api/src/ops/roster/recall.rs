@@ -42,6 +42,7 @@ impl Operations {
             Operation::RosterSignals => self.recall_signals(params, &roster),
             Operation::RosterCompaction => self.recall_compaction(params, &roster),
             Operation::RosterResets => recall_resets(params, &roster),
+            Operation::RosterCharters => self.recall_charters(params, &roster).await,
             Operation::RosterAudit => self.recall_audit(params, &roster).await,
             other => Err(UnknownMethod(other.method().to_owned()).into()),
         }
@@ -179,6 +180,36 @@ impl Operations {
             })
             .collect();
         object(json!({"daemons": daemons, "next": next}))
+    }
+
+    /// Lists the charters in force, then earlier versions; with a daemon only that of its role.
+    async fn recall_charters(
+        &self,
+        mut params: Params,
+        roster: &Roster,
+    ) -> Result<Map<String, Value>, OpError> {
+        let only = maybe_row(&mut params, "daemon", roster)?;
+        let page = Page::of(&mut params)?;
+        params.finish()?;
+        let role = match &only {
+            Some(row) => Some(known(roster, row)?.role.clone()),
+            None => None,
+        };
+        let charters = self.live.charters().await?.into_iter();
+        let charters = charters.filter(|charter| match &role {
+            Some(role) => charter.role.is_some() && charter.role == *role,
+            None => true,
+        });
+        let (charters, next) = page.cut(charters, |charter| &charter.version)?;
+        let charters: Vec<_> = charters
+            .iter()
+            .map(|charter| {
+                json!({
+                    "role": charter.role.as_ref().map(Role::as_str), "version": charter.version, "body": charter.body,
+                })
+            })
+            .collect();
+        object(json!({"charters": charters, "next": next}))
     }
 
     async fn recall_audit(

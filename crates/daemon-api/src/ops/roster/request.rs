@@ -4,13 +4,17 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use daemon_records::error::OpError;
+use daemon_records::random;
 use daemon_roster::{
-    CheckInParams, DedupeKey, GateChange, HandOffGate, HandoffRef, NewSignal, ReasonText, Roster,
-    RosterCommand, TokenHash,
+    CheckInParams, DedupeKey, GateChange, HandOffGate, HandoffRef, Interjection,
+    InterjectionTarget, NewSignal, ReasonText, Roster, RosterCommand, TokenHash,
 };
 
-use super::{invalid, maybe_row, row};
+use super::{find, invalid, maybe_row, row};
 use crate::ops::{Operation, Params, UnknownMethod};
+
+/// The target of a line for the daemon that holds the orchestrator's baton. A daemon of this name is named by its id.
+const ORCHESTRATOR: &str = "orchestrator";
 
 /// Returns the request of a tool that changes something.
 pub(super) fn command(
@@ -49,6 +53,7 @@ pub(super) fn command(
             tool: given.required("tool")?,
             error: given.required("error")?,
         },
+        O::RosterInterject => RosterCommand::Interject(interjection(given, roster)?),
         other => lifecycle(other, given, roster)?,
     };
     params.finish()?;
@@ -66,6 +71,10 @@ fn lifecycle(
         O::RosterReset => RosterCommand::RequestReset {
             row: row(given, roster)?,
             reason: reason(given)?,
+        },
+        O::RosterStartReset => RosterCommand::StartReset {
+            reset: needed(given, "reset")?,
+            token: random::agent_token(),
         },
         O::RosterSuccessorReady => RosterCommand::SuccessorReady(needed(given, "reset")?),
         O::RosterHandOff => RosterCommand::HandOff {
@@ -130,6 +139,25 @@ fn signal(given: &mut Params, roster: &Roster) -> Result<NewSignal, OpError> {
         priority,
         payload: given.required("payload")?,
         reference: given.text("ref")?,
+    })
+}
+
+/// Reads a line for a daemon, or for the one that holds the orchestrator's baton.
+fn interjection(given: &mut Params, roster: &Roster) -> Result<Interjection, OpError> {
+    let target = given.required("target")?;
+    let target = match target.as_str() {
+        ORCHESTRATOR => InterjectionTarget::Orchestrator(word(given, "project")?),
+        named => InterjectionTarget::Row(find(roster, named)?),
+    };
+    let delay_ms = given.value("delay_ms").filter(|value| !value.is_null());
+    let delay_ms = delay_ms.map(|value| {
+        let delay = value.as_i64();
+        delay.ok_or_else(|| invalid("delay_ms", &"it is no whole number"))
+    });
+    Ok(Interjection {
+        target,
+        line: given.required("line")?,
+        delay_ms: delay_ms.transpose()?,
     })
 }
 

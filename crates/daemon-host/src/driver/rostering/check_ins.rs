@@ -1,6 +1,7 @@
 //! What the host checks in: itself, the daemons of repositories that it evaluates, and runs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use daemon_engine::Gate;
 use daemon_records::{RecordedRun, RosterError, folder_of};
@@ -8,6 +9,7 @@ use daemon_roster::{
     ActorRef, Evaluation, Liveness, Project, ReasonText, RosterCommand, RosterGate, RosterRow,
     RosterSettings, RowKind, liveness,
 };
+use daemon_runner::emanation::standing;
 use daemon_store::{Query, StoreError};
 use jiff::{SignedDuration, Timestamp};
 
@@ -36,7 +38,7 @@ impl RosterRounds {
     pub(super) async fn check_in(&self) -> Result<(), RosterError> {
         let mut wanted: Vec<_> = self.host().into_iter().chain(self.daemons()).collect();
         wanted.extend(self.running().await?);
-        let view = self.roster.view();
+        let view = self.spawning.roster.view();
         let rows = view.tables().rows.values();
         let known = rows.filter(|row| row.kind != RowKind::Standing && !row.is_retired());
         let known: BTreeMap<_, _> = known.map(|row| (key(row), row)).collect();
@@ -59,13 +61,47 @@ impl RosterRounds {
                 self.ask(RosterCommand::Depart { row, reason }).await?;
             }
         }
+        self.note_work().await
+    }
+
+    /// Records that agents work whose runs had events since their last sign: long work must not make a row stale.
+    async fn note_work(&self) -> Result<(), RosterError> {
+        let view = self.spawning.roster.view();
+        let rows = view.tables().rows.values().filter(|row| !row.is_retired());
+        let started: Vec<_> = rows
+            .filter_map(|row| Some((row.clone(), row.handle()?.as_str().parse().ok()?)))
+            .collect();
+        let runs = Arc::clone(&self.spawning.runs);
+        let seen = tokio::task::spawn_blocking(move || {
+            let seen = started.into_iter();
+            let seen = seen.map(|(row, run)| (row, standing::last_event(&runs, run)));
+            seen.collect::<Vec<_>>()
+        });
+        for (row, at) in seen.await.unwrap_or_default() {
+            let activity = row.last_activity.map(|activity| activity.at);
+            let last = row.last_checkin_at.max(activity);
+            let is_new = at.is_some() && at > last;
+            let is_time = activity.is_none_or(|at| self.now().duration_since(at) >= HEARTBEAT);
+            if is_new && is_time {
+                let incarnation = row.incarnation;
+                let row = row.id;
+                self.ask(RosterCommand::Activity { row, incarnation })
+                    .await?;
+            }
+        }
         Ok(())
     }
 
     /// Returns the registered daemons.
     fn daemons(&self) -> Vec<Found> {
-        let unread: BTreeMap<_, _> = self.registrations.states.unread().into_iter().collect();
-        let registry = self.registrations.registry.get();
+        let unread: BTreeMap<_, _> = self
+            .spawning
+            .registrations
+            .states
+            .unread()
+            .into_iter()
+            .collect();
+        let registry = self.spawning.registrations.registry.get();
         let daemons = registry.iter().filter_map(|daemon| {
             let key = &daemon.row.key;
             let trouble = match unread.get(&key.repo) {
@@ -115,7 +151,7 @@ impl RosterRounds {
             state: Some("running".to_owned()),
             ..Query::default()
         };
-        let runs = self.registrations.store.runs(&query).await?.rows;
+        let runs = self.spawning.registrations.store.runs(&query).await?.rows;
         let (folders, now) = (self.home.runs(), self.now());
         let found = tokio::task::spawn_blocking(move || {
             let found = runs.into_iter().filter_map(|run| {
