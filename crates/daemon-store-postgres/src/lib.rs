@@ -93,6 +93,8 @@ mod transaction;
 mod wakeup;
 mod wanted;
 
-pub use options::{LeaseClock, MAX_CONNECTIONS, PostgresOptions};
+pub use options::{
+    AddressError, LeaseClock, MAX_CONNECTIONS, Password, PostgresOptions, check_address,
+};
 pub use store::PostgresStore;
 pub use wakeup::{Wakeup, Wakeups};

@@ -38,6 +38,18 @@ pub(crate) async fn migrate(client: &Client, steps: &[SchemaStep]) -> TxResult<(
              applied_at TIMESTAMP WITH TIME ZONE NOT NULL DEFAULT now())",
         )
         .await?;
+    let found = admitted(client, steps).await?;
+    for (version, step) in (1i64..).zip(steps).skip_while(|(it, _)| *it <= found) {
+        apply(client, version, step).await?;
+    }
+    Ok(())
+}
+
+/// Returns the version of the schema, 0 for an empty one.
+///
+/// # Errors
+/// `Newer` for a schema that does not admit a program with these steps.
+async fn admitted(client: &Client, steps: &[SchemaStep]) -> TxResult<i64> {
     let known = i64::try_from(steps.len()).expect("few steps");
     let newest = client
         .query_opt(
@@ -45,20 +57,44 @@ pub(crate) async fn migrate(client: &Client, steps: &[SchemaStep]) -> TxResult<(
             &[],
         )
         .await?;
-    let found = match newest {
-        None => 0,
-        Some(row) => {
-            let (found, admits): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-            if admits > known {
-                return Err(TxError::Store(StoreError::Newer { found, known }));
-            }
-            found
-        }
+    let Some(row) = newest else {
+        return Ok(0);
     };
-    for (version, step) in (1i64..).zip(steps).skip_while(|(it, _)| *it <= found) {
-        apply(client, version, step).await?;
+    let (found, admits): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+    if admits > known {
+        return Err(TxError::Store(StoreError::Newer { found, known }));
     }
-    Ok(())
+    Ok(found)
+}
+
+/// Checks that the schema is one that a program with these steps can read, and changes nothing.
+///
+/// # Errors
+/// As [`migrate`]; `Unavailable` for an older schema.
+pub(crate) async fn check_to_read(client: &Client, steps: &[SchemaStep]) -> TxResult<()> {
+    let is_empty = client
+        .query_one("SELECT to_regclass('schema_step') IS NULL", &[])
+        .await?
+        .try_get(0)?;
+    let found = match is_empty {
+        true => 0,
+        false => admitted(client, steps).await?,
+    };
+    let known = i64::try_from(steps.len()).expect("few steps");
+    if found >= known {
+        return Ok(());
+    }
+    let context = match found {
+        0 => "the database has no tables of a store: the first host that serves makes them"
+            .to_owned(),
+        _ => format!(
+            "the tables have version {found}, and this program reads {known}: a host of this release brings them up to date"
+        ),
+    };
+    Err(TxError::Store(StoreError::Unavailable {
+        context,
+        source: None,
+    }))
 }
 
 async fn apply(client: &Client, version: i64, step: &SchemaStep) -> TxResult<()> {

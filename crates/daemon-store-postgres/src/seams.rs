@@ -319,6 +319,14 @@ seam! {
             }
             transaction!(self, write("forget what is old"), tx => partition::forget(&tx, ids, ticks))
         }
+
+        fn is_shared(&self) -> bool {
+            true
+        }
+
+        async fn wait_for_work(&self) {
+            Self::wait_for_work(self).await;
+        }
     }
 }
 

@@ -5,16 +5,19 @@ use std::time::Duration;
 
 use daemon_store::StoreError;
 use jiff::Timestamp;
-use tokio::sync::{Notify, RwLock};
+use tokio::sync::{Mutex, Notify, OnceCell, RwLock};
 
 use crate::column::micros;
 use crate::connection::{Address, Pool};
 use crate::failure::TxResult;
-use crate::migrate::{STEPS, migrate};
+use crate::migrate::{STEPS, check_to_read, migrate};
 use crate::options::{LeaseClock, MAX_CONNECTIONS, PostgresOptions};
 use crate::partition;
 use crate::transaction::{Tries, Tx, TxKind};
-use crate::wakeup::Wakeups;
+use crate::wakeup::{Wakeup, Wakeups};
+
+/// How long a session that listens may be broken before it is made again.
+const LISTENING: Duration = Duration::from_secs(5);
 
 /// The store of one host in a PostgreSQL database, which it may share with other hosts.
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub struct PostgresStore {
     pub(crate) claims: RwLock<()>,
     /// Notified by operations that make work.
     pub(crate) own_work: Arc<Notify>,
+    /// Made by the first wait for other hosts: a command needs no session that listens.
+    wakeups: OnceCell<Mutex<Wakeups>>,
 }
 
 /// The way to the database.
@@ -50,16 +55,38 @@ impl PostgresStore {
     /// are wrong.
     pub async fn open(options: &PostgresOptions) -> Result<Self, StoreError> {
         let address = options.resolve()?;
-        // One is for the hints.
-        let n_connections = options.connections.clamp(2, MAX_CONNECTIONS) - 1;
         let mut tries = Tries::new("open the database");
         loop {
             match prepare(&address).await {
-                Ok(()) => break,
+                Ok(()) => return Ok(Self::at(address, options)),
                 Err(error) => tries.again(error).await?,
             }
         }
-        Ok(Self {
+    }
+
+    /// Connects to a database whose schema is up to date. Opening it changes nothing, and a server that does not answer is not
+    /// waited for.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); `Unavailable` also for an older schema, and for a database without one.
+    pub async fn open_to_read(options: &PostgresOptions) -> Result<Self, StoreError> {
+        let address = options.resolve()?;
+        let checked = async {
+            let (client, driver) = address.client().await?;
+            check_to_read(&client, STEPS).await?;
+            drop(driver);
+            TxResult::Ok(())
+        };
+        match checked.await {
+            Ok(()) => Ok(Self::at(address, options)),
+            Err(error) => Err(error.into_error("open the database")),
+        }
+    }
+
+    fn at(address: Address, options: &PostgresOptions) -> Self {
+        // One is for the hints.
+        let n_connections = options.connections.clamp(2, MAX_CONNECTIONS) - 1;
+        Self {
             link: ServerLink {
                 pool: Pool::new(n_connections),
                 address,
@@ -71,7 +98,8 @@ impl PostgresStore {
             },
             claims: RwLock::new(()),
             own_work: Arc::default(),
-        })
+            wakeups: OnceCell::new(),
+        }
     }
 
     /// Returns the hints that there may be work, which come at least once in an interval. A host needs one of them.
@@ -81,6 +109,14 @@ impl PostgresStore {
             interval,
             Arc::clone(&self.own_work),
         )
+    }
+
+    /// Returns when a host, this one or another, has stored something that can be worked on.
+    pub(crate) async fn wait_for_work(&self) {
+        let made = async || Mutex::new(self.wakeups(LISTENING));
+        let mut wakeups = self.wakeups.get_or_init(made).await.lock().await;
+        // Each concern of a host polls at its own interval.
+        while wakeups.next().await == Wakeup::Polled {}
     }
 
     /// Returns the version of the schema that every opened store has at least.

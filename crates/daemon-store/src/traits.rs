@@ -437,6 +437,18 @@ pub trait Hosting: Send + Sync {
 
     /// Returns once every acknowledged write is durable and the store can be written.
     async fn probe(&self) -> Result<(), StoreError>;
+
+    /// Reports whether other hosts may use the same rows.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Returns when another host may have stored something that this one can work on; never in a store that is not shared.
+    ///
+    /// It is a hint: a wait may end without work, and a hint may be lost, so that each concern reads its work at an interval, too.
+    async fn wait_for_work(&self) {
+        std::future::pending::<()>().await;
+    }
 }
 
 /// A whole store.

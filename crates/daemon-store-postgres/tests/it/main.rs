@@ -2,6 +2,8 @@
 // `cfg(test)` is always true here; with it, clippy allows `unwrap` in helpers too.
 
 #[cfg(test)]
+mod commands;
+#[cfg(test)]
 mod conformance;
 #[cfg(test)]
 mod faults;

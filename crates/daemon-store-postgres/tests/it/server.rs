@@ -12,6 +12,8 @@ use daemon_store_postgres::{LeaseClock, PostgresOptions, PostgresStore};
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Client, NoTls};
 
+use crate::commands::{of_program, skipped};
+
 /// The user that the server runs as where the tests are run by root, which PostgreSQL refuses.
 const NOBODY: u32 = 65_534;
 
@@ -43,7 +45,7 @@ pub(crate) fn runtime() -> Runtime {
 /// Starts a server, or says that the test is skipped because PostgreSQL is not installed.
 pub(crate) fn server() -> Option<Server> {
     let Some(programs) = programs() else {
-        println!("skipped: no PostgreSQL server is installed");
+        skipped("no PostgreSQL server is installed");
         return None;
     };
     let folder = tempfile::tempdir().unwrap();
@@ -105,14 +107,10 @@ impl Server {
     }
 
     /// Returns the command of a program of the server, as an ordinary user.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the server is a program of the test, not a child of a host"
-    )]
     fn command(&self, program: &str) -> Command {
         let program = self.programs.join(program);
         // The server ends with the thread that started it, also if a test is killed.
-        let mut command = Command::new("setpriv");
+        let mut command = of_program("setpriv");
         command.args(["--pdeathsig", "QUIT"]);
         if is_root() {
             let id = NOBODY.to_string();

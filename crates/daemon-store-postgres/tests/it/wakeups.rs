@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use daemon_store::Activations as _;
+use daemon_store::{Activations as _, Hosting as _};
 use daemon_store_postgres::Wakeup;
 
 use crate::faults::end_sessions;
@@ -31,6 +31,26 @@ fn work_that_one_host_stores_wakes_all_of_them() {
         one.enqueue(asked("a", 2)).await.unwrap();
         let woken = tokio::join!(of_one.next(), of_two.next());
         assert_eq!(woken, (Wakeup::Notified, Wakeup::Notified));
+    });
+}
+
+#[test]
+fn a_host_that_waits_for_work_is_woken_by_another_host() {
+    let Some(server) = server() else {
+        return;
+    };
+    runtime().block_on(async {
+        let address = server.database().await;
+        let (one, _) = host(&address, "one").await;
+        let (two, _) = host(&address, "two").await;
+        assert!(one.is_shared() && two.is_shared());
+        register(&one, &["a"]).await;
+        // What it stored itself wakes it, too, and both listen from then on.
+        one.wait_for_work().await;
+        two.enqueue(asked("a", 1)).await.unwrap();
+        two.wait_for_work().await;
+        one.enqueue(asked("a", 2)).await.unwrap();
+        tokio::join!(one.wait_for_work(), two.wait_for_work());
     });
 }
 
