@@ -359,7 +359,7 @@ pub(crate) struct ServeArgs {
     /// The address of the HTTP listener; port 0 picks one
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
-    /// The kind of the store: sqlite
+    /// The store: sqlite, or postgres://USER@HOST/DATABASE
     #[arg(long, value_name = "STORE")]
     pub(crate) store: Option<String>,
     /// Records everything and starts nothing

@@ -21,10 +21,11 @@ use daemon_records::error::{OpError, OpErrorKind, chain};
 use daemon_repo::{Discovery, Git, Remote, Repository, UncommittedDirectory};
 use daemon_runner::secrets::HostSecrets;
 use daemon_runner::settings::{KnownInstructions, RunRepository};
+use daemon_store::Store;
 use daemon_store::agent_memory::AgentMemory;
-use daemon_store::{Store, StoreError};
-use daemon_store_sqlite::{SqliteMemory, SqliteStore};
+use daemon_store_sqlite::SqliteMemory;
 use daemon_surface::{GitBranch, GithubSurface, LinearSurface, ServiceApi, SlackSurface};
+use tokio::runtime::Handle;
 
 use crate::names;
 use crate::place::Place;
@@ -206,7 +207,8 @@ impl Compose for Composer {
     }
 
     fn open_store(&self, home: &Home, config: &Config) -> Result<Arc<dyn Store>, OpError> {
-        open_store(home, &config.host.store)
+        // On a thread for blocking calls, which does not keep the runtime from driving the connection.
+        Handle::current().block_on(daemon_home_store::open(home, &config.host))
     }
 
     fn note_in_force(&self) {
@@ -389,59 +391,4 @@ impl Checker for LintChecker {
     fn check(&self, discovery: &Discovery, zone_of: &dyn Fn(&str) -> String) -> Vec<Checked> {
         crate::check::check(discovery, zone_of)
     }
-}
-
-/// The only kind of store.
-pub(crate) const SQLITE: &str = "sqlite";
-
-/// The remedy for a store whose log is damaged.
-const REPAIR: &str = "restore the store from a backup, or open it without the lost part with `daemon-run doctor --repair`, which keeps a copy";
-
-/// Opens the configured store.
-///
-/// # Errors
-/// The kind of store is unknown, or the store cannot be opened.
-pub(crate) fn open_store(home: &Home, store: &str) -> Result<Arc<dyn Store>, OpError> {
-    check_store(store)?;
-    opened(home, SqliteStore::open(home.store()))
-}
-
-/// Opens the configured store for reading, also in a home that cannot be written.
-///
-/// # Errors
-/// Those of [`open_store`]; the store does not exist.
-pub(crate) fn open_store_to_read(home: &Home, store: &str) -> Result<Arc<dyn Store>, OpError> {
-    check_store(store)?;
-    opened(home, SqliteStore::open_to_read(home.store()))
-}
-
-fn opened(home: &Home, opened: Result<SqliteStore, StoreError>) -> Result<Arc<dyn Store>, OpError> {
-    match opened {
-        Ok(store) => Ok(Arc::new(store)),
-        Err(error) => {
-            let path = home.store().display().to_string();
-            let message = match chain(&error) {
-                // Most errors of a file name it.
-                message if message.contains(&path) => message,
-                message => format!("the store `{path}`: {message}"),
-            };
-            let failure = OpError::new(OpErrorKind::Unavailable, "store-failed", message);
-            Err(match error {
-                StoreError::LogDamaged { .. } => failure.with_help(REPAIR),
-                _ => failure,
-            })
-        }
-    }
-}
-
-/// Checks that the configured kind of store exists.
-///
-/// # Errors
-/// Names the unknown kind.
-pub(crate) fn check_store(store: &str) -> Result<(), OpError> {
-    if store == SQLITE {
-        return Ok(());
-    }
-    let message = format!("`{store}` is not a kind of store");
-    Err(OpError::new(OpErrorKind::Config, "unknown-store", message).with_help(SQLITE))
 }

@@ -6,8 +6,6 @@ use daemon_host::config::{Config, ConfigFault, dotted, nearest};
 use daemon_provider_cli::Agent;
 use daemon_provider_llm::Api;
 
-use crate::compose::SQLITE;
-
 /// Finds providers that are named but not configured, and unknown kinds of providers and stores.
 pub(crate) fn faults(config: &Config) -> Vec<ConfigFault> {
     let mut known: BTreeSet<&str> = config.provider.named.keys().map(String::as_str).collect();
@@ -39,9 +37,8 @@ pub(crate) fn faults(config: &Config) -> Vec<ConfigFault> {
 }
 
 fn store(config: &Config) -> Option<ConfigFault> {
-    let store = &config.host.store;
-    let message = format!("`host.store` is `{store}`; the only kind is `{SQLITE}`");
-    (store != SQLITE).then(|| ConfigFault::of_value(&["host", "store"], message))
+    let message = daemon_home_store::fault(&config.host.store)?;
+    Some(ConfigFault::of_value(&["host", "store"], message))
 }
 
 fn kinds(config: &Config) -> impl Iterator<Item = ConfigFault> {

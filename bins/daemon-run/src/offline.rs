@@ -19,7 +19,7 @@ use daemon_store::Store;
 use daemon_store_sqlite::SqliteStore;
 
 use crate::commands::fire::watch_only;
-use crate::compose::{Composer, Overrides, open_store};
+use crate::compose::{Composer, Overrides};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::local;
 use crate::out::{Out, plain};
@@ -173,7 +173,7 @@ impl OfflineHost {
         }
         let home = Home::open(place.home()?).map_err(home_failure)?;
         let mut owner = own(&home)?;
-        let store = open_store(&home, &config.host.store)?;
+        let store = daemon_home_store::open(&home, &config.host).await?;
         let epoch = begin_epoch(&*store, &mut owner, clock::now()).await?;
         let live = Arc::new(Offline::new(home.clone(), &store));
         let host = host((home, &store), epoch, config, parts, composer.secrets());

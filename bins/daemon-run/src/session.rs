@@ -7,6 +7,7 @@ use daemon_agent::{Conversations, Skills};
 use daemon_api::control::{CallError, Client, ErrorBody};
 use daemon_api::ops::{CharterText, Live, Operation, Operations, Prune, RunReply, SettingsRequest};
 use daemon_event::{ActivationId, RepoName};
+use daemon_home_store::{existing, open, open_to_read};
 use daemon_host::config::nearest;
 use daemon_host::home::{Home, HomeError, Ownership};
 use daemon_host::serve::Compose as _;
@@ -21,7 +22,7 @@ use daemon_store::{Rates, Store};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::compose::{Composer, Overrides, is_absent, open_store, open_store_to_read};
+use crate::compose::{Composer, Overrides, is_absent};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::offline::unregistered;
 use crate::out::Out;
@@ -67,7 +68,9 @@ impl CommandSession {
             return Ok(Self::Live(Box::new(client)));
         }
         let root = place.home()?;
-        let Some(home) = Home::existing(root) else {
+        let composer = Composer::new(place, Overrides::default());
+        let config = composer.load()?;
+        let Some(home) = existing(root, &config.host) else {
             let message = format!(
                 "there is no store in `{}`, and no host is running for it",
                 root.display()
@@ -80,11 +83,9 @@ impl CommandSession {
             Intent::Look => None,
             Intent::Change => Some(own(&home)?),
         };
-        let composer = Composer::new(place, Overrides::default());
-        let config = composer.load()?;
         let store = match intent {
-            Intent::Look => open_store_to_read(&home, &config.host.store)?,
-            Intent::Change => open_store(&home, &config.host.store)?,
+            Intent::Look => open_to_read(&home, &config.host).await?,
+            Intent::Change => open(&home, &config.host).await?,
         };
         let rows = store.daemons().await.map_err(OpError::from)?;
         let offline = Arc::new(Offline::new(home, &store).with_composer(composer));
@@ -220,6 +221,15 @@ pub(crate) fn parameter(name: &str, value: &str) -> Map<String, Value> {
     map
 }
 
+/// Reports whether the home has a store.
+///
+/// # Errors
+/// No home is set, or the configuration cannot be used.
+pub(crate) fn has_store(place: &Place) -> Result<bool, CommandFailure> {
+    let config = Composer::new(place, Overrides::default()).load()?;
+    Ok(existing(place.home()?, &config.host).is_some())
+}
+
 /// Takes ownership of a home.
 pub(crate) fn own(home: &Home) -> Result<Ownership, CommandFailure> {
     home.own().map_err(home_failure)
@@ -227,10 +237,10 @@ pub(crate) fn own(home: &Home) -> Result<Ownership, CommandFailure> {
 
 /// Fails if another process owns the home. Does not create the home or its lock.
 pub(crate) fn refuse_owned(root: &std::path::Path) -> Result<(), CommandFailure> {
-    let Some(home) = Home::existing(root) else {
+    if !root.is_dir() {
         return Ok(());
-    };
-    match home.owner().map_err(home_failure)? {
+    }
+    match Home::named(root).owner().map_err(home_failure)? {
         None => Ok(()),
         Some(pid) => Err(home_failure(HomeError::Owned {
             home: root.to_owned(),

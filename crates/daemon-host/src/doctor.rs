@@ -234,6 +234,7 @@ pub async fn examine(host: &Host) -> Value {
     checks.push(Check::ok("sandbox", reached));
     checks.extend(sandbox_checks(&runtime.config, &runtime.parts));
     checks.push(match host.store.probe().await {
+        Ok(()) if host.store.is_shared() => Check::ok("store", &runtime.config.host.store),
         Ok(()) => Check::ok("store", host.home.store().display().to_string()),
         Err(error) => Check::fail("store", chain(&error), "see the log"),
     });

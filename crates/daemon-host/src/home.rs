@@ -156,6 +156,22 @@ impl Home {
         self.root.join("config.toml")
     }
 
+    /// Returns the name of the host of this home in a store that hosts share.
+    pub fn host_name(&self, config: &crate::config::Host) -> String {
+        if let Some(name) = &config.name {
+            return name.clone();
+        }
+        let machine = rustix::system::uname();
+        // Commands may reach the home by another path than its host.
+        let root = self.root.canonicalize();
+        let root = root.as_ref().unwrap_or(&self.root);
+        format!(
+            "{}:{}",
+            machine.nodename().to_string_lossy(),
+            root.display()
+        )
+    }
+
     /// Returns the file of the embedded store.
     pub fn store(&self) -> PathBuf {
         self.root.join("state.db")

@@ -16,11 +16,10 @@ use daemon_records::clock;
 use daemon_records::error::chain;
 use daemon_registry::Registered;
 use daemon_store::{Store, StoreError};
-use daemon_store_sqlite::SqliteStore;
 use serde_json::{Map, Value};
 
 use crate::cli::DoctorArgs;
-use crate::compose::{Composer, Overrides, open_store_to_read};
+use crate::compose::{Composer, Overrides};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::out::{Out, put};
 use crate::place::Place;
@@ -279,7 +278,9 @@ fn home(place: &Place) -> Vec<Check> {
             format!("chmod 700 {shown}"),
         ),
     }];
-    if let Some(home) = Home::existing(root) {
+    // The store of a home may be elsewhere.
+    if Home::existing(root).is_some() || root.join("run").is_dir() {
+        let home = Home::named(root);
         checks.push(match home.owner() {
             Ok(Some(pid)) => Check::ok("lock", format!("owned by process {pid}")),
             Ok(None) => Check::ok("lock", "no host is running"),
@@ -290,10 +291,11 @@ fn home(place: &Place) -> Vec<Check> {
 }
 
 async fn store(place: &Place, config: &Config) -> Vec<Check> {
-    let Some(home) = place.home.as_deref().and_then(Home::existing) else {
+    let home = place.home.as_deref();
+    let Some(home) = home.and_then(|root| daemon_home_store::existing(root, &config.host)) else {
         return Vec::new();
     };
-    let store = match open_store_to_read(&home, &config.host.store) {
+    let store = match daemon_home_store::open_to_read(&home, &config.host).await {
         Ok(store) => store,
         Err(failure) => {
             let remedy = failure.help.unwrap_or_else(|| {
@@ -313,7 +315,7 @@ async fn daemons(store: &dyn Store, config: &Config) -> Vec<Check> {
                 "store",
                 format!(
                     "schema {}, {} daemons",
-                    SqliteStore::schema_version(),
+                    daemon_home_store::schema_version(&config.host),
                     rows.len()
                 ),
             )];

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use daemon_api::ops::Operation;
 use daemon_api::wire::state_word;
-use daemon_host::home::Home;
 use daemon_host::serve::Compose as _;
 use daemon_records::error::{OpError, OpErrorKind};
 use daemon_runner::emanation::{offline, without_folder};
@@ -13,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::columns::{Column, TableLayout, column, names, states, table, times};
 use crate::cli::{AskArgs, CheckRunArgs, EmanateArgs, EmanateVerb, ListRunsArgs, ReclaimArgs};
-use crate::compose::{Composer, Overrides, open_store_to_read};
+use crate::compose::{Composer, Overrides};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::out::{Out, plain, put};
 use crate::place::Place;
@@ -93,9 +92,9 @@ pub(crate) async fn call_tool(
         Ok(reply) => return Ok(reply),
         Err(error) => error,
     };
-    let error = match (Home::existing(place.home()?), id) {
+    let error = match (daemon_home_store::existing(place.home()?, &config.host), id) {
         (Some(home), Some(id)) if error.kind == OpErrorKind::NotFound => {
-            let store = open_store_to_read(&home, &config.host.store)?;
+            let store = daemon_home_store::open_to_read(&home, &config.host).await?;
             let error = without_folder(error, &id, &*store).await;
             error.map_err(OpError::from)?
         }

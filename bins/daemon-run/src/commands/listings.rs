@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use daemon_api::ops::NO_MODEL;
 use daemon_api::ops::Operation;
-use daemon_host::home::Home;
 use daemon_host::serve::Compose as _;
 use serde_json::{Map, Value, json};
 
@@ -15,7 +14,7 @@ use crate::failure::CommandFailure;
 use crate::local;
 use crate::out::{Out, plain};
 use crate::place::Place;
-use crate::session::{CommandSession, Intent};
+use crate::session::{CommandSession, Intent, has_store};
 
 /// How often `--follow` polls.
 pub(crate) const FOLLOW: Duration = Duration::from_millis(500);
@@ -186,7 +185,7 @@ fn unread(answer: &Map<String, Value>) -> Vec<String> {
 /// Prints a note for each daemon of the enclosing repository that is not among the registered ones.
 fn unregistered(rows: &[Value], place: &Place, out: Out) -> Result<(), CommandFailure> {
     // Without a home, the session has read the repository and named them.
-    if Home::existing(place.home()?).is_none() {
+    if !has_store(place)? {
         return Ok(());
     }
     for daemon in local::daemons(&local::root(place, None)?)? {

@@ -6,7 +6,6 @@ use std::path::Path;
 use daemon_cron::{CronExpr, Schedule, Zone, notes};
 use daemon_event::RepoName;
 use daemon_host::config::Config;
-use daemon_host::home::Home;
 use daemon_host::serve::Compose as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -19,7 +18,7 @@ use crate::failure::{CommandFailure, ExitKind};
 use crate::local;
 use crate::out::{Out, put};
 use crate::place::Place;
-use crate::session::{CommandSession, Intent, parameter};
+use crate::session::{CommandSession, Intent, has_store, parameter};
 
 /// How many past ticks are printed in addition to the next ones.
 const LAST_TICKS: u32 = 3;
@@ -212,11 +211,7 @@ impl ScheduleZones {
 
 /// Prints the last ticks of a daemon if the home has a store.
 async fn last_ticks(id: &str, zone: &Zone, place: &Place, out: Out) -> Result<(), CommandFailure> {
-    let has_store = place
-        .home
-        .as_deref()
-        .is_some_and(|home| Home::existing(home).is_some());
-    if out.is_json() || !has_store {
+    if out.is_json() || place.home.is_none() || !has_store(place)? {
         return Ok(());
     }
     let mut session = CommandSession::open(place, Intent::Look).await?;

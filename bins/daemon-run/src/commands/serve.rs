@@ -15,7 +15,7 @@ use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{GlobalArgs, ServeArgs};
-use crate::compose::{Composer, Overrides, SQLITE, check_store};
+use crate::compose::{Composer, Overrides};
 use crate::failure::CommandFailure;
 use crate::logs;
 use crate::out::Out;
@@ -71,7 +71,7 @@ pub(crate) async fn run_with(
     if config.repo.is_empty() {
         out.note("no repository is watched: use --repo DIR, or add [[repo]] to config.toml");
     }
-    check_store(&config.host.store)?;
+    daemon_home_store::check(&config.host.store)?;
     let used = config.clone();
     let start = HostInputs {
         home,
@@ -95,9 +95,8 @@ fn check(args: &ServeArgs) -> Result<(), CommandFailure> {
         let failure = CommandFailure::usage(format!("--listen `{listen}`: {error}"));
         return Err(failure.help("an address and a port, such as 127.0.0.1:7777"));
     }
-    if let Some(store) = args.store.as_ref().filter(|store| *store != SQLITE) {
-        let failure = CommandFailure::usage(format!("--store `{store}` is not a kind of store"));
-        return Err(failure.help(SQLITE));
+    if let Some(fault) = args.store.as_deref().and_then(daemon_home_store::fault) {
+        return Err(CommandFailure::usage(format!("--store: {fault}")));
     }
     Ok(())
 }

@@ -8,6 +8,11 @@ mod fields;
 mod mcp_client;
 #[path = "../kit/paths.rs"]
 mod paths;
+// `cfg(test)` is always true here; with it, clippy allows `unwrap` in helpers too.
+#[cfg(test)]
+#[expect(dead_code, reason = "the tests of the store use more of it")]
+#[path = "../../../../crates/daemon-store-postgres/tests/it/server.rs"]
+mod postgres;
 
 mod agents;
 mod bad_content;
@@ -20,12 +25,14 @@ mod bad_transport;
 mod bridge;
 mod browser;
 mod canaries;
+mod commands;
 mod conversing;
 mod dice;
 mod doctor_probes;
 mod emanating;
 mod examples;
 mod fire_interrupted;
+mod fleet;
 mod git_http;
 mod git_server;
 mod granted;

@@ -83,6 +83,23 @@ impl World {
         world
     }
 
+    /// Makes another home that watches the same repository.
+    pub(crate) fn other_home(&self) -> Self {
+        let scratch = tempfile::tempdir().expect("a scratch directory");
+        let root = scratch.path().canonicalize().expect("it exists");
+        let other = Self {
+            repo: self.repo.clone(),
+            home: root.join("home"),
+            user: None,
+            scratch,
+        };
+        fs::create_dir(&other.home).expect("a directory");
+        fs::write(other.home.join("hook-secret"), SECRET).expect("the secret");
+        other.script(NOTE);
+        other.configure("");
+        other
+    }
+
     /// Makes a world with one daemon that wakes on every push to `main`.
     pub(crate) fn pushed() -> Self {
         Self::new(&[("pusher", &watch(&["when a commit is pushed to main"]))])

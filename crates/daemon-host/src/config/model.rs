@@ -18,7 +18,7 @@ use super::provider::Providers;
 use super::retention::Retention;
 use super::roster::RosterConfig;
 use super::size::ByteSize;
-use super::sources::Sources;
+use super::sources::{SecretPlaces, Sources};
 use super::surfaces::Surfaces;
 use super::tokens::TokenConfig;
 use super::transports::{Tcp, Uds};
@@ -129,8 +129,17 @@ impl Config {
 pub struct Host {
     /// The address of the HTTP listener; port 0 picks one.
     pub listen: String,
-    /// The kind of the store; only `sqlite` is supported.
+    /// The name of this host in a store that hosts share; by default the name of the machine and the path of the home.
+    pub name: Option<String>,
+    /// The store: `sqlite`, a file in the home, or `postgres://USER@HOST/DATABASE`, which hosts share.
     pub store: String,
+    /// The file of the password of the database, relative to the home.
+    pub store_password_file: Option<PathBuf>,
+    /// The environment variable that contains the password of the database; `store_password_file` takes precedence.
+    pub store_password_env: Option<String>,
+    /// The file of the certificates that the certificate of the database's server is checked with, relative to the home; it is required
+    /// where the address says `sslmode=require`.
+    pub store_authorities: Option<PathBuf>,
     /// Whether the host starts held: events and ticks are recorded, but nothing starts.
     pub hold: bool,
     /// How long runs may continue after SIGTERM.
@@ -145,11 +154,25 @@ impl Default for Host {
     fn default() -> Self {
         Self {
             listen: "127.0.0.1:7777".to_owned(),
+            name: None,
             store: "sqlite".to_owned(),
+            store_password_file: None,
+            store_password_env: None,
+            store_authorities: None,
             hold: false,
             drain: Period::from_secs(25),
             token_file: None,
             clients: 1024,
+        }
+    }
+}
+
+impl Host {
+    /// Returns the file and the variable of the password of the database.
+    pub fn store_password(&self) -> SecretPlaces<'_> {
+        SecretPlaces {
+            file: self.store_password_file.as_deref(),
+            env: self.store_password_env.as_deref(),
         }
     }
 }

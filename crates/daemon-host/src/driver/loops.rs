@@ -61,6 +61,8 @@ pub async fn start(
         upkeep::clear_worktrees(&host.upkeep, until)
     );
     begin.cancel();
+    let heeding = Arc::clone(host);
+    tasks.spawn(supervisor.lasting("other hosts", move || heed(Arc::clone(&heeding))));
     let finder = host.fact_finder();
     tasks.spawn(supervisor.lasting("facts", move || facts::run(finder.clone())));
     let comparer = host.comparer();
@@ -108,6 +110,25 @@ impl Supervisor {
                     () = tokio::time::sleep(AFTER_DEFECT) => {}
                 }
             }
+        }
+    }
+}
+
+/// Wakes the loops for what other hosts stored, until the host stops.
+async fn heed(host: Arc<Host>) {
+    loop {
+        tokio::select! {
+            () = host.stop().cancelled() => return,
+            () = host.store.wait_for_work() => {}
+        }
+        let signals = &host.signals;
+        for concern in [
+            &signals.matches,
+            &signals.claims,
+            &signals.outputs,
+            &signals.facts,
+        ] {
+            concern.notify_one();
         }
     }
 }

@@ -105,6 +105,10 @@ impl Registrations {
     ///
     /// What the store fails to end is found again by the next reload or start.
     pub(crate) async fn end(&self, unwatched: BTreeSet<RepoName>) {
+        // Another host may watch them.
+        if self.store.is_shared() {
+            return;
+        }
         // A reload that watches them again waits for this.
         let replacing = self.replacing().await;
         let runtime = self.runtime.get();

@@ -198,6 +198,7 @@ fn needs_restart(initial: &Config, new: &Config) -> Vec<&'static str> {
     let (before, after) = (&initial.host, &new.host);
     let keys = [
         ("host.listen", before.listen != after.listen),
+        ("host.name", before.name != after.name),
         ("host.store", before.store != after.store),
         ("host.token_file", before.token_file != after.token_file),
         ("uds.path", initial.uds.path != new.uds.path),

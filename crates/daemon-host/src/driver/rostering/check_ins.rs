@@ -127,11 +127,12 @@ impl RosterRounds {
         daemons.collect()
     }
 
-    /// Returns the host, which is known by its machine and its home. Several hosts may use one store.
+    /// Returns the host, by the name that it has in a store that hosts share.
     fn host(&self) -> Option<Found> {
         let machine = rustix::system::uname();
         let machine = machine.nodename().to_string_lossy();
-        let actor_ref = format!("{machine}:{}", self.home.root().display());
+        let config = self.spawning.registrations.runtime.config();
+        let actor_ref = self.home.host_name(&config.host);
         let evaluation = Evaluation {
             kind: RowKind::Host,
             project: None,
