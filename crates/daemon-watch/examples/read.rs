@@ -1,9 +1,9 @@
-//! Prints what conditions mean: `read "when a pull request is opened" …`.
+//! Prints what conditions mean, and how they were parsed: `read "when a pull request is opened" …`.
 
 use std::error::Error;
 use std::io::Write as _;
 
-use daemon_watch::interpret;
+use daemon_watch::{interpret, trace};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout().lock();
@@ -36,6 +36,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         for note in &meaning.notes {
             writeln!(out, "  note: {note}")?;
         }
+        if let Some(suggestion) = &meaning.suggestion {
+            writeln!(out, "  nearest: {suggestion}")?;
+        }
+        write!(out, "{}", trace(&line))?;
     }
     Ok(())
 }

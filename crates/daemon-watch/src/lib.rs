@@ -28,6 +28,7 @@
 //!   the fewest filters that failed.
 //! - [`MatchIndex`] contains the conditions of many daemons and finds those that an event meets.
 //! - [`phrasings`] lists every event of the vocabulary with phrases that are read as it.
+//! - [`trace`] prints how a line was parsed, for those who extend the grammar.
 //! - [`InterpretationWire`] is the JSON form, with a version and a schema.
 //! - [`Interpreter`] is the trait for embedders with a reader of their own; [`Grammar`] implements it by
 //!   [`interpret`]. [`corpus`] scores any interpreter on labelled conditions.
@@ -107,31 +108,22 @@
 //!
 //! There are no features. The minimum supported Rust version is 1.90.
 
-mod classify;
 mod compare;
 pub mod corpus;
 mod explain;
 mod filter;
-mod grammar;
 mod index;
 mod instruction;
 mod interpret;
 mod interpretation;
-mod lexicon;
 mod logic;
 mod meaning;
 mod normalise;
 mod phrasing;
 mod portability;
-mod prefix;
-#[cfg(any(test, feature = "shadow"))]
-pub mod reader;
-mod resolve;
-mod sentence;
+mod reader;
 mod span;
-mod suggest;
 mod time;
-mod weight;
 mod wire;
 
 pub use daemon_event::Need;
@@ -143,6 +135,7 @@ pub use interpretation::{
     Clause, Correction, EventPattern, Interpretation, Status, TimeKind, WakeVerdict,
 };
 pub use phrasing::{Phrasing, phrasings};
+pub use reader::trace;
 pub use span::Span;
 pub use wire::{
     ClauseWire, CorrectionWire, EventWire, FilterWire, InterpretationWire, InvalidWire,

@@ -1,5 +1,9 @@
 //! Splits a line into tokens with their positions.
 
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
 use crate::span::Span;
 
 /// A word, a literal or a mark of the author's line.
@@ -197,17 +201,13 @@ impl Scanner<'_> {
         } else if word.bytes().all(|b| b.is_ascii_digit()) {
             self.tokens.push(owned(TokenKind::Number));
         // `isn't` becomes `is` and `not`, so that negation has one spelling for all rules.
-        } else if let Some(stem) = negated(word) {
-            self.tokens.push(Token {
+        } else if let Some(words) = apart(word) {
+            let words = words.split(' ').map(|word| Token {
                 kind: TokenKind::Word,
                 span,
-                text: stem,
+                text: word.to_owned(),
             });
-            self.tokens.push(Token {
-                kind: TokenKind::Word,
-                span,
-                text: "not".to_owned(),
-            });
+            self.tokens.extend(words);
         } else if !self.alternatives(start, word) {
             let kind = if is_code(word) {
                 TokenKind::Code
@@ -239,7 +239,7 @@ impl Scanner<'_> {
         let is_words = !names_something
             && parts
                 .iter()
-                .all(|part| crate::lexicon::is_event_word(&fold(part)));
+                .all(|part| crate::reader::is_event_word(&fold(part)));
         if !is_words {
             return false;
         }
@@ -347,17 +347,22 @@ fn is_pronoun(word: &str) -> bool {
     )
 }
 
-fn negated(word: &str) -> Option<String> {
-    if !word.ends_with(['t', 'T']) || !word.contains(['\'', '’']) {
-        return None;
-    }
+/// Words that are several, or that are misspelt so often that no other word is meant.
+const CONTRACTIONS: &str = include_str!("../lexicon/contractions.tsv");
+
+static APART: LazyLock<FxHashMap<&'static str, &'static str>> = LazyLock::new(|| {
+    let rows = CONTRACTIONS.lines().skip(1);
+    rows.filter_map(|row| row.split_once('\t')).collect()
+});
+
+/// Returns the words of a contraction: "isn't" is "is not".
+fn apart(word: &str) -> Option<String> {
     let word = fold(word);
+    if let Some(words) = APART.get(word.as_str()) {
+        return Some((*words).to_owned());
+    }
     let stem = word.strip_suffix("n't")?;
-    Some(match stem {
-        "ca" => "can".to_owned(),
-        "wo" => "will".to_owned(),
-        _ => stem.to_owned(),
-    })
+    Some(format!("{stem} not"))
 }
 
 /// Whether a word is code: a path, a glob, an extension, or punctuation that prose does not use.
@@ -366,5 +371,5 @@ fn is_code(word: &str) -> bool {
         || (word.contains('.') && !word.ends_with('.') && word.len() > 1);
     // `(i.e. not a draft)` would be read as a changed file.
     let is_abbreviation = matches!(fold(word).as_str(), "i.e" | "e.g");
-    looks_like_code && !is_abbreviation && !crate::lexicon::is_known(&fold(word))
+    looks_like_code && !is_abbreviation && !crate::reader::is_known(&fold(word))
 }

@@ -1,9 +1,8 @@
-//! The reader that is to replace `sentence`, `grammar`, `resolve` and `prefix`: one chart over one lexicon.
+//! The reader of conditions: one chart over one lexicon.
 //!
 //! A line becomes tokens, the tokens become words of the lexicon, the grammar combines them in a chart, and the cheapest
-//! parse of the whole line that the vocabulary and the accounts accept is its meaning. English is in `lexicon/*.tsv`,
-//! `grammar/grammar.txt` and `grammar/frames.tsv`. This module is compiled for tests and with the feature `shadow`
-//! only, until it reads everything that the shipped readers read.
+//! parse of the whole line that the vocabulary and the accounts accept is its meaning. English is in `lexicon/` and
+//! `grammar/`: a row there is how a word, a preposition or a field is added.
 
 mod account;
 mod aside;
@@ -12,10 +11,12 @@ mod chart;
 mod compose;
 mod frames;
 mod grammar;
+mod inflect;
 mod lexicon;
 mod load;
 mod nearest;
 mod skips;
+mod typo;
 mod unread;
 mod value;
 mod words;
@@ -38,6 +39,7 @@ use crate::span::Span;
 use crate::time;
 use chart::{Chart, Leaving, Words};
 use grammar::Grammar;
+pub(crate) use inflect::{Forms, verb_forms};
 
 /// The grammar with its lexicon, parsed at the first line that is read.
 static GRAMMAR: LazyLock<Grammar> = LazyLock::new(load::grammar);
@@ -45,8 +47,8 @@ static GRAMMAR: LazyLock<Grammar> = LazyLock::new(load::grammar);
 /// The longest line that the chart reads, in tokens.
 const MOST_TOKENS: usize = 120;
 
-/// Interprets one line, as [`interpret`](crate::interpret) does.
-pub fn interpret(line: &str) -> Interpretation {
+/// Interprets one line.
+pub(crate) fn interpret(line: &str) -> Interpretation {
     if line.len() > LONGEST_LINE {
         return unread(line);
     }
@@ -96,6 +98,20 @@ pub fn interpret(line: &str) -> Interpretation {
             .or_else(|| nearest::edited(&GRAMMAR, line, &words));
     }
     meaning
+}
+
+/// Whether a word alone is in the lexicon.
+pub(crate) fn is_known(word: &str) -> bool {
+    !GRAMMAR.lexicon.alone(word).is_empty() || GRAMMAR.lexicon.is_signal(word)
+}
+
+/// Whether a word is a noun or a verb of an event, or names a source.
+pub(crate) fn is_event_word(word: &str) -> bool {
+    let mut phrases = GRAMMAR.lexicon.alone(word).iter();
+    phrases.any(|phrase| {
+        let name = GRAMMAR.categories.name(phrase.category);
+        name.starts_with("n.") || name.starts_with("v.") || name == lexicon::SOURCE
+    })
 }
 
 /// Reads a condition, without the aside at its end if the words of the aside are not read.

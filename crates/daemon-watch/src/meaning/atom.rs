@@ -5,10 +5,11 @@ use std::ops::Range;
 use daemon_event::vocabulary::{Noun, Verb};
 use daemon_event::{Field, Source};
 
+use super::facts::{is_said, name_test, tells, value_test};
 use super::formula::{FilterLiteral, Formula, is};
+use super::part::Part;
+use super::topic::{Topic, topic};
 use crate::filter::{Op, Test};
-use crate::lexicon::Part;
-use crate::sentence::sources::{Topic, is_said, name_test, tells, topic, value_test};
 
 /// A formula over the statements of a condition.
 pub(crate) type Guard = Formula<Atom>;
@@ -46,7 +47,6 @@ pub(crate) enum Says {
     /// Values of the named attribute, else of the one that the event has.
     Value(Option<Part>, Vec<String>),
     /// Values of the first of some fields that the event can have.
-    #[cfg(any(test, feature = "shadow"))]
     OneOf(Vec<Field>, Vec<String>),
 }
 
@@ -89,10 +89,6 @@ pub(crate) enum UserRole {
     /// The author of the noun next to the words.
     Author,
     /// The author of what the event is about: "unless it was written by @kit".
-    #[cfg_attr(
-        not(any(test, feature = "shadow")),
-        expect(dead_code, reason = "only the chart makes it")
-    )]
     AuthorOfIt,
 }
 
@@ -163,7 +159,6 @@ impl Atom {
             Says::Value(part, values) => {
                 value_test(event, *part, values).map(|test| self.literal(test))
             }
-            #[cfg(any(test, feature = "shadow"))]
             Says::OneOf(fields, values) => {
                 let mut fields = fields.iter();
                 let field = fields.find(|field| tells(event.source, event.kind, **field))?;

@@ -4,13 +4,15 @@ use daemon_event::vocabulary::{self, EventKind, Noun};
 use daemon_event::{Field, Source};
 
 use super::atom::{RowOfEvent, Says};
+use super::clauses::ClauseSet;
 use super::event::GuardedEvent;
+use super::facts::tells;
 use super::formula::{FilterLiteral, Formula, alternatives, is};
+use super::notes::{LABEL_BY_ID, default_note};
 use super::spoken::Spoken;
+use super::topic::topic;
 use crate::filter::{Filter, Mark, Test};
 use crate::interpretation::{Clause, EventPattern};
-use crate::resolve::{ClauseSet, LABEL_BY_ID, default_note};
-use crate::sentence::sources::{tells, topic};
 
 /// The most clauses of one line.
 const MOST_CLAUSES: usize = 64;

@@ -66,7 +66,6 @@ impl<A: Clone> Formula<A> {
     }
 
     /// Returns the part of a conjunction whose atoms are all of a sort, negated ones included.
-    #[cfg(any(test, feature = "shadow"))]
     pub(crate) fn part(&self, is_wanted: &impl Fn(&A) -> bool) -> Option<Self> {
         let is_other = |atom: &A| !is_wanted(atom);
         if let Self::All(many) = self {

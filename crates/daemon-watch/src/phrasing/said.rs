@@ -3,7 +3,7 @@
 use daemon_event::Source;
 use daemon_event::vocabulary::{ActionRow, Noun, Verb};
 
-use crate::lexicon::inflect::{Forms, verb_forms};
+use crate::reader::{Forms, verb_forms};
 
 /// Says a row in whole conditions, in several ways; the words of a later way are less usual.
 pub(super) fn ways(source: Source, row: &ActionRow) -> impl Iterator<Item = Vec<String>> {

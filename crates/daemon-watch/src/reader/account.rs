@@ -6,8 +6,8 @@ use daemon_event::{Field, Source, vocabulary};
 
 use super::grammar::Grammar;
 use super::lexicon::Signal;
+use crate::meaning::clauses::ClauseSet;
 use crate::normalise::{Token, TokenKind};
-use crate::resolve::ClauseSet;
 
 /// Whether each filter is on a fact that its events can hold: the negation of any other would always be true.
 pub(super) fn is_told(found: &ClauseSet) -> bool {

@@ -5,9 +5,8 @@ use std::ops::Range;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::category::{Categories, Category};
+use super::inflect::{Forms, plural, verb_forms};
 use super::value::Sense;
-use crate::lexicon::Forms;
-use crate::lexicon::inflect::{plural, verb_forms};
 use crate::normalise::{Token, TokenKind};
 
 /// One row: a phrase with a category, a sense and an example.
@@ -88,7 +87,7 @@ pub(super) const ACT: &str = "v.act";
 /// The category of words that join alternatives.
 const JOINT: &str = "joint";
 /// The category of the names of sources.
-const SOURCE: &str = "source";
+pub(super) const SOURCE: &str = "source";
 /// The category of words that are the second part of a compound: "fatal-level".
 const SECOND: &str = "compound";
 /// The categories of words that lead a passive participle.
@@ -280,6 +279,17 @@ impl Lexicon {
             })
     }
 
+    /// Returns all phrases with their categories.
+    pub(super) fn phrases(&self) -> impl Iterator<Item = (String, Category)> + '_ {
+        self.by_first.iter().flat_map(|(first, phrases)| {
+            phrases.iter().map(move |phrase| {
+                let words = [first].into_iter().chain(&phrase.rest);
+                let words: Vec<&str> = words.map(String::as_str).collect();
+                (words.join(" "), phrase.category)
+            })
+        })
+    }
+
     pub(super) fn is_closed(&self, word: &str) -> bool {
         self.closed.contains(word)
     }
@@ -299,6 +309,12 @@ impl Lexicon {
         let Some(first) = words.next() else { return };
         let known = self.signals.entry(first).or_default();
         known.push((words.collect(), signal));
+    }
+
+    /// Whether a word alone decides the status of a line.
+    pub(super) fn is_signal(&self, word: &str) -> bool {
+        let known = self.signals.get(word);
+        known.is_some_and(|known| known.iter().any(|(rest, _)| rest.is_empty()))
     }
 
     /// Returns the phrases of a line that decide its status, with their tokens.

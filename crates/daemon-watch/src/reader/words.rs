@@ -6,6 +6,7 @@ use daemon_event::{Source, vocabulary};
 
 use super::category::Category;
 use super::grammar::Grammar;
+use super::typo::mend;
 use super::value::Value;
 use crate::meaning::event::GuardedEvent;
 use crate::meaning::formula::Formula;
@@ -265,15 +266,10 @@ fn raw_elsewhere(text: &str, start: usize) -> Vec<GuardedEvent> {
 fn mended(grammar: &Grammar, line: &str, token: &Token) -> Option<&'static str> {
     // A word with a capital inside is a name, and names are not corrected.
     let is_lower = (token.span.of(line).chars().skip(1)).all(char::is_lowercase);
-    let is_unknown = token.kind == TokenKind::Word
-        && is_lower
-        && !grammar.lexicon.is_word(&token.text)
-        && !crate::lexicon::is_known(&token.text);
-    if is_unknown {
-        crate::lexicon::mend(&token.text)
-    } else {
-        None
-    }
+    let is_unknown = token.kind == TokenKind::Word && is_lower;
+    (is_unknown && !grammar.lexicon.is_word(&token.text))
+        .then(|| mend(&token.text))
+        .flatten()
 }
 
 fn phrases(

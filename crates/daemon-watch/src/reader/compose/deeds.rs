@@ -10,8 +10,8 @@ use super::things::placed;
 use super::{Call, Row};
 use crate::filter::Op;
 use crate::meaning::atom::{Says, TextPlace, UserRole, Who};
+use crate::meaning::facts::has_row;
 use crate::meaning::formula::Formula;
-use crate::resolve::has_row;
 
 pub(super) const TABLE: &[Row] = &[
     ("deed", deed),

@@ -10,8 +10,8 @@ use super::tails::{has_facts, reviews};
 use super::{Call, Row};
 use crate::meaning::atom::{Atom, Says, UserRole};
 use crate::meaning::event::{GuardedEvent, of_parent};
+use crate::meaning::facts::has_row;
 use crate::meaning::formula::Formula;
-use crate::resolve::has_row;
 
 pub(super) const TABLE: &[Row] = &[
     ("also", also),

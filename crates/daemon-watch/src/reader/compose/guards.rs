@@ -5,9 +5,9 @@ use daemon_event::Field;
 use super::super::value::{Sense, Value, says_at};
 use super::{Call, Row};
 use crate::filter::{Op, Test};
-use crate::lexicon::Part;
 use crate::meaning::atom::{Atom, Guard, Says, TextPlace, UserRole, Who};
 use crate::meaning::formula::Formula;
+use crate::meaning::part::Part;
 
 pub(super) const TABLE: &[Row] = &[
     ("not", not),
@@ -313,25 +313,11 @@ fn one_of(call: &Call<'_>) -> Option<Value> {
 /// Strings as values of an attribute, in the field that the event has for it: the argument names the attribute.
 fn value(call: &Call<'_>) -> Option<Value> {
     let part = match call.word() {
-        Some(name) => Some(part(name)?),
+        Some(name) => Some(Part::of(name)?),
         None => None,
     };
     let says = Says::Value(part, call.strings()?);
     Some(Value::Guard(says_at(says, &call.range)))
-}
-
-fn part(name: &str) -> Option<Part> {
-    Some(match name {
-        "priority" => Part::Priority,
-        "severity" => Part::Severity,
-        "level" => Part::Level,
-        "environment" => Part::Environment,
-        "health" => Part::Health,
-        "conclusion" => Part::Conclusion,
-        "status" => Part::Status,
-        "category" => Part::Category,
-        _ => return None,
-    })
 }
 
 /// A value and those above or below it: the arguments are `from`, `above`, `to` or `below`, and the steps of the scale from

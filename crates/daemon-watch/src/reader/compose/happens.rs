@@ -7,8 +7,8 @@ use super::super::value::{Deed, Sense, Thing};
 use super::things::{RUNS, placed};
 use crate::meaning::atom::{Guard, Says};
 use crate::meaning::event::{GuardedEvent, of_parent};
+use crate::meaning::facts::has_row;
 use crate::meaning::formula::Formula;
-use crate::resolve::has_row;
 
 /// Returns the events of each deed for each thing. Of the senses of a noun, those count that have the event.
 pub(super) fn all_done(things: &[Thing], deeds: &[Deed]) -> Option<Vec<GuardedEvent>> {

@@ -10,8 +10,8 @@ use super::{Call, Row};
 use crate::filter::{Op, Test};
 use crate::meaning::atom::{Atom, Says, UserRole};
 use crate::meaning::event::of_parent;
+use crate::meaning::facts::has_row;
 use crate::meaning::formula::Formula;
-use crate::resolve::has_row;
 
 pub(super) const TABLE: &[Row] = &[
     ("narrow", narrow),
