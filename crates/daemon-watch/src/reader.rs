@@ -45,7 +45,7 @@ pub(crate) use inflect::{Forms, verb_forms};
 static GRAMMAR: LazyLock<Grammar> = LazyLock::new(load::grammar);
 
 /// The longest line that the chart reads, in tokens.
-const MOST_TOKENS: usize = 120;
+const MOST_TOKENS: usize = 140;
 
 /// Interprets one line.
 pub(crate) fn interpret(line: &str) -> Interpretation {
@@ -160,17 +160,25 @@ fn read_within(
     }
     let words = Words::of(&GRAMMAR, line, &tokens);
     let mut n_edges = 0;
+    let mut excluded = None;
     for leaving in leaving {
         let mut chart = Chart::new(&GRAMMAR, line, &tokens, &words, *leaving, most);
         while let Some(goal) = chart.next_goal() {
-            let meaning = meaning(&chart, goal, line, &tokens);
-            if meaning.is_some() {
-                return (meaning, n_edges + chart.n_edges());
+            let Some(meaning) = meaning(&chart, goal, line, &tokens) else {
+                continue;
+            };
+            // No event passes filters that exclude each other, so another parse is meant, if all words have one.
+            if meaning.contradiction().is_none() {
+                return (Some(meaning), n_edges + chart.n_edges());
             }
+            excluded = excluded.or(Some(meaning));
         }
         n_edges += chart.n_edges();
+        if excluded.is_some() {
+            break;
+        }
     }
-    (None, n_edges)
+    (excluded, n_edges)
 }
 
 /// Returns the meaning of a parse, unless the vocabulary or the accounts refuse it.
@@ -204,8 +212,7 @@ fn meaning(chart: &Chart<'_>, goal: usize, line: &str, tokens: &[Token]) -> Opti
         suggestion: None,
     };
     mark_corrected(line, &mut meaning);
-    // No event passes filters that exclude each other, so another parse is meant.
-    meaning.contradiction().is_none().then_some(meaning)
+    Some(meaning)
 }
 
 /// Returns a span with the words that are passed over behind it: "who joined recently".

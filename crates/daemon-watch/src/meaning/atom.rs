@@ -165,6 +165,15 @@ impl Atom {
                 Some(self.literal(Test::new(*field, Op::Is, values.clone())))
             }
             Says::Text(place, op, values) => self.text(event, *place, *op, values),
+            // What a comment on a line names is the file of the line.
+            Says::Files(op, globs) if event.noun == Noun::ReviewComment && !self.of_parent => {
+                let op = if *op == Op::None {
+                    Op::MatchesNot
+                } else {
+                    Op::Matches
+                };
+                Some(self.literal(Test::new(Field::CommentPath, op, globs.clone())))
+            }
             Says::Files(op, globs) => {
                 let field = match (event.noun, event.verb) {
                     (Noun::File, Verb::Create | Verb::Add) => Field::AddedFiles,
@@ -294,6 +303,8 @@ impl Atom {
                 Formula::Any(told.map(one).collect())
             }
             TextPlace::Own => Formula::Any(vec![one(Field::Title), one(Field::Body)]),
+            // An error has its message as its title.
+            TextPlace::Message if event.source == Source::Sentry => one(Field::Title),
             TextPlace::Message => return None,
         })
     }

@@ -266,6 +266,11 @@ impl Lexicon {
 
     /// Whether tokens begin with a phrase of several words.
     pub(super) fn begins_phrase(&self, tokens: &[Token]) -> bool {
+        self.begins_longer(tokens, 1)
+    }
+
+    /// Whether tokens begin with a phrase of more words than a number.
+    fn begins_longer(&self, tokens: &[Token], n_words: usize) -> bool {
         let [first, behind @ ..] = tokens else {
             return false;
         };
@@ -273,7 +278,7 @@ impl Lexicon {
         self.beginning_with(&first.text, second)
             .iter()
             .any(|phrase| {
-                !phrase.rest.is_empty()
+                phrase.rest.len() >= n_words
                     && phrase.rest.len() <= behind.len()
                     && (phrase.rest.iter().zip(behind)).all(|(word, token)| *word == token.text)
             })
@@ -334,7 +339,9 @@ impl Lexicon {
                 let end = at + 1 + rest.len();
                 let behind = tokens.get(at + 1..end)?;
                 let is_said = (behind.iter().zip(rest)).all(|(token, word)| token.text == *word);
-                is_said.then_some((at..end, *signal))
+                // "email" is foreign, and an "email domain" is Slack's.
+                let is_longer = self.begins_longer(&tokens[at..], 1 + rest.len());
+                (is_said && !is_longer).then_some((at..end, *signal))
             })
         })
     }

@@ -205,6 +205,10 @@ impl Value {
                 places.extend(more);
                 Self::Places(places)
             }
+            (Self::Strings(mut strings), Self::Strings(more)) => {
+                strings.extend(more);
+                Self::Strings(strings)
+            }
             (Self::Guard(one), Self::Guard(other)) => Self::Guard(one.and(other)),
             (one, _) => one,
         }

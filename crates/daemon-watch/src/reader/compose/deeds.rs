@@ -225,7 +225,7 @@ fn gets(call: &Call<'_>) -> Option<Value> {
 }
 
 /// Things, and what happens to them.
-fn done(call: &Call<'_>) -> Option<Value> {
+pub(super) fn done(call: &Call<'_>) -> Option<Value> {
     let (things, deeds) = (call.things()?, call.deeds()?);
     can_touch(things, deeds).then_some(())?;
     let said = call.said()?;

@@ -3,7 +3,7 @@
 use daemon_event::vocabulary::{self, Noun, Verb};
 use daemon_event::{Field, Source};
 
-use super::super::value::{Thing, Value};
+use super::super::value::{Deed, Sense, Thing, Value};
 use super::deeds::{can_touch, is_created};
 use super::happens::{all_done, is_run_of_pull, with};
 use super::tails::{has_facts, reviews};
@@ -17,12 +17,14 @@ pub(super) const TABLE: &[Row] = &[
     ("also", also),
     ("also-one", also_one),
     ("also-same", also_same),
+    ("also-things", also_things),
     ("done-by", done_by),
     ("including", including),
     ("is-described", is_described),
     ("narrow-events", narrow_events),
     ("only-source", only_source),
     ("raw-action", raw_action),
+    ("raw-named", raw_named),
     ("raw-on", raw_on),
     ("source-events", source_events),
     ("there", there),
@@ -35,6 +37,17 @@ fn raw_on(call: &Call<'_>) -> Option<Value> {
     for event in call.events()? {
         for thing in things.iter().filter(|thing| thing.noun == event.noun) {
             found.push(with(event.clone(), &thing.guard));
+        }
+        // "`issue_comment` on a pull request" is the event of a comment in that place.
+        let is_comment = event.noun == Noun::Comment;
+        for thing in things.iter().filter(|_| is_comment) {
+            let place = match thing.noun {
+                Noun::PullRequest => "test:comment_on is pull_request",
+                Noun::Issue => "test:comment_on is issue",
+                _ => continue,
+            };
+            let place = Sense::parse(place)?.guard(&call.range)?;
+            found.push(with(event.clone(), &place.and(of_parent(&thing.guard)?)));
         }
     }
     (!found.is_empty()).then_some(Value::Events(found, things.to_vec()))
@@ -122,6 +135,58 @@ fn also_same(call: &Call<'_>) -> Option<Value> {
         }
     }
     Some(Value::Events(events, call.about().to_vec()))
+}
+
+/// "… or a metric alert is": what happens on the left happens to other things.
+fn also_things(call: &Call<'_>) -> Option<Value> {
+    let things = call.things()?;
+    let mut events = call.events()?.to_vec();
+    let verbs: Vec<Verb> = events.iter().map(|event| event.verb).collect();
+    let is_plain = |event: &GuardedEvent| event.raw.is_none() && event.guard.is_always();
+    events.iter().all(is_plain).then_some(())?;
+    let deeds = verbs.into_iter().map(|verb| Deed {
+        verbs: vec![vec![verb]],
+        guard: Formula::Always,
+        on: Vec::new(),
+        source: None,
+        has_own: false,
+    });
+    let mut deeds: Vec<Deed> = deeds.collect();
+    deeds.dedup_by(|one, other| one.verbs == other.verbs);
+    events.extend(all_done(things, &deeds)?);
+    Some(Value::Events(events, things.to_vec()))
+}
+
+/// "Linear `Comment` `create` event": a name of an event and its action, as payloads of a source spell them.
+fn raw_named(call: &Call<'_>) -> Option<Value> {
+    let source = call.source()?;
+    let strings = call.values.iter().filter_map(|value| match value {
+        Value::Strings(strings) => Some(strings.as_slice()),
+        _ => None,
+    });
+    let strings: Vec<&[String]> = strings.collect();
+    let [[name], actions] = strings[..] else {
+        return None;
+    };
+    let kind = vocabulary::kind(source, name)?;
+    let mut found = Vec::new();
+    for action in actions {
+        let mut rows = kind.rows.iter();
+        let row = rows.find(|row| row.action == Some(action.as_str()))?;
+        let thing = Thing {
+            source: Some(source),
+            ..Thing::of(row.noun, call.range.start)
+        };
+        let deed = Deed {
+            verbs: vec![row.verbs.first().map(|verb| vec![*verb])?],
+            guard: Formula::Always,
+            on: Vec::new(),
+            source: None,
+            has_own: false,
+        };
+        found.extend(all_done(&[thing], &[deed])?);
+    }
+    Some(Value::Events(found, Vec::new()))
 }
 
 /// "unless an integration moved it": the people as the actor, where the verb is that of the events, or as the author.

@@ -246,8 +246,15 @@ fn milestone(call: &Call<'_>) -> Option<Value> {
 /// "mentions @kit"
 fn mentions(call: &Call<'_>) -> Option<Value> {
     let names = call.strings()?.into_iter().map(|name| format!("@{name}"));
-    let says = Says::Text(TextPlace::Own, Op::Contains, names.collect());
-    Some(Value::Guard(says_at(says, &call.range)))
+    let names: Vec<String> = names.collect();
+    let places = call.values.iter().find_map(|value| match value {
+        Value::Places(places) => Some(places.as_slice()),
+        _ => None,
+    });
+    let says =
+        |place: &TextPlace| says_at(Says::Text(*place, Op::Contains, names.clone()), &call.range);
+    let found = places.unwrap_or(&[TextPlace::Own]).iter().map(says);
+    found.reduce(Formula::or).map(Value::Guard)
 }
 
 /// A string that a comment says: a command if it begins with a slash, else a part of the text.
@@ -295,9 +302,24 @@ fn field(call: &Call<'_>) -> Option<Value> {
             .map(|name| name.replace([' ', '-'], "_"))
             .collect();
     }
+    // Slack's own name of a channel: `C0123ABCD`.
+    let is_id = |name: &String| {
+        name.len() >= SHORTEST_ID
+            && name.starts_with(['C', 'D', 'G'])
+            && (name.bytes()).all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
+            && name.bytes().any(|b| b.is_ascii_digit())
+    };
+    let field = if field == Field::Channel && strings.iter().all(is_id) {
+        Field::ChannelId
+    } else {
+        field
+    };
     let test = Test::new(field, glob_op(&strings), strings);
     Some(Value::Guard(says_at(Says::Test(test), &call.range)))
 }
+
+/// The length of Slack's shortest ids.
+const SHORTEST_ID: usize = 9;
 
 /// Strings as values of the first of the fields that the event can have.
 fn one_of(call: &Call<'_>) -> Option<Value> {

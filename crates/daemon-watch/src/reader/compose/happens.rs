@@ -5,7 +5,7 @@ use daemon_event::{Field, Source};
 
 use super::super::value::{Deed, Sense, Thing};
 use super::things::{RUNS, placed};
-use crate::meaning::atom::{Guard, Says};
+use crate::meaning::atom::{Atom, Guard, Says};
 use crate::meaning::event::{GuardedEvent, of_parent};
 use crate::meaning::facts::has_row;
 use crate::meaning::formula::Formula;
@@ -84,7 +84,7 @@ fn happens(thing: &Thing, verb: Verb, deed: &Deed) -> Option<Vec<GuardedEvent>> 
         (_, Verb::Touch) if thing.is_new => return None,
         // The push of a new branch creates it, and the creation is an event of its own.
         (Noun::Branch, Verb::Push) if thing.is_new => vec![event(thing, Verb::Create)],
-        (noun, Verb::Comment) => vec![commented(thing, noun)?],
+        (noun, Verb::Comment) if noun != Noun::Notification => vec![commented(thing, noun)?],
         (noun, Verb::Complete) if deed.guard.mentions(&|atom| names_outcome(&atom.says, &[])) => {
             // These have no end of their own: a conclusion is one of their reports.
             let reports = matches!(
@@ -93,7 +93,13 @@ fn happens(thing: &Thing, verb: Verb, deed: &Deed) -> Option<Vec<GuardedEvent>> 
             );
             let is_open = deed.guard.mentions(&|atom| names_outcome(&atom.says, OPEN));
             (reports || !is_open && has_row(noun, verb)).then_some(())?;
-            vec![event(thing, if reports { Verb::Change } else { verb })]
+            let verb = match reports {
+                // What "does not succeed" has ended: pending is no failure.
+                true if excludes_outcome(&deed.guard) => Verb::Fail,
+                true => Verb::Change,
+                false => verb,
+            };
+            vec![event(thing, verb)]
         }
         (noun, verb) if has_row(noun, verb) => vec![event(thing, verb)],
         _ => return None,
@@ -107,6 +113,16 @@ const OPEN: &[&str] = &["pending", "in_progress", "queued", "inactive"];
 fn names_outcome(says: &Says, values: &[&str]) -> bool {
     matches!(says, Says::Test(test) if test.field() == Field::Conclusion
         && (values.is_empty() || test.values().iter().any(|value| values.contains(&value.as_str()))))
+}
+
+/// Whether a guard excludes success.
+fn excludes_outcome(guard: &Guard) -> bool {
+    let mut excludes = false;
+    guard.replace(false, &mut |atom, negated| {
+        excludes |= negated && names_outcome(&atom.says, &["success"]);
+        Some(Formula::<Atom>::Always)
+    });
+    excludes
 }
 
 /// The same comment, which is no reply.

@@ -19,6 +19,7 @@ pub(super) const TABLE: &[Row] = &[
     ("also-on", also_on),
     ("called-noun", called_noun),
     ("scanner-does", scanner_does),
+    ("done-by-scanner", done_by_scanner),
     ("deeds-on", deeds_on),
     ("deployed-to", deployed_to),
     ("in-tag", in_tag),
@@ -91,6 +92,35 @@ fn scanner_does(call: &Call<'_>) -> Option<Value> {
     things.iter().all(is_own).then_some(())?;
     deeds::does(&Call {
         values: &[verbs, alerts],
+        arguments: call.arguments,
+        range: call.range.clone(),
+    })
+}
+
+/// "a secret alert is raised by secret scanning": who raises an alert is its scanner, and who else acts is a person.
+fn done_by_scanner(call: &Call<'_>) -> Option<Value> {
+    let [
+        alerts @ Value::Things(things),
+        deeds,
+        Value::Things(scanners),
+    ] = call.values
+    else {
+        return None;
+    };
+    let is_any = |thing: &Thing| matches!(thing.noun, Noun::SecurityAlert | Noun::Alert);
+    let is_own =
+        |thing: &Thing| is_any(thing) || scanners.iter().any(|scanner| scanner.noun == thing.noun);
+    let things = if things.iter().any(is_any) {
+        Value::Things(scanners.clone())
+    } else {
+        (*alerts).clone()
+    };
+    let Value::Things(all) = alerts else {
+        return None;
+    };
+    all.iter().all(is_own).then_some(())?;
+    deeds::done(&Call {
+        values: &[&things, deeds],
         arguments: call.arguments,
         range: call.range.clone(),
     })

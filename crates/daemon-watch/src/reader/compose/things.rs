@@ -1,6 +1,6 @@
 //! Noun phrases.
 
-use daemon_event::vocabulary::{self, Noun};
+use daemon_event::vocabulary::{self, Noun, Verb};
 use daemon_event::{Field, Source};
 
 use super::super::value::{Sense, Thing, Value, says_at};
@@ -8,7 +8,7 @@ use super::deeds::implied;
 use super::guards::mapped;
 use super::{Call, Row};
 use crate::filter::{Op, Test};
-use crate::meaning::atom::{Atom, Says, UserRole};
+use crate::meaning::atom::{Atom, Says, State, UserRole};
 use crate::meaning::event::of_parent;
 use crate::meaning::facts::has_row;
 use crate::meaning::formula::Formula;
@@ -369,10 +369,16 @@ fn was(call: &Call<'_>) -> Option<Value> {
             Noun::Review | Noun::ReviewThread | Noun::Comment | Noun::ReviewComment | Noun::Release
         ) && senses.any(|verb| has_row(thing.noun, *verb))
     };
-    things
-        .iter()
-        .all(is_implied)
-        .then(|| Value::Things(things.to_vec()))
+    things.iter().all(is_implied).then_some(())?;
+    let is_published = |thing: &Thing| {
+        thing.noun == Noun::Release && verbs.iter().flatten().any(|verb| *verb == Verb::Publish)
+    };
+    let mut found = things.to_vec();
+    for thing in found.iter_mut().filter(|thing| is_published(thing)) {
+        let not_draft = Formula::not(says_at(Says::State(State::Draft), &call.range));
+        thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(not_draft);
+    }
+    Some(Value::Things(found))
 }
 
 /// "a bot pull request": things with an author.
