@@ -50,6 +50,37 @@ pub(crate) enum Says {
     OneOf(Vec<Field>, Vec<String>),
 }
 
+impl Says {
+    /// Returns a statement that holds if one of two does, if they compare the same fact.
+    pub(crate) fn or(&self, other: &Self) -> Option<Self> {
+        let all = |one: &[String], other: &[String]| [one, other].concat();
+        let is_glob = |op: &Op| matches!(op, Op::Is | Op::Matches);
+        let excludes = |globs: &[String]| globs.iter().any(|glob| glob.starts_with('!'));
+        Some(match (self, other) {
+            (Self::Branch(one, names), Self::Branch(two, more)) if is_glob(one) && is_glob(two) => {
+                let op = if one == two { *one } else { Op::Matches };
+                Self::Branch(op, all(names, more))
+            }
+            (Self::Files(Op::Any, globs), Self::Files(Op::Any, more))
+                if !excludes(globs) && !excludes(more) =>
+            {
+                Self::Files(Op::Any, all(globs, more))
+            }
+            (Self::Name(names), Self::Name(more)) => Self::Name(all(names, more)),
+            (Self::Test(one), Self::Test(two))
+                if one.field() == two.field() && one.op() == Op::Is && two.op() == Op::Is =>
+            {
+                Self::Test(Test::new(
+                    one.field(),
+                    Op::Is,
+                    all(one.values(), two.values()),
+                ))
+            }
+            _ => return None,
+        })
+    }
+}
+
 /// A state of a pull request or issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {

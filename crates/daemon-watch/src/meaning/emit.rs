@@ -33,7 +33,7 @@ pub(crate) fn emit(line: Spoken<'_>, events: &[GuardedEvent]) -> Option<ClauseSe
                 continue;
             }
             if let Some((name, action)) = event.raw {
-                if kind.name == name && kind.source == Source::Github {
+                if kind.name == name && kind.source == event.source.unwrap_or(Source::Github) {
                     is_met = true;
                     let pattern = EventPattern {
                         source: kind.source,

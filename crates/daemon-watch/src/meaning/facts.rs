@@ -19,17 +19,17 @@ pub(crate) fn name_test(event: &RowOfEvent, values: &[String]) -> Option<Test> {
             return Some(Test::new(Field::Workflow, Op::Matches, globs));
         }
         ("check_suite", _) => Field::Name,
-        (_, Noun::Branch) => return Some(name_of_ref(Field::Branch, values)),
-        (_, Noun::Tag) => return Some(name_of_ref(Field::Tag, values)),
+        (_, Noun::Branch) => return Some(name_of(Field::Branch, values)),
+        (_, Noun::Tag) => return Some(name_of(Field::Tag, values)),
         (_, Noun::Release) => {
             let is_version = |value: &String| {
-                value.contains(['*', '/'])
+                value.contains(['*', '/', BEGINS])
                     || value
                         .trim_start_matches('v')
                         .starts_with(|c: char| c.is_ascii_digit())
             };
             let is_tag = values.iter().all(is_version);
-            return Some(name_of_ref(
+            return Some(name_of(
                 if is_tag { Field::Tag } else { Field::Title },
                 values,
             ));
@@ -38,13 +38,35 @@ pub(crate) fn name_test(event: &RowOfEvent, values: &[String]) -> Option<Test> {
         _ if !takes_name(event.noun) => Field::Name,
         _ => Field::Check,
     };
-    Some(Test::new(field, Op::Is, values.to_vec()))
+    Some(name_of(field, values))
 }
 
-fn name_of_ref(field: Field, values: &[String]) -> Test {
-    let is_glob = values.iter().any(|value| value.contains('*'));
-    let op = if is_glob { Op::Matches } else { Op::Is };
-    Test::new(field, op, values.to_vec())
+fn name_of(field: Field, values: &[String]) -> Test {
+    let (op, values) = name_op(values);
+    Test::new(field, op, values)
+}
+
+/// Marks a name of which only the beginning is known; no branch or tag contains it.
+pub(crate) const BEGINS: char = '^';
+
+/// Returns the comparison that names ask for: of a beginning, of a pattern or of the whole name.
+pub(crate) fn name_op(names: &[String]) -> (Op, Vec<String>) {
+    let begun: Option<Vec<String>> = names
+        .iter()
+        .map(|name| name.strip_prefix(BEGINS).map(str::to_owned))
+        .collect();
+    if let Some(begun) = begun {
+        return (Op::Begins, begun);
+    }
+    let glob = |name: &String| match name.strip_prefix(BEGINS) {
+        // One star stays in a part of a name, and a folder of branches has parts.
+        Some(begun) if begun.ends_with('/') => format!("{begun}**"),
+        Some(begun) => format!("{begun}*"),
+        None => name.clone(),
+    };
+    let globs: Vec<String> = names.iter().map(glob).collect();
+    let is_glob = globs.iter().any(|name| name.contains('*'));
+    (if is_glob { Op::Matches } else { Op::Is }, globs)
 }
 
 /// A value of an attribute, in the field and the spelling of an event's kind.

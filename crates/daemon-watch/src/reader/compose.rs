@@ -15,7 +15,7 @@ use std::ops::Range;
 use daemon_event::{Source, vocabulary};
 
 use super::value::{Deed, Sense, Thing, Value};
-use crate::meaning::atom::Guard;
+use crate::meaning::atom::{Atom, Guard};
 use crate::meaning::event::GuardedEvent;
 use crate::meaning::formula::Formula;
 
@@ -147,7 +147,23 @@ impl Call<'_> {
 
 /// One of the items.
 fn any(call: &Call<'_>) -> Option<Value> {
-    joined(call, Formula::or)
+    joined(call, either)
+}
+
+/// One of two guards; two values of the same fact are one comparison.
+fn either(one: Guard, other: Guard) -> Guard {
+    if let (Formula::Atom(one), Formula::Atom(other)) = (&one, &other)
+        && one.of_parent == other.of_parent
+        && let Some(says) = one.says.or(&other.says)
+    {
+        let range = one.range.start.min(other.range.start)..one.range.end.max(other.range.end);
+        return Formula::Atom(Atom {
+            says,
+            of_parent: one.of_parent,
+            range,
+        });
+    }
+    one.or(other)
 }
 
 /// All items; alternatives of things and events stay alternatives.

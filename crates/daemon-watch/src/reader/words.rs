@@ -59,7 +59,12 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
         .map(|token| mended(grammar, line, token))
         .collect();
     let mut found = Vec::new();
+    let lists = lists(tokens);
     for (at, token) in tokens.iter().enumerate() {
+        if let Some(list) = lists.iter().find(|list| list.contains(&at)) {
+            found.extend(list_word(grammar, tokens, list).filter(|_| at == list.start));
+            continue;
+        }
         let before = found.len();
         if matches!(token.kind, TokenKind::Word | TokenKind::Mark) {
             phrases(grammar, tokens, &mended, at, &mut found);
@@ -89,6 +94,11 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
         ) {
             add("lit.channel", 0, Value::Strings(vec![channel.to_owned()]));
         }
+        // "the Deploy or `nightly` workflow": a capital inside a line makes a name of a noun too.
+        let is_capital = text.starts_with(char::is_uppercase) && at > 0;
+        if token.kind == TokenKind::Word && is_known && is_capital {
+            add("bare.proper", 0, Value::Strings(vec![text.clone()]));
+        }
         for (name, cost) in capitals(token, &text, is_known) {
             add(name, cost, Value::Strings(vec![text.clone()]));
         }
@@ -112,6 +122,48 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
         add(name, cost + typo, Value::Strings(vec![text]));
     }
     found
+}
+
+/// The least number of literals in a row that are one word: no rule has to join them one by one.
+const LONG_LIST: usize = 10;
+
+/// Returns the long lists of code or of quoted words, without connectives.
+fn lists(tokens: &[Token]) -> Vec<Range<usize>> {
+    let is_comma = |token: &Token| token.kind == TokenKind::Mark && token.text == ",";
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        if !matches!(token.kind, TokenKind::Code | TokenKind::Quoted) {
+            continue;
+        }
+        match found.last_mut() {
+            Some(list)
+                if list.end + 1 == at
+                    && is_comma(&tokens[list.end])
+                    && tokens[list.start].kind == token.kind =>
+            {
+                list.end = at + 1;
+            }
+            _ => found.push(at..at + 1),
+        }
+    }
+    found.retain(|list| list.len() >= 2 * LONG_LIST - 1);
+    found
+}
+
+/// Returns a list of literals as one literal with several values.
+fn list_word(grammar: &Grammar, tokens: &[Token], list: &Range<usize>) -> Option<Word> {
+    let name = match tokens[list.start].kind {
+        TokenKind::Code => "lit.code",
+        _ => "lit.quoted",
+    };
+    let literals = tokens[list.clone()].iter().step_by(2);
+    Some(Word {
+        category: grammar.categories.find(name)?,
+        range: list.clone(),
+        cost: 0,
+        value: Value::Strings(literals.map(|token| token.text.clone()).collect()),
+        mended: None,
+    })
 }
 
 /// Returns the categories of a word of capitals, with their prices: what a comment says, and the key of a team.
@@ -255,7 +307,7 @@ fn raw_elsewhere(text: &str, start: usize) -> Vec<GuardedEvent> {
             guard: Formula::Always,
             source: Some(*source),
             without: None,
-            raw: None,
+            raw: action.map(|_| (kind.name, row.action)),
             start,
         })
     };

@@ -6,6 +6,7 @@ use super::super::value::{Sense, Value, says_at};
 use super::{Call, Row};
 use crate::filter::{Op, Test};
 use crate::meaning::atom::{Atom, Guard, Says, TextPlace, UserRole, Who};
+use crate::meaning::facts::{BEGINS, name_op};
 use crate::meaning::formula::Formula;
 use crate::meaning::part::Part;
 
@@ -171,10 +172,13 @@ fn same_author(call: &Call<'_>) -> Option<Value> {
 fn branch(call: &Call<'_>) -> Option<Value> {
     let names = call.strings()?;
     // No branch ends with a slash: that is a folder. A star before a dot selects files by their extension.
-    let is_path =
-        |name: &String| name.ends_with('/') || name.starts_with("*.") || name.contains("**/*.");
+    let is_path = |name: &String| {
+        let is_folder = name.ends_with('/') && !name.starts_with(BEGINS);
+        is_folder || name.starts_with("*.") || name.contains("**/*.")
+    };
     (!names.iter().any(is_path)).then_some(())?;
-    let says = Says::Branch(glob_op(&names), names);
+    let (op, names) = name_op(&names);
+    let says = Says::Branch(op, names);
     Some(Value::Guard(says_at(says, &call.range)))
 }
 
@@ -314,6 +318,17 @@ fn field(call: &Call<'_>) -> Option<Value> {
     } else {
         field
     };
+    // A title is a sentence, and no star in a pattern of one stops at a slash.
+    let begun = |title: &String| {
+        let begun = title.strip_suffix('*').filter(|rest| !rest.contains('*'));
+        begun.map(str::to_owned)
+    };
+    if field == Field::Title
+        && let Some(begun) = strings.iter().map(begun).collect::<Option<Vec<String>>>()
+    {
+        let test = Test::new(field, Op::Begins, begun);
+        return Some(Value::Guard(says_at(Says::Test(test), &call.range)));
+    }
     let test = Test::new(field, glob_op(&strings), strings);
     Some(Value::Guard(says_at(Says::Test(test), &call.range)))
 }

@@ -8,6 +8,7 @@ use super::{Call, Row};
 use super::{deeds, happens};
 use crate::filter::{Op, Test};
 use crate::meaning::atom::Says;
+use crate::meaning::facts::BEGINS;
 use crate::meaning::formula::Formula;
 
 pub(super) const TABLE: &[Row] = &[
@@ -15,7 +16,7 @@ pub(super) const TABLE: &[Row] = &[
     ("called", called),
     ("name-is", name_is),
     ("name-not", name_not),
-    ("begin-glob", begin_glob),
+    ("begun", begun),
     ("also-on", also_on),
     ("called-noun", called_noun),
     ("scanner-does", scanner_does),
@@ -150,19 +151,11 @@ fn also_on(call: &Call<'_>) -> Option<Value> {
     Some(Value::Events(events, about.to_vec()))
 }
 
-/// Names by their beginning: `v` is `v*`.
-fn begin_glob(call: &Call<'_>) -> Option<Value> {
+/// Names by their beginning.
+fn begun(call: &Call<'_>) -> Option<Value> {
     let names = call.strings()?.into_iter();
-    Some(Value::Strings(
-        names
-            .map(|name| {
-                let name = name.trim_end_matches('*');
-                // A folder of branches: one star stays in a part of the name.
-                let stars = if name.ends_with('/') { "**" } else { "*" };
-                format!("{name}{stars}")
-            })
-            .collect(),
-    ))
+    let begun = names.map(|name| format!("{BEGINS}{}", name.trim_end_matches('*')));
+    Some(Value::Strings(begun.collect()))
 }
 
 /// "fails or times out on a pull request": the place belongs to all deeds of the list that have none.

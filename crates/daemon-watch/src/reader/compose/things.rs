@@ -59,10 +59,26 @@ fn narrow_all(call: &Call<'_>) -> Option<Value> {
         .guards()
         .mentions(&|atom| !matches!(atom.says, Says::Text(..)));
     let is_placed = |thing: &Thing| !thing.on.is_empty();
-    if things.iter().any(has_own) || is_of_place && things.iter().any(is_placed) {
+    // "a high alert or an alert of severity low": the first has a value already.
+    let before = things.iter().filter(|thing| thing.start != last);
+    let said = call.guards();
+    let mut before = before.map(|thing| &thing.guard);
+    let is_said = before.any(|guard| {
+        said.mentions(&|behind| guard.mentions(&|front| same_fact(&front.says, &behind.says)))
+    });
+    if is_said || things.iter().any(has_own) || is_of_place && things.iter().any(is_placed) {
         return None;
     }
     narrow(call)
+}
+
+/// Whether two statements compare the same fact.
+fn same_fact(one: &Says, other: &Says) -> bool {
+    match (one, other) {
+        (Says::Test(one), Says::Test(other)) => one.field() == other.field(),
+        (Says::Value(Some(one), _), Says::Value(Some(other), _)) => one == other,
+        _ => false,
+    }
 }
 
 fn new(call: &Call<'_>) -> Option<Value> {
