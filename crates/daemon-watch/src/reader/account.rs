@@ -187,6 +187,8 @@ fn is_value(token: &Token, found: &ClauseSet) -> bool {
     values.any(|value| {
         let value = value.to_lowercase();
         value.trim_start_matches('!').trim_end_matches('/') == bare || value.contains(&wanted)
+            // A pattern with a star at its end is a beginning.
+            || wanted.strip_suffix('*') == Some(value.as_str())
             // Payloads spell some values of several words as one.
             || value.contains('_') && value == wanted.replace([' ', '-'], "_")
             // Of `@owner/team`, payloads have the team only.

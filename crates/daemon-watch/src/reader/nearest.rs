@@ -148,11 +148,17 @@ fn example(grammar: &Grammar, words: &[Token]) -> Option<&'static str> {
         let noun = plain[start..start + length].join(" ");
         let said = match source {
             Some(source) => grammar.lexicon.example_of(&noun, source)?,
-            None => grammar.lexicon.example(&noun)?,
+            // A line without a source is not answered with one.
+            None => (grammar.lexicon.example(&noun)).filter(|said| !names_source(grammar, said))?,
         };
         is_whole(said).then_some(said)
     };
     nouns.filter_map(of).next()
+}
+
+fn names_source(grammar: &Grammar, line: &str) -> bool {
+    let mut words = line.split(' ').map(str::to_lowercase);
+    words.any(|word| grammar.lexicon.is_source(&word))
 }
 
 /// Returns a phrasing with single blanks, none before a comma, and no comma at the end.

@@ -122,6 +122,13 @@ fn narrow_deed(call: &Call<'_>) -> Option<Value> {
     let guard = call.said()?.and(call.guards());
     let mut deeds = call.deeds()?.to_vec();
     let is_single = deeds.len() == 1;
+    // "added to zqaa" is no pull request that is opened against a branch.
+    let is_added = |deed: &Deed| {
+        let mut senses = deed.verbs.iter();
+        senses.any(|verbs| verbs.contains(&Verb::Add) && verbs.contains(&Verb::Create))
+    };
+    let names_branch = guard.mentions(&|atom| matches!(atom.says, Says::Branch(..)));
+    (!names_branch || !deeds.iter().any(is_added)).then_some(())?;
     // Words behind a place belong to the place, unless they name people or quote words.
     let is_of_place =
         guard.mentions(&|atom| !matches!(atom.says, Says::Person(..) | Says::Text(..)));

@@ -94,6 +94,14 @@ pub(super) fn of_source(call: &Call<'_>) -> Option<Value> {
     if things.iter().any(is_other) {
         return None;
     }
+    // Of several senses, those of the source: a "Linear comment thread" is no thread of a review.
+    let is_of = |thing: &Thing| {
+        let mut rows = vocabulary::rows(thing.noun).iter();
+        rows.any(|(kind, _)| kind.source == source)
+    };
+    if things.iter().any(is_of) {
+        things.retain(is_of);
+    }
     for thing in &mut things {
         thing.source = Some(source);
     }
