@@ -323,11 +323,16 @@ fn plain(c: char) -> String {
 
 fn fold(word: &str) -> String {
     let lower = word.to_lowercase();
-    if lower.contains('’') {
-        lower.replace('’', "'")
-    } else {
-        lower
+    if lower.is_ascii() {
+        return lower;
     }
+    // Hyphens and apostrophes as editors and keyboards spell them.
+    let plain = lower.chars().map(|c| match c {
+        '’' | '´' => '\'',
+        '\u{2010}' | '\u{2011}' => '-',
+        other => other,
+    });
+    plain.collect()
 }
 
 fn possessive(word: &str) -> Option<(&str, usize)> {

@@ -266,22 +266,21 @@ impl Lexicon {
 
     /// Whether tokens begin with a phrase of several words.
     pub(super) fn begins_phrase(&self, tokens: &[Token]) -> bool {
-        self.begins_longer(tokens, 1)
+        self.begins(tokens, |phrase| !phrase.rest.is_empty())
     }
 
-    /// Whether tokens begin with a phrase of more words than a number.
-    fn begins_longer(&self, tokens: &[Token], n_words: usize) -> bool {
+    /// Whether tokens begin with a phrase of a sort.
+    fn begins(&self, tokens: &[Token], is_wanted: impl Fn(&Phrase) -> bool) -> bool {
         let [first, behind @ ..] = tokens else {
             return false;
         };
         let second = behind.first().map_or("", |second| second.text.as_str());
-        self.beginning_with(&first.text, second)
-            .iter()
-            .any(|phrase| {
-                phrase.rest.len() >= n_words
-                    && phrase.rest.len() <= behind.len()
-                    && (phrase.rest.iter().zip(behind)).all(|(word, token)| *word == token.text)
-            })
+        let mut phrases = self.beginning_with(&first.text, second).iter();
+        phrases.any(|phrase| {
+            is_wanted(phrase)
+                && phrase.rest.len() <= behind.len()
+                && (phrase.rest.iter().zip(behind)).all(|(word, token)| *word == token.text)
+        })
     }
 
     /// Returns all phrases with their categories.
@@ -340,8 +339,10 @@ impl Lexicon {
                 let behind = tokens.get(at + 1..end)?;
                 let is_said = (behind.iter().zip(rest)).all(|(token, word)| token.text == *word);
                 // "email" is foreign, and an "email domain" is Slack's.
-                let is_longer = self.begins_longer(&tokens[at..], 1 + rest.len());
-                (is_said && !is_longer).then_some((at..end, *signal))
+                let is_longer = |phrase: &Phrase| {
+                    phrase.rest.len() > rest.len() && matches!(phrase.sense, Sense::Noun(_))
+                };
+                (is_said && !self.begins(&tokens[at..], is_longer)).then_some((at..end, *signal))
             })
         })
     }

@@ -45,6 +45,10 @@ const EVENTLESS: Marks = 64;
 const MARK: Marks = 128;
 /// A noun that may be a verb as well: "review".
 const NOUN: Marks = 512;
+/// A preposition of a place: a verb behind it is that of the sentence.
+const PLACE: Marks = 1024;
+/// The name of a branch.
+const HEAD: Marks = 2048;
 
 /// A word that opens a phrase: a preposition, a relative, an operator or a connective.
 const OPENS: Marks = OPENER | SAYS | COMMA;
@@ -53,6 +57,9 @@ const BOUNDARY: Marks = OPENER | FINITE | MARK;
 
 const MARKS: &[(&str, Marks)] = &[
     ("opener", OPENER),
+    ("place", PLACE),
+    ("branch.name", HEAD),
+    ("branch.default", HEAD),
     ("v.say.g", SAYS),
     ("negator", NEGATOR),
     ("adverb", ADVERB),
@@ -182,6 +189,10 @@ impl Spans<'_> {
     /// Adds the phrases that begin at a word that opens one.
     fn tails(&mut self, at: usize) {
         for end in at + 2..=self.tokens.len() {
+            // "to main" in "a push to main adds a large file" ends before the verb.
+            if self.is(at, PLACE) && self.is_predicate(end - 1) && end > at + 2 {
+                return;
+            }
             let is_exception = self.excludes(at..end);
             // A negation or a preposition at the end would be cut from what it governs.
             let is_whole = !self.is(end - 1, OPENER | NEGATOR) || self.is_stranded(end);
@@ -196,6 +207,13 @@ impl Spans<'_> {
                 self.add("skip.tail", at..end, SPAN);
             }
         }
+    }
+
+    /// Whether a verb is behind a noun or a name, whose predicate it is.
+    fn is_predicate(&self, at: usize) -> bool {
+        let is_name = self.tokens[at - 1].kind != TokenKind::Word;
+        let is_verb = self.is(at, FINITE) && !self.is(at, NOUN | OPENER);
+        is_verb && !self.is(at - 1, MARK) && (is_name || self.is(at - 1, NOUN | HEAD))
     }
 
     /// Whether the preposition before a place governs a word on its left: "not enough to act on, …".
