@@ -163,9 +163,20 @@ fn names_source(grammar: &Grammar, line: &str) -> bool {
 
 /// Returns a phrasing with single blanks, none before a comma, and no comma at the end.
 fn tidied(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut words: Vec<&str> = text.split_whitespace().collect();
+    for at in 1..words.len() {
+        // The word that the article was for may be gone.
+        let is_vowel = words[at].starts_with(['a', 'e', 'i', 'o']);
+        let is_consonant =
+            words[at].starts_with(['b', 'c', 'd', 'f', 'l', 'm', 'n', 'p', 'r', 's', 't', 'P']);
+        words[at - 1] = match words[at - 1] {
+            "an" if is_consonant => "a",
+            "a" if is_vowel => "an",
+            word => word,
+        };
+    }
     let text = words.join(" ").replace(" ,", ",");
-    text.trim_end_matches([',', ';', ' ']).to_owned()
+    text.trim_end_matches([',', ';', '.', ' ']).to_owned()
 }
 
 fn is_whole(line: &str) -> bool {

@@ -230,7 +230,7 @@ fn headlines_and_the_past_are_read_as_the_event() {
         ),
         (
             "pushes to a branch under release/",
-            "github push, git push [deleted is false; ref_type is branch; branch matches release/**]",
+            "github push, git push [deleted is false; ref_type is branch; branch begins release/]",
         ),
     ] {
         assert_eq!(reading(line), expected, "{line}");

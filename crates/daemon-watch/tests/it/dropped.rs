@@ -57,12 +57,16 @@ fn closing(open: char) -> char {
     }
 }
 
-/// Whether a reading accounts for a word: as remainder, as a value of a filter, as a corrected typo, or by not waking.
+/// Whether a reading accounts for a word: as remainder, as a value of a filter, as a corrected typo, in a note that its words restrict
+/// nothing, or by not waking.
 fn accounts_for(meaning: &Interpretation, word: &str, at: Span) -> bool {
     let overlaps = |span: &Span| span.start < at.end && at.start < span.end;
     let folded = word.to_lowercase();
     !meaning.status.can_wake()
         || meaning.remainder.iter().any(overlaps)
+        || meaning.notes.iter().any(|note| {
+            note.ends_with("restricts nothing") && note.to_lowercase().contains(&folded)
+        })
         || meaning
             .corrections
             .iter()
@@ -128,54 +132,50 @@ fn a_word_of_weight_anywhere_in_a_mapped_condition_is_accounted_for() {
 
 #[test]
 fn words_that_give_no_filter_are_in_the_remainder() {
-    let cases = [
-        // A verdict absorbs the submission, and with it what was said of the submission.
+    for (line, remainder) in [
+        // What is said about the verdict is left over as a whole.
         (
             "A pull request review is submitted with any state other than zqaa approved.",
-            vec!["with any state other than zqaa"],
+            "with any state other than zqaa approved",
         ),
         (
             "A pull request review is submitted with state zqaa approved",
-            vec!["with state zqaa"],
+            "with state zqaa approved",
         ),
         (
             "A pull request review is submitted with conclusion zqaa approved",
-            vec!["with conclusion zqaa"],
+            "with conclusion zqaa approved",
         ),
-        // Values of a verb that is no event of its noun.
-        (
-            "when a labeled \"zqaa\" Sentry issue is created",
-            vec!["a labeled \"zqaa\""],
-        ),
+        // A value of a verb that is no event of its noun.
         (
             "on Slack mentions of the daemon's bot user assigned to @zqaa",
-            vec!["assigned to @zqaa"],
+            "assigned to @zqaa",
         ),
-        // The name of a noun that is no event of its own here.
-        (
-            "when a check run fails on a named \"zqaa\" pull request",
-            vec!["on a named \"zqaa\""],
-        ),
-        (
-            "the GitHub issues event, action labeled labeled \"zqaa\"",
-            vec!["labeled \"zqaa\""],
-        ),
-        // Only comments have a place on the diff, and only repositories have maintainers.
-        ("an inline pull request is opened", vec!["an inline"]),
-        (
-            "a channel is created by a maintainer",
-            vec!["by a maintainer"],
-        ),
-        ("an outsider joins the channel", vec!["an outsider"]),
-    ];
-    for (line, remainder) in cases {
+        // Only repositories have maintainers.
+        ("a channel is created by a maintainer", "by a maintainer"),
+        ("an outsider joins the channel", "an outsider"),
+    ] {
         let meaning = interpret(line);
         let left: Vec<&str> = meaning.remainder.iter().map(|span| span.of(line)).collect();
         assert_eq!(
             (meaning.status, left),
-            (Status::Partial, remainder),
+            (Status::Partial, vec![remainder]),
             "{line}"
         );
+    }
+}
+
+#[test]
+fn a_noun_with_a_quality_that_it_cannot_have_is_not_read() {
+    for line in [
+        "when a labeled \"zqaa\" Sentry issue is created",
+        "when a check run fails on a named \"zqaa\" pull request",
+        // Only comments have a place on the diff.
+        "an inline pull request is opened",
+    ] {
+        let meaning = interpret(line);
+        let left: Vec<&str> = meaning.remainder.iter().map(|span| span.of(line)).collect();
+        assert_eq!((meaning.status, left), (Status::Vague, vec![line]));
     }
 }
 

@@ -24,7 +24,7 @@ fn lines_without_an_event_have_different_statuses() {
         when a deployment has been running for over an hour
             time-based
         when a tweet mentions the weather
-            vague
+            unmapped
             left over: when a tweet mentions the weather
         when a pull request has merge conflicts
             unmapped

@@ -18,26 +18,27 @@ fn checks_runs_and_deployments_are_read_with_their_names_ends_and_places() {
             github:workflow_job.completed [conclusion is failure | timed_out; check is build-linux; workflow is Release]
         when a commit status with context "security/snyk" is failing on a pull request
             mapped
-            github:status.* [conclusion is failure | error; pull_requests present; check is security/snyk]
+            github:status.* [conclusion is failure | error; check is security/snyk; pull_requests present]
         when the lint check or the ci/kiln-build status passes on a pull request
             mapped
-            github:check_run.completed github:status.* [conclusion is success; pull_requests present; check is lint]
-            github:status.* [conclusion is success; pull_requests present; check is ci/kiln-build]
+            github:check_run.completed github:status.* [conclusion is success; check is lint; pull_requests present]
+            github:status.* [conclusion is success; check is ci/kiln-build; pull_requests present]
         when a workflow that is not "CI" fails
             mapped
             github:workflow_run.completed [conclusion is failure | timed_out; workflow is_not CI]
         when any check run but lint fails on a non-draft PR
             mapped
-            github:check_run.completed [conclusion is failure | timed_out; pull_requests present; check is_not lint; draft is false]
+            github:check_run.completed [conclusion is failure | timed_out; check is_not lint; pull_requests present; draft is false]
         when a workflow run times out
             mapped
             github:workflow_run.completed [conclusion is timed_out]
         when a production deployment does not succeed
             mapped
-            github:deployment_status.created [conclusion is failure | error; environment is production]
+            github:deployment_status.created [conclusion is failure | error; environment is production; conclusion is_not success]
         when the "CI" workflow or the "Deploy docs" workflow fails on main
             mapped
-            github:workflow_run.completed [conclusion is failure | timed_out; workflow is CI | "Deploy docs"; branch is main]
+            github:workflow_run.completed [conclusion is failure | timed_out; workflow is CI; branch is main]
+            github:workflow_run.completed [conclusion is failure | timed_out; workflow is "Deploy docs"; branch is main]
         when the ci workflow succeeds on main
             mapped
             github:workflow_run.completed [conclusion is success; workflow is ci; branch is main]
@@ -63,9 +64,8 @@ fn checks_runs_and_deployments_are_read_with_their_names_ends_and_places() {
             mapped
             github:deployment_review.rejected [environment is production]
         when someone manually triggers the deploy.yml workflow
-            partial
+            mapped
             github:workflow_dispatch.* [workflow matches **/deploy.yml]
-            left over: manually
         on main, a GitHub Actions run ends in failure
             mapped
             github:workflow_run.completed [conclusion is failure | timed_out; branch is main]
@@ -80,12 +80,13 @@ fn checks_runs_and_deployments_are_read_with_their_names_ends_and_places() {
             partial
             github:check_run.completed [conclusion is failure | timed_out]
             github:status.* [conclusion is failure | error]
-            left over: the same
-            left over: twice in a row
+            left over: same check
+            left over: twice
+            left over: in a row
         when a scheduled workflow run fails
             partial
             github:workflow_run.completed [conclusion is failure | timed_out]
-            left over: a scheduled"#]]
+            left over: scheduled workflow run"#]]
     .assert_eq(&table(&[
         "when the nightly-e2e workflow run fails on main or release/*, unless it was cancelled",
         "when a workflow run triggered on the default branch finishes with anything other than success",
@@ -188,7 +189,7 @@ fn other_events_of_github_are_read() {
             github:discussion_comment.created []
         when a discussion in the "Help" category gets a comment from an outsider
             mapped
-            github:discussion_comment.created [author_association is_not OWNER | MEMBER | COLLABORATOR; category is Help]
+            github:discussion_comment.created [category is Help; author_association is_not OWNER | MEMBER | COLLABORATOR]
         when a new label is created in the repository
             mapped
             github:label.created []

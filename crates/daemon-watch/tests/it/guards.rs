@@ -78,9 +78,9 @@ fn an_exception_about_the_subject_is_excluded() {
 fn an_exception_that_cannot_be_a_list_of_filters_is_left_over_whole() {
     expect![[r#"
         when a pull request is opened, unless it smells funny
-            partial / pull_request.opened [] / left over: unless it smells funny
+            partial / pull_request.opened [] / left over: , unless it smells funny
         when a pull request is opened, unless it is a draft or it smells funny
-            partial / pull_request.opened [draft is false] / left over: unless / left over: it smells funny
+            partial / pull_request.opened [draft is false] / left over: or it smells funny
         when a pull request is merged although its checks are failing
             partial / pull_request.closed merge.* [merged is true] / left over: although its checks are failing"#]].assert_eq(&table(&[
         "when a pull request is opened, unless it smells funny",
@@ -219,7 +219,7 @@ fn words_after_the_object_belong_to_the_verb() {
         when someone labels a Linear issue as Bug
             mapped / Issue.update [label_added present; label_added is Bug]
         when a Linear issue is marked as done
-            mapped / Issue.update [changed is state; state is done]
+            mapped / Issue.update [changed is state; state is Done]
         when a Linear issue is raised to urgent
             mapped / Issue.update [changed is priority; priority is urgent]
         when a Linear issue in Backlog is assigned to Lumen
@@ -252,7 +252,7 @@ fn what_is_said_against_a_kind_or_of_one_verb_alone_stays_there() {
         when there is a non-inline comment on a PR
             mapped / issue_comment.created [comment_on is pull_request]
         when a pull request is added to zqaa or removed from the merge queue
-            partial / pull_request.dequeued [] / left over: is added to zqaa
+            vague / left over: when a pull request is added to zqaa or removed from the merge queue
         when a Linear issue is now In Progress
             mapped / Issue.update [changed is state; state is "In Progress"]
         when mira-holt's review is requested on a pull request

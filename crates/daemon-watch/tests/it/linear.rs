@@ -85,7 +85,6 @@ fn issues_of_linear_are_read_with_what_changed_in_them() {
         when a Linear issue's due date is set or changed
             mapped
             linear:Issue.update [changed is "due date"]
-            linear:Issue.update [changed is "due date"]
         when a Linear project's target date changes
             mapped
             linear:Project.update [changed is "target date"]

@@ -63,7 +63,7 @@ fn slack_is_read_with_its_channels_people_and_files() {
         when more than five messages are posted in #incidents in ten minutes
             partial
             slack:message.* [message_kind is posted; channel is incidents]
-            left over: more than five messages
+            left over: more than five
             left over: in ten minutes"#]].assert_eq(&table(&[
         "when a message in channel C0123ABCD is edited",
         "when a Slack message that mentions \"postgres\" is posted outside #random",

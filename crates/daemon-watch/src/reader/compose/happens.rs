@@ -64,6 +64,11 @@ fn done_to(thing: &Thing, deed: &Deed) -> Option<Vec<GuardedEvent>> {
                     Some(_) => return None,
                     None => *verb,
                 };
+                // What is added is put somewhere, and pull requests are put into queues and milestones.
+                let is_put = senses.contains(&Verb::Add) && thing.noun == Noun::PullRequest;
+                if is_put && verb == Verb::Create {
+                    return None;
+                }
                 happens(thing, verb, deed)
             })?;
             events.extend(found.into_iter().map(|event| with(event, &deed.guard)));
