@@ -215,7 +215,7 @@ fn meaning(chart: &Chart<'_>, goal: usize, line: &str, tokens: &[Token]) -> Opti
     Some(meaning)
 }
 
-/// Returns a span with the words that are passed over behind it: "who joined recently".
+/// Returns a span without the comma before it, and with the words that are passed over behind it: "who joined recently".
 fn up_to_next(line: &str, span: Span, tokens: &[Token], range: &Range<usize>) -> Span {
     let next = (tokens.get(range.end)).map_or(span.end, |next| next.span.start);
     let behind = line.get(span.end..next).unwrap_or_default().trim_end();
@@ -225,7 +225,9 @@ fn up_to_next(line: &str, span: Span, tokens: &[Token], range: &Range<usize>) ->
     } else {
         span.end
     };
-    Span::new(span.start, end)
+    let is_comma = |c: char| c.is_whitespace() || matches!(c, ',' | ';');
+    let start = span.end - span.of(line).trim_start_matches(is_comma).len();
+    Span::new(start.min(end), end)
 }
 
 /// Returns the events with those that have no source in Linear: "an urgent issue" is in Linear, since GitHub has no priorities.

@@ -175,7 +175,7 @@ fn tidied(text: &str) -> String {
             word => word,
         };
     }
-    let text = words.join(" ").replace(" ,", ",");
+    let text = words.join(" ").replace(" ,", ",").replace(",,", ",");
     text.trim_end_matches([',', ';', '.', ' ']).to_owned()
 }
 

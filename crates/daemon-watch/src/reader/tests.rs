@@ -266,7 +266,7 @@ fn an_exception_that_is_not_read_keeps_all_its_words() {
         reading("when a PR is opened or merged, excluding merges by squirrels"),
         "github pull_request.opened []\n\
          github pull_request.closed, git merge [merged is true]\n\
-         left: , excluding merges by squirrels",
+         left: excluding merges by squirrels",
     );
     // "only" belongs to the files, so "that only" is not left over without them.
     assert_eq!(
@@ -306,11 +306,11 @@ fn what_is_understood_and_no_event_holds_is_left_over() {
         ),
         (
             "when a Sentry issue is created, except in staging",
-            "sentry issue.created []\nleft: , except in staging",
+            "sentry issue.created []\nleft: except in staging",
         ),
         (
             "when a Linear issue is created, except those made by a committee",
-            "linear Issue.create []\nleft: , except those made by a committee",
+            "linear Issue.create []\nleft: except those made by a committee",
         ),
     ] {
         assert_eq!(reading(line), expected, "{line}");

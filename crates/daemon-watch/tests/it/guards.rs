@@ -78,7 +78,7 @@ fn an_exception_about_the_subject_is_excluded() {
 fn an_exception_that_cannot_be_a_list_of_filters_is_left_over_whole() {
     expect![[r#"
         when a pull request is opened, unless it smells funny
-            partial / pull_request.opened [] / left over: , unless it smells funny
+            partial / pull_request.opened [] / left over: unless it smells funny
         when a pull request is opened, unless it is a draft or it smells funny
             partial / pull_request.opened [draft is false] / left over: or it smells funny
         when a pull request is merged although its checks are failing

@@ -203,7 +203,7 @@ fn the_remainder_has_the_authors_words() {
         &expect![[r#"
             partial
             github:pull_request.opened []
-            left over: , or when a Jira ticket is updated"#]],
+            left over: or when a Jira ticket is updated"#]],
     );
     check(
         "when a PR is merged and the deploy afterwards succeeds",
@@ -407,7 +407,7 @@ fn a_line_whose_beginning_is_understood_wakes_on_that_and_leaves_the_rest_over()
         &expect![[r#"
             partial
             github:pull_request_review.submitted [review_state is approved]
-            left over: , then merged"#]],
+            left over: then merged"#]],
     );
     check(
         "when a release is published manually",
