@@ -6,6 +6,7 @@ mod functions;
 mod layers;
 mod pages;
 mod patterns;
+mod phrases;
 mod prose;
 mod rates;
 mod references;
@@ -98,7 +99,7 @@ pub(crate) fn samples(root: &Path, seed: u64) -> Result<ExitCode> {
 fn of_files(tree: &RepositoryFiles) -> Vec<TidyFinding> {
     [sizes::lengths, sizes::mains, sizes::names]
         .into_iter()
-        .chain([pages::crate_pages, pages::roots])
+        .chain([pages::crate_pages, pages::roots, phrases::in_code])
         .chain([patterns::code, patterns::words, patterns::machine_paths])
         .chain([
             documents::presence,

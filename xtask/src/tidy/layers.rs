@@ -233,23 +233,14 @@ fn linter(by_name: &BTreeMap<&str, &Package>, acc: &mut Vec<TidyFinding>) {
 /// The lines of code that the `src` of a crate may have.
 const MAX_CODE_LINES: usize = 16_000;
 
-/// Crates that are larger until they are divided, and what they may grow to meanwhile.
-const LARGER: [(&str, usize); 1] = [("daemon-watch", 35_000)];
-
 /// Checks that no crate has more code than one person can know.
 pub(crate) fn sizes(packages: &[Package], code_lines: &BTreeMap<&str, usize>) -> Vec<TidyFinding> {
     let mut acc = Vec::new();
     for package in packages {
         let n_lines = code_lines.get(package.name.as_str()).copied().unwrap_or(0);
-        let larger = LARGER.iter().find(|(name, _)| *name == package.name);
-        let max = larger.map_or(MAX_CODE_LINES, |&(_, max)| max);
-        if n_lines > max {
-            let message =
-                format!("{n_lines} lines of code in `src`, the limit is {max}; divide the crate");
-            acc.push(problem(package, message));
-        } else if larger.is_some() && n_lines <= MAX_CODE_LINES {
+        if n_lines > MAX_CODE_LINES {
             let message = format!(
-                "{n_lines} lines of code, so it needs no exemption: remove it from `LARGER` in tidy"
+                "{n_lines} lines of code in `src`, the limit is {MAX_CODE_LINES}; divide the crate"
             );
             acc.push(problem(package, message));
         }
@@ -383,24 +374,17 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_over_its_limit_fails_and_an_exemption_that_is_not_needed() {
-        let packages = [package("a", 0, &[]), package("daemon-watch", 0, &[])];
+    fn a_crate_over_the_limit_fails() {
+        let packages = [package("a", 0, &[]), package("b", 0, &[])];
         let found = |lines: [usize; 2]| {
-            let code_lines = [("a", lines[0]), ("daemon-watch", lines[1])];
+            let code_lines = [("a", lines[0]), ("b", lines[1])];
             let problems = sizes(&packages, &code_lines.into()).into_iter();
             problems.map(|problem| problem.message).collect::<Vec<_>>()
         };
-        assert_eq!(found([16_000, 35_000]), Vec::<String>::new());
+        assert_eq!(found([16_000, 16_000]), Vec::<String>::new());
         assert_eq!(
-            found([16_001, 35_001]),
-            [
-                "16001 lines of code in `src`, the limit is 16000; divide the crate",
-                "35001 lines of code in `src`, the limit is 35000; divide the crate",
-            ]
-        );
-        assert_eq!(
-            found([0, 16_000]),
-            ["16000 lines of code, so it needs no exemption: remove it from `LARGER` in tidy"]
+            found([16_000, 16_001]),
+            ["16001 lines of code in `src`, the limit is 16000; divide the crate"]
         );
     }
 

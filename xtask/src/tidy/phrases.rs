@@ -1,0 +1,79 @@
+//! English in the reader of conditions: it is data, so that a wording is added as a row.
+
+use super::tree::{RepositoryFiles, TidyFinding};
+
+/// The folders whose code reads conditions.
+const READERS: [&str; 2] = [
+    "crates/daemon-watch/src/reader",
+    "crates/daemon-watch/src/meaning",
+];
+
+/// Files with text for people, and with values as payloads spell them.
+const EXEMPT: [&str; 2] = [
+    "crates/daemon-watch/src/meaning/notes.rs",
+    "crates/daemon-watch/src/meaning/part.rs",
+];
+
+/// What a string behind it is for: a message of the program or a reason for a lint.
+const MESSAGES: [&str; 4] = ["expect(", "panic!(", "reason = ", "assert"];
+
+/// Checks that no phrase of English is in the code that reads conditions.
+pub(crate) fn in_code(tree: &RepositoryFiles) -> Vec<TidyFinding> {
+    let is_read = |path: &str| {
+        let is_test = path.contains("/tests/") || path.ends_with("/tests.rs");
+        READERS.iter().any(|folder| path.starts_with(folder)) && !is_test && !EXEMPT.contains(&path)
+    };
+    let mut acc = Vec::new();
+    for (path, text) in tree.sources().filter(|(path, _)| is_read(path)) {
+        let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or(text);
+        for (at, line) in code.lines().enumerate() {
+            let is_message = MESSAGES.iter().any(|message| line.contains(message));
+            if is_message || line.trim_start().starts_with("//") {
+                continue;
+            }
+            for phrase in line
+                .split('"')
+                .skip(1)
+                .step_by(2)
+                .filter(|text| is_phrase(text))
+            {
+                let message =
+                    format!("`{phrase}`: write it as a row of `lexicon/` or a rule of `grammar/`");
+                acc.push(TidyFinding::new(path, at + 1, message));
+            }
+        }
+    }
+    acc
+}
+
+/// Whether a string consists of several words in lower case.
+fn is_phrase(text: &str) -> bool {
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase());
+    text.contains(' ') && text.split(' ').all(is_word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phrase_in_the_code_of_the_reader_is_found_and_no_message_or_test() {
+        let text = concat!(
+            "fn a() {\n    let b = [\"x\", \"no longer\"];\n",
+            "    // \"not a phrase\"\n    b.first().expect(\"it has one\");\n}\n",
+            "#[cfg(test)]\nmod tests {\n    const A: &str = \"when it is\";\n}\n"
+        );
+        let tree = RepositoryFiles::from([
+            ("crates/daemon-watch/src/reader/a.rs", text),
+            ("crates/daemon-watch/src/reader/tests.rs", text),
+            ("crates/daemon-watch/src/meaning/notes.rs", text),
+            ("crates/daemon-watch/src/explain.rs", text),
+        ]);
+        let found = in_code(&tree);
+        let places: Vec<(&str, usize)> = found
+            .iter()
+            .map(|finding| (finding.path.as_str(), finding.line))
+            .collect();
+        assert_eq!(places, [("crates/daemon-watch/src/reader/a.rs", 2)]);
+    }
+}
