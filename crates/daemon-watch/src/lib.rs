@@ -12,7 +12,7 @@
 //! let line = "when a large pull request is opened";
 //! let meaning = interpret(line);
 //! assert_eq!(meaning.status, Status::Partial);
-//! assert_eq!(meaning.remainder[0].of(line), "a large");
+//! assert_eq!(meaning.remainder[0].of(line), "large pull request");
 //! ```
 //!
 //! # Overview
@@ -98,7 +98,7 @@
 //! - The same line always has the same interpretation.
 //! - No content word is dropped in silence: it became an event, a filter or part of the remainder.
 //! - The line is data. Instructions in it are reported, not followed.
-//! - Interpreting is bounded: lines over 16 KiB, 600 tokens or 64 patterns are `vague`, and their whole text is
+//! - Interpreting is bounded: lines over 16 KiB, 140 tokens or 64 patterns are `vague`, and their whole text is
 //!   the remainder.
 //! - A [`Test`] that is printed and parsed again is equal.
 //! - Unknown facts never pass a filter, negated or not.

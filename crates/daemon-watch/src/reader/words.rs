@@ -88,18 +88,10 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
         if let Some((value, name)) = compound(&text) {
             add(name, 0, Value::Strings(vec![value.to_owned()]));
         }
-        if let (TokenKind::Code | TokenKind::Quoted, Some(channel)) = (
-            token.kind,
-            text.strip_prefix('#').filter(|name| !name.is_empty()),
-        ) {
+        if let Some(channel) = channel(token, &text) {
             add("lit.channel", 0, Value::Strings(vec![channel.to_owned()]));
         }
-        // "the Deploy or `nightly` workflow": a capital inside a line makes a name of a noun too.
-        let is_capital = text.starts_with(char::is_uppercase) && at > 0;
-        if token.kind == TokenKind::Word && is_known && is_capital {
-            add("bare.proper", 0, Value::Strings(vec![text.clone()]));
-        }
-        for (name, cost) in capitals(token, &text, is_known) {
+        for (name, cost) in capitals(token, &text, is_known, at) {
             add(name, cost, Value::Strings(vec![text.clone()]));
         }
         let behind = tokens.get(at + 1).map_or("", |token| token.text.as_str());
@@ -166,15 +158,29 @@ fn list_word(grammar: &Grammar, tokens: &[Token], list: &Range<usize>) -> Option
     })
 }
 
-/// Returns the categories of a word of capitals, with their prices: what a comment says, and the key of a team.
-fn capitals(token: &Token, text: &str, is_known: bool) -> Vec<(&'static str, u32)> {
-    let is_upper = text.len() > 1 && text.bytes().all(|b| b.is_ascii_uppercase());
-    if token.kind != TokenKind::Word || !is_upper {
+/// Returns the name of a channel in quotes or backticks.
+fn channel<'t>(token: &Token, text: &'t str) -> Option<&'t str> {
+    let is_literal = matches!(token.kind, TokenKind::Code | TokenKind::Quoted);
+    let name = text.strip_prefix('#').filter(|name| !name.is_empty());
+    name.filter(|_| is_literal)
+}
+
+/// Returns the categories of a word with capitals, with their prices: what a comment says, the key of a team, and a name.
+fn capitals(token: &Token, text: &str, is_known: bool, at: usize) -> Vec<(&'static str, u32)> {
+    if token.kind != TokenKind::Word {
         return Vec::new();
+    }
+    // "the Deploy or `nightly` workflow": a capital inside a line makes a name of a noun too.
+    let is_proper = is_known && at > 0 && text.starts_with(char::is_uppercase);
+    let proper = is_proper.then_some(("bare.proper", 0));
+    let is_upper = text.len() > 1 && text.bytes().all(|b| b.is_ascii_uppercase());
+    if !is_upper {
+        return proper.into_iter().collect();
     }
     let is_key = text.len() <= LONGEST_KEY && !is_known;
     let key = is_key.then_some(("bare.key", NAME_LIKE));
-    [("bare.upper", KNOWN)].into_iter().chain(key).collect()
+    let upper = [("bare.upper", KNOWN)].into_iter();
+    upper.chain(key).chain(proper).collect()
 }
 
 /// Adds the participles of the verbs that are found in their base form; a word that is an adjective too is meant as one.
