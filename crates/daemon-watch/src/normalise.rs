@@ -75,7 +75,7 @@ impl Scanner<'_> {
             let span = Span::new(self.at, self.at + name.len() + 2);
             let text = name.to_owned();
             self.push(TokenKind::Code, span, text);
-        } else if is_mark(first) && !is_extension(rest) {
+        } else if is_mark(first) && !is_extension(rest) && !is_relative(rest) {
             self.push(
                 TokenKind::Mark,
                 Span::new(self.at, self.at + first.len_utf8()),
@@ -264,6 +264,11 @@ impl Scanner<'_> {
         }
         true
     }
+}
+
+/// Whether a text begins with a path that is relative to the directory, `./x`, or to the one above, `../x`.
+fn is_relative(text: &str) -> bool {
+    text.starts_with("./") || text.starts_with("../")
 }
 
 fn is_mark(c: char) -> bool {

@@ -17,6 +17,9 @@ const REPLACE: usize = 4;
 /// What makes an event of a thing.
 const CREATED: &str = "new";
 
+/// What is probably meant by a line that names no event, by a word of it; an earlier row goes first.
+const TOPICS: &str = include_str!("../../lexicon/topics.tsv");
+
 /// Words in the place of a span of the line. An edit without words drops the span, one without a span inserts them.
 struct Edit {
     span: Span,
@@ -128,6 +131,28 @@ fn names_the_same(grammar: &Grammar, words: &[Token], text: &str) -> bool {
     sources.all(|source| said.iter().any(|word| word.text == source.text))
 }
 
+/// Returns the phrasing of the first topic that is a word of a line, unless the line names a source, of which it may not be.
+pub(super) fn of_topic(grammar: &Grammar, words: &[Token]) -> Option<String> {
+    let is_plain = |word: &&Token| word.kind == TokenKind::Word;
+    let plain = words.iter().filter(is_plain);
+    if plain
+        .clone()
+        .any(|word| grammar.lexicon.is_source(&word.text))
+    {
+        return None;
+    }
+    let found = topics().find(|(topic, _)| plain.clone().any(|word| word.text == *topic));
+    found.map(|(_, phrasing)| phrasing.to_owned())
+}
+
+/// Returns the words of topics with their phrasings.
+fn topics() -> impl Iterator<Item = (&'static str, &'static str)> {
+    TOPICS
+        .lines()
+        .skip(1)
+        .filter_map(|row| row.split_once('\t'))
+}
+
 /// Returns the example of the first noun that a line names, of the source that it names.
 pub(super) fn of_noun(grammar: &Grammar, words: &[Token]) -> Option<String> {
     example(grammar, words).map(str::to_owned)
@@ -181,4 +206,19 @@ fn tidied(text: &str) -> String {
 
 fn is_whole(line: &str) -> bool {
     read_whole(line, tokens(line), usize::MAX).0.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_phrasing_of_every_topic_is_read_whole_and_no_topic_is_repeated() {
+        let mut seen = std::collections::BTreeSet::new();
+        assert!(topics().count() > 30);
+        for (topic, phrasing) in topics() {
+            assert!(is_whole(phrasing), "{phrasing}");
+            assert!(seen.insert(topic), "{topic}");
+        }
+    }
 }

@@ -33,10 +33,14 @@ pub(super) fn interpreted(grammar: &Grammar, line: &str, words: &[Token]) -> Int
         }
         _ => Vec::new(),
     };
-    let suggestion = if is_foreign {
-        None
-    } else {
-        nearest::edited(grammar, line, words).or_else(|| nearest::of_noun(grammar, words))
+    let edited = || nearest::edited(grammar, line, words);
+    let of_noun = || nearest::of_noun(grammar, words);
+    let of_topic = || nearest::of_topic(grammar, words);
+    let suggestion = match status {
+        _ if is_foreign => None,
+        // A line without an event is about a topic, and its words are seldom those of the event that is meant.
+        Status::Vague => of_topic().or_else(edited).or_else(of_noun),
+        _ => edited().or_else(of_noun).or_else(of_topic),
     };
     Interpretation {
         status,

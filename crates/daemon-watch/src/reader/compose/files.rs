@@ -19,11 +19,33 @@ pub(super) const TABLE: &[Row] = &[
     ("extension", extension),
     ("only-within", only_within),
     ("repository", repository),
+    ("outside-path", outside_path),
 ];
 
 fn files(call: &Call<'_>) -> Option<Value> {
-    let says = Says::Files(Op::Any, call.strings()?);
+    let paths = call.strings()?;
+    if paths.iter().any(|path| is_outside(path)) {
+        return None;
+    }
+    // Events have paths from the root of the repository.
+    let paths = paths
+        .iter()
+        .map(|path| path.trim_start_matches("./").to_owned());
+    let says = Says::Files(Op::Any, paths.collect());
     Some(Value::Guard(says_at(says, &call.range)))
+}
+
+/// A path out of the repository, `../x`, which no file of an event has.
+fn outside_path(call: &Call<'_>) -> Option<Value> {
+    let paths = call.strings()?;
+    paths
+        .iter()
+        .all(|path| is_outside(path))
+        .then_some(Value::Nothing)
+}
+
+fn is_outside(path: &str) -> bool {
+    path.split('/').any(|part| part == "..")
 }
 
 /// Files below folders: `docs` is `docs/`.
