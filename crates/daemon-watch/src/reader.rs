@@ -190,7 +190,10 @@ fn meaning(chart: &Chart<'_>, goal: usize, line: &str, tokens: &[Token]) -> Opti
     let left = chart.left_over(goal);
     account::is_told(&found).then_some(())?;
     account::is_complete(&GRAMMAR, tokens, &left, &found).then_some(())?;
-    let remainder = (left.iter()).map(|range| up_to_next(line, spoken.span(range), tokens, range));
+    let remainder = left.iter().map(|range| {
+        let range = behind_joint(tokens, range);
+        up_to_next(line, spoken.span(&range), tokens, &range)
+    });
     let remainder: Vec<Span> = remainder.collect();
     let corrections = chart.mended(goal).into_iter().map(|(at, word)| Correction {
         span: tokens[at].span,
@@ -211,11 +214,28 @@ fn meaning(chart: &Chart<'_>, goal: usize, line: &str, tokens: &[Token]) -> Opti
         instruction: None,
         suggestion: None,
     };
+    for clause in &mut meaning.clauses {
+        let first = (tokens.iter()).position(|token| token.span.start == clause.span.start);
+        if let Some(said) = first.and_then(|at| chart.event_around(goal, at)) {
+            clause.span = spoken.span(&said);
+        }
+    }
     mark_corrected(line, &mut meaning);
     Some(meaning)
 }
 
-/// Returns a span without the comma before it, and with the words that are passed over behind it: "who joined recently".
+/// Drops the commas and the connective in front of what is left over: they belong to the line and not to the alternative.
+fn behind_joint(tokens: &[Token], range: &Range<usize>) -> Range<usize> {
+    let joins = |at: &usize| match tokens[*at].kind {
+        TokenKind::Mark => tokens[*at].text == ",",
+        TokenKind::Word => GRAMMAR.lexicon.joins(&tokens[*at].text),
+        _ => false,
+    };
+    let start = range.clone().find(|at| !joins(at)).unwrap_or(range.start);
+    start..range.end
+}
+
+/// Returns a span with the words that are passed over behind it: "who joined recently".
 fn up_to_next(line: &str, span: Span, tokens: &[Token], range: &Range<usize>) -> Span {
     let next = (tokens.get(range.end)).map_or(span.end, |next| next.span.start);
     let behind = line.get(span.end..next).unwrap_or_default().trim_end();
@@ -225,9 +245,7 @@ fn up_to_next(line: &str, span: Span, tokens: &[Token], range: &Range<usize>) ->
     } else {
         span.end
     };
-    let is_comma = |c: char| c.is_whitespace() || matches!(c, ',' | ';');
-    let start = span.end - span.of(line).trim_start_matches(is_comma).len();
-    Span::new(start.min(end), end)
+    Span::new(span.start, end)
 }
 
 /// Returns the events with those that have no source in Linear: "an urgent issue" is in Linear, since GitHub has no priorities.

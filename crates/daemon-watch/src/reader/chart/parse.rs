@@ -8,6 +8,9 @@ use super::{Chart, Made};
 /// The beginning of the names of categories for phrases that the grammar reads and no event holds: all of one is left over.
 const LEFT: &str = "left.";
 
+/// The categories of events with all that is said of them.
+const EVENTS: &[&str] = &["E", "Nominal"];
+
 /// The beginning of the names of categories for exceptions.
 const EXCEPTION: &str = "Except";
 
@@ -40,6 +43,28 @@ impl Chart<'_> {
         }
         found.sort_unstable_by_key(|range| range.start);
         found
+    }
+
+    /// Returns the words of the event around a token, with what is said of it.
+    pub(in crate::reader) fn event_around(
+        &self,
+        goal: usize,
+        token: usize,
+    ) -> Option<Range<usize>> {
+        let mut open = vec![goal];
+        while let Some(at) = open.pop() {
+            let edge = &self.edges[at];
+            if !(edge.start..edge.end).contains(&token) {
+                continue;
+            }
+            if EVENTS.contains(&self.grammar.categories.name(edge.category)) {
+                return Some(edge.start..edge.end);
+            }
+            if let Made::Rule(_, active) = edge.made {
+                open.extend(self.items(active));
+            }
+        }
+        None
     }
 
     /// Whether a parse leaves words over inside an exception, which would then exclude more than its author says.
