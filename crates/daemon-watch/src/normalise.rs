@@ -266,7 +266,7 @@ impl Scanner<'_> {
     }
 }
 
-/// Whether a text begins with a path that is relative to the directory, `./x`, or to the one above, `../x`.
+/// Whether a string begins with a path that is relative to the directory, `./x`, or to the one above, `../x`.
 fn is_relative(text: &str) -> bool {
     text.starts_with("./") || text.starts_with("../")
 }

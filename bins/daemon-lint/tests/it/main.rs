@@ -1,5 +1,6 @@
 //! Tests of the library over repositories on disk.
 
+mod action;
 mod catalogue;
 mod cli;
 mod conditions;
