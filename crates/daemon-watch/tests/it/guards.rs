@@ -80,7 +80,7 @@ fn an_exception_that_cannot_be_a_list_of_filters_is_left_over_whole() {
         when a pull request is opened, unless it smells funny
             partial / pull_request.opened [] / left over: unless it smells funny
         when a pull request is opened, unless it is a draft or it smells funny
-            partial / pull_request.opened [draft is false] / left over: or it smells funny
+            partial / pull_request.opened [draft is false] / left over: it smells funny
         when a pull request is merged although its checks are failing
             partial / pull_request.closed merge.* [merged is true] / left over: although its checks are failing"#]].assert_eq(&table(&[
         "when a pull request is opened, unless it smells funny",

@@ -203,14 +203,14 @@ fn the_remainder_has_the_authors_words() {
         &expect![[r#"
             partial
             github:pull_request.opened []
-            left over: or when a Jira ticket is updated"#]],
+            left over: when a Jira ticket is updated"#]],
     );
     check(
         "when a PR is merged and the deploy afterwards succeeds",
         &expect![[r#"
             partial
             github:pull_request.closed git:merge.* [merged is true]
-            left over: and the deploy afterwards succeeds
+            left over: the deploy afterwards succeeds
             note: a merge that git shows on the default branch counts as well"#]],
     );
 }
@@ -286,10 +286,10 @@ fn parts_that_exclude_each_other_are_a_contradiction() {
         when a draft non-draft pull request is opened => Some(["draft", "non-draft"])
         when a pull request is opened by a bot and not by a bot => Some(["bot", "bot"])
         when a pull request targeting main and not targeting main is opened => Some(["main", "main"])
-        when a merged pull request is opened => Some(["merged", "pull request is opened"])
+        when a merged pull request is opened => Some(["merged", "a merged pull request is opened"])
         when a PR without the bug label is labeled bug => None
         when files in docs/ but not in docs/ are changed => Some(["files in docs/ but not in docs/", "files in docs/ but not in docs/"])
-        when a closed issue is opened on GitHub => Some(["closed", "issue is opened on GitHub"])
+        when a closed issue is opened on GitHub => Some(["closed", "a closed issue is opened on GitHub"])
         when a Slack message is posted in #dev but not in #dev => Some(["#dev", "#dev"])
         when a commit is pushed to main but not to main => Some(["main", "main"])
         when a release that is a prerelease and not a prerelease is published => Some(["prerelease", "prerelease"])"##]].assert_eq(&told.join("\n"));

@@ -39,7 +39,7 @@ fn sentry_is_read_with_its_levels_projects_and_rules() {
         when a Sentry alert fires or the pager goes off
             partial
             sentry:event_alert.triggered sentry:metric_alert.critical sentry:metric_alert.warning sentry:activity_alert.triggered []
-            left over: or the pager goes off"#]].assert_eq(&table(&[
+            left over: the pager goes off"#]].assert_eq(&table(&[
         "when a new Sentry issue with level fatal appears in the checkout-web project",
         "when a Sentry issue of level error or fatal is created in a project other than kiln-core",
         "when a resolved Sentry issue comes back as a regression",

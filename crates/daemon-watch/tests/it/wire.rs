@@ -164,9 +164,9 @@ fn offsets_are_bytes_where_characters_are_longer() {
                   "filters": [
                     0
                   ],
-                  "text": "PR labelled “größe” is opned by José",
-                  "start": 13,
-                  "end": 56,
+                  "text": "a large PR labelled “größe” is opned",
+                  "start": 5,
+                  "end": 47,
                   "reading": "corrected",
                   "verdict": null
                 }
