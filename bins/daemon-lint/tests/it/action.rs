@@ -41,12 +41,12 @@ fn file<T: for<'de> Deserialize<'de>>(name: &str) -> T {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(name);
-    serde_yaml::from_slice(&fs::read(path).unwrap()).unwrap()
+    serde_yaml::from_slice(&fs::read(path).expect("the file is there")).expect("it is of its shape")
 }
 
 fn directory_of_program() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_daemon-lint"));
-    program.parent().unwrap().to_owned()
+    program.parent().expect("it is in a directory").to_owned()
 }
 
 /// Runs the scripts of the action in a repository, each as the runner does, and returns the output of the last.
@@ -62,7 +62,7 @@ fn act(world: &World, inputs: &[(&str, &str)]) -> Output {
             |(_, value)| (*value).to_owned(),
         ))
     };
-    let runner = tempfile::tempdir().unwrap();
+    let runner = tempfile::tempdir().expect("a temporary directory");
     let mut last = None;
     for step in &action.runs.steps {
         let Some(script) = &step.run else { continue };
@@ -85,7 +85,7 @@ fn act(world: &World, inputs: &[(&str, &str)]) -> Output {
         for (name, expression) in &step.env {
             command.env(name, input(expression).expect("an input of the action"));
         }
-        last = Some(command.output().unwrap());
+        last = Some(command.output().expect("bash starts"));
     }
     last.expect("the action runs a script")
 }

@@ -318,7 +318,7 @@ fn a_process_that_cannot_be_started_fails_the_plan_and_retires_the_row() {
     );
     assert_eq!(scene.row(&row).retired_at, Some(scene.now));
     assert_eq!(scene.effects, [RosterEffect::Close(row.clone())]);
-    let go = gate(&row, daemon_roster::GateChange::Go);
+    let go = gate(&row, GateChange::Go);
     assert_eq!(scene.refused(&Principal::Operator, go), (-32034, "retired"));
     assert_eq!(found(&mut scene, wanted("garden", Role::Ops), facts()), []);
 }
