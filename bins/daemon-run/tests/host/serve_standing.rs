@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::fields::Shown as _;
@@ -15,7 +16,10 @@ const SUCCESSOR: &str = "o/r-orchestrator-2";
 
 /// Makes a world whose `claude` is a standing daemon, woken each second.
 fn world(roster: &str) -> World {
-    let world = World::pushed();
+    standing(World::pushed(), roster)
+}
+
+fn standing(world: World, roster: &str) -> World {
     let log = world.beside("log");
     fs::create_dir(&log).expect("a directory");
     let plays = include_str!("programs/standing-agent.sh");
@@ -78,14 +82,15 @@ impl World {
     }
 
     fn request_reset(&self, row: &str) -> String {
-        let params = json!({"daemon": row, "reason": "a test", "request_id": "reset"});
+        let params =
+            json!({"daemon": row, "reason": "a test", "request_id": format!("reset-{row}")});
         let (code, answer) = self.method("daemon_request_reset", &params);
         assert_eq!(code, 0, "{answer}");
         answer.text("reset")
     }
 
     fn start_reset(&self, reset: &str) -> (i32, Value) {
-        let params = json!({"reset": reset, "request_id": "start"});
+        let params = json!({"reset": reset, "request_id": format!("start-{reset}")});
         self.method("daemon_start_reset", &params)
     }
 
@@ -250,6 +255,66 @@ fn a_successor_pulls_the_baton_from_a_silent_predecessor_whose_merge_is_fenced()
 }
 
 #[test]
+fn a_predecessor_whose_process_died_is_retired_and_its_successor_is_unharmed() {
+    let world = world("pull_after = \"8s\"");
+    let host = world.serve();
+    let row = world.spawn("o/r", "orchestrator");
+    assert_eq!(world.json(&["roster", "go", &row]).0, 0);
+    world.mark("no-daemon_retire_predecessor");
+    world.mark("silent-r-orchestrator");
+    world.mark("hang-r-orchestrator");
+    let reset = world.request_reset(&row);
+    let (_, started) = world.start_reset(&reset);
+    until("the baton moved", || {
+        world.reset_state(&reset) == "handed_off"
+    });
+    let pid = world.noted("pid-r-orchestrator");
+    let pid = pid.trim().parse().ok().and_then(Pid::from_raw);
+    kill_process(pid.expect("a process"), Signal::KILL).expect("it lives");
+    world.unmark("no-daemon_retire_predecessor");
+    until("it is retired", || world.reset_state(&reset) == "retired");
+    let successor = started.text("successor");
+    world.is_replaced(&successor, "");
+    shows!(world.row(&successor), {"liveness": "live"});
+    host.stop();
+}
+
+#[test]
+fn two_projects_are_reset_at_once_and_each_keeps_its_own_baton() {
+    let world = World::pushed();
+    let other = world.beside("other");
+    let (from, to) = (
+        world.repo.display().to_string(),
+        other.display().to_string(),
+    );
+    world.git(&["clone", "--quiet", &from, &to]);
+    let world = standing(world, &format!("\n[[repo]]\npath = {to:?}\nname = \"o/s\""));
+    let host = world.serve();
+    let mut resets = Vec::new();
+    for project in ["o/r", "o/s"] {
+        let row = world.spawn(project, "orchestrator");
+        resets.push((project, world.request_reset(&row)));
+    }
+    let successors: Vec<_> = resets
+        .iter()
+        .map(|(project, reset)| (*project, world.start_reset(reset).1.text("successor")))
+        .collect();
+    until("both are replaced", || {
+        let mut states = resets.iter().map(|(_, reset)| world.reset_state(reset));
+        states.all(|state| state == "retired")
+    });
+    for (project, successor) in successors {
+        assert_eq!(
+            world.baton(project),
+            (json!(successor), json!(2)),
+            "{project}"
+        );
+    }
+    assert_eq!(world.noted("two"), "");
+    host.stop();
+}
+
+#[test]
 fn a_successor_that_never_checks_in_fails_the_reset_and_the_predecessor_keeps_its_baton() {
     let world = world("pull_after = \"3s\"");
     let host = world.serve();
@@ -338,11 +403,12 @@ fn a_host_killed_after_any_write_of_a_reset_comes_to_the_same_end() {
         let row = world.spawn("o/r", "orchestrator");
         host.kill();
         let mut host = world.serve_with(&[], &[("DAEMON_FAILPOINT", place)]);
-        let params = json!({"daemon": row, "reason": "a test", "request_id": "reset"});
+        let request = format!("reset-{row}");
+        let params = json!({"daemon": row, "reason": "a test", "request_id": request});
         let asked = world.method("daemon_request_reset", &params);
         if asked.0 == 0 {
             let reset = asked.1.text("reset");
-            let params = json!({"reset": reset, "request_id": "start"});
+            let params = json!({"reset": reset, "request_id": format!("start-{reset}")});
             // The host may die before it answers.
             let _answer = world.method("daemon_start_reset", &params);
         }

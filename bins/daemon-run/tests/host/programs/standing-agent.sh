@@ -15,6 +15,7 @@ case $session in
   '') name=$(printf '%s\n' "$said" | sed -n '1s/^You are `.*\/\([^`]*\)`,.*/\1/p'); wake=start ;;
   *) name=${session#s-}; wake=$(printf '%s' "$said" | sed -n 's/.*the wake `\([a-z]*\)`.*/\1/p') ;;
 esac
+echo $$ > "$log/pid-$name"
 exec 9> "$log/lock-$name"
 flock -n 9 || echo "$name" >> "$log/two"
 printf '%s %s\n' "$name" "${wake:-$said}" >> "$log/wakes"
