@@ -10,7 +10,7 @@ use crate::id::{
 use crate::principal::Principal;
 use crate::row::{Role, RowKind, WakeReason};
 use crate::signal::SignalKind;
-use crate::spawn::{PacketHash, SpawnFacts};
+use crate::spawn::{AllowlistState, PacketHash, SpawnFacts};
 
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -215,6 +215,15 @@ pub enum RosterCommand {
         /// How often that happened within the last hour.
         n_lately: usize,
     },
+    /// The permissions of a project compare otherwise with the allowlist than before.
+    NoteAllowlist {
+        /// The project.
+        project: Project,
+        /// How they compared before, if this host has compared them.
+        before: Option<AllowlistState>,
+        /// How they compare.
+        state: AllowlistState,
+    },
     /// Time passed: what is due is done.
     Lapse,
 }
@@ -413,6 +422,7 @@ impl RosterCommand {
             Self::StartFailed { .. } => "start_failed",
             Self::ProcessClosed(_) => "process_closed",
             Self::Resume { .. } => "resume",
+            Self::NoteAllowlist { .. } => "note_allowlist",
             Self::Lapse => "lapse",
         }
     }

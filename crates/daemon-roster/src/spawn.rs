@@ -142,6 +142,12 @@ pub enum AllowlistState {
     Drifted,
 }
 
+words!(AllowlistState, "a comparison with the allowlist", {
+    Equal => "equal",
+    Absent => "absent",
+    Drifted => "drifted",
+});
+
 /// What the host found out about the place of a spawn. It only reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpawnFacts {
@@ -297,6 +303,19 @@ impl UnitOfWork<'_> {
         };
         self.put_plan(plan);
         Ok(answer)
+    }
+
+    /// Records that the permissions of a project compare otherwise than before.
+    pub(crate) fn note_allowlist(
+        &mut self,
+        project: &Project,
+        before: Option<AllowlistState>,
+        state: AllowlistState,
+    ) -> Result<RosterAnswer, RosterRefusal> {
+        self.host()?;
+        let change = (before.map(AllowlistState::as_str), state.as_str());
+        self.audit("allowlist", None, change, project.as_str());
+        Ok(RosterAnswer::Done)
     }
 
     pub(crate) fn confirm_spawn(

@@ -112,6 +112,13 @@ impl<'a> UnitOfWork<'a> {
             }
             C::SubordinatesReady(project) => self.subordinates_ready(&project),
             C::Retire { row, reason } => self.retire(&row, &reason),
+            other => self.perform_spawn(other),
+        }
+    }
+
+    fn perform_spawn(&mut self, command: RosterCommand) -> Result<RosterAnswer, RosterRefusal> {
+        use RosterCommand as C;
+        match command {
             C::PlanSpawn { wanted, facts } => self.plan_spawn(wanted, &facts),
             C::ConfirmSpawn {
                 plan,
@@ -123,6 +130,11 @@ impl<'a> UnitOfWork<'a> {
             C::ProcessStarted { row, handle } => self.process_started(&row, handle),
             C::StartFailed { row, error } => self.start_failed(&row, &error),
             C::ProcessClosed(row) => self.process_closed(&row),
+            C::NoteAllowlist {
+                project,
+                before,
+                state,
+            } => self.note_allowlist(&project, before, state),
             C::Resume {
                 row,
                 token,
@@ -145,7 +157,18 @@ impl<'a> UnitOfWork<'a> {
             | C::RequestCompaction(_)
             | C::CompactionDone(_)
             | C::Interject(_)
-            | C::Lapse => unreachable!("`perform` handles these"),
+            | C::RequestReset { .. }
+            | C::StartReset { .. }
+            | C::SuccessorReady(_)
+            | C::HandOff { .. }
+            | C::RetirePredecessor(_)
+            | C::CancelReset(_)
+            | C::RequestWindDown { .. }
+            | C::WindDownReady(_)
+            | C::CancelWindDown { .. }
+            | C::SubordinatesReady(_)
+            | C::Retire { .. }
+            | C::Lapse => unreachable!("`perform` and `perform_lifecycle` handle these"),
         }
     }
 

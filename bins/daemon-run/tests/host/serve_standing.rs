@@ -350,6 +350,15 @@ fn permissions_of_the_repository_that_differ_from_the_allowlist_block_a_spawn() 
         let commit = world.commit("settings");
         host.registered(&commit);
         assert_eq!(outcome(&world), expected, "{allowed}");
+        let to = match expected {
+            "block" => "drifted",
+            _ => "equal",
+        };
+        until("it is recorded", || {
+            let (_, audit) = world.json(&["roster", "audit"]);
+            let mut entries = audit["audit"].as_array().expect("a list").iter();
+            entries.any(|it| it["kind"] == "allowlist" && it["to"] == to && it["reason"] == "o/r")
+        });
     }
     host.stop();
 }

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use super::Parts;
 use crate::config::Config;
 use crate::home::Home;
+use allowlist::Comparisons;
 pub(crate) use bridge::{BuiltInBridge, MakeTools};
 use performing::Delayed;
 pub(crate) use spawning::Spawning;
@@ -53,11 +54,21 @@ pub(crate) struct RosterRounds {
     pub(super) stop: CancellationToken,
 }
 
+/// What the loop keeps from one round to the next.
+struct BetweenRounds {
+    /// When the host looks next. Agents check in much more often, and each of that begins a round.
+    due: Timestamp,
+    delayed: Delayed,
+    comparisons: Comparisons,
+}
+
 /// Runs rounds until the host stops.
 pub(super) async fn run(rounds: RosterRounds) {
-    // When the host looks next. Agents check in much more often, and each of that begins a round.
-    let mut due = Timestamp::MIN;
-    let mut delayed = Delayed::default();
+    let mut between = BetweenRounds {
+        due: Timestamp::MIN,
+        delayed: Delayed::default(),
+        comparisons: Comparisons::default(),
+    };
     // The processes of an earlier host end first: until then a run looks as if it worked.
     tokio::select! {
         () = rounds.stop.cancelled() => return,
@@ -65,7 +76,7 @@ pub(super) async fn run(rounds: RosterRounds) {
     }
     let mut is_resumed = false;
     while !rounds.stop.is_cancelled() {
-        let mut done = rounds.round(&mut due, &mut delayed).await;
+        let mut done = rounds.round(&mut between).await;
         if done.is_ok() && !is_resumed {
             // After the effects that the earlier host had not performed: an agent that it had just started is found by them.
             is_resumed = true;
@@ -88,16 +99,18 @@ pub(super) async fn run(rounds: RosterRounds) {
 
 impl RosterRounds {
     /// Does what is due, and returns when the next round is.
-    async fn round(
-        &self,
-        due: &mut Timestamp,
-        delayed: &mut Delayed,
-    ) -> Result<Timestamp, RosterError> {
+    async fn round(&self, between: &mut BetweenRounds) -> Result<Timestamp, RosterError> {
+        let BetweenRounds {
+            due,
+            delayed,
+            comparisons,
+        } = between;
         let now = self.now();
         let next = now.checked_add(INTERVAL).unwrap_or(Timestamp::MAX);
         // Far ahead only after the clock was set back.
         if *due <= now || *due > next {
             self.check_in().await?;
+            self.compare_allowlists(comparisons).await?;
             *due = next;
         }
         let is_due = |at: Timestamp| at <= now;

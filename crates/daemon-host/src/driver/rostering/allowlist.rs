@@ -1,12 +1,15 @@
 //! Whether the permissions that a repository gives to agents are those that the host passes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use daemon_records::RosterError;
 use daemon_repo::ObjectId;
-use daemon_roster::AllowlistState;
+use daemon_roster::{AllowlistState, Project, RosterCommand};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
+use super::RosterRounds;
 use crate::config::RosterConfig;
 use crate::driver::repos::Watched;
 
@@ -42,6 +45,59 @@ pub(super) async fn state(
             AllowlistState::Equal
         }
         _ => AllowlistState::Drifted,
+    }
+}
+
+/// How often the permissions are compared without a change of the repository or the configuration.
+const INTERVAL: SignedDuration = SignedDuration::from_hours(1);
+
+/// The newest comparison of each project.
+#[derive(Debug, Default)]
+pub(super) struct Comparisons(BTreeMap<Project, Comparison>);
+
+#[derive(Debug)]
+struct Comparison {
+    /// The commit, and the configuration.
+    of: (Option<String>, RosterConfig),
+    state: AllowlistState,
+    at: Timestamp,
+}
+
+impl RosterRounds {
+    /// Compares the permissions of each project that changed, and of all once an hour; what compares otherwise than before is recorded.
+    pub(super) async fn compare_allowlists(
+        &self,
+        known: &mut Comparisons,
+    ) -> Result<(), RosterError> {
+        let config = self.spawning.registrations.runtime.config().roster.clone();
+        let projects = self.spawning.roster.view().settings().projects.clone();
+        known.0.retain(|project, _| projects.contains(project));
+        for project in projects {
+            let (of, now) = ((self.spawning.commit(&project), config.clone()), self.now());
+            let before = known.0.get(&project);
+            let is_fresh = |it: &Comparison| it.of == of && now.duration_since(it.at) < INTERVAL;
+            if before.is_some_and(is_fresh) {
+                continue;
+            }
+            let before = before.map(|before| before.state);
+            let state = self.spawning.allowlist(&project).await;
+            let is_news = match before {
+                Some(before) => before != state,
+                None => state == AllowlistState::Drifted,
+            };
+            if is_news {
+                tracing::warn!(%project, state = state.as_str(), "the permissions of agents in the repository have changed");
+                let project = project.clone();
+                let change = RosterCommand::NoteAllowlist {
+                    project,
+                    before,
+                    state,
+                };
+                self.ask(change).await?;
+            }
+            known.0.insert(project, Comparison { of, state, at: now });
+        }
+        Ok(())
     }
 }
 

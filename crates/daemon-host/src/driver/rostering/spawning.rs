@@ -59,15 +59,17 @@ impl Spawning {
     /// Compares the permissions of a project with the allowlist of the host.
     pub(crate) async fn allowlist(&self, project: &Project) -> AllowlistState {
         let config = self.registrations.runtime.config();
-        let watched = self.watched(project);
-        let commit = watched
-            .as_ref()
-            .and_then(|repo| self.registrations.states.registered_at(&repo.name));
-        match watched.zip(commit) {
+        match self.watched(project).zip(self.commit(project)) {
             Some((repo, commit)) => allowlist::state(repo, commit, &config.roster).await,
             // A repository that was not read yet has no place for agents either.
             None => AllowlistState::Absent,
         }
+    }
+
+    /// Returns the commit of the default branch of a project that was read last.
+    pub(super) fn commit(&self, project: &Project) -> Option<String> {
+        let repo = self.watched(project)?;
+        self.registrations.states.registered_at(&repo.name)
     }
 
     /// Returns the directory of a project.
