@@ -76,12 +76,11 @@ pub(super) async fn run(rounds: RosterRounds) {
     }
     let mut is_resumed = false;
     while !rounds.stop.is_cancelled() {
-        let mut done = rounds.round(&mut between).await;
-        if done.is_ok() && !is_resumed {
-            // After the effects that the earlier host had not performed: an agent that it had just started is found by them.
-            is_resumed = true;
-            done = rounds.resume_cut_off().await.and(done);
+        if !is_resumed {
+            // Before the first round: a heartbeat that is overdue would wake an agent that was cut off, as if it had waited.
+            is_resumed = rounds.recover(&mut between.delayed).await;
         }
+        let done = rounds.round(&mut between).await;
         let pause = match done {
             Ok(next) => rounds.until(next),
             Err(error) => {
@@ -131,6 +130,24 @@ impl RosterRounds {
         let deadline = self.spawning.roster.view().deadline(now);
         let next = deadline.into_iter().chain(delayed.next());
         Ok(next.fold(*due, Timestamp::min))
+    }
+
+    /// Performs the effects that an earlier host had not performed, then resumes the agents that it cut off: one that it had just
+    /// started is found by its effect. Returns whether that succeeded.
+    async fn recover(&self, delayed: &mut Delayed) -> bool {
+        let performed = async {
+            for effect in self.spawning.roster.take_effects() {
+                self.perform(effect, delayed).await?;
+            }
+            self.resume_cut_off().await
+        };
+        match performed.await {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(error = chain(&error), "agents were not resumed");
+                false
+            }
+        }
     }
 
     async fn ask(&self, command: RosterCommand) -> Result<(), RosterError> {
