@@ -174,7 +174,8 @@ fn read_within(
             excluded = excluded.or(Some(meaning));
         }
         n_edges += chart.n_edges();
-        if excluded.is_some() {
+        // What was too much for a chart without left-over words is too much for a larger one.
+        if excluded.is_some() || chart.is_full() {
             break;
         }
     }

@@ -48,8 +48,10 @@ impl World {
 
     /// Waits until the program of a run has printed something.
     pub(crate) fn begun(&self, id: &str) {
+        // The folder is there a moment before its document.
+        let document = self.file(id, "daemon.json");
         until(&format!("{id} has begun"), || {
-            self.document(id)["last_output"].is_string()
+            document.is_file() && self.document(id)["last_output"].is_string()
         });
     }
 

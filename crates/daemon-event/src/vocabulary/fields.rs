@@ -3,9 +3,7 @@
 use super::EventKind;
 use crate::event::Source;
 use crate::field::Field as F;
-
-/// Kinds whose events belong to a commit, and through the commit to pull requests.
-const CHECKED: &[&str] = &["check_run", "check_suite", "status", "workflow_run"];
+use crate::need::{COMMENT, Need};
 
 impl EventKind {
     /// Whether events of this kind can have a fact: read from the payload, derived from it, or fetched by the host.
@@ -59,7 +57,11 @@ impl EventKind {
         let moves_refs = matches!(name, "push" | "create" | "delete" | "workflow_dispatch");
         match field {
             F::OnDefaultBranch => {
-                moves_refs || name == "merge_group" || reads(F::Base) || reads(F::Branch)
+                moves_refs
+                    || name == "merge_group"
+                    || reads(F::Base)
+                    || reads(F::Branch)
+                    || Need::of(field, name).is_some()
             }
             F::ByAuthor => {
                 reads(F::ParentAuthor) || matches!(name, "pull_request" | "issues" | "discussion")
@@ -68,7 +70,7 @@ impl EventKind {
             F::Base if name == "merge_group" => true,
             F::Branch => moves_refs || name == "code_scanning_alert",
             F::Tag | F::RefType => moves_refs,
-            F::ChangedFiles => name == "push" || is_pull_request,
+            F::ChangedFiles => name == "push" || name == COMMENT || is_pull_request,
             F::LabelAdded | F::LabelRemoved => {
                 matches!(name, "pull_request" | "issues" | "discussion")
             }
@@ -80,15 +82,8 @@ impl EventKind {
                     )
             }
             F::Reply => is_pull_request && name != "pull_request",
-            F::PullRequests
-            | F::Number
-            | F::Draft
-            | F::CurrentHead
-            | F::State
-            | F::Base
-            | F::Head
-            | F::Fork => CHECKED.contains(&name),
-            _ => false,
+            // The host fetches the pull requests of a check, and the one that a comment is on.
+            _ => Need::of(field, name) == Some(Need::PullRequests),
         }
     }
 

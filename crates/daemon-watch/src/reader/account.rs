@@ -58,6 +58,10 @@ pub(super) fn is_complete(
     if has_foreign_login(tokens, found) || names_other_source(tokens, places, found) {
         return false;
     }
+    // "An issue in the Sentry project web" is in Sentry, whatever else has issues and projects.
+    if !has_sources(grammar, tokens, is_left, found) {
+        return false;
+    }
     let mut signals = grammar.lexicon.signals(tokens);
     let is_label = |word: &str| {
         let mut names =
@@ -111,6 +115,30 @@ fn names_other_source<'r>(
     places.any(|range| {
         let head = tokens[range.clone()].iter().take(PLACE_HEAD);
         head.enumerate().any(is_other)
+    })
+}
+
+/// Whether each source that is named has an event. Git is named for what GitHub reports as well.
+fn has_sources(
+    grammar: &Grammar,
+    tokens: &[Token],
+    is_left: impl Fn(usize) -> bool,
+    found: &ClauseSet,
+) -> bool {
+    let has = |source: Source| {
+        let mut events = found.clauses.iter().flat_map(|clause| &clause.events);
+        events.any(|event| {
+            event.source == source || (source, event.source) == (Source::Github, Source::Git)
+        })
+    };
+    tokens.iter().enumerate().all(|(at, token)| {
+        let mut sources = Source::ALL.iter().filter(|source| **source != Source::Git);
+        // "The GitHub integration" acts, and can act elsewhere.
+        let acts = |next: &Token| grammar.is_one(next, "p.noun");
+        let is_name =
+            token.kind == TokenKind::Word && !is_left(at) && !tokens.get(at + 1).is_some_and(acts);
+        let named = sources.find(|source| is_name && source.as_str() == token.text);
+        named.is_none_or(|source| has(*source))
     })
 }
 
@@ -225,6 +253,27 @@ mod tests {
         let meaning = crate::reader::interpret("when a commit is pushed to <branch>");
         assert!(!meaning.status.can_wake());
         assert!(is_placeholder("{{branch}}") && !is_placeholder("release/{a,b}"));
+    }
+
+    #[test]
+    fn a_source_that_is_named_has_an_event_unless_it_names_who_acts() {
+        for (line, expected) in [
+            (
+                "when an issue is created in the Sentry project web",
+                &[Source::Sentry][..],
+            ),
+            ("when an issue is created in Sentry kiln-web project", &[]),
+            (
+                "when a Linear issue is moved to Done, not by the GitHub integration",
+                &[Source::Linear],
+            ),
+        ] {
+            let meaning = crate::reader::interpret(line);
+            let events = meaning.clauses.iter().flat_map(|clause| &clause.events);
+            let mut sources: Vec<Source> = events.map(|event| event.source).collect();
+            sources.dedup();
+            assert_eq!(sources, expected, "{line}");
+        }
     }
 
     #[test]

@@ -246,7 +246,7 @@ impl<'g> Chart<'g> {
         while let Some(Reverse(priority)) = self.agenda.pop() {
             let number = (priority & ((1 << NUMBER_BITS) - 1)) as usize;
             let cost = priority >> (OUTSIDE_BITS + NUMBER_BITS);
-            if self.n_edges() > self.most_edges || cost >= self.most_cost {
+            if self.is_full() || cost >= self.most_cost {
                 return None;
             }
             let candidate = &self.candidates[number];
@@ -441,6 +441,11 @@ impl<'g> Chart<'g> {
                 });
             }
         }
+    }
+
+    /// Whether the chart has as many edges as it may.
+    pub(super) fn is_full(&self) -> bool {
+        self.n_edges() > self.most_edges
     }
 
     pub(super) fn n_edges(&self) -> usize {

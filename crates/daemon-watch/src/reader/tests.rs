@@ -318,6 +318,25 @@ fn what_is_understood_and_no_event_holds_is_left_over() {
 }
 
 #[test]
+fn what_the_host_fetches_for_a_comment_is_a_guard_of_it() {
+    let on = "github pull_request_review_comment.created, github issue_comment.created [comment_on is pull_request";
+    for (line, guard) in [
+        (
+            "when someone comments on a pull request that changes docs/**",
+            "changed_files any_of docs/**",
+        ),
+        (
+            "when someone comments on a pull request targeting main",
+            "base is main",
+        ),
+        ("when someone comments on a merged PR", "merged is true"),
+        ("PR comment from kit[bot]", "author is kit[bot]"),
+    ] {
+        assert_eq!(reading(line), format!("{on}; {guard}]"), "{line}");
+    }
+}
+
+#[test]
 fn who_did_it_is_the_actor_of_that_verb_and_else_the_author() {
     for (line, expected) in [
         (
