@@ -21,7 +21,7 @@ fn a_condition_that_no_event_can_satisfy_is_d306_with_the_two_parts() {
             # when a pull request is opened by a bot and not by a bot
             warning D306 [bot] no event can satisfy this condition | these exclude each other: `bot`, `bot`
             # when a merged pull request is opened
-            warning D306 [merged] no event can satisfy this condition | these exclude each other: `merged`, `pull request is opened`
+            warning D306 [merged] no event can satisfy this condition | these exclude each other: `merged`, `a merged pull request is opened`
             # when a PR without the bug label is labeled bug
             warning D305 [without the bug label] not understood: `without the bug label` | it wakes without this, and the model has to confirm it; reword it
             # when a commit is pushed to main but not to main

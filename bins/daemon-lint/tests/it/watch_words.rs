@@ -30,7 +30,7 @@ fn words_that_are_not_understood_are_d305_at_their_span() {
             # when the second approval of a pull request arrives
             warning D305 [the second approval] not understood: `the second approval` | it wakes without this, and the model has to confirm it; reword it
             # when an issue is opened on GitHub or a Zendesk ticket arrives
-            warning D305 [or a Zendesk ticket arrives] not understood: `or a Zendesk ticket arrives` | it wakes without this, and the model has to confirm it; reword it
+            warning D305 [a Zendesk ticket arrives] not understood: `a Zendesk ticket arrives` | it wakes without this, and the model has to confirm it; reword it
             # when a release is published on a Friday
             warning D305 [on a Friday] not understood: `on a Friday` | it wakes without this, and the model has to confirm it; reword it
         "#]],

@@ -259,7 +259,7 @@ mod tests {
     fn a_source_that_is_named_has_an_event_unless_it_names_who_acts() {
         for (line, expected) in [
             (
-                "when an issue is created in the Sentry project web",
+                "when a Sentry issue is created in the project web",
                 &[Source::Sentry][..],
             ),
             ("when an issue is created in Sentry kiln-web project", &[]),

@@ -181,7 +181,7 @@ fn each_unclear_line_is_asked_about_in_a_run_of_its_own() {
         when a large pull request is opened
           when a pull request labeled "large" is opened => github pull_request.opened if labels is large
         when the docs are out of date
-          when files matching docs/** are changed => github pull_request.opened or github pull_request.synchronize or github pull_request.reopened if changed_files any_of docs/**; github push or git push if deleted is false and ref_type is branch and on_default_branch is true and changed_files any_of docs/**
+          when files matching docs/** are changed => github pull_request.opened or github pull_request.synchronize or github pull_request.reopened if changed_files any_of docs/**; github push or git push if deleted is false and ref_type is branch and changed_files any_of docs/** and on_default_branch is true
         when a Jira ticket moves"#]].assert_eq(&shown(&suggestions));
     let requests = scene.scripted.requests();
     assert_eq!(requests.len(), 3);
