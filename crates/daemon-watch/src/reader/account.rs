@@ -58,7 +58,7 @@ pub(super) fn is_complete(
     if has_foreign_login(tokens, found) || names_other_source(tokens, places, found) {
         return false;
     }
-    // "An issue in the Sentry project web" is in Sentry, whatever else has issues and projects.
+    // "An issue in the Sentry project web" is in Sentry: other sources have issues and projects, too.
     if !has_sources(grammar, tokens, is_left, found) {
         return false;
     }
