@@ -44,7 +44,7 @@ const MOST_PATTERNS: usize = 64;
 /// assert_eq!(meaning.status, Status::Partial);
 /// assert_eq!(meaning.clauses[0].events[0].to_string(), "github pull_request.opened");
 /// assert_eq!(meaning.filters[0].test.to_string(), "labels is \"risk: high\"");
-/// assert_eq!(meaning.remainder[0].of(line), "and somebody is on call");
+/// assert_eq!(meaning.remainder[0].of(line), "somebody is on call");
 /// ```
 pub fn interpret(condition: &str) -> Interpretation {
     reader::interpret(condition)
