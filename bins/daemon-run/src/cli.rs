@@ -23,7 +23,7 @@ pub(crate) use self::new_daemon::NewArgs;
 pub(crate) use self::outputs::{OutputsArgs, OutputsVerb, PruneArgs};
 pub(crate) use self::roster::{
     PageArgs, RosterActArgs, RosterArgs, RosterAuditArgs, RosterCheckInArgs, RosterConfirmArgs,
-    RosterListArgs, RosterRetireArgs, RosterSignalsArgs, RosterVerb,
+    RosterListArgs, RosterPlanArgs, RosterRetireArgs, RosterSignalsArgs, RosterVerb,
 };
 pub(crate) use self::runs::{
     AskArgs, CheckRunArgs, EmanateArgs, EmanateVerb, ListRunsArgs, LogsArgs, ReclaimArgs,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::{
     PageArgs, RosterActArgs, RosterArgs, RosterAuditArgs, RosterCheckInArgs, RosterConfirmArgs,
-    RosterListArgs, RosterRetireArgs, RosterSignalsArgs, RosterVerb,
+    RosterListArgs, RosterPlanArgs, RosterRetireArgs, RosterSignalsArgs, RosterVerb,
 };
 use crate::commands::act::{self, Prompts, is_confirmed};
 use crate::commands::columns::{Column, table};
@@ -58,14 +58,7 @@ pub(crate) async fn run(
             let answer = look(O::RosterCharters, Map::new(), place).await?;
             return listed(answer, ("charters", text::CHARTERS), out);
         }
-        RosterVerb::Plan(args) => {
-            let mut params = parameter("role", &args.role);
-            let project = super::repo_name(place, &args.project);
-            params.insert("project".to_owned(), json!(project));
-            params.insert("harness".to_owned(), json!(args.harness));
-            params.extend(given(("name", args.name.clone())));
-            return change(O::RosterPlan, params, place, out).await;
-        }
+        RosterVerb::Plan(args) => return plan(args, place, out).await,
         RosterVerb::Confirm(args) => return confirm(args, place, out, prompts).await,
         RosterVerb::Retire(args) => return retire(args, place, out, prompts).await,
         RosterVerb::Go(args) => (O::RosterGo, args),
@@ -75,6 +68,20 @@ pub(crate) async fn run(
         RosterVerb::Cancel(args) => (O::RosterCancel, args),
     };
     acted(operation, args, place, out).await
+}
+
+async fn plan(args: &RosterPlanArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
+    let mut params = parameter("role", &args.role);
+    let project = super::repo_name(place, &args.project);
+    params.insert("project".to_owned(), json!(project));
+    params.insert("harness".to_owned(), json!(args.harness));
+    params.extend(given(("name", args.name.clone())));
+    let mut session = CommandSession::open(place, Intent::Change).await?;
+    let answer = session.call(Operation::RosterPlan, params).await?;
+    if out.is_json() {
+        return out.envelope(answer);
+    }
+    out.text(&text::plan(&answer, &out.layout()))
 }
 
 async fn list(args: &RosterListArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {

@@ -45,6 +45,36 @@ pub(super) const CHARTERS: &[Column] = &[
     column("BODY", "/body"),
 ];
 
+const CHECKS: &[Column] = &[
+    column("CHECK", "/name"),
+    column("OUTCOME", "/outcome"),
+    column("WHY", "/why"),
+];
+
+/// Why a check of a plan blocks.
+const BLOCKS: &[(&str, &str)] = &[
+    ("destination", "no watched repository has that name"),
+    ("root", "the directory of the repository cannot be read"),
+    ("role", "it is not orchestrator, ops or refine"),
+    (
+        "harness",
+        "no such provider resumes sessions and uses MCP servers",
+    ),
+    (
+        "charter",
+        "the role has none, or an unknown placeholder is in it",
+    ),
+    ("name", "a daemon or a process has it"),
+    ("baton", "another daemon holds that of the role"),
+    ("reset", "one of the role is open"),
+    ("winddown", "the role or the orchestrator winds down"),
+    (
+        "allowlist",
+        "the repository's settings file differs from it",
+    ),
+    ("cap", "there are as many daemons as `roster.cap` permits"),
+];
+
 const CHECK_INS: &[Column] = &[
     times("AT", "/at"),
     column("WAKE", "/wake"),
@@ -140,6 +170,33 @@ fn summary(row: &Value) -> String {
         text(&row["liveness"]),
         seen(&row["age"])
     )
+}
+
+/// Formats a plan: its checks, the packet, and the command that confirms it.
+pub(super) fn plan(answer: &Map<String, Value>, layout: &TableLayout) -> String {
+    let id = text(&answer["plan"]);
+    let mut acc = format!("plan {id} is {}\n\n", text(&answer["status"]));
+    let mut checks = items(&answer["checks"]).to_vec();
+    for check in checks
+        .iter_mut()
+        .filter(|check| check["outcome"] == "block")
+    {
+        let why = BLOCKS.iter().find(|(name, _)| check["name"] == *name);
+        check["why"] = why.map_or(Value::Null, |(_, why)| Value::from(*why));
+    }
+    acc.push_str(&table(CHECKS, &checks, layout));
+    acc.push_str("\npacket:\n\n");
+    for line in answer["packet"].as_str().unwrap_or_default().lines() {
+        put!(acc, "  {}\n", plain(line));
+    }
+    if answer["status"] == "clear" {
+        let packet = text(&answer["packet_sha256"]);
+        put!(
+            acc,
+            "\nnext: daemon-run roster confirm {id} --packet {packet}\n"
+        );
+    }
+    acc
 }
 
 /// Formats the answer to a request: a line for each member that has a value.

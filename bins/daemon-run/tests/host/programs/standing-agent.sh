@@ -54,6 +54,6 @@ if [ ! -e "$log/silent-$name" ]; then
   fi
 fi
 [ ! -e "$log/merge-$name" ] || call daemon_authorize '{"action":"merge"}'
-while [ -e "$log/hang-$name" ]; do sleep 0.05; done
+while [ -e "$log/hang-$name" ]; do : > "$log/hangs-$name"; sleep 0.05; done
 exec 3>&- 4<&-
 echo '{"type":"result","subtype":"success","is_error":false,"result":"Checked in.","total_cost_usd":0}'
