@@ -47,6 +47,7 @@ mod task_servers;
 mod trap;
 mod world;
 
+mod serve_actions;
 mod serve_agent_mcp;
 mod serve_agent_memory;
 mod serve_agent_tools;

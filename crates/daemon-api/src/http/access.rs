@@ -14,6 +14,8 @@ use crate::tokens::{HostTokens, TokenDigest, TokenHolder};
 const COOKIE: &str = "daemon_session";
 /// The maximum number of login links, and of sessions; the oldest are dropped first.
 const KEPT: usize = 64;
+/// The maximum number of results of forms that a session has not seen yet; the oldest are dropped first.
+const NOTICES: usize = 8;
 
 /// The tokens, one-time login links, and open sessions.
 #[derive(Debug)]
@@ -35,7 +37,17 @@ pub enum Hosts {
 #[derive(Debug, Default)]
 struct Logins {
     links: Vec<String>,
-    sessions: Vec<String>,
+    sessions: Vec<OpenSession>,
+}
+
+#[derive(Debug)]
+struct OpenSession {
+    /// The value of its cookie.
+    cookie: String,
+    /// The token that its forms contain. The page of another site can make a browser send the cookie, but cannot read this.
+    form: String,
+    /// The results of its forms, each with the path of the page that shows it once.
+    notices: Vec<(String, String)>,
 }
 
 /// A session, identified by the cookie that a login link was exchanged for.
@@ -115,9 +127,10 @@ impl Access {
             None => Ok(()),
             Some(origin) => {
                 let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
-                let own = origin
-                    .strip_prefix("http://")
-                    .is_some_and(|origin| origin == host);
+                // The scheme is `https` behind a proxy that ends TLS.
+                let own = ["http://", "https://"]
+                    .iter()
+                    .any(|scheme| origin.strip_prefix(scheme) == Some(&host));
                 if own {
                     Ok(())
                 } else {
@@ -154,28 +167,78 @@ impl Access {
                 false => Err(StatusCode::FORBIDDEN),
             };
         }
-        let cookies = headers
-            .get_all(header::COOKIE)
-            .iter()
-            .filter_map(|value| value.to_str().ok());
-        let sessions = cookies
-            .flat_map(|cookies| cookies.split(';'))
-            .filter_map(|cookie| cookie.trim().strip_prefix(COOKIE)?.strip_prefix('='));
-        let state = self.state.lock().expect("no holder panics");
-        for session in sessions {
-            if state.sessions.iter().any(|known| same(known, session)) {
-                return Ok(());
-            }
+        let found = self.with_session(headers, |_| ());
+        found.ok_or(StatusCode::UNAUTHORIZED)
+    }
+
+    /// Returns the token that the forms for a request contain; `None` if it has no session. A bearer token has no forms.
+    pub(crate) fn form_token(&self, headers: &HeaderMap) -> Option<String> {
+        self.with_session(headers, |session| session.form.clone())
+    }
+
+    /// Checks that a form is one that the host sent to the session of a request, in constant time.
+    ///
+    /// # Errors
+    /// Returns 401 without a session, and 403 without its token or without the `Origin` of the host's own pages.
+    pub(crate) fn check_form(&self, headers: &HeaderMap, token: &str) -> Result<(), StatusCode> {
+        let is_own = self.with_session(headers, |session| same(&session.form, token));
+        match is_own {
+            None => Err(StatusCode::UNAUTHORIZED),
+            // Every browser sends `Origin` with a form. If it is there, `check_site` has compared it.
+            Some(true) if headers.contains_key(header::ORIGIN) => Ok(()),
+            Some(_) => Err(StatusCode::FORBIDDEN),
         }
-        Err(StatusCode::UNAUTHORIZED)
+    }
+
+    /// Keeps the result of a form for the page that the browser is sent to.
+    pub(crate) fn leave_notice(&self, headers: &HeaderMap, path: &str, text: &str) {
+        self.with_session(headers, |session| {
+            if session.notices.len() >= NOTICES {
+                session.notices.remove(0);
+            }
+            session.notices.push((path.to_owned(), text.to_owned()));
+        });
+    }
+
+    /// Returns the result of a form that a page has to show, once.
+    pub(crate) fn take_notice(&self, headers: &HeaderMap, path: &str) -> Option<String> {
+        self.with_session(headers, |session| {
+            let mut notices = session.notices.iter();
+            let place = notices.position(|(of, _)| of == path)?;
+            Some(session.notices.remove(place).1)
+        })
+        .flatten()
+    }
+
+    /// Calls a function with the session of a request; `None` if it has none.
+    fn with_session<T>(
+        &self,
+        headers: &HeaderMap,
+        call: impl FnOnce(&mut OpenSession) -> T,
+    ) -> Option<T> {
+        let cookies = headers.get_all(header::COOKIE).iter();
+        let cookies = cookies.filter_map(|value| value.to_str().ok());
+        let presented: Vec<_> = cookies
+            .flat_map(|cookies| cookies.split(';'))
+            .filter_map(|cookie| cookie.trim().strip_prefix(COOKIE)?.strip_prefix('='))
+            .collect();
+        let mut state = self.state.lock().expect("no holder panics");
+        let mut known = state.sessions.iter_mut();
+        let session = known.find(|known| presented.iter().any(|it| same(&known.cookie, it)));
+        session.map(call)
     }
 }
 
 impl Logins {
     fn open(&mut self) -> Session {
-        let session = random::hex(24);
-        keep(&mut self.sessions, session.clone());
-        Session(session)
+        let cookie = random::hex(24);
+        let session = OpenSession {
+            cookie: cookie.clone(),
+            form: random::hex(24),
+            notices: Vec::new(),
+        };
+        keep(&mut self.sessions, session);
+        Session(cookie)
     }
 }
 
@@ -196,7 +259,7 @@ fn token_of(authorization: &HeaderValue) -> Option<&str> {
         .then(|| token.trim_start_matches(' '))
 }
 
-fn keep(list: &mut Vec<String>, value: String) {
+fn keep<T>(list: &mut Vec<T>, value: T) {
     if list.len() >= KEPT {
         list.remove(0);
     }

@@ -13,7 +13,7 @@ use http_body_util::LengthLimitError;
 use serde_json::{Map, Value};
 
 use super::answer;
-use super::repeats::{self, BadKey};
+use super::repeats;
 use super::server::AppState;
 use crate::ops::{Operation, Params, Scope, Verb};
 
@@ -137,32 +137,54 @@ async fn change(
     query: Vec<(String, String)>,
     request: Request,
 ) -> Result<Map<String, Value>, Refusal> {
-    let key = repeats::key(request.headers())
-        .map_err(bad_key)?
-        .map(str::to_owned);
+    let key = repeats::key(request.headers());
+    let key = key.map_err(|bad| Box::new(answer::op_error(&bad.into())))?;
+    let key = key.map(str::to_owned);
     let uri = request.uri().to_string();
     let bytes = to_bytes(request.into_body(), BODY_CAP).await;
     let bytes = bytes.map_err(|error| Box::new(answer::status(status_of(&error))))?;
-    let mut params = params(members(&bytes)?, query, path)?;
-    let Some(key) = key else {
-        return call(app, operation, params).await;
+    let params = params(members(&bytes)?, query, path)?;
+    let called = match key {
+        None => app.operations.call(operation, params).await,
+        Some(key) => {
+            let parts = [uri.as_bytes(), &bytes];
+            change_once(operation, app, params, Some(&key), &parts).await
+        }
     };
-    let fingerprint = repeats::fingerprint(operation, &[uri.as_bytes(), &bytes]);
-    let asked = app.repeats.find(&key, fingerprint).map_err(bad_key)?;
+    called.map_err(|error| Box::new(answer::op_error(&error)))
+}
+
+/// Performs a changing operation, once for each key. `parts` is everything by which an equal request is recognised; without a key,
+/// their hash is the key.
+///
+/// # Errors
+/// Those of the operation, and if another request had the key.
+pub(crate) async fn change_once(
+    operation: Operation,
+    app: &AppState,
+    mut params: Params,
+    key: Option<&str>,
+    parts: &[&[u8]],
+) -> Result<Map<String, Value>, OpError> {
+    let fingerprint = repeats::fingerprint(operation, parts);
+    let hashed = repeats::key_of(fingerprint);
+    let key = key.unwrap_or(&hashed);
+    let asked = app.repeats.find(key, fingerprint);
+    let asked = asked.map_err(OpError::from)?;
     // Held until the operation is done, so that an equal request waits for its result.
     let mut answered = asked.answer.lock().await;
     // The store recognises a repeated fire by its request id, also after a restart, and reports it as a duplicate.
     if operation == Operation::DaemonFire {
-        params.set("request_id", key);
-        return call(app, operation, params).await;
+        params.set("request_id", key.to_owned());
+        return app.operations.call(operation, params).await;
     }
     if let Some(members) = &*answered {
         return Ok(members.clone());
     }
     if operation == Operation::EventReplay || operation.roster_tool().is_some() {
-        params.set("request_id", key);
+        params.set("request_id", key.to_owned());
     }
-    let members = call(app, operation, params).await?;
+    let members = app.operations.call(operation, params).await?;
     *answered = Some(members.clone());
     Ok(members)
 }
@@ -177,31 +199,6 @@ fn status_of(error: &axum::Error) -> StatusCode {
 
 /// An error response.
 pub(crate) type Refusal = Box<Response<Body>>;
-
-async fn call(
-    app: &AppState,
-    operation: Operation,
-    params: Params,
-) -> Result<Map<String, Value>, Refusal> {
-    let called = app.operations.call(operation, params).await;
-    called.map_err(|error| Box::new(answer::op_error(&error)))
-}
-
-fn bad_key(bad: BadKey) -> Refusal {
-    let (status, code, message) = match bad {
-        BadKey::Malformed => (
-            StatusCode::BAD_REQUEST,
-            "invalid-argument",
-            "`Idempotency-Key` is one printable string of at most 256 bytes",
-        ),
-        BadKey::Reused => (
-            StatusCode::CONFLICT,
-            "idempotency-key-reused",
-            "another request came with this `Idempotency-Key`",
-        ),
-    };
-    Box::new(answer::failure(status, code, message, None))
-}
 
 /// Merges the parameters of a body, a query and a path.
 fn params(

@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use axum::http::HeaderMap;
+use daemon_records::error::{OpError, OpErrorKind};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -42,6 +43,24 @@ pub(super) enum BadKey {
     Reused,
 }
 
+impl From<BadKey> for OpError {
+    fn from(bad: BadKey) -> Self {
+        let (kind, code, message) = match bad {
+            BadKey::Malformed => (
+                OpErrorKind::InvalidParams,
+                "invalid-argument",
+                "`Idempotency-Key` is one printable string of at most 256 bytes",
+            ),
+            BadKey::Reused => (
+                OpErrorKind::Conflict,
+                "idempotency-key-reused",
+                "another request came with this `Idempotency-Key`",
+            ),
+        };
+        Self::new(kind, code, message)
+    }
+}
+
 /// Returns the key of a request.
 pub(super) fn key(headers: &HeaderMap) -> Result<Option<&str>, BadKey> {
     let mut keys = headers.get_all("idempotency-key").iter();
@@ -65,6 +84,14 @@ pub(super) fn fingerprint(operation: Operation, parts: &[&[u8]]) -> [u8; 32] {
         hash.update(part);
     }
     hash.finalize().into()
+}
+
+/// Returns the key of a request that has none of its own.
+pub(super) fn key_of(fingerprint: [u8; 32]) -> String {
+    fingerprint
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 impl Repeats {

@@ -178,6 +178,17 @@ impl Cell {
         }
     }
 
+    /// Creates a cell of the column with actions; an empty one for a row without an action.
+    pub(super) fn action(label: &str, path: String) -> Self {
+        Self {
+            title: "Action",
+            text: label.to_owned(),
+            link: Some(path).filter(|path| !path.is_empty()),
+            class: "act",
+            ..Self::default()
+        }
+    }
+
     /// Links the cell to a path.
     #[must_use]
     pub(super) fn to(self, path: String) -> Self {

@@ -9,9 +9,12 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::get;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 use super::accept::Representation;
+use super::action::{
+    self, ACTIVATION_ACTIONS, ActionLinks, DAEMON_ACTIONS, EVENT_ACTIONS, ROSTER_ACTIONS, Subject,
+};
 use super::cell::{Cell, Column, Form};
 use super::frame::{self, Frame, page};
 use super::login;
@@ -25,17 +28,7 @@ const LONGEST: usize = 65_536;
 
 /// The page of one object.
 struct Detail {
-    /// The route, with `{id}`.
-    route: &'static str,
-    /// The entry of the navigation.
-    place: &'static str,
-    operation: Operation,
-    /// The word for such an object.
-    noun: &'static str,
-    /// The JSON pointer of the headline in the result; empty for the id.
-    headline: &'static str,
-    /// The member of the result with the object; empty if the result is the object.
-    member: &'static str,
+    subject: Subject,
     facts: &'static [Column],
     tables: &'static [&'static Kind],
     /// The member that is shown as JSON; empty for none.
@@ -43,12 +36,21 @@ struct Detail {
 }
 
 const DAEMON: Detail = Detail {
-    route: "/daemons/{id}",
-    place: "/",
-    operation: Operation::DaemonGet,
-    noun: "daemon",
-    headline: "",
-    member: "daemon",
+    subject: Subject {
+        route: "/daemons/{id}",
+        place: "/",
+        operation: Operation::DaemonGet,
+        noun: "daemon",
+        member: "daemon",
+        headline: "",
+        summary: &[
+            column("Purpose", "/purpose", Form::Words),
+            column("Gate", "/gate", Form::State),
+            column("Last activation", "/last_activation/state", Form::State),
+            column("Repository", "/repo", Form::Name),
+        ],
+        actions: DAEMON_ACTIONS,
+    },
     facts: &[
         column("Purpose", "/purpose", Form::Words),
         column("File", "/valid", Form::State),
@@ -71,12 +73,23 @@ const DAEMON: Detail = Detail {
 };
 
 const ACTIVATION: Detail = Detail {
-    route: "/activations/{id}",
-    place: "/activations",
-    operation: Operation::ActivationGet,
-    noun: "activation",
-    headline: "",
-    member: "",
+    subject: Subject {
+        route: "/activations/{id}",
+        place: "/activations",
+        operation: Operation::ActivationGet,
+        noun: "activation",
+        member: "",
+        headline: "",
+        summary: &[
+            column("State", "/state", Form::State),
+            column("Reason", "/reason", Form::Words),
+            column("Daemon", "/daemon_id", Form::Daemon),
+            column("Trigger", "/trigger/key", Form::Trigger),
+            column("Created", "/created_at", Form::Instant),
+            column("Attempts", "/attempts", Form::Number),
+        ],
+        actions: ACTIVATION_ACTIONS,
+    },
     facts: &[
         column("State", "/state", Form::State),
         column("Reason", "/reason", Form::Words),
@@ -101,12 +114,23 @@ const ACTIVATION: Detail = Detail {
 };
 
 const EVENT: Detail = Detail {
-    route: "/events/{id}",
-    place: "/events",
-    operation: Operation::EventGet,
-    noun: "event",
-    headline: "",
-    member: "",
+    subject: Subject {
+        route: "/events/{id}",
+        place: "/events",
+        operation: Operation::EventGet,
+        noun: "event",
+        member: "",
+        headline: "",
+        summary: &[
+            column("Source", "/source", Form::Name),
+            column("Kind", "/kind", Form::Words),
+            column("Action", "/action", Form::Words),
+            column("Subject", "/subject", Form::Words),
+            column("Received", "/received_at", Form::Instant),
+            column("Woke", "/verdicts", Form::Count),
+        ],
+        actions: EVENT_ACTIONS,
+    },
     facts: &[
         column("Source", "/source", Form::Name),
         column("Kind", "/kind", Form::Words),
@@ -126,12 +150,23 @@ const EVENT: Detail = Detail {
 };
 
 const ROSTER_ROW: Detail = Detail {
-    route: "/roster/{id}",
-    place: "/roster",
-    operation: Operation::RosterGet,
-    noun: "row of the roster",
-    headline: "/row/name",
-    member: "",
+    subject: Subject {
+        route: "/roster/{id}",
+        place: "/roster",
+        operation: Operation::RosterGet,
+        noun: "row of the roster",
+        member: "row",
+        headline: "/row/name",
+        summary: &[
+            column("Liveness", "/liveness", Form::State),
+            column("Gate", "/gate", Form::State),
+            column("Role", "/role", Form::Name),
+            column("Project", "/project", Form::Name),
+            column("Wind-down", "/winddown_state", Form::Name),
+            column("Last check-in", "/last_checkin_at", Form::Instant),
+        ],
+        actions: ROSTER_ACTIONS,
+    },
     facts: &[
         column("Liveness", "/row/liveness", Form::State),
         column("Why", "/reason", Form::Words),
@@ -169,13 +204,27 @@ const ROSTER_ROW: Detail = Detail {
     json: "",
 };
 
-const DETAILS: [&Detail; 4] = [&DAEMON, &ACTIVATION, &EVENT, &ROSTER_ROW];
+static DETAILS: [Detail; 4] = [DAEMON, ACTIVATION, EVENT, ROSTER_ROW];
+
+/// Returns what a row of the roster is about, for its listing.
+pub(super) fn roster_row() -> &'static Subject {
+    let [.., row] = &DETAILS;
+    &row.subject
+}
+
+/// Returns what an activation is about, for its listing.
+pub(super) fn activation() -> &'static Subject {
+    let [_, activation, ..] = &DETAILS;
+    &activation.subject
+}
 
 #[derive(Template)]
 #[template(path = "detail.html")]
 struct DetailPage {
     frame: Frame,
     headline: Headline,
+    notice: Option<String>,
+    actions: ActionLinks,
     facts: Vec<Cell>,
     tables: Vec<Table>,
     /// The title and the text of a member that is shown as JSON.
@@ -196,15 +245,17 @@ impl Headline {
     }
 }
 
-/// Builds the routes of these pages.
+/// Builds the routes of these pages and of their actions.
 pub(super) fn router() -> Router<Arc<AppState>> {
-    DETAILS.into_iter().fold(Router::new(), |router, detail| {
+    DETAILS.iter().fold(Router::new(), |router, detail| {
         let show =
             move |state: State<Arc<AppState>>,
                   path: Result<Path<String>, PathRejection>,
                   query: Query<Vec<(String, String)>>,
                   headers: HeaderMap| show(detail, state, path, (query, headers));
-        router.route(detail.route, get(show))
+        router
+            .route(detail.subject.route, get(show))
+            .merge(action::router(&detail.subject))
     })
 }
 
@@ -214,6 +265,7 @@ async fn show(
     path: Result<Path<String>, PathRejection>,
     (Query(query), headers): (Query<Vec<(String, String)>>, HeaderMap),
 ) -> Response<Body> {
+    let subject = &detail.subject;
     let wanted = match login::admit(&app, &headers) {
         Ok(wanted) => wanted,
         Err(refusal) => return *refusal,
@@ -221,31 +273,36 @@ async fn show(
     // An id is never other than UTF-8.
     let path = path.ok();
     if wanted == Representation::Json {
-        return api::look(&app, detail.operation, query, path, &headers).await;
+        return api::look(&app, subject.operation, query, path, &headers).await;
     }
     let Some(Path(id)) = path else {
-        let message = format!("There is no such {}.", detail.noun);
-        return frame::problem(StatusCode::NOT_FOUND, &message, None);
+        return frame::missing(subject.noun);
     };
-    let given = std::iter::once(("id".to_owned(), id.clone())).chain(query);
+    let given = std::iter::once(("id".to_owned(), id.clone())).chain(query.clone());
     let found = match Params::default().with_url(given.collect::<Vec<_>>()) {
-        Ok(params) => app.operations.call(detail.operation, params).await,
+        Ok(params) => app.operations.call(subject.operation, params).await,
         Err(error) => Err(error),
     };
     match found {
-        Ok(found) => page(StatusCode::OK, &detail.page(&id, found)),
+        Ok(found) => {
+            let found = Value::Object(found);
+            let asked = (&*app, &headers);
+            let page_of = DetailPage {
+                notice: subject.notice(asked, (&id, &query)),
+                actions: subject.offered(asked, (&id, &query), &found),
+                ..detail.page(&id, &found)
+            };
+            page(StatusCode::OK, &page_of)
+        }
         Err(error) => frame::op_error(&error),
     }
 }
 
 impl Detail {
-    fn page(&self, id: &str, found: Map<String, Value>) -> DetailPage {
-        let found = Value::Object(found);
-        let object = match self.member {
-            "" => &found,
-            member => &found[member],
-        };
+    fn page(&self, id: &str, found: &Value) -> DetailPage {
+        let object = self.object(found);
         let facts = self.facts.iter().filter(|fact| fact.is_known(object));
+        let facts = facts.map(|fact| fact.cell(object));
         let table = |kind: &&Kind| {
             let rows = found[kind.plural].as_array();
             kind.table(rows.map(Vec::as_slice).unwrap_or_default())
@@ -256,17 +313,40 @@ impl Detail {
             let whole: String = text.chars().take(LONGEST).collect();
             visible(&whole)
         });
-        let name = found.pointer(self.headline).and_then(Value::as_str);
-        let headline = match name {
-            Some(name) if !self.headline.is_empty() => Headline::Name(short(name, 80)),
-            _ => Headline::Id(short(id, 80)),
+        let name = self.subject.name(found, id);
+        let headline = match self.subject.headline {
+            "" => Headline::Id(name),
+            _ => Headline::Name(name),
         };
+        let title = format!("{} {}", self.subject.noun, headline.text(60));
         DetailPage {
-            frame: Frame::new(format!("{} {}", self.noun, headline.text(60)), self.place),
+            frame: Frame::new(title, self.subject.place),
             headline,
-            facts: facts.map(|fact| fact.cell(object)).collect(),
+            notice: None,
+            actions: ActionLinks::default(),
+            facts: facts.chain(origin(found)).collect(),
             tables: self.tables.iter().map(table).collect(),
             json,
         }
     }
+
+    /// Returns the object whose members are the facts.
+    fn object<'v>(&self, found: &'v Value) -> &'v Value {
+        match self.subject.member {
+            // Its facts are also those of its reset and its wind-down.
+            "row" => found,
+            _ => self.subject.object(found),
+        }
+    }
+}
+
+/// Returns the link from a row of the roster to the run or the daemon file that it is about.
+fn origin(found: &Value) -> Option<Cell> {
+    let row = found.get("row")?;
+    let of = match row["kind"].as_str()? {
+        "run" => column("Run", "/of", Form::Id("/runs/")),
+        "repository" => column("Daemon file", "/of", Form::Daemon),
+        _ => return None,
+    };
+    Some(of.cell(&json!({"of": row["actor_ref"], "repo": row["project"]})))
 }

@@ -22,7 +22,8 @@ const HEADERS: [(header::HeaderName, &str); 8] = [
     (header::VARY, "Accept"),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
-    (header::REFERRER_POLICY, "no-referrer"),
+    // With `no-referrer` browsers send a form with `Origin: null`, which is the origin of no page.
+    (header::REFERRER_POLICY, "same-origin"),
     (
         header::HeaderName::from_static("cross-origin-opener-policy"),
         "same-origin",
@@ -112,13 +113,23 @@ pub(super) fn problem(status: StatusCode, message: &str, help: Option<&str>) -> 
 
 /// Returns the error page for a failed operation.
 pub(super) fn op_error(error: &OpError) -> Response<Body> {
-    let status =
-        StatusCode::from_u16(error.kind.http_status()).expect("every kind has a valid status");
-    problem(status, &sentence(&error.message), error.help.as_deref())
+    let help = error.help.as_deref();
+    problem(status_of(error), &sentence(&error.message), help)
+}
+
+/// Returns the error page for an object that does not exist.
+pub(super) fn missing(noun: &str) -> Response<Body> {
+    let message = format!("There is no such {noun}.");
+    problem(StatusCode::NOT_FOUND, &message, None)
+}
+
+/// Returns the status for a failed operation.
+pub(super) fn status_of(error: &OpError) -> StatusCode {
+    StatusCode::from_u16(error.kind.http_status()).expect("every kind has a valid status")
 }
 
 /// Begins a message with a capital, as other messages of pages do.
-fn sentence(message: &str) -> String {
+pub(super) fn sentence(message: &str) -> String {
     let mut rest = message.chars();
     let first = rest.next().into_iter().flat_map(char::to_uppercase);
     first.chain(rest).collect()

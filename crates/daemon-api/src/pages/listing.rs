@@ -16,10 +16,11 @@ use daemon_store::RUN_STATES;
 use serde_json::{Map, Value};
 
 use super::accept::Representation;
+use super::action::Subject;
 use super::frame::{self, Frame, page};
 use super::table::{ACTIVATIONS, BATONS, EVENTS, Kind, OUTPUTS, ROSTER, RUNS, TICKS, Table};
 use super::text::encoded;
-use super::{login, text};
+use super::{action, detail, login, run, text};
 use crate::http::{AppState, api};
 
 /// A filter of a listing: parameter, label, and an example.
@@ -46,6 +47,8 @@ struct Listing {
     path: &'static str,
     operation: Operation,
     states: fn() -> Vec<&'static str>,
+    /// What a row is, if its actions are offered in the list.
+    subject: Option<fn() -> &'static Subject>,
 }
 
 const RUN_LISTING: Listing = Listing {
@@ -56,6 +59,7 @@ const RUN_LISTING: Listing = Listing {
     path: "/runs",
     operation: Operation::RunList,
     states: || RUN_STATES.to_vec(),
+    subject: Some(|| &run::RUN),
 };
 const ACTIVATION_LISTING: Listing = Listing {
     kind: &ACTIVATIONS,
@@ -70,6 +74,7 @@ const ACTIVATION_LISTING: Listing = Listing {
             .map(|state| state.as_str())
             .collect()
     },
+    subject: Some(detail::activation),
 };
 const EVENT_LISTING: Listing = Listing {
     kind: &EVENTS,
@@ -79,6 +84,7 @@ const EVENT_LISTING: Listing = Listing {
     path: "/events",
     operation: Operation::EventList,
     states: Vec::new,
+    subject: None,
 };
 const TICK_LISTING: Listing = Listing {
     kind: &TICKS,
@@ -93,6 +99,7 @@ const TICK_LISTING: Listing = Listing {
             .map(|outcome| outcome.as_str())
             .collect()
     },
+    subject: None,
 };
 const OUTPUT_LISTING: Listing = Listing {
     kind: &OUTPUTS,
@@ -107,6 +114,7 @@ const OUTPUT_LISTING: Listing = Listing {
             .map(|state| state.as_str())
             .collect()
     },
+    subject: None,
 };
 
 const ROSTER_LISTING: Listing = Listing {
@@ -121,6 +129,7 @@ const ROSTER_LISTING: Listing = Listing {
     path: "/roster",
     operation: Operation::RosterList,
     states: || Liveness::ALL.iter().map(|state| state.as_str()).collect(),
+    subject: Some(detail::roster_row),
 };
 
 /// A field of the form.
@@ -192,13 +201,22 @@ async fn show(
         Err(error) => Err(error),
     };
     match answer {
-        Ok(answer) => page(StatusCode::OK, &listing.page(&query, &answer)),
+        Ok(answer) => {
+            let acts = action::form_token(&app, &headers).is_some();
+            let subject = listing.subject.filter(|_| acts).map(|subject| subject());
+            page(StatusCode::OK, &listing.page(&query, &answer, subject))
+        }
         Err(error) => frame::op_error(&error),
     }
 }
 
 impl Listing {
-    fn page(&self, query: &[(String, String)], answer: &Map<String, Value>) -> ListingPage {
+    fn page(
+        &self,
+        query: &[(String, String)],
+        answer: &Map<String, Value>,
+        offered: Option<&Subject>,
+    ) -> ListingPage {
         let given = |name: &str| {
             let found = query.iter().find(|(given, _)| given == name);
             found.map(|(_, value)| value.clone()).unwrap_or_default()
@@ -209,10 +227,14 @@ impl Listing {
             example,
             value: given(name),
         });
-        let table = |kind: &Kind| {
+        let rows = |kind: &Kind| {
             let rows = answer.get(kind.plural).and_then(Value::as_array);
-            kind.table(rows.map(Vec::as_slice).unwrap_or_default())
+            rows.map(Vec::as_slice).unwrap_or_default()
         };
+        let mut table = self.kind.table(rows(self.kind));
+        if let Some(subject) = offered {
+            table.offer(subject, rows(self.kind));
+        }
         let next = answer.get("next").and_then(Value::as_str);
         ListingPage {
             frame: Frame::new(self.kind.caption, self.path),
@@ -226,8 +248,12 @@ impl Listing {
                 .any(|(name, _)| !matches!(name.as_str(), "after" | "limit")),
             newest: (!given("after").is_empty()).then(|| self.link(query, None)),
             older: next.map(|next| self.link(query, Some(next))),
-            table: table(self.kind),
-            more: self.more.iter().map(|kind| table(kind)).collect(),
+            table,
+            more: self
+                .more
+                .iter()
+                .map(|kind| kind.table(rows(kind)))
+                .collect(),
         }
     }
 

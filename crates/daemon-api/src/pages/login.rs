@@ -19,7 +19,7 @@ use crate::ops::Scope;
 // The form is accepted from unauthenticated clients, so its size and time are limited.
 pub(super) const FORM_BYTES: usize = 4_096;
 /// The time limit for the form.
-const FORM_TIME: Duration = Duration::from_secs(10);
+pub(super) const FORM_TIME: Duration = Duration::from_secs(10);
 
 /// The page for a client that is not logged in.
 #[derive(Template)]
@@ -45,7 +45,8 @@ pub(super) fn admit(app: &AppState, headers: &HeaderMap) -> Result<Representatio
     }
 }
 
-fn form(status: StatusCode, problem: Option<&'static str>) -> Response<Body> {
+/// Returns the login page.
+pub(super) fn form(status: StatusCode, problem: Option<&'static str>) -> Response<Body> {
     let login = Login {
         frame: Frame::new("Log in", ""),
         problem,

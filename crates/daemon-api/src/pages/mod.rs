@@ -5,6 +5,7 @@
 //! characters visible, and the content security policy allows only the host's own script. No page needs the script.
 
 mod accept;
+mod action;
 mod assets;
 mod cell;
 mod detail;

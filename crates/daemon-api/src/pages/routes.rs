@@ -20,7 +20,7 @@ pub(crate) fn router() -> Router<Arc<AppState>> {
     listing::router()
         .merge(detail::router())
         .route("/", get(overview::show))
-        .route("/runs/{id}", get(run::show))
+        .merge(run::router())
         .route("/login", login)
         .route("/assets/{name}", get(assets::serve))
 }

@@ -5,18 +5,21 @@ mod facts;
 use std::sync::Arc;
 
 use askama::Template;
+use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Response, StatusCode};
+use axum::routing::get;
 use daemon_run_folder::LogPlace;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::accept::Representation;
-use super::cell::{Badge, Cell};
+use super::action::{self, ActionLinks, RUN_ACTIONS, Subject};
+use super::cell::{Badge, Cell, Form};
 use super::frame::{self, Frame, page};
 use super::login;
-use super::table::{OUTPUTS, Table};
+use super::table::{OUTPUTS, Table, column};
 use super::text::{encoded, grouped, moment, short, visible};
 use crate::http::{AppState, api};
 use crate::ops::{Operation, RunView};
@@ -30,11 +33,32 @@ const OUTPUT_LINES: usize = 500;
 /// The maximum number of consecutive output lines that a timeline shows unfolded.
 const UNFOLDED: usize = 4;
 
+/// What a run is, and what can be done with it.
+pub(super) static RUN: Subject = Subject {
+    route: "/runs/{id}",
+    place: "/runs",
+    operation: Operation::RunGet,
+    noun: "run",
+    member: "run",
+    headline: "",
+    summary: &[
+        column("State", "/state", Form::State),
+        column("Daemon", "/daemon_id", Form::Name),
+        column("Provider", "/provider", Form::Name),
+        column("Started", "/started_at", Form::Instant),
+        column("Current tool", "/current_tool", Form::Words),
+        column("Result", "/result_preview", Form::Words),
+    ],
+    actions: RUN_ACTIONS,
+};
+
 #[derive(Template)]
 #[template(path = "run.html")]
 struct RunPage {
     frame: Frame,
     id: String,
+    notice: Option<String>,
+    actions: ActionLinks,
     state: Cell,
     is_running: bool,
     /// The stream of further lines while the run is active.
@@ -87,8 +111,13 @@ struct Followup {
     reply: Text,
 }
 
+/// Builds the routes of the page of a run and of its actions.
+pub(super) fn router() -> Router<Arc<AppState>> {
+    action::router(&RUN).route(RUN.route, get(show))
+}
+
 /// Shows the page of a run.
-pub(super) async fn show(
+async fn show(
     State(app): State<Arc<AppState>>,
     path: Result<Path<String>, PathRejection>,
     Query(query): Query<Vec<(String, String)>>,
@@ -103,11 +132,17 @@ pub(super) async fn show(
         (Representation::Json, path) => {
             api::look(&app, Operation::RunGet, query, path, &headers).await
         }
-        (Representation::Page, None) => {
-            frame::problem(StatusCode::NOT_FOUND, "There is no such run.", None)
-        }
+        (Representation::Page, None) => frame::missing(RUN.noun),
         (Representation::Page, Some(Path(id))) => match app.operations.run_view(&id).await {
-            Ok(run) => page(StatusCode::OK, &RunPage::of(run)),
+            Ok(run) => {
+                let found = json!({"run": serde_json::to_value(&run.run).unwrap_or_default()});
+                let run = RunPage {
+                    notice: RUN.notice((&*app, &headers), (&id, &[])),
+                    actions: RUN.offered((&*app, &headers), (&id, &[]), &found),
+                    ..RunPage::of(run)
+                };
+                page(StatusCode::OK, &run)
+            }
             Err(error) => frame::op_error(&error),
         },
     }
@@ -131,6 +166,8 @@ impl RunPage {
                 ..Frame::new(format!("{} {}", run.word(), short(&run.id, 60)), "/runs")
             },
             id: short(&run.id, 80),
+            notice: None,
+            actions: ActionLinks::default(),
             state: Cell::state(run.word()),
             is_running,
             follow: is_running.then(|| follow(&run.id, view.next)),

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::action::Subject;
 use super::cell::{Cell, Column, Form};
 
 /// A table with formatted rows.
@@ -262,6 +263,16 @@ pub(super) const CHECK_INS: Kind = Kind {
         column("Incarnation", "/incarnation", Form::Number),
     ],
 };
+
+impl Table {
+    /// Adds the column with the first action of each row.
+    pub(super) fn offer(&mut self, subject: &Subject, rows: &[Value]) {
+        self.titles.push("Action");
+        for (cells, row) in self.rows.iter_mut().zip(rows) {
+            cells.push(subject.in_row(row));
+        }
+    }
+}
 
 impl Kind {
     /// Formats rows.

@@ -44,7 +44,8 @@ pub struct RosterConfig {
     pub allowlist: Vec<String>,
     /// The path of that file in the repository.
     pub settings_file: String,
-    /// Whether the roster can only be read by people and agents, apart from check-ins.
+    /// Whether the roster can only be read by people and agents, apart from check-ins. Pages have no actions then, also on
+    /// activations, runs, events and daemons.
     pub read_only: bool,
 }
 
