@@ -9,6 +9,7 @@ use clap::error::ErrorKind;
 use daemon_cron::Zone;
 use daemon_spec::limits::MAX_FILE_BYTES;
 use daemon_validate::{visible, visible_line};
+use daemon_watch::Grammar;
 use jiff::tz::TimeZone;
 
 use crate::arguments::LintCli;
@@ -238,6 +239,8 @@ impl<'a> Linting<'a> {
         if self.lint.stdin || self.lint.paths == [Path::new("-")] {
             return self.standard_input(linter, &directory, streams);
         }
+        // The grammar of conditions is loaded while the files are searched.
+        std::thread::spawn(Grammar::load);
         let found = discovery::find(&self.lint.paths, &directory);
         self.files = linter.lint_all(&found);
         if self.lint.fix {

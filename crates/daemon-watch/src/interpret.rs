@@ -17,6 +17,15 @@ pub trait Interpreter {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Grammar;
 
+impl Grammar {
+    /// Loads the grammar, as the first interpretation of a process does otherwise.
+    ///
+    /// It takes tens of milliseconds, which a thread can spend while the conditions are being read from files.
+    pub fn load() {
+        reader::load();
+    }
+}
+
 impl Interpreter for Grammar {
     fn interpret(&self, condition: &str) -> Interpretation {
         interpret(condition)

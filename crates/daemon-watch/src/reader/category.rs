@@ -45,44 +45,77 @@ impl Categories {
 }
 
 /// A set of categories.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CategorySet(Vec<u64>);
 
 impl CategorySet {
-    pub(super) fn insert(&mut self, category: Category) {
-        let at = category.index() / 64;
-        if self.0.len() <= at {
-            self.0.resize(at + 1, 0);
-        }
-        self.0[at] |= 1 << (category.index() % 64);
+    /// Returns the empty set, with room for a number of categories.
+    pub(super) fn with_room(n_categories: usize) -> Self {
+        Self(vec![0; n_categories.div_ceil(64)])
     }
 
-    /// Adds the categories of another set; returns whether one of them is new.
-    pub(super) fn add(&mut self, other: &Self) -> bool {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
+    /// Adds a category; returns whether it is new.
+    pub(super) fn insert(&mut self, category: Category) -> bool {
+        insert(&mut self.0, category)
+    }
+
+    /// Returns the categories, sorted.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Category> + '_ {
+        self.0.iter().enumerate().flat_map(|(at, word)| {
+            let next = |rest: &u64| Some(rest & (rest - 1)).filter(|rest| *rest != 0);
+            let rests = std::iter::successors(Some(*word).filter(|word| *word != 0), next);
+            rests.map(move |rest| {
+                let number = at * 64 + rest.trailing_zeros() as usize;
+                Category(u16::try_from(number).expect("it was numbered so"))
+            })
+        })
+    }
+}
+
+/// Sets of categories, one for each place of a line.
+pub(super) struct CategorySets {
+    words: Vec<u64>,
+    width: usize,
+}
+
+impl CategorySets {
+    /// Returns a number of empty sets.
+    pub(super) fn new(count: usize, n_categories: usize) -> Self {
+        let width = n_categories.div_ceil(64);
+        Self {
+            words: vec![0; count * width],
+            width,
         }
+    }
+
+    fn at(&mut self, place: usize) -> &mut [u64] {
+        &mut self.words[place * self.width..(place + 1) * self.width]
+    }
+
+    /// Adds a category to a set; returns whether it is new there.
+    pub(super) fn insert(&mut self, place: usize, category: Category) -> bool {
+        insert(self.at(place), category)
+    }
+
+    /// Adds categories to a set; returns whether one of them is new there.
+    pub(super) fn add(&mut self, place: usize, more: &CategorySet) -> bool {
         let mut is_new = false;
-        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+        for (mine, theirs) in self.at(place).iter_mut().zip(&more.0) {
             is_new |= *theirs & !*mine != 0;
             *mine |= theirs;
         }
         is_new
     }
 
-    /// Returns the empty set, with room for a number of categories.
-    pub(super) fn with_room(n_categories: usize) -> Self {
-        Self(vec![0; n_categories.div_ceil(64)])
+    pub(super) fn contains(&self, place: usize, category: Category) -> bool {
+        self.words[place * self.width + category.index() / 64] >> (category.index() % 64) & 1 == 1
     }
+}
 
-    /// Whether the sets have a category in common.
-    pub(super) fn meets(&self, other: &Self) -> bool {
-        let mut pairs = self.0.iter().zip(&other.0);
-        pairs.any(|(mine, theirs)| mine & theirs != 0)
-    }
-
-    pub(super) fn contains(&self, category: Category) -> bool {
-        let word = self.0.get(category.index() / 64);
-        word.is_some_and(|word| word >> (category.index() % 64) & 1 == 1)
-    }
+fn insert(words: &mut [u64], category: Category) -> bool {
+    let word = &mut words[category.index() / 64];
+    let bit = 1 << (category.index() % 64);
+    let is_new = *word & bit == 0;
+    *word |= bit;
+    is_new
 }

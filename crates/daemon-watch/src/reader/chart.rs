@@ -1,13 +1,15 @@
 //! The chart: edges over the tokens of a line, combined cheapest first.
 
 mod parse;
+mod room;
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::category::{Category, CategorySet};
+use room::{Begun, Room, Waiting};
+
+use super::category::{Category, CategorySets};
 use super::compose::{Call, Composition};
 use super::grammar::{Grammar, MOST_ITEMS};
 use super::skips::{LEAST_SKIP, READ_INSTEAD, skips};
@@ -45,28 +47,13 @@ enum Made {
 
 /// The beginning of a rule over a span.
 struct Active {
-    node: usize,
+    node: u32,
     start: usize,
     end: usize,
     cost: u32,
     /// The active edge before, if there is one, and the edge that continued it.
     before: Option<usize>,
     last: usize,
-}
-
-/// An edge by its category and its end.
-#[derive(Clone, Copy)]
-struct Begun {
-    category: Category,
-    end: u16,
-    edge: u32,
-}
-
-/// An active edge by its node.
-#[derive(Clone, Copy)]
-struct Waiting {
-    node: u32,
-    active: u32,
 }
 
 /// The number of something of which a chart has few; lines of more tokens than fit are not read.
@@ -97,21 +84,13 @@ const OUTSIDE_BITS: u32 = 8;
 pub(super) struct Chart<'g> {
     grammar: &'g Grammar,
     n_tokens: usize,
-    edges: Vec<Edge>,
-    actives: Vec<Active>,
-    candidates: Vec<Candidate>,
-    agenda: BinaryHeap<Reverse<Priority>>,
-    /// The edges that begin at a token, and the active edges that end before it. Both are searched for every edge, so they
-    /// hold what the search compares.
-    beginning: Vec<Vec<Begun>>,
-    waiting: Vec<Vec<Waiting>>,
+    room: Room,
     /// The categories with which an active edge that ends before a token continues.
-    wanted: Vec<CategorySet>,
-    /// The categories with which something wanted before a token can begin, and the candidates that wait for one of them.
-    predicted: Vec<CategorySet>,
-    parked: Vec<Vec<usize>>,
-    /// The categories of words that begin at a token.
-    seen: Vec<CategorySet>,
+    wanted: CategorySets,
+    /// The categories with which something wanted before a token can begin.
+    predicted: CategorySets,
+    /// The categories that can begin with a word at a token.
+    possible: CategorySets,
     /// The least cost of the tokens before a place.
     least: Vec<u32>,
     read_instead: Vec<Category>,
@@ -168,19 +147,15 @@ impl<'g> Chart<'g> {
     ) -> Self {
         let n_tokens = tokens.len();
         let categories = READ_INSTEAD.iter();
+        let mut room = Room::of(n_tokens + 1);
+        room.candidates.extend_from_slice(&words.candidates);
         let mut chart = Self {
             grammar,
             n_tokens,
-            edges: Vec::with_capacity(256),
-            actives: Vec::with_capacity(256),
-            candidates: words.candidates.clone(),
-            agenda: BinaryHeap::with_capacity(256),
-            beginning: vec![Vec::new(); n_tokens + 1],
-            waiting: vec![Vec::new(); n_tokens + 1],
-            wanted: vec![grammar.no_categories(); n_tokens + 1],
-            predicted: vec![grammar.no_categories(); n_tokens + 1],
-            parked: vec![Vec::new(); n_tokens + 1],
-            seen: vec![grammar.no_categories(); n_tokens + 1],
+            room,
+            wanted: grammar.sets(n_tokens + 1),
+            predicted: grammar.sets(n_tokens + 1),
+            possible: grammar.sets(n_tokens + 1),
             least: Vec::new(),
             most_edges: most_edges.min(MOST_EDGES),
             most_cost: match leaving {
@@ -192,10 +167,12 @@ impl<'g> Chart<'g> {
                 .filter_map(|name| grammar.categories.find(name))
                 .collect(),
         };
-        chart.predicted[0].add(&grammar.begins);
+        chart
+            .predicted
+            .add(0, &grammar.begins_with[grammar.goal.index()]);
         if leaving == Leaving::Some {
             for skip in skips(grammar, line, tokens, &words.is_known) {
-                chart.candidates.push(Candidate {
+                chart.room.candidates.push(Candidate {
                     category: skip.category,
                     start: skip.range.start,
                     end: skip.range.end,
@@ -204,20 +181,32 @@ impl<'g> Chart<'g> {
                 });
             }
         }
-        for candidate in &chart.candidates {
-            chart.seen[candidate.start].insert(candidate.category);
-        }
+        chart.note_possible();
         chart.estimate();
-        for number in 0..chart.candidates.len() {
+        for number in 0..chart.room.candidates.len() {
             chart.schedule(number);
         }
         chart
     }
 
+    /// Notes what can begin with the words at each token.
+    fn note_possible(&mut self) {
+        for Candidate {
+            category, start, ..
+        } in &self.room.candidates
+        {
+            // What begins with a known category is known as well.
+            if !self.possible.contains(*start, *category) {
+                let begins = &self.grammar.begins[category.index()];
+                self.possible.add(*start, begins);
+            }
+        }
+    }
+
     /// Finds the least cost at which each token can be covered.
     fn estimate(&mut self) {
         let mut each = vec![u32::MAX; self.n_tokens];
-        for candidate in &self.candidates {
+        for candidate in &self.room.candidates {
             let length = u32::try_from(candidate.end - candidate.start).unwrap_or(u32::MAX);
             for least in &mut each[candidate.start..candidate.end] {
                 *least = (*least).min(candidate.cost / length);
@@ -232,40 +221,42 @@ impl<'g> Chart<'g> {
     }
 
     fn schedule(&mut self, number: usize) {
-        let candidate = &self.candidates[number];
+        let candidate = &self.room.candidates[number];
         let inside = self.least[candidate.end] - self.least[candidate.start];
         let outside = self.least[self.n_tokens] - inside;
         let length = candidate.end - candidate.start;
         let cost = Priority::from(candidate.cost + outside);
         let priority = (cost << OUTSIDE_BITS | (self.n_tokens - length) as Priority) << NUMBER_BITS;
-        self.agenda.push(Reverse(priority | number as Priority));
+        self.room
+            .agenda
+            .push(Reverse(priority | number as Priority));
     }
 
     /// Returns the next cheapest parse of the whole line.
     pub(super) fn next_goal(&mut self) -> Option<usize> {
-        while let Some(Reverse(priority)) = self.agenda.pop() {
+        while let Some(Reverse(priority)) = self.room.agenda.pop() {
             let number = (priority & ((1 << NUMBER_BITS) - 1)) as usize;
             let cost = priority >> (OUTSIDE_BITS + NUMBER_BITS);
             if self.is_full() || cost >= self.most_cost {
                 return None;
             }
-            let candidate = &self.candidates[number];
-            if !self.predicted[candidate.start].contains(candidate.category) {
-                self.parked[candidate.start].push(number);
+            let candidate = &self.room.candidates[number];
+            if !self.predicted.contains(candidate.start, candidate.category) {
+                self.room.parked[candidate.start].push(number);
                 continue;
             }
             let Some(edge) = self.accept(number) else {
                 continue;
             };
-            self.beginning[edge.start].push(Begun {
+            self.room.beginning[edge.start].push(Begun {
                 category: edge.category,
                 end: small(edge.end),
-                edge: small(self.edges.len()),
+                edge: small(self.room.edges.len()),
             });
-            let at = self.edges.len();
+            let at = self.room.edges.len();
             let is_goal =
                 edge.category == self.grammar.goal && (edge.start, edge.end) == (0, self.n_tokens);
-            self.edges.push(edge);
+            self.room.edges.push(edge);
             if is_goal {
                 return Some(at);
             }
@@ -276,8 +267,8 @@ impl<'g> Chart<'g> {
 
     /// Returns the edge of a candidate, unless it is known or the composition refuses.
     fn accept(&self, number: usize) -> Option<Edge> {
-        let candidate = &self.candidates[number];
-        let begun = &self.beginning[candidate.start];
+        let candidate = &self.room.candidates[number];
+        let begun = &self.room.beginning[candidate.start];
         let end: u16 = small(candidate.end);
         let same = |edge: &&Begun| edge.end == end && edge.category == candidate.category;
         // The accounts refuse some readings of a line, and the next cheapest of them is tried.
@@ -304,7 +295,7 @@ impl<'g> Chart<'g> {
                 self.compose(*rule, *active, candidate.start..candidate.end)?
             }
         };
-        if known().any(|known| *self.edges[known.edge as usize].value == *value) {
+        if known().any(|known| *self.room.edges[known.edge as usize].value == *value) {
             return None;
         }
         Some(Edge {
@@ -324,12 +315,12 @@ impl<'g> Chart<'g> {
         let mut first = MOST_ITEMS;
         let mut next = Some(active);
         while let Some(at) = next {
-            let value = &self.edges[self.actives[at].last].value;
+            let value = &self.room.edges[self.room.actives[at].last].value;
             if **value != Value::Nothing {
                 first -= 1;
                 values[first] = Some(value);
             }
-            next = self.actives[at].before;
+            next = self.room.actives[at].before;
         }
         let mut values = values[first..].iter().flatten().copied();
         match rule.compose {
@@ -355,8 +346,8 @@ impl<'g> Chart<'g> {
         let mut found = Vec::new();
         let mut next = Some(active);
         while let Some(at) = next {
-            found.push(self.actives[at].last);
-            next = self.actives[at].before;
+            found.push(self.room.actives[at].last);
+            next = self.room.actives[at].before;
         }
         found.reverse();
         found
@@ -364,7 +355,7 @@ impl<'g> Chart<'g> {
 
     /// Continues every active edge before an edge, and begins rules with it.
     fn extend(&mut self, at: usize) {
-        let edge = &self.edges[at];
+        let edge = &self.room.edges[at];
         let (category, start, end, cost) = (edge.category, edge.start, edge.end, edge.cost);
         let mut fresh = Vec::new();
         if let Some(node) = self.grammar.first_after(category) {
@@ -377,11 +368,11 @@ impl<'g> Chart<'g> {
                 last: at,
             });
         }
-        let is_wanted = self.wanted[start].contains(category);
-        for before in self.waiting[start].iter().filter(|_| is_wanted) {
-            if let Some(node) = self.grammar.nodes[before.node as usize].after(category) {
+        let is_wanted = self.wanted.contains(start, category);
+        for before in self.room.waiting[start].iter().filter(|_| is_wanted) {
+            if let Some(node) = self.grammar.after(before.node, category) {
                 let before = before.active as usize;
-                let active = &self.actives[before];
+                let active = &self.room.actives[before];
                 fresh.push(Active {
                     node,
                     start: active.start,
@@ -398,39 +389,37 @@ impl<'g> Chart<'g> {
     }
 
     fn activate(&mut self, active: Active, fresh: &mut Vec<Active>) {
-        let number = self.actives.len();
-        let node = &self.grammar.nodes[active.node];
-        let (start, end, cost) = (active.start, active.end, active.cost);
-        let waiting = Waiting {
-            node: small(active.node),
-            active: small(number),
-        };
-        self.actives.push(active);
-        for rule in &node.complete {
-            let written = &self.grammar.rules[*rule];
-            self.candidates.push(Candidate {
+        let number = self.room.actives.len();
+        let Active {
+            node,
+            start,
+            end,
+            cost,
+            ..
+        } = active;
+        self.room.actives.push(active);
+        for rule in self.grammar.complete(node) {
+            let rule = *rule as usize;
+            let written = &self.grammar.rules[rule];
+            self.room.candidates.push(Candidate {
                 category: written.left,
                 start,
                 end,
                 cost: cost + written.cost,
-                made: Made::Rule(*rule, number),
+                made: Made::Rule(rule, number),
             });
-            self.schedule(self.candidates.len() - 1);
+            self.schedule(self.room.candidates.len() - 1);
         }
-        // Most active edges cannot be continued by the words behind them; without the test the chart is several times larger.
-        if end >= self.n_tokens || !self.seen[end].meets(&node.first) {
+        if !self.expect(node, end) {
             return;
         }
-        self.waiting[end].push(waiting);
-        self.wanted[end].add(&node.items);
-        if self.predicted[end].add(&node.first) {
-            for parked in std::mem::take(&mut self.parked[end]) {
-                self.schedule(parked);
-            }
-        }
-        for begun in &self.beginning[end] {
-            if let Some(next) = node.after(begun.category) {
-                let edge = &self.edges[begun.edge as usize];
+        self.room.waiting[end].push(Waiting {
+            node,
+            active: small(number),
+        });
+        for begun in &self.room.beginning[end] {
+            if let Some(next) = self.grammar.after(node, begun.category) {
+                let edge = &self.room.edges[begun.edge as usize];
                 fresh.push(Active {
                     node: next,
                     start,
@@ -443,18 +432,42 @@ impl<'g> Chart<'g> {
         }
     }
 
+    /// Predicts what can continue a node at a place. Returns whether a word there can begin it: most nodes cannot be continued,
+    /// and without the test the chart is several times larger.
+    fn expect(&mut self, node: u32, place: usize) -> bool {
+        if place >= self.n_tokens {
+            return false;
+        }
+        let (mut is_possible, mut is_new) = (false, false);
+        for (item, _) in self.grammar.next_of(node) {
+            if self.possible.contains(place, *item) {
+                is_possible = true;
+                if self.wanted.insert(place, *item) {
+                    let begins_with = &self.grammar.begins_with[item.index()];
+                    is_new |= self.predicted.add(place, begins_with);
+                }
+            }
+        }
+        if is_new {
+            for parked in std::mem::take(&mut self.room.parked[place]) {
+                self.schedule(parked);
+            }
+        }
+        is_possible
+    }
+
     /// Whether the chart has as many edges as it may.
     pub(super) fn is_full(&self) -> bool {
         self.n_edges() > self.most_edges
     }
 
     pub(super) fn n_edges(&self) -> usize {
-        self.edges.len() + self.actives.len()
+        self.room.edges.len() + self.room.actives.len()
     }
 
     /// Returns the events of a parse.
     pub(super) fn events(&self, goal: usize) -> Option<&[GuardedEvent]> {
-        match &*self.edges[goal].value {
+        match &*self.room.edges[goal].value {
             Value::Events(events, _) => Some(events),
             _ => None,
         }

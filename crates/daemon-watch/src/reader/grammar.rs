@@ -1,9 +1,15 @@
 //! Rules as data: `Left -> item item? 'word' : composition argument +cost`.
 
-use super::category::{Categories, Category, CategorySet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::category::{Categories, Category, CategorySet, CategorySets};
 use super::compose::{Composition, composition};
 use super::lexicon::Lexicon;
 use super::value::Sense;
+use super::words::PLACED;
 use crate::normalise::{Token, TokenKind};
 
 /// The grammar: rules as a tree of their items, so that rules with the same beginning share edges.
@@ -11,12 +17,17 @@ pub(super) struct Grammar {
     pub(super) lexicon: Lexicon,
     pub(super) categories: Categories,
     pub(super) rules: Vec<Rule>,
-    pub(super) nodes: Vec<Node>,
+    nodes: Vec<Node>,
+    /// What continues the nodes, one node after the other, each sorted by category.
+    next: Vec<(Category, u32)>,
     /// The node behind the first item of a rule, by the category of the item.
-    starts: Vec<Option<usize>>,
-    /// The categories with which a line can begin.
-    pub(super) begins: CategorySet,
+    starts: Vec<Option<u32>>,
+    /// For each category, those with which it can begin and those that can begin with it, itself included.
+    pub(super) begins_with: Vec<CategorySet>,
+    pub(super) begins: Vec<CategorySet>,
     pub(super) goal: Category,
+    /// The categories of words that are known in one place of a line only.
+    pub(super) placed: Vec<Category>,
 }
 
 /// The most items of a rule.
@@ -24,8 +35,26 @@ pub(super) const MOST_ITEMS: usize = 16;
 
 impl Grammar {
     /// Returns the node of the rules that begin with a category.
-    pub(super) fn first_after(&self, category: Category) -> Option<usize> {
+    pub(super) fn first_after(&self, category: Category) -> Option<u32> {
         self.starts[category.index()]
+    }
+
+    /// Returns the node behind another one and an item of a category.
+    pub(super) fn after(&self, node: u32, category: Category) -> Option<u32> {
+        let next = self.next_of(node);
+        let found = next.binary_search_by_key(&category, |(item, _)| *item);
+        found.ok().map(|at| next[at].1)
+    }
+
+    /// Returns the categories that continue a node, each with the node behind it.
+    pub(super) fn next_of(&self, node: u32) -> &[(Category, u32)] {
+        let Range { start, end } = self.nodes[node as usize].next;
+        &self.next[start as usize..end as usize]
+    }
+
+    /// Returns the rules that are complete at a node.
+    pub(super) fn complete(&self, node: u32) -> &[u32] {
+        &self.nodes[node as usize].complete
     }
 
     /// Whether a token is a word of a category.
@@ -35,9 +64,9 @@ impl Grammar {
         token.kind == TokenKind::Word && words.any(|phrase| Some(phrase.category) == category)
     }
 
-    /// Returns an empty set of the categories of the grammar.
-    pub(super) fn no_categories(&self) -> CategorySet {
-        CategorySet::with_room(self.categories.len())
+    /// Returns empty sets of the categories of the grammar.
+    pub(super) fn sets(&self, count: usize) -> CategorySets {
+        CategorySets::new(count, self.categories.len())
     }
 }
 
@@ -48,28 +77,15 @@ pub(super) struct Rule {
     pub(super) arguments: Vec<Sense>,
     pub(super) cost: u32,
     /// The rule as it is written, for traces.
-    pub(super) text: String,
+    pub(super) text: Arc<str>,
 }
 
 /// A place in the tree of items.
-#[derive(Default)]
-pub(super) struct Node {
-    next: Vec<(Category, usize)>,
-    /// The categories of the next items.
-    pub(super) items: CategorySet,
-    pub(super) complete: Vec<usize>,
-    /// The words with which one of the next items can begin.
-    pub(super) first: CategorySet,
-}
-
-impl Node {
-    pub(super) fn after(&self, category: Category) -> Option<usize> {
-        if !self.items.contains(category) {
-            return None;
-        }
-        let found = self.next.binary_search_by_key(&category, |(item, _)| *item);
-        found.map_or(None, |at| Some(self.next[at].1))
-    }
+#[derive(Clone, Default)]
+struct Node {
+    /// Where what continues it is in the list of the grammar.
+    next: Range<u32>,
+    complete: Vec<u32>,
 }
 
 /// A rule with its items, while the grammar is built.
@@ -147,6 +163,7 @@ impl Builder {
         }
         let compose = composition(name).unwrap_or_else(|| panic!("no composition: {text}"));
         let left = self.categories.of(left);
+        let written: Arc<str> = text.into();
         for items in self.expanded(&split(items)) {
             assert!(
                 (1..=MOST_ITEMS).contains(&items.len()),
@@ -157,10 +174,25 @@ impl Builder {
                 compose,
                 arguments: arguments.clone(),
                 cost,
-                text: text.to_owned(),
+                text: Arc::clone(&written),
             };
             self.written.push(Written { items, rule });
         }
+    }
+
+    /// Returns the category of an item; words in quotes are added to the lexicon.
+    fn item(&mut self, name: &str) -> Category {
+        if let Some(known) = self.categories.find(name) {
+            return known;
+        }
+        let category = self.categories.of(name);
+        let words = name
+            .strip_prefix('\'')
+            .and_then(|rest| rest.strip_suffix('\''));
+        for phrase in words.into_iter().flat_map(|words| words.split('|')) {
+            self.lexicon.phrase(phrase, category, &Sense::Nothing);
+        }
+        category
     }
 
     /// Returns the lists of items with and without the optional ones.
@@ -171,15 +203,7 @@ impl Builder {
                 Some(name) => (name, true),
                 None => (*item, false),
             };
-            let category = self.categories.of(name);
-            if let Some(words) = name
-                .strip_prefix('\'')
-                .and_then(|rest| rest.strip_suffix('\''))
-            {
-                for phrase in words.split('|') {
-                    self.lexicon.phrase(phrase, category, &Sense::Nothing);
-                }
-            }
+            let category = self.item(name);
             let mut with: Vec<Vec<Category>> = found.clone();
             with.iter_mut().for_each(|list| list.push(category));
             if is_optional {
@@ -191,73 +215,90 @@ impl Builder {
         found
     }
 
-    /// Returns the grammar, with the words that can begin each of its items.
+    /// Returns the grammar.
     pub(super) fn finish(mut self, goal: &str) -> Grammar {
         let goal = self.categories.of(goal);
         self.lexicon.sort();
-        let first = self.first_words();
-        let mut grammar = Grammar {
+        let begins = self.begins();
+        let mut begins_with = vec![CategorySet::with_room(begins.len()); begins.len()];
+        for (at, set) in begins.iter().enumerate() {
+            for category in set.iter() {
+                begins_with[category.index()].insert(Category(small(at)));
+            }
+        }
+        let mut nodes = vec![Node::default()];
+        let mut tree: FxHashMap<(u32, Category), u32> = FxHashMap::default();
+        let mut rules = Vec::with_capacity(self.written.len());
+        for Written { items, rule } in self.written {
+            let last = items.into_iter().fold(0, |at, item| {
+                *tree.entry((at, item)).or_insert_with(|| {
+                    nodes.push(Node::default());
+                    small(nodes.len() - 1)
+                })
+            });
+            nodes[last as usize].complete.push(small(rules.len()));
+            rules.push(rule);
+        }
+        let mut edges: Vec<((u32, Category), u32)> = tree.into_iter().collect();
+        edges.sort_unstable();
+        let mut start = 0;
+        for same in edges.chunk_by(|((one, _), _), ((other, _), _)| one == other) {
+            let ((node, _), _) = same[0];
+            nodes[node as usize].next = small(start)..small(start + same.len());
+            start += same.len();
+        }
+        let mut starts = vec![None; self.categories.len()];
+        for ((_, category), node) in edges.iter().take_while(|((at, _), _)| *at == 0) {
+            starts[category.index()] = Some(*node);
+        }
+        let placed = PLACED.iter().filter_map(|name| self.categories.find(name));
+        Grammar {
+            placed: placed.collect(),
             lexicon: self.lexicon,
             categories: self.categories,
-            rules: Vec::new(),
-            nodes: vec![Node::default()],
-            starts: Vec::new(),
-            begins: first[goal.index()].clone(),
+            rules,
+            nodes,
+            next: edges
+                .into_iter()
+                .map(|((_, category), node)| (category, node))
+                .collect(),
+            starts,
+            begins_with,
+            begins,
             goal,
-        };
-        for Written { items, rule } in self.written {
-            let mut at = 0;
-            for item in items {
-                let found = grammar.nodes[at]
-                    .next
-                    .iter()
-                    .find(|(known, _)| *known == item);
-                at = match found {
-                    Some((_, next)) => *next,
-                    None => {
-                        grammar.nodes.push(Node::default());
-                        let next = grammar.nodes.len() - 1;
-                        grammar.nodes[at].next.push((item, next));
-                        grammar.nodes[at].first.add(&first[item.index()]);
-                        next
-                    }
-                };
-            }
-            let number = grammar.rules.len();
-            grammar.nodes[at].complete.push(number);
-            grammar.rules.push(rule);
         }
-        for node in &mut grammar.nodes {
-            node.next.sort_unstable();
-            for (category, _) in &node.next {
-                node.items.insert(*category);
-            }
-        }
-        grammar.starts = vec![None; grammar.categories.len()];
-        for (category, node) in &grammar.nodes[0].next {
-            grammar.starts[category.index()] = Some(*node);
-        }
-        grammar
     }
 
-    /// Returns, for each category, the categories of words with which it can begin, itself included.
-    fn first_words(&self) -> Vec<CategorySet> {
-        let mut first = vec![CategorySet::default(); self.categories.len()];
-        for (at, set) in first.iter_mut().enumerate() {
-            set.insert(Category(
-                u16::try_from(at).expect("categories are numbered so"),
-            ));
+    /// Returns, for each category, those that can begin with it, itself included.
+    fn begins(&self) -> Vec<CategorySet> {
+        let n_categories = self.categories.len();
+        let mut lefts: Vec<Vec<Category>> = vec![Vec::new(); n_categories];
+        for written in &self.written {
+            lefts[written.items[0].index()].push(written.rule.left);
         }
-        let mut is_changed = true;
-        while is_changed {
-            is_changed = false;
-            for written in &self.written {
-                let begins = first[written.items[0].index()].clone();
-                is_changed |= first[written.rule.left.index()].add(&begins);
+        for known in &mut lefts {
+            known.sort_unstable();
+            known.dedup();
+        }
+        let reached = |at: usize| {
+            let mut found = CategorySet::with_room(n_categories);
+            let mut open = vec![Category(small(at))];
+            while let Some(category) = open.pop() {
+                if found.insert(category) {
+                    open.extend(&lefts[category.index()]);
+                }
             }
-        }
-        first
+            found
+        };
+        (0..n_categories).map(reached).collect()
     }
+}
+
+/// The number of something of which a grammar has few.
+fn small<N: TryFrom<usize>>(number: usize) -> N {
+    N::try_from(number)
+        .ok()
+        .expect("a grammar is bounded in rules")
 }
 
 /// Splits at blanks outside of quotes.

@@ -9,7 +9,9 @@ use crate::span::Span;
 /// The longest line that is edited, in tokens.
 const LONGEST_EDITED: usize = 40;
 /// The most edges that all edits take together, since each of them is read.
-const MOST_EDGES: usize = 2_000;
+const MOST_EDGES: usize = 3_000;
+/// The edges in whose time a token becomes words.
+const EDGES_OF_TOKEN: usize = 6;
 /// The prices of the kinds of edits. A dropped phrase costs one more for each word.
 const INSERT: usize = 1;
 const DROP: usize = 2;
@@ -62,8 +64,7 @@ pub(super) fn edited(grammar: &Grammar, line: &str, words: &[Token]) -> Option<S
         }
         let left = MOST_EDGES.checked_sub(n_edges)?;
         let (found, taken) = read_whole(&said, tokens(&said), left);
-        // The words of a line take time as well.
-        n_edges += taken + 2 * words.len();
+        n_edges += taken + EDGES_OF_TOKEN * words.len();
         if found.is_some() {
             return Some(said);
         }

@@ -1,5 +1,6 @@
 //! Finds the correct spelling of a misspelt word.
 
+use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use daemon_event::vocabulary::{Noun, Verb};
@@ -40,9 +41,30 @@ struct Typos {
     ordinary: FxHashSet<&'static str>,
 }
 
+/// The most words whose spelling a thread remembers.
+const MOST_REMEMBERED: usize = 128;
+
+thread_local! {
+    /// Finding the nearest phrasing of a line reads the same words again and again.
+    static REMEMBERED: RefCell<FxHashMap<Box<str>, Option<&'static str>>> = RefCell::default();
+}
+
 /// Returns the correct spelling of a misspelt word, if there is exactly one candidate.
 pub(super) fn mend(word: &str) -> Option<&'static str> {
-    TYPOS.mend(word)
+    if !is_mendable(word) || word.len() > LONGEST {
+        return None;
+    }
+    REMEMBERED.with_borrow_mut(|remembered| {
+        if let Some(known) = remembered.get(word) {
+            return *known;
+        }
+        if remembered.len() >= MOST_REMEMBERED {
+            remembered.clear();
+        }
+        let found = TYPOS.mend(word);
+        remembered.insert(word.into(), found);
+        found
+    })
 }
 
 /// Returns the phrases of events, each with a meaning.
@@ -99,8 +121,7 @@ impl Typos {
     }
 
     fn mend(&self, word: &str) -> Option<&str> {
-        let is_spelt = GRAMMAR.lexicon.is_word(word) || self.ordinary.contains(word);
-        if !is_mendable(word) || word.len() > LONGEST || is_spelt {
+        if GRAMMAR.lexicon.is_word(word) || self.ordinary.contains(word) {
             return None;
         }
         let edits = if word.len() >= TWO_EDITS { 2 } else { 1 };
@@ -109,7 +130,7 @@ impl Typos {
         let lengths = word.len().saturating_sub(edits)..=word.len() + edits;
         let candidates = lengths
             .filter_map(|length| self.by_length.get(length))
-            .flatten();
+            .flat_map(|words| beginning_with(words, word.as_bytes()[0]));
         for (candidate, meanings) in candidates {
             let Some(distance) = distance(word, candidate, edits) else {
                 continue;
@@ -133,40 +154,55 @@ impl Typos {
     }
 }
 
+/// Returns the words of a sorted list that begin with a letter.
+fn beginning_with<T>(words: &[(String, T)], letter: u8) -> &[(String, T)] {
+    let first = |word: &(String, T)| word.0.as_bytes()[0];
+    let start = words.partition_point(|word| first(word) < letter);
+    let length = words[start..].partition_point(|word| first(word) == letter);
+    &words[start..start + length]
+}
+
 fn is_mendable(word: &str) -> bool {
     word.len() >= SHORTEST && word.bytes().all(|b| b.is_ascii_lowercase())
 }
 
 /// Counts the edits from one word to another, if they are at most `most`; a swap of neighbours is one.
+///
+/// Words that begin with different letters are not compared: the first letter is seldom the misspelt one.
 fn distance(from: &str, to: &str, most: usize) -> Option<usize> {
     let (from, to) = (from.as_bytes(), to.as_bytes());
-    if from.len().abs_diff(to.len()) > most || from.first() != to.first() {
-        return None;
-    }
     let may_substitute = to.len() >= SUBSTITUTION && from.len() >= SUBSTITUTION;
     let width = to.len() + 1;
-    let mut rows = vec![0_usize; (from.len() + 1) * width];
-    for i in 0..=from.len() {
-        for j in 0..width {
-            let at = i * width + j;
-            rows[at] = if i == 0 {
-                j
-            } else if j == 0 {
-                i
-            } else if from[i - 1] == to[j - 1] {
-                rows[at - width - 1]
+    // The rows of the letter before the last one, of the last one and of this one.
+    let mut rows = [[0_usize; LONGEST + 3]; 3];
+    for (j, cell) in rows[1].iter_mut().enumerate() {
+        *cell = j;
+    }
+    for i in 1..=from.len() {
+        let [before, last, row] = &mut rows;
+        row[0] = i;
+        let mut least_of_row = i;
+        for j in 1..width {
+            row[j] = if from[i - 1] == to[j - 1] {
+                last[j - 1]
             } else {
-                let mut least = rows[at - 1].min(rows[at - width]) + 1;
+                let mut least = row[j - 1].min(last[j]) + 1;
                 if may_substitute {
-                    least = least.min(rows[at - width - 1] + 1);
+                    least = least.min(last[j - 1] + 1);
                 }
                 // A swap of neighbours is one edit, not two: `reveiw`.
                 if i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1] {
-                    least = least.min(rows[at - 2 * width - 2] + 1);
+                    least = least.min(before[j - 2] + 1);
                 }
                 least
             };
+            least_of_row = least_of_row.min(row[j]);
         }
+        // A swap comes from the row before the last one, which is not above this one by more than an edit.
+        if least_of_row > most + 1 {
+            return None;
+        }
+        rows.rotate_left(1);
     }
-    rows.last().copied().filter(|distance| *distance <= most)
+    Some(rows[1][to.len()]).filter(|distance| *distance <= most)
 }

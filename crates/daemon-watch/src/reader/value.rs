@@ -1,9 +1,11 @@
 //! What words and phrases mean while a line is parsed.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use daemon_event::Source;
 use daemon_event::vocabulary::{Noun, Verb};
+use rustc_hash::FxHashMap;
 
 use crate::filter::Test;
 use crate::meaning::atom::{Atom, Guard, Says, State, TextPlace, Who};
@@ -87,6 +89,14 @@ pub(super) enum Sense {
     All(Vec<Self>),
 }
 
+/// Nouns and verbs by their names in the data.
+static NOUNS: LazyLock<FxHashMap<String, Noun>> = LazyLock::new(|| by_name(Noun::ALL));
+static VERBS: LazyLock<FxHashMap<String, Verb>> = LazyLock::new(|| by_name(Verb::ALL));
+
+fn by_name<T: Copy + std::fmt::Debug>(all: &[T]) -> FxHashMap<String, T> {
+    all.iter().map(|one| (format!("{one:?}"), *one)).collect()
+}
+
 impl Sense {
     /// Reads a sense: `noun:Issue`, `verb:Create`, `test:fork is true`, `who:Human`, several joined by `+`.
     pub(super) fn parse(text: &str) -> Option<Self> {
@@ -107,8 +117,8 @@ impl Sense {
         };
         let is_named = |one: &dyn std::fmt::Debug| format!("{one:?}") == name;
         Some(match sort {
-            "noun" => Self::Noun(*Noun::ALL.iter().find(|noun| is_named(noun))?),
-            "verb" => Self::Verb(*Verb::ALL.iter().find(|verb| is_named(verb))?),
+            "noun" => Self::Noun(*NOUNS.get(name)?),
+            "verb" => Self::Verb(*VERBS.get(name)?),
             "source" => Self::Source(
                 Source::ALL
                     .iter()

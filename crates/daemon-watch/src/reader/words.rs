@@ -23,12 +23,12 @@ pub(super) struct Word {
 }
 
 /// The categories of words that are known in one place of a line only: elsewhere, "fine" and "support" say what no event holds.
-const PLACED: &[&str] = &["order", "order.n", "lead", "excl.ed"];
+pub(super) const PLACED: &[&str] = &["order", "order.n", "lead", "excl.ed"];
 
 impl Word {
     /// Whether the word is one of the lexicon at any place of a line.
     pub(super) fn is_known(&self, grammar: &Grammar) -> bool {
-        self.cost == 0 && !PLACED.contains(&grammar.categories.name(self.category))
+        self.cost == 0 && !grammar.placed.contains(&self.category)
     }
 }
 

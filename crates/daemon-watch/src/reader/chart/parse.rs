@@ -20,7 +20,7 @@ impl Chart<'_> {
         let mut found: Vec<Range<usize>> = Vec::new();
         let mut open = vec![goal];
         while let Some(at) = open.pop() {
-            let edge = &self.edges[at];
+            let edge = &self.room.edges[at];
             let Made::Rule(_, active) = edge.made else {
                 if matches!(edge.made, Made::LeftOver) {
                     found.push(edge.start..edge.end);
@@ -28,7 +28,8 @@ impl Chart<'_> {
                 continue;
             };
             let items = self.items(active);
-            let is_unknown = |item: &usize| Some(self.edges[*item].category) == self.unknown_word;
+            let is_unknown =
+                |item: &usize| Some(self.room.edges[*item].category) == self.unknown_word;
             let is_left = self
                 .grammar
                 .categories
@@ -53,7 +54,7 @@ impl Chart<'_> {
     ) -> Option<Range<usize>> {
         let mut open = vec![goal];
         while let Some(at) = open.pop() {
-            let edge = &self.edges[at];
+            let edge = &self.room.edges[at];
             if !(edge.start..edge.end).contains(&token) {
                 continue;
             }
@@ -71,7 +72,7 @@ impl Chart<'_> {
     pub(in crate::reader) fn cuts_exception(&self, goal: usize) -> bool {
         let mut open = vec![(goal, false)];
         while let Some((at, is_inside)) = open.pop() {
-            let edge = &self.edges[at];
+            let edge = &self.room.edges[at];
             match edge.made {
                 Made::LeftOver if is_inside => return true,
                 Made::LeftOver | Made::Word(..) => {}
@@ -88,7 +89,7 @@ impl Chart<'_> {
     /// Returns the misspelt tokens of a parse, and what they were read as.
     pub(in crate::reader) fn mended(&self, goal: usize) -> Vec<(usize, &'static str)> {
         let leaves = self.leaves(goal);
-        let typo = |at: &usize| match self.edges[*at].made {
+        let typo = |at: &usize| match self.room.edges[*at].made {
             Made::Word(_, mended) => mended,
             Made::LeftOver | Made::Rule(..) => None,
         };
@@ -100,12 +101,12 @@ impl Chart<'_> {
         let mut found = Vec::new();
         let mut open = vec![goal];
         while let Some(at) = open.pop() {
-            match self.edges[at].made {
+            match self.room.edges[at].made {
                 Made::Word(..) | Made::LeftOver => found.push(at),
                 Made::Rule(_, active) => open.extend(self.items(active)),
             }
         }
-        found.sort_unstable_by_key(|at| self.edges[*at].start);
+        found.sort_unstable_by_key(|at| self.room.edges[*at].start);
         found
     }
 
@@ -114,13 +115,13 @@ impl Chart<'_> {
         let mut text = String::new();
         let mut open = vec![(goal, 0_usize)];
         while let Some((at, depth)) = open.pop() {
-            let edge = &self.edges[at];
+            let edge = &self.room.edges[at];
             let name = self.grammar.categories.name(edge.category);
             let rule = match edge.made {
                 Made::Rule(rule, active) => {
                     let items = self.items(active);
                     open.extend(items.into_iter().rev().map(|item| (item, depth + 1)));
-                    self.grammar.rules[rule].text.as_str()
+                    &*self.grammar.rules[rule].text
                 }
                 Made::Word(..) | Made::LeftOver => "",
             };
