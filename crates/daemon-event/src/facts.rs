@@ -87,7 +87,7 @@ impl EventFacts {
         }
     }
 
-    /// Makes a list field known: an unknown list becomes empty, a known one keeps its values.
+    /// Makes a field of strings known: an unknown one becomes empty, a known one keeps its values.
     pub fn know(&mut self, field: Field) {
         if let Err(index) = self
             .entries

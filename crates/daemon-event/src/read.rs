@@ -394,7 +394,10 @@ fn collect(raw: &PathValues<'_, '_>) -> EventFacts {
             (FieldShape::Texts, PathValue::Number(number)) => {
                 facts.push(field, &number.to_string());
             }
-            (FieldShape::Texts, PathValue::Container) => facts.know(field),
+            // A body or a reason that is `null` is known to be none, so "unless its body contains …" holds.
+            (FieldShape::Texts, PathValue::Container) | (FieldShape::Text, PathValue::Null) => {
+                facts.know(field);
+            }
             (FieldShape::Flag | FieldShape::Number | FieldShape::Text | FieldShape::Texts, _) => {}
         }
     }

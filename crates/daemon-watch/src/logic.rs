@@ -30,6 +30,12 @@ impl Interpretation {
         first
     }
 
+    /// Whether an alternative contains two parts that no event can satisfy together.
+    pub(crate) fn has_dead_clause(&self) -> bool {
+        let mut clauses = self.clauses.iter();
+        clauses.any(|clause| self.clause_contradiction(clause).is_some())
+    }
+
     fn is_covered_by(&self, other: &Self) -> bool {
         self.meanings().all(|(event, tests)| {
             other.meanings().any(|(their_event, their_tests)| {

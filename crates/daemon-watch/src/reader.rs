@@ -44,6 +44,11 @@ pub(crate) use inflect::{Forms, verb_forms};
 /// The grammar with its lexicon, parsed at the first line that is read.
 static GRAMMAR: LazyLock<Grammar> = LazyLock::new(load::grammar);
 
+/// Parses the grammar, unless that is done.
+pub(crate) fn load() {
+    LazyLock::force(&GRAMMAR);
+}
+
 /// The longest line that the chart reads, in tokens.
 const MOST_TOKENS: usize = 140;
 
@@ -168,7 +173,7 @@ fn read_within(
                 continue;
             };
             // No event passes filters that exclude each other, so another parse is meant, if all words have one.
-            if meaning.contradiction().is_none() {
+            if !meaning.has_dead_clause() {
                 return (Some(meaning), n_edges + chart.n_edges());
             }
             excluded = excluded.or(Some(meaning));

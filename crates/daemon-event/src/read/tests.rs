@@ -113,6 +113,29 @@ fn a_linear_update_lists_changed_attributes_and_added_labels() {
 }
 
 #[test]
+fn a_text_that_is_null_is_known_to_be_nothing_and_one_that_is_missing_is_unknown() {
+    let of = |pull: &str| {
+        let body = format!(r#"{{"action":"opened","pull_request":{pull}}}"#);
+        let reading = read(
+            Source::Github,
+            "pull_request",
+            body.as_bytes(),
+            &Enrichment::default(),
+        );
+        let facts = reading.expect("it is read").facts;
+        facts
+            .get(Field::Body)
+            .map(|value| value.texts().map(str::to_owned).collect::<Vec<_>>())
+    };
+    assert_eq!(of(r#"{"number":1,"body":null}"#), Some(Vec::new()));
+    assert_eq!(of(r#"{"number":1}"#), None);
+    assert_eq!(
+        of(r#"{"number":1,"body":"leak"}"#),
+        Some(vec!["leak".to_owned()])
+    );
+}
+
+#[test]
 fn by_author_is_set_if_a_payload_names_actor_and_author() {
     let by_author = |kind: &str, body: &str| {
         let reading = read(

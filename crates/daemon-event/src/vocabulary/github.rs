@@ -181,7 +181,8 @@ pub(super) static KINDS: &[&EventKind] = kinds! {
     rows {
         common "opened": Issue [Create];
         common "edited": Issue [Edit Update Change];
-        row "closed": Issue [Close Resolve Complete];
+        row "closed": Issue [Close Resolve];
+        row "closed": Issue [Complete] if &[Is(F::StateReason, &["completed"])];
         row "reopened": Issue [Reopen];
         common "labeled": Issue [Label Relabel];
         row "unlabeled": Issue [Unlabel Relabel];

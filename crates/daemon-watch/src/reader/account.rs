@@ -262,7 +262,11 @@ mod tests {
                 "when a Sentry issue is created in the project web",
                 &[Source::Sentry][..],
             ),
-            ("when an issue is created in Sentry kiln-web project", &[]),
+            (
+                "when an issue is created in Sentry kiln-web project",
+                &[Source::Sentry],
+            ),
+            ("when a cycle is completed in Sentry", &[]),
             (
                 "when a Linear issue is moved to Done, not by the GitHub integration",
                 &[Source::Linear],

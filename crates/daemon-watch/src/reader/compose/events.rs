@@ -8,7 +8,7 @@ use super::deeds::{can_touch, is_created};
 use super::happens::{all_done, is_run_of_pull, with};
 use super::tails::{has_facts, reviews};
 use super::{Call, Row};
-use crate::meaning::atom::{Atom, Says, UserRole};
+use crate::meaning::atom::{Atom, Guard, Says, State, UserRole};
 use crate::meaning::event::{GuardedEvent, of_parent};
 use crate::meaning::facts::has_row;
 use crate::meaning::formula::Formula;
@@ -27,6 +27,7 @@ pub(super) const TABLE: &[Row] = &[
     ("raw-named", raw_named),
     ("raw-on", raw_on),
     ("source-events", source_events),
+    ("placed-events", placed_events),
     ("there", there),
 ];
 
@@ -94,6 +95,19 @@ fn source_events(call: &Call<'_>) -> Option<Value> {
     };
     let events: Vec<GuardedEvent> = sources.iter().flat_map(of).collect();
     Some(Value::Events(events, call.about().to_vec()))
+}
+
+/// "is created in the Sentry project web": the source of the events, and what is said of them.
+fn placed_events(call: &Call<'_>) -> Option<Value> {
+    let Value::Events(mut events, about) = source_events(call)? else {
+        return None;
+    };
+    let guard = call.guards();
+    for event in &mut events {
+        has_facts(event, &guard).then_some(())?;
+        event.require(guard.clone());
+    }
+    Some(Value::Events(events, about))
 }
 
 /// The events of the source that is named.
@@ -323,6 +337,11 @@ fn narrow_events(call: &Call<'_>) -> Option<Value> {
     for event in &mut events {
         (!names_person || !is_run_of_pull(event)).then_some(())?;
         has_facts(event, &guard).then_some(())?;
+        // "closed, but only if they were merged": a merge closes a pull request as well.
+        let closes = (event.noun, event.verb) == (Noun::PullRequest, Verb::Close);
+        if closes && event.raw.is_none() && is_merged(&guard) {
+            event.verb = Verb::Merge;
+        }
         let is_on_it = is_on_it(event, call.about());
         event.require(guard.replace(false, &mut |atom, negated| {
             let found = Formula::Atom(author_of_it(atom, is_on_it));
@@ -330,6 +349,15 @@ fn narrow_events(call: &Call<'_>) -> Option<Value> {
         })?);
     }
     Some(Value::Events(events, call.about().to_vec()))
+}
+
+/// Whether a guard requires that the pull request is merged.
+fn is_merged(guard: &Guard) -> bool {
+    match guard {
+        Formula::Atom(atom) => atom.says == Says::State(State::Merged),
+        Formula::All(all) => all.iter().any(is_merged),
+        Formula::Always | Formula::Not(_) | Formula::Any(_) => false,
+    }
 }
 
 /// Whether "it" is what the event is on: the pull request of a review, or of a comment.

@@ -26,6 +26,7 @@ pub(super) const TABLE: &[Row] = &[
     ("labelled", labelled),
     ("top-level", top_level),
     ("of-sources", of_sources),
+    ("placed-things", placed_things),
     ("said", said),
     ("tagged", tagged),
     ("commits", commits),
@@ -304,6 +305,18 @@ fn of_sources(call: &Call<'_>) -> Option<Value> {
         })
     };
     Some(Value::Things(sources.flat_map(of).collect()))
+}
+
+/// "issues in the Sentry project web": the source of the things, and what is said of them.
+fn placed_things(call: &Call<'_>) -> Option<Value> {
+    let Value::Things(mut things) = of_sources(call)? else {
+        return None;
+    };
+    let guard = call.guards();
+    for thing in &mut things {
+        thing.guard = thing.guard.clone().and(guard.clone());
+    }
+    Some(Value::Things(things))
 }
 
 /// "an issue (not a pull request)": what the noun does not mean anyway, or the comments on lines of a diff.
