@@ -127,6 +127,27 @@ impl Browser {
         });
     }
 
+    /// Clicks the first element that a selector finds, as a person does.
+    pub(crate) fn click(&self, selector: &str) {
+        let element = self.element(selector);
+        self.command("POST", &format!("element/{element}/click"), &json!({}));
+    }
+
+    /// Writes into a field.
+    pub(crate) fn fill(&self, name: &str, text: &str) {
+        let element = self.element(&format!("main [name='{name}']"));
+        let text = json!({"text": text});
+        self.command("POST", &format!("element/{element}/value"), &text);
+    }
+
+    fn element(&self, selector: &str) -> String {
+        let query = json!({"using": "css selector", "value": selector});
+        let found = self.command("POST", "element", &query);
+        let id = found.as_object().and_then(|found| found.values().next());
+        let id = id.and_then(Value::as_str);
+        id.unwrap_or_else(|| panic!("no `{selector}`")).to_owned()
+    }
+
     /// Sends the browser a command of its emulation protocol.
     pub(crate) fn pretend(&self, what: &str, params: &Value) {
         let command = json!({"cmd": what, "params": params});

@@ -55,6 +55,7 @@ mod serve_api;
 mod serve_attacks;
 mod serve_backends;
 mod serve_browser;
+mod serve_browser_actions;
 mod serve_budget;
 mod serve_canaries;
 mod serve_cancel;

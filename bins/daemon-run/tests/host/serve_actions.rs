@@ -160,18 +160,18 @@ fn a_form_takes_effect_once_and_its_result_is_shown_once() {
         (sent.status, sent.header("location")),
         (303, Some(format!("/roster/{row}").as_str()))
     );
-    let told = "<p class=\"notice good\" role=\"status\"><span aria-hidden=\"true\">✓</span> Its gate is on hold.";
+    let notice = "<p class=\"notice good\" role=\"status\"><span aria-hidden=\"true\">✓</span> Its gate is on hold.";
     assert_eq!(
-        missing(&other.get(&format!("/roster/{row}")), &[told]),
-        [told]
+        missing(&other.get(&format!("/roster/{row}")), &[notice]),
+        [notice]
     );
     assert_eq!(
-        missing(&session.get(&format!("/roster/{row}")), &[told]),
+        missing(&session.get(&format!("/roster/{row}")), &[notice]),
         [""; 0]
     );
     assert_eq!(
-        missing(&session.get(&format!("/roster/{row}")), &[told]),
-        [told]
+        missing(&session.get(&format!("/roster/{row}")), &[notice]),
+        [notice]
     );
     // The button was pressed twice.
     assert_eq!(session.send(&path, &form, "&reason=too+loud").status, 303);

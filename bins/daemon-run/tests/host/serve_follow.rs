@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::fields::Shown as _;
 use crate::world::{Host, World, until};
 
 /// An event of a stream.
@@ -26,13 +27,17 @@ struct Stream {
 impl Host {
     /// Begins to follow a path of the API.
     fn follow(&self, path: &str, headers: &str) -> Stream {
+        self.follow_at(&format!("/api/v1/{path}"), headers)
+    }
+
+    fn follow_at(&self, path: &str, headers: &str) -> Stream {
         let mut stream = TcpStream::connect(self.address()).expect("the host listens");
         stream
             .set_read_timeout(Some(Duration::from_secs(60)))
             .expect("a timeout can be set");
         // A client of the old protocol is sent the body as it is, to its end.
         let request = format!(
-            "GET /api/v1/{path} HTTP/1.0\r\nHost: {}\r\nAuthorization: Bearer {}\r\n{headers}\r\n",
+            "GET {path} HTTP/1.0\r\nHost: {}\r\nAuthorization: Bearer {}\r\n{headers}\r\n",
             self.address(),
             self.token()
         );
@@ -273,4 +278,59 @@ fn a_reader_that_never_reads_is_dropped_and_blocks_no_other() {
             "it was served to its end"
         );
     }
+}
+
+#[test]
+fn a_list_is_followed_by_its_rows_as_the_page_has_them() {
+    let (world, host) = World::serving();
+    until("the daemon checked in", || {
+        let page = host.page("/roster?kind=repository");
+        page.body.contains("data-row=")
+    });
+    let accept = "Accept: text/event-stream\r\n";
+    let refused = host.follow_at("/roster?kind=moon", accept);
+    assert!(
+        refused.head.starts_with("HTTP/1.0 400 "),
+        "{}",
+        refused.head
+    );
+    let mut roster = host.follow_at("/roster?kind=repository", accept);
+    let mut activations = host.follow_at("/activations?daemon=pusher", accept);
+    let first = roster.next().expect("the rows");
+    let key = first.data.text("tables.0.order.0");
+    assert_eq!(
+        (
+            first.name.as_str(),
+            first.data.text("tables.0.table").as_str()
+        ),
+        ("rows", "Roster")
+    );
+    let row = first.data["tables"][0]["rows"][&key]
+        .as_str()
+        .expect("a row");
+    assert!(
+        host.page("/roster?kind=repository")
+            .body
+            .contains(row.trim())
+            && row.contains("pusher")
+    );
+    assert_eq!(world.json(&["roster", "hold", "pusher"]).0, 0);
+    // Check-ins of the host are changes, too.
+    let held = roster.find(|event| {
+        let row = &event.data["tables"][0]["rows"][&key];
+        row.as_str()
+            .is_some_and(|row| row.contains("</span> hold<"))
+    });
+    assert!(held.is_some());
+    assert_eq!(world.json(&["roster", "go", "pusher"]).0, 0);
+    world.script("cat > /dev/null\n");
+    let (_, fired) = world.json(&["fire", "pusher"]);
+    let id = fired.text("activation.id");
+    let found = activations.find(|event| event.data["tables"][0]["rows"][&id].is_string());
+    assert!(found.is_some());
+    assert_eq!(host.stop().0, Some(0));
+    assert!(
+        roster.all(|event| event.name == "rows"),
+        "it ended with the host"
+    );
 }

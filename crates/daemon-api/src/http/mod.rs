@@ -12,7 +12,7 @@ mod mcp;
 mod repeats;
 mod server;
 mod stall;
-mod stream;
+pub(crate) mod stream;
 
 pub use access::{Access, Hosts, Session};
 pub use hooks::{Admit, Hooks};

@@ -101,14 +101,15 @@ impl Streams {
         }
     }
 
-    fn answer(&self, follow: impl Follow) -> Response<Body> {
+    /// Returns the response that streams a source, or 503 while too many streams are open.
+    pub(crate) fn answer(&self, follow: impl Follow) -> Response<Body> {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             return answer::unavailable("too many streams are open");
         };
         let open = OpenStream {
             follow,
             ready: VecDeque::new(),
-            state: State::Open,
+            state: StreamState::Open,
             stop: self.stop.clone(),
             _place: place,
         };
@@ -137,18 +138,20 @@ pub(super) fn is_stream(headers: &HeaderMap) -> bool {
 }
 
 /// A source of events that is polled.
-trait Follow: Send + 'static {
+pub(crate) trait Follow: Send + 'static {
     /// The pause between two calls of [`Follow::look`].
     const PERIOD: Duration;
 
     /// Returns the new events, and whether more may follow.
-    fn look(&mut self) -> impl Future<Output = Result<(Vec<Event>, State), OpError>> + Send;
+    fn look(&mut self) -> impl Future<Output = Result<(Vec<Event>, StreamState), OpError>> + Send;
 }
 
 /// Whether more events may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub(crate) enum StreamState {
+    /// They may.
     Open,
+    /// There are no more.
     Ended,
 }
 
@@ -156,7 +159,7 @@ enum State {
 struct OpenStream<F> {
     follow: F,
     ready: VecDeque<Event>,
-    state: State,
+    state: StreamState,
     stop: CancellationToken,
     _place: OwnedSemaphorePermit,
 }
@@ -168,7 +171,7 @@ impl<F: Follow> OpenStream<F> {
             if let Some(event) = self.ready.pop_front() {
                 return Some(event);
             }
-            if self.state == State::Ended || self.stop.is_cancelled() {
+            if self.state == StreamState::Ended || self.stop.is_cancelled() {
                 return None;
             }
             match self.follow.look().await {
@@ -177,14 +180,14 @@ impl<F: Follow> OpenStream<F> {
                     self.ready.extend(events);
                 }
                 Err(error) => {
-                    self.state = State::Ended;
+                    self.state = StreamState::Ended;
                     let failure =
                         FailureObject::new(&error.code, &error.message, error.help.as_deref());
                     self.ready
                         .push_back(event("error", Versioned::new(failure).to_line()));
                 }
             }
-            if self.ready.is_empty() && self.state == State::Open {
+            if self.ready.is_empty() && self.state == StreamState::Open {
                 tokio::select! {
                     () = self.stop.cancelled() => return None,
                     () = tokio::time::sleep(F::PERIOD) => {}
@@ -194,7 +197,8 @@ impl<F: Follow> OpenStream<F> {
     }
 }
 
-fn event(name: &str, line: String) -> Event {
+/// Returns an event with a line of JSON.
+pub(crate) fn event(name: &str, line: String) -> Event {
     Event::default().event(name).data(line.trim_end())
 }
 
@@ -248,7 +252,7 @@ fn place_of(id: &str) -> Option<LogPlace> {
 impl Follow for Log {
     const PERIOD: Duration = LOG_PERIOD;
 
-    async fn look(&mut self) -> Result<(Vec<Event>, State), OpError> {
+    async fn look(&mut self) -> Result<(Vec<Event>, StreamState), OpError> {
         let part = self.operations.run_part(&self.id, self.place).await?;
         let has_more = part.next != self.place;
         self.place = part.next;
@@ -270,11 +274,11 @@ impl Follow for Log {
             events.push(event("run", Versioned::new(run).to_line()));
         }
         if state == "running" || has_more {
-            return Ok((events, State::Open));
+            return Ok((events, StreamState::Open));
         }
         let end = json!({"id": self.id, "state": state});
         events.push(event("end", Versioned::new(end).to_line()));
-        Ok((events, State::Ended))
+        Ok((events, StreamState::Ended))
     }
 }
 
@@ -320,8 +324,8 @@ fn is_known(seen: &[Value], row: &Value) -> bool {
 impl Follow for Rows {
     const PERIOD: Duration = ROWS_PERIOD;
 
-    async fn look(&mut self) -> Result<(Vec<Event>, State), OpError> {
-        Ok((self.changed().await?, State::Open))
+    async fn look(&mut self) -> Result<(Vec<Event>, StreamState), OpError> {
+        Ok((self.changed().await?, StreamState::Open))
     }
 }
 
@@ -334,9 +338,9 @@ struct Begun {
 impl Follow for Begun {
     const PERIOD: Duration = ROWS_PERIOD;
 
-    async fn look(&mut self) -> Result<(Vec<Event>, State), OpError> {
+    async fn look(&mut self) -> Result<(Vec<Event>, StreamState), OpError> {
         match self.first.take() {
-            Some(first) => Ok((first, State::Open)),
+            Some(first) => Ok((first, StreamState::Open)),
             None => self.follow.look().await,
         }
     }

@@ -19,6 +19,12 @@ pub(super) fn on_page(headers: &HeaderMap) -> Representation {
     }
 }
 
+/// Reports whether a client follows a page: browsers accept only a stream then.
+pub(super) fn is_stream(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT);
+    accepted.is_some_and(|accepted| accepted == "text/event-stream")
+}
+
 /// Chooses the representation at any other address: HTML only if `Accept` names it.
 pub(super) fn among_others(headers: &HeaderMap) -> Representation {
     match weights(headers) {

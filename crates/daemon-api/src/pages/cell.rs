@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::wire::state_word;
 
-use super::text::{encoded, grouped, moment, seconds, short, shown, visible};
+use super::text::{ago, encoded, grouped, moment, seconds, short, shown, visible, whole};
 
 /// The maximum length of a cell, in characters.
 const WIDEST: usize = 160;
@@ -20,6 +20,8 @@ pub(super) struct Cell {
     pub(super) link: Option<String>,
     /// The instant that the text shows, for a `time` element.
     pub(super) instant: Option<String>,
+    /// The seconds that the text shows, if they grow while the page is open.
+    pub(super) age: Option<u64>,
     /// The sign and colour, if the text is a state.
     pub(super) badge: Option<Badge>,
     /// The CSS class: `code`, `number`, `words` or empty.
@@ -47,7 +49,8 @@ impl Badge {
             }
             "timeout" | "missed_window" => ("bad", "⧖"),
             "pending" | "planned" | "ambiguous" | "unknown" | "held" | "hold" | "spawning"
-            | "stale" => ("waits", "…"),
+            | "stale" | "needed" | "requested" | "preparing" | "overdue" | "spawn-overdue"
+            | "starting" | "spawned" | "ready" => ("waits", "…"),
             // States that need no attention, such as `cancelled` and `superseded`.
             _ => ("still", "■"),
         };
@@ -62,6 +65,8 @@ pub(super) enum Form {
     Words,
     /// A short name.
     Name,
+    /// A name or a flag that is shown only if there is something to notice: neither `none` nor false.
+    Notable,
     /// An id, which links to this path followed by the id.
     Id(&'static str),
     /// The id of a daemon, which links to its page in the repository of the row.
@@ -74,8 +79,10 @@ pub(super) enum Form {
     State,
     /// An instant in RFC 3339.
     Instant,
-    /// A duration in seconds.
+    /// A duration in seconds; that of a run that works grows.
     Seconds,
+    /// For how long nothing was seen, in seconds.
+    Age,
     /// A whole number.
     Number,
     /// The length of a list.
@@ -184,7 +191,7 @@ impl Cell {
             title: "Action",
             text: label.to_owned(),
             link: Some(path).filter(|path| !path.is_empty()),
-            class: "act",
+            class: "do",
             ..Self::default()
         }
     }
@@ -203,6 +210,32 @@ impl Cell {
         self.text.split_inclusive(['/', '#', '@'])
     }
 
+    /// Creates a cell with a duration, a number or a length.
+    fn number(value: &Value, form: Form, row: &Value) -> Self {
+        let (text, age) = match (form, value) {
+            (Form::Age, value) => {
+                let age = value.as_u64();
+                (ago(age.unwrap_or_default()), age)
+            }
+            (Form::Seconds, value) => {
+                let duration = value.as_f64().unwrap_or_default();
+                let grows = row["state"] == "running";
+                (seconds(duration), grows.then(|| whole(duration)))
+            }
+            (_, Value::Array(values)) => (values.len().to_string(), None),
+            (_, value) => {
+                let number = value.as_u64().map(grouped);
+                (number.unwrap_or_else(|| shown(value, WIDEST)), None)
+            }
+        };
+        Self {
+            text,
+            age,
+            class: "number",
+            ..Self::default()
+        }
+    }
+
     fn of(value: &Value, form: Form, row: &Value) -> Self {
         let words = Self {
             text: shown(value, WIDEST),
@@ -215,6 +248,9 @@ impl Cell {
         };
         match (form, value) {
             (_, Value::Null) | (Form::Words, _) => words,
+            (Form::Notable, Value::Bool(true)) => Self::state("needed"),
+            (Form::Notable, Value::String(word)) if word != "none" => Self::state(word),
+            (Form::Notable, _) => Self::words("–"),
             (Form::Name, _) => with(""),
             (Form::Id(path), Value::String(id)) => {
                 with("code").to(format!("{path}{}", encoded(id)))
@@ -238,18 +274,9 @@ impl Cell {
                 Self::state(if *is_valid { "valid" } else { "invalid" })
             }
             (Form::Instant, Value::String(text)) => Self::instant(text),
-            (Form::Seconds, value) => Self {
-                text: seconds(value.as_f64().unwrap_or_default()),
-                ..with("number")
-            },
-            (Form::Number, value) => Self {
-                text: value.as_u64().map_or(words.text.clone(), grouped),
-                ..with("number")
-            },
-            (Form::Count, Value::Array(values)) => Self {
-                text: values.len().to_string(),
-                ..with("number")
-            },
+            (Form::Seconds | Form::Age | Form::Number | Form::Count, value) => {
+                Self::number(value, form, row)
+            }
             (Form::Web { url, made }, _) => match row[url].as_str().filter(|url| is_web(url)) {
                 Some(url) => {
                     let made = row[made].as_str().unwrap_or_default();

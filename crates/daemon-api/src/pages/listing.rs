@@ -1,6 +1,6 @@
 //! The pages of listings, each for one listing operation.
 
-use crate::ops::{Operation, Params};
+use crate::ops::{Operation, Operations, Params};
 use std::sync::Arc;
 
 use askama::Template;
@@ -10,6 +10,7 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::get;
 use daemon_engine::{ActivationState, OutputState};
+use daemon_records::error::OpError;
 use daemon_roster::Liveness;
 use daemon_schedule::TickOutcome;
 use daemon_store::RUN_STATES;
@@ -18,10 +19,11 @@ use serde_json::{Map, Value};
 use super::accept::Representation;
 use super::action::Subject;
 use super::frame::{self, Frame, page};
+use super::live::LiveListing;
 use super::table::{ACTIVATIONS, BATONS, EVENTS, Kind, OUTPUTS, ROSTER, RUNS, TICKS, Table};
 use super::text::encoded;
-use super::{action, detail, login, run, text};
-use crate::http::{AppState, api};
+use super::{accept, action, detail, login, run, text};
+use crate::http::{AppState, answer, api};
 
 /// A filter of a listing: parameter, label, and an example.
 type Filter = (&'static str, &'static str, &'static str);
@@ -38,7 +40,7 @@ const FILTERS: &[Filter] = &[
 const STATE: (&str, &str) = ("state", "State");
 
 /// The page of one listing operation.
-struct Listing {
+pub(super) struct Listing {
     kind: &'static Kind,
     filters: &'static [Filter],
     choice: (&'static str, &'static str),
@@ -144,6 +146,7 @@ struct Field {
 #[template(path = "listing.html")]
 struct ListingPage {
     frame: Frame,
+    caption: &'static str,
     path: &'static str,
     fields: Vec<Field>,
     /// The parameter and the label of the field with these words.
@@ -155,8 +158,8 @@ struct ListingPage {
     newest: Option<String>,
     /// The link to the next older rows.
     older: Option<String>,
-    table: Table,
-    more: Vec<Table>,
+    /// The listing, then the further lists.
+    tables: Vec<Table>,
 }
 
 /// Builds the routes of all listings.
@@ -196,21 +199,51 @@ async fn show(
         .into_iter()
         .filter(|(_, value)| !value.is_empty())
         .collect();
-    let answer = match Params::default().with_url(query.clone()) {
-        Ok(params) => app.operations.call(listing.operation, params).await,
-        Err(error) => Err(error),
-    };
-    match answer {
-        Ok(answer) => {
-            let acts = action::form_token(&app, &headers).is_some();
-            let subject = listing.subject.filter(|_| acts).map(|subject| subject());
-            page(StatusCode::OK, &listing.page(&query, &answer, subject))
-        }
+    let acts = action::form_token(&app, &headers).is_some();
+    let subject = listing.subject.filter(|_| acts).map(|subject| subject());
+    if accept::is_stream(&headers) {
+        let live = LiveListing::new(listing, &app.operations, query, subject);
+        // Read once before the response begins, so that an error becomes a status and not an event.
+        return match live.first().await {
+            Ok(()) => app.streams.answer(live),
+            Err(error) => answer::op_error(&error),
+        };
+    }
+    match listing.read(&app.operations, &query).await {
+        Ok(answer) => page(StatusCode::OK, &listing.page(&query, &answer, subject)),
         Err(error) => frame::op_error(&error),
     }
 }
 
 impl Listing {
+    /// Performs the operation.
+    pub(super) async fn read(
+        &self,
+        operations: &Operations,
+        query: &[(String, String)],
+    ) -> Result<Map<String, Value>, OpError> {
+        let params = Params::default().with_url(query.to_vec())?;
+        operations.call(self.operation, params).await
+    }
+
+    /// Formats the rows of an answer: those of the listing, then the further lists.
+    pub(super) fn tables(
+        &self,
+        answer: &Map<String, Value>,
+        offered: Option<&Subject>,
+    ) -> Vec<Table> {
+        let rows = |kind: &Kind| {
+            let rows = answer.get(kind.plural).and_then(Value::as_array);
+            rows.map(Vec::as_slice).unwrap_or_default()
+        };
+        let mut table = self.kind.table(rows(self.kind));
+        if let Some(subject) = offered {
+            table.offer(subject, rows(self.kind));
+        }
+        let more = self.more.iter().map(|kind| kind.table(rows(kind)));
+        std::iter::once(table).chain(more).collect()
+    }
+
     fn page(
         &self,
         query: &[(String, String)],
@@ -227,17 +260,10 @@ impl Listing {
             example,
             value: given(name),
         });
-        let rows = |kind: &Kind| {
-            let rows = answer.get(kind.plural).and_then(Value::as_array);
-            rows.map(Vec::as_slice).unwrap_or_default()
-        };
-        let mut table = self.kind.table(rows(self.kind));
-        if let Some(subject) = offered {
-            table.offer(subject, rows(self.kind));
-        }
         let next = answer.get("next").and_then(Value::as_str);
         ListingPage {
             frame: Frame::new(self.kind.caption, self.path),
+            caption: self.kind.caption,
             path: self.path,
             fields: fields.collect(),
             choice: self.choice,
@@ -248,12 +274,7 @@ impl Listing {
                 .any(|(name, _)| !matches!(name.as_str(), "after" | "limit")),
             newest: (!given("after").is_empty()).then(|| self.link(query, None)),
             older: next.map(|next| self.link(query, Some(next))),
-            table,
-            more: self
-                .more
-                .iter()
-                .map(|kind| kind.table(rows(kind)))
-                .collect(),
+            tables: self.tables(answer, offered),
         }
     }
 

@@ -11,6 +11,7 @@ mod cell;
 mod detail;
 mod frame;
 mod listing;
+mod live;
 mod login;
 mod overview;
 mod routes;

@@ -1,9 +1,11 @@
 //! The tables of listings: their columns, captions and rows.
 
+use askama::Template;
 use serde_json::Value;
 
 use super::action::Subject;
 use super::cell::{Cell, Column, Form};
+use super::text::visible;
 
 /// A table with formatted rows.
 #[derive(Clone, Debug)]
@@ -14,8 +16,33 @@ pub(super) struct Table {
     pub(super) empty: &'static str,
     /// The titles of its columns.
     pub(super) titles: Vec<&'static str>,
-    /// The cells of each row, in the order of the columns.
-    pub(super) rows: Vec<Vec<Cell>>,
+    pub(super) rows: Vec<Row>,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, Template)]
+#[template(path = "row.html")]
+pub(super) struct Row {
+    /// Identifies it within its table.
+    pub(super) key: String,
+    /// Its cells, in the order of the columns.
+    pub(super) cells: Vec<Cell>,
+}
+
+impl Row {
+    /// Returns what a person reads in it, apart from its age.
+    pub(super) fn text(&self) -> String {
+        let cells = self.cells.iter().filter(|cell| cell.age.is_none());
+        let texts: Vec<_> = cells
+            .flat_map(|cell| [cell.text.as_str(), cell.link.as_deref().unwrap_or_default()])
+            .collect();
+        texts.join("\n")
+    }
+
+    /// Returns its age in seconds.
+    pub(super) fn age(&self) -> Option<u64> {
+        self.cells.iter().find_map(|cell| cell.age)
+    }
 }
 
 /// The layout of a listing.
@@ -59,7 +86,7 @@ pub(super) const DAEMONS: Kind = Kind {
 pub(super) const RUNS: Kind = Kind {
     plural: "runs",
     caption: "Runs",
-    empty: "No runs.",
+    empty: "No runs. `daemon-run fire ID` wakes a daemon, and `daemon-run emanate` starts a run of your own.",
     columns: &[
         column("Run", "/id", Form::Id("/runs/")),
         column("State", "/state", Form::State),
@@ -75,7 +102,7 @@ pub(super) const RUNS: Kind = Kind {
 pub(super) const ACTIVATIONS: Kind = Kind {
     plural: "activations",
     caption: "Activations",
-    empty: "No activations.",
+    empty: "No activations. A daemon wakes for an event that meets a condition, for a tick of its schedule, or when it is fired from its page.",
     columns: &[
         column("Activation", "/id", OF_ACTIVATION),
         column("State", "/state", Form::State),
@@ -94,7 +121,7 @@ pub(super) const ACTIVATIONS: Kind = Kind {
 pub(super) const EVENTS: Kind = Kind {
     plural: "events",
     caption: "Events",
-    empty: "No events.",
+    empty: "No events. A commit in a watched repository is one; webhooks arrive at /webhooks/github, /webhooks/linear and /webhooks/slack once their secrets are configured.",
     columns: &[
         column("Event", "/id", Form::Id("/events/")),
         column("Source", "/source", Form::Name),
@@ -113,7 +140,7 @@ pub(super) const EVENTS: Kind = Kind {
 pub(super) const TICKS: Kind = Kind {
     plural: "ticks",
     caption: "Ticks",
-    empty: "No ticks.",
+    empty: "No ticks. They come from the `schedule` of a daemon; the overview shows the next ones.",
     columns: &[
         column("Daemon", "/daemon_id", OF_DAEMON),
         column("Outcome", "/outcome", Form::State),
@@ -177,7 +204,7 @@ pub(super) const FACTS: Kind = Kind {
 pub(super) const OUTPUTS: Kind = Kind {
     plural: "outputs",
     caption: "Outputs",
-    empty: "No outputs.",
+    empty: "No outputs. A run proposes them: a branch, a pull request, a comment, a message.",
     columns: &[
         column(
             "Output",
@@ -209,13 +236,13 @@ pub(super) const ROSTER: Kind = Kind {
         column("Kind", "/kind", Form::Name),
         column("Role", "/role", Form::Name),
         column("Liveness", "/liveness", Form::State),
-        column("Seen", "/age", Form::Seconds),
+        column("Seen", "/age", Form::Age),
         column("Why", "/reason", Form::Words),
-        column("Mark", "/badge", Form::Name),
+        column("Mark", "/badge", Form::Notable),
         column("Gate", "/gate", Form::State),
-        column("Wind-down", "/winddown_state", Form::Name),
+        column("Wind-down", "/winddown_state", Form::Notable),
         column("Context", "/context_tokens", Form::Number),
-        column("Compact", "/needs_compaction", Form::Name),
+        column("Compaction", "/needs_compaction", Form::Notable),
         column("Last check-in", "/last_checkin_at", Form::Instant),
         column("Project", "/project", Form::Name),
     ],
@@ -225,7 +252,7 @@ pub(super) const ROSTER: Kind = Kind {
 pub(super) const BATONS: Kind = Kind {
     plural: "batons",
     caption: "Batons",
-    empty: "No baton was given.",
+    empty: "No daemon holds a baton. One that the host starts gets that of its role with its first check-in.",
     columns: &[
         column("Role", "/role", Form::Name),
         column("Project", "/project", Form::Name),
@@ -268,8 +295,8 @@ impl Table {
     /// Adds the column with the first action of each row.
     pub(super) fn offer(&mut self, subject: &Subject, rows: &[Value]) {
         self.titles.push("Action");
-        for (cells, row) in self.rows.iter_mut().zip(rows) {
-            cells.push(subject.in_row(row));
+        for (shown, row) in self.rows.iter_mut().zip(rows) {
+            shown.cells.push(subject.in_row(row));
         }
     }
 }
@@ -277,12 +304,36 @@ impl Table {
 impl Kind {
     /// Formats rows.
     pub(super) fn table(&self, rows: &[Value]) -> Table {
-        let cells = |row: &Value| self.columns.iter().map(|column| column.cell(row)).collect();
+        let row = |row: &Value| Row {
+            key: key(row),
+            cells: self.columns.iter().map(|column| column.cell(row)).collect(),
+        };
         Table {
             caption: self.caption,
             empty: self.empty,
             titles: self.columns.iter().map(|column| column.title).collect(),
-            rows: rows.iter().map(cells).collect(),
+            rows: rows.iter().map(row).collect(),
         }
+    }
+}
+
+/// Returns what identifies a row within its table: its id, or what is unique of a tick or a baton.
+fn key(row: &Value) -> String {
+    let member = |name: &str| row[name].as_str().unwrap_or_default();
+    match (member("id"), member("key")) {
+        ("", "") => {
+            let names = [
+                "repo",
+                "project",
+                "role",
+                "daemon_id",
+                "scheduled_at",
+                "path",
+                "need",
+            ];
+            visible(&names.map(member).join(" "))
+        }
+        ("", key) => visible(key),
+        (id, _) => visible(id),
     }
 }

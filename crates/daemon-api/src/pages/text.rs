@@ -67,17 +67,33 @@ pub(super) fn seconds(seconds: f64) -> String {
     if seconds < 60.0 {
         return format!("{seconds:.1} s");
     }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "it is no less than 60, and no run takes 2^64 seconds"
-    )]
-    let whole = seconds as u64;
+    let whole = whole(seconds);
     match (whole / 3_600, whole % 3_600 / 60, whole % 60) {
         (0, minutes, 0) => format!("{minutes} min"),
         (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
         (hours, 0, _) => format!("{hours} h"),
         (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// Returns the whole seconds of a duration.
+pub(super) fn whole(seconds: f64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a duration is not negative, and none takes 2^64 seconds"
+    )]
+    let whole = seconds as u64;
+    whole
+}
+
+/// Formats how long ago something was.
+pub(super) fn ago(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
     }
 }
 
@@ -110,7 +126,7 @@ pub(super) fn encoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{encoded, grouped, moment, seconds, short, visible};
+    use super::{ago, encoded, grouped, moment, seconds, short, visible};
 
     #[test]
     fn control_and_hidden_characters_are_shown_by_their_codes() {
@@ -148,6 +164,11 @@ mod tests {
                 "1 h",
                 "2 h 1 min"
             ]
+        );
+        let ages = [0, 59, 60, 3_599, 3_600, 172_799, 172_800].map(ago);
+        assert_eq!(
+            ages,
+            ["0 s", "59 s", "1 min", "59 min", "1 h", "47 h", "2 d"]
         );
         let numbers = [0, 999, 1_000, 1_234_567].map(grouped);
         assert_eq!(numbers, ["0", "999", "1,000", "1,234,567"]);

@@ -39,8 +39,6 @@
   function follow(url) {
     const output = document.getElementById("output");
     const timeline = document.getElementById("timeline");
-    const live = document.getElementById("live");
-    const say = (text) => { if (live) live.textContent = text; };
     let waiting = [];
     let skipped = 0;
     if (output) output.scrollTop = output.scrollHeight;
@@ -137,20 +135,127 @@
   }
 
   function renew(seconds) {
-    setInterval(async () => {
-      if (document.hidden || main.contains(document.activeElement)) return;
-      try {
-        const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-        if (!answer.ok) return;
-        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-        const fresh = page.querySelector("main");
-        if (fresh) main.replaceChildren(...fresh.children);
-      } catch {
-        // The host is away; what is shown stays until it is back.
-      }
+    setInterval(() => {
+      if (!document.hidden && !main.contains(document.activeElement)) refresh();
     }, seconds * 1000);
   }
 
+  const live = document.getElementById("live");
+  const say = (text) => { if (live) live.textContent = text; };
+
+  // A row that changes is replaced as the host renders it.
+  function rowOf(html) {
+    const page = new DOMParser().parseFromString(`<table><tbody>${html}</tbody></table>`, "text/html");
+    return document.adoptNode(page.querySelector("tr"));
+  }
+
+  // Returns whether the list could be changed in place; one that was empty has no table yet.
+  function apply(change) {
+    const bodies = [...main.querySelectorAll("tbody[data-table]")];
+    const body = bodies.find((body) => body.dataset.table === change.table);
+    if (!body || change.order.length === 0) return !body && change.order.length === 0;
+    const known = new Map([...body.children].map((row) => [row.dataset.row, row]));
+    const kept = new Set(change.order);
+    for (const [key, row] of known) if (!kept.has(key)) row.remove();
+    let place = body.firstElementChild;
+    for (const key of change.order) {
+      const old = known.get(key);
+      let row = old;
+      if (change.rows[key] !== undefined) {
+        row = rowOf(change.rows[key]);
+        age(row);
+        if (old && old.isEqualNode(row)) row = old;
+      }
+      if (!row) return false;
+      if (row !== old) {
+        row.classList.add("fresh");
+        const focused = old && old.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+        if (old) {
+          if (old === place) place = row;
+          old.replaceWith(row);
+        }
+        if (focused) [...row.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus();
+      }
+      if (row !== place) body.insertBefore(row, place);
+      else place = place.nextElementSibling;
+    }
+    return true;
+  }
+
+  function watch() {
+    let source = null;
+    let isFirst = true;
+    const open = () => {
+      source = new EventSource(location.href.split("#")[0]);
+      source.onopen = () => say("Live.");
+      source.onerror = () => {
+        if (source.readyState !== EventSource.CLOSED) return say("The host does not answer; trying again.");
+        say("This list is not live any more; load the page again.");
+      };
+      source.addEventListener("rows", (message) => {
+        const isWhole = JSON.parse(message.data).tables.map(apply).every(Boolean);
+        if (!isWhole) refresh();
+        if (isFirst) for (const row of main.querySelectorAll(".fresh")) row.classList.remove("fresh");
+        isFirst = false;
+      });
+    };
+    // A browser has few connections to one host, so only what is looked at keeps one.
+    const look = () => {
+      if (document.hidden) {
+        source?.close();
+        source = null;
+      } else if (!source) {
+        open();
+      }
+    };
+    document.addEventListener("visibilitychange", look);
+    addEventListener("pagehide", () => { source?.close(); source = null; });
+    addEventListener("pageshow", look);
+    look();
+  }
+
+  // Durations that grow while the page is open.
+  const ago = (seconds) => {
+    if (seconds < 60) return `${seconds} s`;
+    if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+    if (seconds < 172800) return `${Math.floor(seconds / 3600)} h`;
+    return `${Math.floor(seconds / 86400)} d`;
+  };
+  function age(part) {
+    for (const place of part.querySelectorAll("[data-age]")) {
+      place.dataset.since = String(Date.now() - Number(place.dataset.age) * 1000);
+    }
+  }
+  function grow() {
+    for (const place of main.querySelectorAll("[data-since]")) {
+      const text = ago(Math.max(0, Math.floor((Date.now() - Number(place.dataset.since)) / 1000)));
+      if (place.textContent !== text) place.textContent = text;
+    }
+  }
+  async function refresh() {
+    try {
+      const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+      if (!answer.ok) return;
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const fresh = page.querySelector("main");
+      if (!fresh) return;
+      const state = live?.textContent;
+      main.replaceChildren(...fresh.children);
+      const place = document.getElementById("live");
+      if (place && state) {
+        place.textContent = state;
+        place.replaceWith(live);
+        live.textContent = state;
+      }
+      age(main);
+    } catch {
+      // The host is away; what is shown stays until it is back.
+    }
+  }
+
+  age(main);
+  setInterval(grow, 1000);
+  if (main.dataset.live !== undefined) watch();
   if (main.dataset.follow) follow(main.dataset.follow);
   if (main.dataset.renew) renew(Number(main.dataset.renew));
 })();
