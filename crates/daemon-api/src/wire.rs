@@ -15,8 +15,8 @@ pub use conversation::{
 pub use cron::{CronObject, CronTickObject};
 pub use fact::FactObject;
 pub use roster::{
-    AuditObject, BatonObject, CheckInObject, ListedRowObject, ResetObject, RosterMetaObject,
-    RosterRowObject, SignalObject, WindDownObject,
+    AuditObject, BatonObject, CharterObject, CheckInObject, ListedRowObject, ResetObject,
+    RosterMetaObject, RosterRowObject, RosterWarningObject, SignalObject, WindDownObject,
 };
 pub use skill::{ListedSkillObject, SkillObject};
 pub use versioned::{FailureObject, Versioned};

@@ -1,10 +1,11 @@
 //! The roster of a home over its store: decisions are made in memory and committed before they count.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use daemon_roster::{
-    Idempotency, Principal, Roster, RosterAnswer, RosterCommand, RosterEffect, RosterRefusal,
-    RosterRequest, RosterSettings,
+    Idempotency, Principal, Project, Roster, RosterAnswer, RosterCommand, RosterEffect,
+    RosterRefusal, RosterRequest, RosterSettings,
 };
 use daemon_store::{RosterVersion, Store, StoreError};
 use tokio::sync::Notify;
@@ -28,6 +29,8 @@ pub struct HeldRoster {
     turn: tokio::sync::Mutex<RosterVersion>,
     roster: RwLock<Arc<Roster>>,
     effects: Mutex<Vec<RosterEffect>>,
+    /// Not stored: a host compares at its start.
+    drifted: Mutex<BTreeSet<Project>>,
     changed: Notify,
 }
 
@@ -67,6 +70,7 @@ impl HeldRoster {
             turn: tokio::sync::Mutex::new(loaded.version),
             effects: Mutex::new(roster.unfinished()),
             roster: RwLock::new(Arc::new(roster)),
+            drifted: Mutex::default(),
             changed: Notify::new(),
         })
     }
@@ -149,6 +153,17 @@ impl HeldRoster {
         }
         *version = loaded.version;
         Ok(())
+    }
+
+    /// Returns the projects whose permissions differed from the allowlist when they were compared last.
+    pub fn drifted(&self) -> BTreeSet<Project> {
+        let drifted = self.drifted.lock();
+        drifted.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Sets the projects whose permissions differ from the allowlist.
+    pub fn set_drifted(&self, projects: BTreeSet<Project>) {
+        *self.drifted.lock().unwrap_or_else(PoisonError::into_inner) = projects;
     }
 
     /// Returns what is to be done, and forgets it.

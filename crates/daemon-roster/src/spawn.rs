@@ -454,6 +454,27 @@ impl UnitOfWork<'_> {
 }
 
 impl PlanCheck {
+    /// Returns why it blocks or warns; `None` if it passes.
+    pub fn why(&self) -> Option<&'static str> {
+        use PlanCheckName as Check;
+        let why = match (self.outcome, self.name) {
+            (PlanCheckOutcome::Pass, _) => return None,
+            (PlanCheckOutcome::Warn, Check::Allowlist) => "the repository has no settings file",
+            (_, Check::Destination) => "no watched repository has that name",
+            (_, Check::Root) => "the directory of the repository cannot be read",
+            (_, Check::Role) => "it is not orchestrator, ops or refine",
+            (_, Check::Harness) => "no such provider resumes sessions and uses MCP servers",
+            (_, Check::Charter) => "the role has none, or an unknown placeholder is in it",
+            (_, Check::Name) => "a daemon or a process has it",
+            (_, Check::Baton) => "another daemon holds that of the role",
+            (_, Check::Reset) => "one of the role is open",
+            (_, Check::WindDown) => "the role or the orchestrator winds down",
+            (_, Check::Allowlist) => "the repository's settings file differs from it",
+            (_, Check::Cap) => "there are as many daemons as `roster.cap` permits",
+        };
+        Some(why)
+    }
+
     /// Reports whether it blocks the spawn.
     pub fn blocks(&self) -> bool {
         self.outcome == PlanCheckOutcome::Block

@@ -9,20 +9,55 @@ use crate::serve_roster::{Agent, rows};
 use crate::world::{Host, World, until};
 
 /// A browser that is logged in, request by request.
-struct Session<'h> {
+pub(crate) struct Session<'h> {
     host: &'h Host,
     cookie: String,
     origin: String,
 }
 
+/// Headers and a body that are refused, and the status.
+type Forged<'t> = (&'t [(&'t str, &'t str)], &'t str, u16);
+
 /// The fields that identify a form.
-struct Form {
-    token: String,
-    request: String,
+pub(crate) struct Form {
+    pub(crate) token: String,
+    pub(crate) request: String,
+}
+
+impl Form {
+    /// Returns the identity of the form on a page that is sent to a path, or of the first one.
+    pub(crate) fn in_page(page: &Answer, path: Option<&str>) -> Self {
+        let rest = match path {
+            None => page.body.as_str(),
+            Some(path) => {
+                let found = page.body.split_once(&format!("action=\"{path}\""));
+                found.unwrap_or_else(|| panic!("no form: {page:?}")).1
+            }
+        };
+        let rest = Answer {
+            body: rest.to_owned(),
+            head: String::new(),
+            status: page.status,
+        };
+        Self {
+            token: Self::value(&rest, "form"),
+            request: Self::value(&rest, "request"),
+        }
+    }
+
+    /// Returns the first value of a hidden field.
+    pub(crate) fn value(page: &Answer, name: &str) -> String {
+        let mark = format!("name=\"{name}\" value=\"");
+        let rest = page.body.split_once(&mark).map(|(_, rest)| rest);
+        let value = rest.and_then(|rest| rest.split('"').next());
+        value
+            .unwrap_or_else(|| panic!("no form: {page:?}"))
+            .to_owned()
+    }
 }
 
 impl<'h> Session<'h> {
-    fn open(host: &'h Host) -> Self {
+    pub(crate) fn open(host: &'h Host) -> Self {
         let body = format!("token={}", host.token());
         let kind = [("Content-Type", "application/x-www-form-urlencoded")];
         let entered = http::ask(host.address(), "POST", "/login", &kind, body.as_bytes());
@@ -36,30 +71,18 @@ impl<'h> Session<'h> {
         }
     }
 
-    fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Answer {
         let headers = [("Cookie", self.cookie.as_str()), ("Accept", BROWSER)];
         self.host.open("GET", path, &headers)
     }
 
     /// Returns the identity of the form on a page.
-    fn form(&self, path: &str) -> Form {
-        let page = self.get(path);
-        let value = |name: &str| {
-            let mark = format!("name=\"{name}\" value=\"");
-            let rest = page.body.split_once(&mark).map(|(_, rest)| rest);
-            let value = rest.and_then(|rest| rest.split('"').next());
-            value
-                .unwrap_or_else(|| panic!("no form: {page:?}"))
-                .to_owned()
-        };
-        Form {
-            token: value("form"),
-            request: value("request"),
-        }
+    pub(crate) fn form(&self, path: &str) -> Form {
+        Form::in_page(&self.get(path), None)
     }
 
     /// Sends a form as a browser does.
-    fn send(&self, path: &str, form: &Form, rest: &str) -> Answer {
+    pub(crate) fn send(&self, path: &str, form: &Form, rest: &str) -> Answer {
         let body = format!("form={}&request={}{rest}", form.token, form.request);
         let headers = [
             ("Cookie", self.cookie.as_str()),
@@ -115,7 +138,7 @@ fn an_action_is_taken_from_a_form_of_the_hosts_own_page_alone() {
     let elsewhere = ("Origin", "http://127.0.0.1:1");
     let cross = ("Sec-Fetch-Site", "cross-site");
     let json = ("Content-Type", "application/json");
-    let refused: [(&[(&str, &str)], &str, u16); 11] = [
+    let refused: [Forged<'_>; 11] = [
         (&[origin], &body, 401),
         (&[("Authorization", &bearer), origin], &body, 401),
         (&[("Cookie", "daemon_session=0"), origin], &body, 401),

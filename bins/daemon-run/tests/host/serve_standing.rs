@@ -15,7 +15,7 @@ const ORCHESTRATOR: &str = "o/r-orchestrator";
 const SUCCESSOR: &str = "o/r-orchestrator-2";
 
 /// Makes a world whose `claude` is a standing daemon, woken each second.
-fn world(roster: &str) -> World {
+pub(crate) fn world(roster: &str) -> World {
     standing(World::pushed(), roster)
 }
 
@@ -34,41 +34,41 @@ fn standing(world: World, roster: &str) -> World {
 }
 
 impl World {
-    fn log_of(&self, name: &str) -> PathBuf {
+    pub(crate) fn log_of(&self, name: &str) -> PathBuf {
         self.beside("log").join(name)
     }
 
-    fn noted(&self, name: &str) -> String {
+    pub(crate) fn noted(&self, name: &str) -> String {
         fs::read_to_string(self.log_of(name)).unwrap_or_default()
     }
 
     /// Makes the agents see a file, whose name says what they do.
-    fn mark(&self, name: &str) {
+    pub(crate) fn mark(&self, name: &str) {
         fs::write(self.log_of(name), "").expect("a file");
     }
 
-    fn unmark(&self, name: &str) {
+    pub(crate) fn unmark(&self, name: &str) {
         fs::remove_file(self.log_of(name)).expect("it was there");
     }
 
-    fn method(&self, method: &str, params: &Value) -> (i32, Value) {
+    pub(crate) fn method(&self, method: &str, params: &Value) -> (i32, Value) {
         self.json(&["call", &format!("roster/{method}"), &params.to_string()])
     }
 
-    fn plan(&self, project: &str, role: &str) -> Value {
+    pub(crate) fn plan(&self, project: &str, role: &str) -> Value {
         let flags = ["--project", project, "--role", role, "--harness", "claude"];
         let (code, plan) = self.json(&[&["roster", "plan"][..], &flags].concat());
         assert_eq!(code, 0, "{plan}");
         plan
     }
 
-    fn confirm(&self, plan: &Value) -> (i32, Value) {
+    pub(crate) fn confirm(&self, plan: &Value) -> (i32, Value) {
         let (plan, packet) = (plan.text("plan"), plan.text("packet_sha256"));
         self.json(&["roster", "confirm", &plan, "--packet", &packet, "--yes"])
     }
 
     /// Starts a daemon and waits for its first check-in.
-    fn spawn(&self, project: &str, role: &str) -> String {
+    pub(crate) fn spawn(&self, project: &str, role: &str) -> String {
         let (code, answer) = self.confirm(&self.plan(project, role));
         assert_eq!(code, 0, "{answer}");
         let row = answer.text("daemon");
@@ -76,12 +76,12 @@ impl World {
         row
     }
 
-    fn row(&self, row: &str) -> Value {
+    pub(crate) fn row(&self, row: &str) -> Value {
         let (_, shown) = self.json(&["roster", "show", row]);
         shown["row"].clone()
     }
 
-    fn request_reset(&self, row: &str) -> String {
+    pub(crate) fn request_reset(&self, row: &str) -> String {
         let params =
             json!({"daemon": row, "reason": "a test", "request_id": format!("reset-{row}")});
         let (code, answer) = self.method("daemon_request_reset", &params);
@@ -89,12 +89,12 @@ impl World {
         answer.text("reset")
     }
 
-    fn start_reset(&self, reset: &str) -> (i32, Value) {
+    pub(crate) fn start_reset(&self, reset: &str) -> (i32, Value) {
         let params = json!({"reset": reset, "request_id": format!("start-{reset}")});
         self.method("daemon_start_reset", &params)
     }
 
-    fn reset_state(&self, reset: &str) -> String {
+    pub(crate) fn reset_state(&self, reset: &str) -> String {
         let (_, listed) = self.method("recall_reset", &json!({}));
         let resets = listed["resets"].as_array().expect("a list").iter();
         let mut states = resets.filter(|it| it["id"] == reset);
@@ -120,7 +120,7 @@ impl World {
     }
 
     /// Returns who holds the orchestrator's baton of a project, and its generation.
-    fn baton(&self, project: &str) -> (Value, Value) {
+    pub(crate) fn baton(&self, project: &str) -> (Value, Value) {
         let (_, listed) = self.json(&["roster", "list"]);
         let batons = listed["batons"].as_array().expect("a list").iter();
         let is_own = |it: &&Value| it["project"] == project && it["role"] == "orchestrator";
@@ -196,8 +196,12 @@ fn a_plan_is_blocked_by_a_taken_name_and_cannot_be_confirmed_for_long() {
     let host = world.serve();
     let row = world.spawn("o/r", "orchestrator");
     let plan = world.plan("o/r", "orchestrator");
-    shows!(plan, {"status": "blocked", "checks.5": {"name": "name", "outcome": "block"},
-        "checks.6": {"name": "baton", "outcome": "block"}});
+    let why = [
+        "a daemon or a process has it",
+        "another daemon holds that of the role",
+    ];
+    shows!(plan, {"status": "blocked", "checks.5": {"name": "name", "outcome": "block", "why": why[0]},
+        "checks.6": {"name": "baton", "outcome": "block", "why": why[1]}});
     let plan = world.plan("o/r", "ops");
     until("the plan expired", || {
         let (_, audit) = world.json(&["roster", "audit"]);

@@ -1,9 +1,11 @@
 //! Operations on the roster: each is a request that its owner decides, or reads what it holds.
 
 mod answer;
+mod charter;
 mod recall;
 mod request;
 mod spawn;
+mod warnings;
 
 use daemon_engine::Gate;
 use daemon_records::error::{OpError, OpErrorKind};

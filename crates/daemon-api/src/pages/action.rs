@@ -4,17 +4,18 @@
 //! browser to a page that shows the result. Sending a form twice performs it once.
 
 mod form;
+mod sent;
 mod table;
 
 use std::sync::Arc;
 
 use askama::Template;
+use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{DefaultBodyLimit, FromRequest as _, Path, Query, Request, State};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
+use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::get;
-use axum::{Form, Router};
 use daemon_records::error::{OpError, OpErrorKind};
 use daemon_records::random;
 use serde_json::{Map, Value};
@@ -23,19 +24,15 @@ use super::cell::{Cell, Column};
 use super::frame::{self, Frame, page};
 use super::login;
 use super::text::{encoded, short, visible};
-use crate::http::api::change_once;
-use crate::http::{AppState, answer};
+use crate::http::AppState;
 use crate::ops::{Operation, Params};
 
 pub(super) use form::{ActionForm, ActionLinks};
+use sent::is_read_only;
+pub(super) use sent::{FORM_BYTES, SentForm, form_token, refused_form};
 pub(super) use table::{
     ACTIVATION_ACTIONS, DAEMON_ACTIONS, EVENT_ACTIONS, ROSTER_ACTIONS, RUN_ACTIONS,
 };
-
-/// The maximum size of a form, in bytes.
-const FORM_BYTES: usize = 32 * 1024;
-/// The longest id of a form.
-const LONGEST_KEY: usize = 64;
 
 /// What a page is about, and what can be done with it.
 pub(super) struct Subject {
@@ -179,23 +176,13 @@ async fn act(
     path: Result<Path<String>, PathRejection>,
     (Query(query), request): (Query<Vec<(String, String)>>, Request),
 ) -> Response<Body> {
-    let headers = request.headers().clone();
     let Ok(Path(id)) = path else {
         return frame::missing(subject.noun);
     };
-    let fields = match fields(request).await {
-        Ok(fields) => fields,
-        Err(status) => return answer::status(status),
+    let sent = match SentForm::receive(&app, request).await {
+        Ok(sent) => sent,
+        Err(refusal) => return *refusal,
     };
-    let field = |name: &str| {
-        let found = fields.iter().find(|(given, _)| given == name);
-        found.map(|(_, value)| value.as_str()).unwrap_or_default()
-    };
-    match app.access.check_form(&headers, field("form")) {
-        Ok(()) => {}
-        Err(StatusCode::UNAUTHORIZED) => return login::form(StatusCode::UNAUTHORIZED, None),
-        Err(_) => return forged(),
-    }
     // The roster refuses, and records, what is about it.
     if is_read_only(&app) && action.operation.roster_tool().is_none() {
         return refused_form(&app);
@@ -206,14 +193,9 @@ async fn act(
         id: &id,
         query: &query,
     };
-    let done = wanted.perform(&app, &fields).await;
-    match done {
-        Ok(members) => {
-            let to = wanted.result(&members);
-            app.access.leave_notice(&headers, &to, action.done);
-            see_other(&to)
-        }
-        Err(error) => wanted.failed(&app, (&headers, &fields), error).await,
+    match wanted.perform(&app, &sent).await {
+        Ok(members) => sent.see_other(&app, &wanted.result(&members), action.done),
+        Err(error) => wanted.failed(&app, &sent, error).await,
     }
 }
 
@@ -231,7 +213,7 @@ impl Wanted<'_> {
     async fn perform(
         &self,
         app: &AppState,
-        fields: &[(String, String)],
+        sent: &SentForm,
     ) -> Result<Map<String, Value>, OpError> {
         let found = self.found(app).await?;
         let (name, pointer) = self.action.of;
@@ -244,27 +226,8 @@ impl Wanted<'_> {
         given.extend(fixed.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         // Only what the form asks for: a request cannot add parameters of the operation.
         let inputs = self.action.inputs.iter().map(|input| input.name);
-        let filled = fields.iter().filter(|(name, value)| {
-            !value.trim().is_empty() && inputs.clone().any(|input| input == name)
-        });
-        given.extend(filled.map(|(name, value)| (name.clone(), value.trim().to_owned())));
-        let key = fields.iter().find(|(name, _)| name == "request");
-        let key = key.map(|(_, key)| key.as_str()).unwrap_or_default();
-        let is_key = |byte: u8| byte.is_ascii_alphanumeric();
-        if !(1..=LONGEST_KEY).contains(&key.len()) || !key.bytes().all(is_key) {
-            return Err(OpError::invalid("the form has no id"));
-        }
-        // A form that is sent again with other values is another request: a person went back and changed it.
-        let parts: Vec<_> = std::iter::once(key)
-            .chain(
-                given
-                    .iter()
-                    .flat_map(|(name, value)| [name.as_str(), value]),
-            )
-            .map(str::as_bytes)
-            .collect();
-        let params = Params::default().with_url(given.clone())?;
-        change_once(self.action.operation, app, params, None, &parts).await
+        given.extend(inputs.filter_map(|name| sent.filled(name)));
+        sent.perform(app, self.action.operation, given).await
     }
 
     fn impossible(&self) -> OpError {
@@ -304,17 +267,13 @@ impl Wanted<'_> {
     }
 
     /// Returns the response after an error: the form again, with what was filled in.
-    async fn failed(
-        &self,
-        app: &AppState,
-        (headers, fields): (&HeaderMap, &[(String, String)]),
-        error: OpError,
-    ) -> Response<Body> {
+    async fn failed(&self, app: &AppState, sent: &SentForm, error: OpError) -> Response<Body> {
         let status = frame::status_of(&error);
-        let Some(token) = form_token(app, headers) else {
+        let Some(token) = form_token(app, &sent.headers) else {
             return frame::op_error(&error);
         };
-        match self.confirmation(app, token, Some((fields, &error))).await {
+        let again = Some((sent.fields.as_slice(), &error));
+        match self.confirmation(app, token, again).await {
             Ok(confirmation) => page(status, &confirmation),
             // The object is gone.
             Err(gone) => frame::op_error(&gone),
@@ -406,62 +365,4 @@ impl Subject {
             None => Cell::action("", String::new()),
         }
     }
-}
-
-/// Reports whether pages have no actions.
-pub(super) fn is_read_only(app: &AppState) -> bool {
-    app.roster.view().settings().is_read_only
-}
-
-/// Returns the token for the forms of a page; `None` if the page has no actions.
-pub(super) fn form_token(app: &AppState, headers: &HeaderMap) -> Option<String> {
-    let token = app.access.form_token(headers);
-    token.filter(|_| !is_read_only(app))
-}
-
-/// Reads the fields of a form.
-async fn fields(request: Request) -> Result<Vec<(String, String)>, StatusCode> {
-    let read = Form::<Vec<(String, String)>>::from_request(request, &());
-    match tokio::time::timeout(login::FORM_TIME, read).await {
-        Ok(Ok(Form(fields))) => Ok(fields),
-        Ok(Err(refused)) => Err(refused.status()),
-        Err(_) => Err(StatusCode::REQUEST_TIMEOUT),
-    }
-}
-
-/// Returns the page for a form that is of no page of this session.
-fn forged() -> Response<Body> {
-    let message = "This form is not one that the host sent to your session. Nothing was done.";
-    let help = "Open the page again and use its form; after a new login, forms of the earlier one are not accepted.";
-    frame::problem(StatusCode::FORBIDDEN, message, Some(help))
-}
-
-/// Returns the page for an action that pages do not have: without a session, or because the host is read only.
-fn refused_form(app: &AppState) -> Response<Body> {
-    match is_read_only(app) {
-        true => frame::problem(
-            StatusCode::FORBIDDEN,
-            "This host is read only: its pages have no actions.",
-            Some("`roster.read_only` is set in config.toml of the home."),
-        ),
-        false => frame::problem(
-            StatusCode::FORBIDDEN,
-            "Actions of pages need a session of a browser.",
-            Some(
-                "Open the link that `daemon-run login` prints. Programs use the routes below /api/v1/.",
-            ),
-        ),
-    }
-}
-
-/// Returns the response that makes a browser load a page with GET.
-fn see_other(path: &str) -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::SEE_OTHER;
-    let headers = response.headers_mut();
-    // Paths are percent-encoded.
-    let location = HeaderValue::from_str(path).expect("a path is ASCII");
-    headers.insert(header::LOCATION, location);
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
 }

@@ -43,14 +43,13 @@ impl Badge {
         let (class, sign) = match state {
             "running" | "claimed" | "delivering" | "sending" => ("going", "▶"),
             "done" | "succeeded" | "reported" | "confirmed" | "enqueued" | "open" | "valid"
-            | "ok" | "live" | "go" | "completed" => ("good", "✓"),
-            "failed" | "dead" | "gave_up" | "refused" | "invalid" | "tripped" | "bypass" => {
-                ("bad", "✕")
-            }
+            | "ok" | "live" | "go" | "completed" | "pass" => ("good", "✓"),
+            "failed" | "dead" | "gave_up" | "refused" | "invalid" | "tripped" | "bypass"
+            | "block" => ("bad", "✕"),
             "timeout" | "missed_window" => ("bad", "⧖"),
             "pending" | "planned" | "ambiguous" | "unknown" | "held" | "hold" | "spawning"
             | "stale" | "needed" | "requested" | "preparing" | "overdue" | "spawn-overdue"
-            | "starting" | "spawned" | "ready" => ("waits", "…"),
+            | "starting" | "spawned" | "ready" | "warn" => ("waits", "…"),
             // States that need no attention, such as `cancelled` and `superseded`.
             _ => ("still", "■"),
         };
@@ -196,6 +195,15 @@ impl Cell {
         }
     }
 
+    /// Creates a cell without a value.
+    fn none() -> Self {
+        Self {
+            text: "–".to_owned(),
+            class: "none",
+            ..Self::default()
+        }
+    }
+
     /// Links the cell to a path.
     #[must_use]
     pub(super) fn to(self, path: String) -> Self {
@@ -247,10 +255,11 @@ impl Cell {
             ..words.clone()
         };
         match (form, value) {
-            (_, Value::Null) | (Form::Words, _) => words,
+            (_, Value::Null) => Self::none(),
+            (Form::Words, _) => words,
             (Form::Notable, Value::Bool(true)) => Self::state("needed"),
             (Form::Notable, Value::String(word)) if word != "none" => Self::state(word),
-            (Form::Notable, _) => Self::words("–"),
+            (Form::Notable, _) => Self::none(),
             (Form::Name, _) => with(""),
             (Form::Id(path), Value::String(id)) => {
                 with("code").to(format!("{path}{}", encoded(id)))

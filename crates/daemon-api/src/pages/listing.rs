@@ -51,6 +51,8 @@ pub(super) struct Listing {
     states: fn() -> Vec<&'static str>,
     /// What a row is, if its actions are offered in the list.
     subject: Option<fn() -> &'static Subject>,
+    /// The path and the title of the page that adds a row; a page without actions has no link to it.
+    adds: Option<(&'static str, &'static str)>,
 }
 
 const RUN_LISTING: Listing = Listing {
@@ -62,6 +64,7 @@ const RUN_LISTING: Listing = Listing {
     operation: Operation::RunList,
     states: || RUN_STATES.to_vec(),
     subject: Some(|| &run::RUN),
+    adds: None,
 };
 const ACTIVATION_LISTING: Listing = Listing {
     kind: &ACTIVATIONS,
@@ -77,6 +80,7 @@ const ACTIVATION_LISTING: Listing = Listing {
             .collect()
     },
     subject: Some(detail::activation),
+    adds: None,
 };
 const EVENT_LISTING: Listing = Listing {
     kind: &EVENTS,
@@ -87,6 +91,7 @@ const EVENT_LISTING: Listing = Listing {
     operation: Operation::EventList,
     states: Vec::new,
     subject: None,
+    adds: None,
 };
 const TICK_LISTING: Listing = Listing {
     kind: &TICKS,
@@ -102,6 +107,7 @@ const TICK_LISTING: Listing = Listing {
             .collect()
     },
     subject: None,
+    adds: None,
 };
 const OUTPUT_LISTING: Listing = Listing {
     kind: &OUTPUTS,
@@ -117,6 +123,7 @@ const OUTPUT_LISTING: Listing = Listing {
             .collect()
     },
     subject: None,
+    adds: None,
 };
 
 const ROSTER_LISTING: Listing = Listing {
@@ -132,6 +139,7 @@ const ROSTER_LISTING: Listing = Listing {
     operation: Operation::RosterList,
     states: || Liveness::ALL.iter().map(|state| state.as_str()).collect(),
     subject: Some(detail::roster_row),
+    adds: Some(("/roster/spawn", "Start a daemon")),
 };
 
 /// A field of the form.
@@ -147,6 +155,10 @@ struct Field {
 struct ListingPage {
     frame: Frame,
     caption: &'static str,
+    /// What a person should know before the rows.
+    notices: Vec<String>,
+    /// The page that adds a row.
+    adds: Option<(&'static str, &'static str)>,
     path: &'static str,
     fields: Vec<Field>,
     /// The parameter and the label of the field with these words.
@@ -226,6 +238,16 @@ impl Listing {
         operations.call(self.operation, params).await
     }
 
+    /// Returns the warnings of an answer.
+    pub(super) fn notices(answer: &Map<String, Value>) -> Vec<String> {
+        let warnings = answer.get("warnings").and_then(Value::as_array);
+        let messages = warnings
+            .into_iter()
+            .flatten()
+            .filter_map(|it| it["message"].as_str());
+        messages.map(text::visible).collect()
+    }
+
     /// Formats the rows of an answer: those of the listing, then the further lists.
     pub(super) fn tables(
         &self,
@@ -264,6 +286,8 @@ impl Listing {
         ListingPage {
             frame: Frame::new(self.kind.caption, self.path),
             caption: self.kind.caption,
+            notices: Self::notices(answer),
+            adds: self.adds.filter(|_| offered.is_some()),
             path: self.path,
             fields: fields.collect(),
             choice: self.choice,

@@ -25,6 +25,8 @@ pub(super) struct LiveListing {
     offered: Option<&'static Subject>,
     /// The rows of each table as they were read last.
     seen: Vec<Seen>,
+    /// What was to be known before the rows.
+    notices: Option<Vec<String>>,
 }
 
 /// The rows of a table by their keys, and their order.
@@ -48,6 +50,7 @@ impl LiveListing {
             query,
             offered,
             seen: Vec::new(),
+            notices: None,
         }
     }
 
@@ -69,7 +72,10 @@ impl LiveListing {
         let changes: Vec<Value> = seen
             .filter_map(|(seen, table)| seen.change(table))
             .collect();
-        Ok((!changes.is_empty()).then(|| json!({"tables": changes})))
+        let notices = Some(Listing::notices(&answer));
+        let is_news = !changes.is_empty() || notices != self.notices;
+        self.notices = notices;
+        Ok(is_news.then(|| json!({"tables": changes, "notices": self.notices})))
     }
 }
 

@@ -16,6 +16,7 @@ mod login;
 mod overview;
 mod routes;
 mod run;
+mod spawn;
 mod table;
 mod text;
 

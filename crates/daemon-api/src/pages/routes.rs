@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::get;
 
 use super::accept::{self, Representation};
-use super::{assets, detail, frame, listing, login, overview, run};
+use super::{assets, detail, frame, listing, login, overview, run, spawn};
 use crate::http::{AppState, answer};
 
 /// Builds the routes of the pages.
@@ -21,6 +21,7 @@ pub(crate) fn router() -> Router<Arc<AppState>> {
         .merge(detail::router())
         .route("/", get(overview::show))
         .merge(run::router())
+        .merge(spawn::router())
         .route("/login", login)
         .route("/assets/{name}", get(assets::serve))
 }

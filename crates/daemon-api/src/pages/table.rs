@@ -237,8 +237,8 @@ pub(super) const ROSTER: Kind = Kind {
         column("Role", "/role", Form::Name),
         column("Liveness", "/liveness", Form::State),
         column("Seen", "/age", Form::Age),
-        column("Why", "/reason", Form::Words),
-        column("Mark", "/badge", Form::Notable),
+        // A late heartbeat is what to know of a row that has one.
+        column("Why", "/badge", Form::Words).or("/reason"),
         column("Gate", "/gate", Form::State),
         column("Wind-down", "/winddown_state", Form::Notable),
         column("Context", "/context_tokens", Form::Number),
@@ -302,6 +302,21 @@ impl Table {
 }
 
 impl Kind {
+    /// Creates the layout of a list that is shown on one page.
+    pub(super) const fn new(
+        plural: &'static str,
+        caption: &'static str,
+        empty: &'static str,
+        columns: &'static [Column],
+    ) -> Self {
+        Self {
+            plural,
+            caption,
+            empty,
+            columns,
+        }
+    }
+
     /// Formats rows.
     pub(super) fn table(&self, rows: &[Value]) -> Table {
         let row = |row: &Value| Row {

@@ -2,7 +2,7 @@
 
 use daemon_roster::{
     Baton, Cadence, CheckInRecord, CoordinationSignal, LivenessBadge, LivenessReport, Principal,
-    Reset, Role, RosterRow,
+    Project, Reset, Role, RosterRow,
 };
 use daemon_store::StoredAudit;
 use schemars::JsonSchema;
@@ -73,7 +73,7 @@ pub struct RosterRowObject {
     pub meta: RosterMetaObject,
     /// The limit of its context, as it reported it.
     pub context_limit: Option<u64>,
-    /// The version of its charter; null for a daemon without one.
+    /// The version of the charter that it was started with; null for one that the host did not start from a plan.
     pub charter_version: Option<String>,
     /// The row that it replaces.
     pub predecessor: Option<String>,
@@ -101,6 +101,30 @@ pub struct BatonObject {
     pub holder: Option<String>,
     /// Rises each time that the baton is given.
     pub generation: u64,
+}
+
+/// What an operator should know of a roster before its rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RosterWarningObject {
+    /// `drift`, `override` or `no-baton`.
+    pub kind: &'static str,
+    /// The project; null for all.
+    pub project: Option<String>,
+    /// For people.
+    pub message: String,
+}
+
+/// The charter that a daemon was started with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CharterObject {
+    /// The role.
+    pub role: String,
+    /// Its SHA-256.
+    pub version: String,
+    /// The version that a new daemon of the role gets.
+    pub current: Option<String>,
+    /// The template.
+    pub body: String,
 }
 
 /// A signal. The token of its claim is known to the claimer alone.
@@ -241,6 +265,17 @@ impl ListedRowObject {
             context_tokens: row.context_tokens,
             needs_compaction: row.needs_compaction,
             winddown_state: row.wind_down.as_str(),
+        }
+    }
+}
+
+impl RosterWarningObject {
+    /// Builds the object.
+    pub(crate) fn new(kind: &'static str, project: Option<&Project>, message: String) -> Self {
+        Self {
+            kind,
+            project: text(project),
+            message,
         }
     }
 }

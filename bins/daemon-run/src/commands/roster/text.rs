@@ -51,30 +51,6 @@ const CHECKS: &[Column] = &[
     column("WHY", "/why"),
 ];
 
-/// Why a check of a plan blocks.
-const BLOCKS: &[(&str, &str)] = &[
-    ("destination", "no watched repository has that name"),
-    ("root", "the directory of the repository cannot be read"),
-    ("role", "it is not orchestrator, ops or refine"),
-    (
-        "harness",
-        "no such provider resumes sessions and uses MCP servers",
-    ),
-    (
-        "charter",
-        "the role has none, or an unknown placeholder is in it",
-    ),
-    ("name", "a daemon or a process has it"),
-    ("baton", "another daemon holds that of the role"),
-    ("reset", "one of the role is open"),
-    ("winddown", "the role or the orchestrator winds down"),
-    (
-        "allowlist",
-        "the repository's settings file differs from it",
-    ),
-    ("cap", "there are as many daemons as `roster.cap` permits"),
-];
-
 const CHECK_INS: &[Column] = &[
     times("AT", "/at"),
     column("WAKE", "/wake"),
@@ -176,15 +152,7 @@ fn summary(row: &Value) -> String {
 pub(super) fn plan(answer: &Map<String, Value>, layout: &TableLayout) -> String {
     let id = text(&answer["plan"]);
     let mut acc = format!("plan {id} is {}\n\n", text(&answer["status"]));
-    let mut checks = items(&answer["checks"]).to_vec();
-    for check in checks
-        .iter_mut()
-        .filter(|check| check["outcome"] == "block")
-    {
-        let why = BLOCKS.iter().find(|(name, _)| check["name"] == *name);
-        check["why"] = why.map_or(Value::Null, |(_, why)| Value::from(*why));
-    }
-    acc.push_str(&table(CHECKS, &checks, layout));
+    acc.push_str(&table(CHECKS, items(&answer["checks"]), layout));
     acc.push_str("\npacket:\n\n");
     for line in answer["packet"].as_str().unwrap_or_default().lines() {
         put!(acc, "  {}\n", plain(line));

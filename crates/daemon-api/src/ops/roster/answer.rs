@@ -51,7 +51,7 @@ pub(super) fn members(
             let checks = checks.iter();
             let checks: Vec<_> = checks
                 .map(
-                    |check| json!({"name": check.name.as_str(), "outcome": check.outcome.as_str()}),
+                    |check| json!({"name": check.name.as_str(), "outcome": check.outcome.as_str(), "why": check.why()}),
                 )
                 .collect();
             json!({

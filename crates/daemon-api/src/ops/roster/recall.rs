@@ -1,5 +1,7 @@
 //! What the roster holds, for those who only read.
 
+use std::collections::BTreeSet;
+
 use daemon_records::HeldRoster;
 use daemon_records::error::OpError;
 use daemon_roster::{
@@ -10,7 +12,7 @@ use daemon_store::AuditQuery;
 use serde_json::{Map, Value, json};
 
 use super::request::word;
-use super::{invalid, known, maybe_row, row};
+use super::{invalid, known, maybe_row, row, warnings};
 use crate::ops::{Operation, Operations, Params, UnknownMethod, object, value};
 use crate::wire::{
     AuditObject, BatonObject, CheckInObject, ListedRowObject, ResetObject, RosterRowObject,
@@ -37,7 +39,7 @@ impl Operations {
     ) -> Result<Map<String, Value>, OpError> {
         let roster = held.view();
         match operation {
-            Operation::RosterList => self.recall_roster(params, &roster),
+            Operation::RosterList => self.recall_roster(params, &roster, &held.drifted()),
             Operation::RosterGet => self.recall_daemon(params, &roster).await,
             Operation::RosterSignals => self.recall_signals(params, &roster),
             Operation::RosterCompaction => self.recall_compaction(params, &roster),
@@ -52,6 +54,7 @@ impl Operations {
         &self,
         mut params: Params,
         roster: &Roster,
+        drifted: &BTreeSet<Project>,
     ) -> Result<Map<String, Value>, OpError> {
         let filter = RowFilter {
             project: word(&mut params, "project")?,
@@ -75,7 +78,10 @@ impl Operations {
             .filter(|baton| of_project(&baton.project))
             .map(BatonObject::from)
             .collect();
-        object(json!({"rows": value(&rows)?, "batons": value(&batons)?, "next": next}))
+        let warnings = warnings::of(roster, drifted, filter.project.as_ref());
+        object(json!({
+            "rows": value(&rows)?, "batons": value(&batons)?, "warnings": value(&warnings)?, "next": next,
+        }))
     }
 
     async fn recall_daemon(
@@ -102,13 +108,18 @@ impl Operations {
             state: row.wind_down.as_str(),
             handoff_ref: row.handoff_ref.as_ref().map(ToString::to_string),
         };
+        let charter = self.charter_of(row, roster).await?;
+        let row_object = RosterRowObject {
+            charter_version: charter.as_ref().map(|charter| charter.version.clone()),
+            ..RosterRowObject::new(row, &report)
+        };
         object(json!({
-            "row": value(&RosterRowObject::new(row, &report))?,
+            "row": value(&row_object)?,
             "reason": row.trouble.clone().unwrap_or_else(|| report.reason.to_string()),
             "reset": value(&reset)?,
             "winddown": value(&winddown)?,
             "signals": value(&signals)?,
-            "charter": null,
+            "charter": value(&charter)?,
             "checkins": value(&records)?,
         }))
     }

@@ -182,6 +182,13 @@
     return true;
   }
 
+  function note(notices) {
+    const place = document.getElementById("notices");
+    const shown = [...place.children].map((notice) => notice.textContent);
+    if (shown.join("\n") === notices.join("\n")) return;
+    place.replaceChildren(...notices.map((text) => make("p", "notice words", text)));
+  }
+
   function watch() {
     let source = null;
     let isFirst = true;
@@ -193,7 +200,9 @@
         say("This list is not live any more; load the page again.");
       };
       source.addEventListener("rows", (message) => {
-        const isWhole = JSON.parse(message.data).tables.map(apply).every(Boolean);
+        const { tables, notices } = JSON.parse(message.data);
+        note(notices);
+        const isWhole = tables.map(apply).every(Boolean);
         if (!isWhole) refresh();
         if (isFirst) for (const row of main.querySelectorAll(".fresh")) row.classList.remove("fresh");
         isFirst = false;
@@ -221,12 +230,22 @@
     if (seconds < 172800) return `${Math.floor(seconds / 3600)} h`;
     return `${Math.floor(seconds / 86400)} d`;
   };
+  // Instants are relative, with the exact one on hover.
+  function relative(time) {
+    time.title ||= time.textContent;
+    const seconds = Math.floor((Date.now() - Date.parse(time.dateTime)) / 1000);
+    if (Number.isNaN(seconds)) return;
+    const text = seconds >= 0 ? `${ago(seconds)} ago` : `in ${ago(-seconds)}`;
+    if (time.textContent !== text) time.textContent = text;
+  }
   function age(part) {
+    for (const time of part.querySelectorAll(".rows time[datetime], tr time[datetime]")) relative(time);
     for (const place of part.querySelectorAll("[data-age]")) {
       place.dataset.since = String(Date.now() - Number(place.dataset.age) * 1000);
     }
   }
   function grow() {
+    for (const time of main.querySelectorAll(".rows time[datetime]")) relative(time);
     for (const place of main.querySelectorAll("[data-since]")) {
       const text = ago(Math.max(0, Math.floor((Date.now() - Number(place.dataset.since)) / 1000)));
       if (place.textContent !== text) place.textContent = text;

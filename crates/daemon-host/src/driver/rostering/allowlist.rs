@@ -97,6 +97,10 @@ impl RosterRounds {
             }
             known.0.insert(project, Comparison { of, state, at: now });
         }
+        let drifted = known.0.iter();
+        let drifted = drifted.filter(|(_, it)| it.state == AllowlistState::Drifted);
+        let drifted = drifted.map(|(project, _)| project.clone()).collect();
+        self.spawning.roster.set_drifted(drifted);
         Ok(())
     }
 }
