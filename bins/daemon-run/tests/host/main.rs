@@ -144,6 +144,7 @@ mod serve_slow_git;
 mod serve_sources;
 mod serve_standing;
 mod serve_standing_pages;
+mod serve_standing_steps;
 mod serve_start;
 mod serve_strays;
 mod serve_surfaces;

@@ -53,6 +53,14 @@ if [ ! -e "$log/silent-$name" ]; then
     call "$step" "{\"reset\":\"$reset\"}"
   fi
 fi
+# A file says which tool it calls once, and with what.
+if [ -s "$log/do-$name" ]; then
+  read -r tool arguments < "$log/do-$name"
+  rm "$log/do-$name"
+  call "$tool" "$arguments"
+  printf '%s\n' "$line" > "$log/done-$name.new"
+  mv "$log/done-$name.new" "$log/done-$name"
+fi
 [ ! -e "$log/merge-$name" ] || call daemon_authorize '{"action":"merge"}'
 while [ -e "$log/hang-$name" ]; do : > "$log/hangs-$name"; sleep 0.05; done
 exec 3>&- 4<&-
