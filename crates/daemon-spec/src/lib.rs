@@ -34,7 +34,7 @@
 //! - [`Dialect`] is the trait for another parser of the same format.
 //! - [`YamlDocument`] parses a different YAML file of a daemon, such as its tests, with the span of every
 //!   value.
-//! - [`schema`] returns the JSON Schema of the front matter, for editors.
+//! - `schema` (feature `schema`) returns the JSON Schema of the front matter, for editors.
 //!
 //! # Example: diagnostics and lossless edits
 //!
@@ -83,8 +83,8 @@
 //!
 //! # Features and versions
 //!
-//! The crate has no features. [`serde_json::Value`] is part of its public API as the result of
-//! [`schema`]. The minimum supported Rust version is the `rust-version` of its manifest.
+//! The feature `schema` adds the function `schema`, whose result makes `serde_json::Value` a part of the public API. Without it
+//! the crate depends on its parser of YAML alone. The minimum supported Rust version is the `rust-version` of its manifest.
 
 mod cause;
 mod codes;
@@ -96,6 +96,7 @@ mod frame;
 pub mod limits;
 mod parse;
 mod recover;
+#[cfg(feature = "schema")]
 mod schema;
 mod shape;
 mod source;
@@ -108,6 +109,7 @@ pub use file::{
     Completeness, DaemonFile, FIELD_NAMES, Field, FieldList, Layout, ListEntry, Member, Mistyped,
 };
 pub use parse::{DaemonMd, Dialect, Parse, parse};
+#[cfg(feature = "schema")]
 pub use schema::schema;
 pub use shape::Shape;
 pub use source::{LineColumn, SourceText, Span};

@@ -1,11 +1,11 @@
-//! The pages of `docs/errors`, embedded in the binary.
+//! The pages of `docs/errors`, embedded in the binary. `errors` is a link to them, so that a package contains them.
 
 use daemon_spec::Code;
 
 macro_rules! pages {
     ($($number:literal => $file:literal,)*) => {
         const PAGES: &[(Code, &str)] = &[
-            $((Code::new($number), include_str!(concat!("../../../docs/errors/", $file))),)*
+            $((Code::new($number), include_str!(concat!("../errors/", $file))),)*
         ];
     };
 }
