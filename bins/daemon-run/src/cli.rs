@@ -162,6 +162,8 @@ pub(crate) enum Command {
     Ticks(ListingArgs),
     /// Lists outputs, or removes their merged and closed branches
     Outputs(OutputsArgs),
+    /// Copies the store of the home into a database that hosts share
+    Import(ImportArgs),
     /// Checks this machine, the home, the providers and repositories
     Doctor(DoctorArgs),
     /// Serves tools to an agent over the Model Context Protocol (stdio)
@@ -365,6 +367,17 @@ pub(crate) struct ServeArgs {
     /// Records everything and starts nothing
     #[arg(long)]
     pub(crate) hold: bool,
+}
+
+/// Arguments of `import`.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// The database, postgres://USER@HOST/DATABASE [default: host.store of the configuration]
+    #[arg(long, value_name = "STORE")]
+    pub(crate) store: Option<String>,
+    /// Gives up an import that is not finished, so that hosts can start on the old store again
+    #[arg(long)]
+    pub(crate) abandon: bool,
 }
 
 /// Arguments of `hold` and `go`.

@@ -14,6 +14,7 @@ pub(crate) mod emanate;
 pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod fire;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod lint;
 pub(crate) mod listings;

@@ -12,8 +12,8 @@ use daemon_runner::secrets::HostSecrets;
 use crate::cli::{self, Color, Command, CommandLine, GlobalArgs, OutputsArgs, OutputsVerb};
 use crate::commands::act::{self, Prompts};
 use crate::commands::{
-    agent, call, chat, completions, context, demo, doctor, emanate, events, explain, fire, init,
-    lint, listings, lsp, new, next, prune, roster, rule, schema, serve, show, test,
+    agent, call, chat, completions, context, demo, doctor, emanate, events, explain, fire, import,
+    init, lint, listings, lsp, new, next, prune, roster, rule, schema, serve, show, test,
 };
 use crate::failure::{CommandFailure, ExitKind};
 use crate::logs;
@@ -189,6 +189,7 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
             .await
             .map(done),
         Command::Outputs(args) => outputs(args, place, out).await,
+        Command::Import(args) => import::run(args, place, out).await.map(done),
         Command::Doctor(args) => doctor::run(args, place, out).await.map(good),
         Command::Mcp(args) => crate::mcp::serve(args, place).await.map(done),
         Command::Lsp => lsp::run(place).map(done),

@@ -159,23 +159,7 @@ impl BenchHome {
 
     /// Runs a command on a home, and returns its object.
     pub(crate) fn ask(&self, home: &Path, arguments: &[&str]) -> Result<Value> {
-        let output = Command::new(program()?)
-            .args(arguments)
-            .args(["--json", "--home"])
-            .arg(home)
-            .env_clear()
-            .env("PATH", SEARCH)
-            .current_dir(self.working_directory())
-            .stdin(Stdio::null())
-            .output()?;
-        ensure!(
-            output.status.success(),
-            "`{}` ended with {}: {}",
-            arguments.join(" "),
-            output.status,
-            String::from_utf8_lossy(&output.stderr)
-        );
-        serde_json::from_slice(&output.stdout).context("a reply is JSON")
+        ask(home, &self.working_directory(), arguments)
     }
 
     /// Returns the path of the store.
@@ -266,6 +250,28 @@ fn tail(path: &Path) -> String {
 }
 
 /// Returns the path of `daemon-run`, which cargo builds into the folder of this program.
+/// Runs a command on a home, and returns its object.
+pub(crate) fn ask(home: &Path, directory: &Path, arguments: &[&str]) -> Result<Value> {
+    let output = Command::new(program()?)
+        .args(arguments)
+        .args(["--json", "--home"])
+        .arg(home)
+        .env_clear()
+        .env("PATH", SEARCH)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .output()?;
+    ensure!(
+        output.status.success(),
+        "`{}` ended with {}: {}{}",
+        arguments.join(" "),
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).context("a reply is JSON")
+}
+
 fn program() -> Result<PathBuf> {
     let path = std::env::current_exe()?
         .with_file_name(format!("daemon-run{}", std::env::consts::EXE_SUFFIX));

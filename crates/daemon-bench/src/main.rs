@@ -9,6 +9,7 @@ mod fixtures;
 mod host;
 mod kit;
 mod machine;
+mod postgres;
 mod report;
 mod repositories;
 mod rows;

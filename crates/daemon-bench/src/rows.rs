@@ -5,6 +5,7 @@ mod agent_memory;
 mod cron;
 mod discovery;
 mod editor;
+mod fleet;
 mod host;
 mod lint;
 mod parse;
@@ -128,6 +129,14 @@ const ROWS: &[RowEntry] = &[
     RowEntry {
         name: "store-activations",
         measure: store::measure,
+    },
+    RowEntry {
+        name: "fleet-activations",
+        measure: fleet::activations,
+    },
+    RowEntry {
+        name: "fleet-import",
+        measure: fleet::import,
     },
     RowEntry {
         name: "memory-recall",

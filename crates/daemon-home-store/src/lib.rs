@@ -9,7 +9,8 @@
 //! ```
 //!
 //! [`open`] opens the store for a host or a command that changes something, and [`open_to_read`] for one that looks. [`existing`] finds
-//! the home of a command that makes none. [`fault`] checks a value of `host.store`.
+//! the home of a command that makes none. [`fault`] checks a value of `host.store`. [`import`] copies the file of a home into the
+//! database that its configuration names. [`home_checks`] and [`store_checks`] are the part of `doctor`.
 //!
 //! # Features
 //! `postgres`, on by default: the store of many hosts in a PostgreSQL database. Without it, [`fault`] refuses such an address.
@@ -19,10 +20,17 @@
 //!
 //! # Guarantees
 //! - No error contains a password, and no address that could contain one.
+//! - A host is never admitted to a file that was imported and to the database at the same time.
 //! - [`open_to_read`] changes nothing in a database, and nothing in a store of the current version.
 
+mod checks;
+#[cfg(feature = "postgres")]
+mod copying;
+mod import;
 mod opening;
 #[cfg(feature = "postgres")]
 mod shared;
 
+pub use checks::{home_checks, store_checks};
+pub use import::{Imported, ImportedTable, OnProgress, abandon_import, check_importable, import};
 pub use opening::{SQLITE, check, existing, fault, is_shared, open, open_to_read, schema_version};

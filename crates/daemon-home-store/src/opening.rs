@@ -114,10 +114,25 @@ fn opened(home: &Home, opened: Result<SqliteStore, StoreError>) -> Result<Arc<dy
             let failure = failed(&home.store().display().to_string(), &error);
             Err(match error {
                 StoreError::LogDamaged { .. } => failure.with_help(REPAIR),
+                StoreError::Moved { to, is_finished } => moved(home, (&to, is_finished)),
                 _ => failure,
             })
         }
     }
+}
+
+/// Returns the error for a home's own store that was imported into another.
+pub(crate) fn moved(home: &Home, (to, is_finished): (&str, bool)) -> OpError {
+    let (done, help) = match is_finished {
+        true => ("was imported", format!("set `host.store` to `{to}`")),
+        false => (
+            "is being imported",
+            "finish with `daemon-run import`, or give it up with `daemon-run import --abandon`"
+                .to_owned(),
+        ),
+    };
+    let message = format!("the store `{}` {done} into `{to}`", home.store().display());
+    OpError::new(OpErrorKind::Config, "store-moved", message).with_help(help)
 }
 
 /// Returns the error for a store at a place that cannot be opened.

@@ -35,7 +35,7 @@ pub(crate) async fn open_to_read(home: &Home, host: &Host) -> Result<Arc<dyn Sto
     opened(host, PostgresStore::open_to_read(&options).await)
 }
 
-fn options(home: &Home, host: &Host) -> Result<PostgresOptions, OpError> {
+pub(crate) fn options(home: &Home, host: &Host) -> Result<PostgresOptions, OpError> {
     let password = configured(home.root(), PASSWORD, host.store_password());
     let password = password.map_err(|error| {
         OpError::new(OpErrorKind::Config, "no-token", chain(&error))

@@ -6,16 +6,17 @@ use daemon_engine::{ActivationState, FactState, Gate, HostCrash, HostEnd, HostEp
 use daemon_store::Counts;
 use jiff::Timestamp;
 
-use crate::activation;
 use crate::column::{Columns as _, integer, micros};
-use crate::failure::TxResult;
+use crate::failure::{TxError, TxResult};
 use crate::transaction::Tx;
+use crate::{activation, import};
 
 /// How many starts are kept of each host. Only the starts after activations that are still leased are ever read.
 const STARTS: i64 = 1_000;
 
 pub(crate) async fn begin_epoch(tx: &Tx, previous: HostEnd, now: Timestamp) -> TxResult<HostEpoch> {
     let host = &tx.own.host;
+    import::check(tx).await?;
     let present = tx
         .row(
             "SELECT (SELECT count(*) FROM activation WHERE state IN ('claimed', 'running') AND host = $1) \
@@ -28,13 +29,14 @@ pub(crate) async fn begin_epoch(tx: &Tx, previous: HostEnd, now: Timestamp) -> T
         .number("present")?;
     // Before the new epoch is stored: which activations were leased still describes the host that ended.
     clear_absent(tx, previous).await?;
-    // One counter for all hosts: an epoch names one process of one host.
+    // One counter for all hosts: an epoch names one process of one host. An import that begins locks it.
     let row = tx
-        .row(
+        .maybe_row(
             "UPDATE counter SET n = n + 1 WHERE name = 'epoch' RETURNING n",
             &[],
         )
-        .await?;
+        .await?
+        .ok_or(TxError::Overtaken)?;
     let (number, epoch) = (row.number("n")?, HostEpoch(row.count("n")?));
     tx.run(
         "INSERT INTO host (name, epoch, gate, probes) VALUES ($1, $2, 'open', 0) \

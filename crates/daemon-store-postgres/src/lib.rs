@@ -32,7 +32,8 @@
 //! ```
 //!
 //! [`PostgresStore`] implements every trait of `daemon-store` except the memory of agents, which stays with its home.
-//! [`PostgresOptions`] name the database and the host, and [`Wakeups`] say when there may be work.
+//! [`PostgresOptions`] name the database and the host, and [`Wakeups`] say when there may be work. [`PostgresImport`] fills an empty
+//! database with the content of another store.
 //!
 //! # Transactions
 //! Each operation is one transaction. It runs with the isolation level "read committed" and locks what it decides over: the row of a
@@ -76,6 +77,7 @@ mod event;
 mod failure;
 mod hosting;
 mod identity;
+mod import;
 mod lane;
 mod listing;
 mod memory;
@@ -93,6 +95,7 @@ mod transaction;
 mod wakeup;
 mod wanted;
 
+pub use import::{ImportState, PostgresImport};
 pub use options::{
     AddressError, LeaseClock, MAX_CONNECTIONS, Password, PostgresOptions, check_address,
 };

@@ -12,9 +12,9 @@ use crate::connection::{Address, Pool};
 use crate::failure::TxResult;
 use crate::migrate::{STEPS, check_to_read, migrate};
 use crate::options::{LeaseClock, MAX_CONNECTIONS, PostgresOptions};
-use crate::partition;
 use crate::transaction::{Tries, Tx, TxKind};
 use crate::wakeup::{Wakeup, Wakeups};
+use crate::{import, partition};
 
 /// How long a session that listens may be broken before it is made again.
 const LISTENING: Duration = Duration::from_secs(5);
@@ -51,8 +51,8 @@ impl PostgresStore {
     /// Connects to the database and brings its schema up to date.
     ///
     /// # Errors
-    /// `Newer` if the schema does not admit this version; `Unavailable` if the database cannot be reached or the options
-    /// are wrong.
+    /// `Newer` if the schema does not admit this version; `Unavailable` if the database cannot be reached, the options are wrong,
+    /// or an import has not ended.
     pub async fn open(options: &PostgresOptions) -> Result<Self, StoreError> {
         let address = options.resolve()?;
         let mut tries = Tries::new("open the database");
@@ -170,6 +170,7 @@ impl PostgresStore {
 async fn prepare(address: &Address) -> TxResult<()> {
     let (client, driver) = address.client().await?;
     migrate(&client, STEPS).await?;
+    import::check_client(&client).await?;
     partition::prepare(&client).await?;
     drop(driver);
     Ok(())

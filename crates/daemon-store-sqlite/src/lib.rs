@@ -25,7 +25,7 @@
 //! [`SqliteStore`] implements every trait of `daemon-store`. [`SqliteStore::open`] opens a file, [`SqliteStore::in_memory`]
 //! makes a store that writes none, and [`repair`] gives up the lost end of a damaged log.
 //!
-//! [`SqliteMemory`] is the memory of one agent, in a file of its own.
+//! [`SqliteMemory`] is the memory of one agent, in a file of its own. [`SqliteExport`] reads a whole store for an import into another.
 //!
 //! Writes of a store queue for one thread. It commits all operations that queued while the last commit was being synced, up to 256;
 //! one that fails takes back only itself, and none returns before its commit. Reads use a few connections that see the
@@ -51,6 +51,7 @@ mod bookmark;
 mod claim;
 mod column;
 mod event;
+mod export;
 mod failpoint;
 mod failure;
 mod hosting;
@@ -81,5 +82,6 @@ mod wanted;
 mod writer;
 
 pub use agent_memory::SqliteMemory;
+pub use export::{Batch, Move, SqliteExport, tables};
 pub use repair::{Repaired, repair};
 pub use store::SqliteStore;

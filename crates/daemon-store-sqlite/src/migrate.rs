@@ -47,6 +47,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/0014.sql"),
     include_str!("schema/0015.sql"),
     include_str!("schema/0016.sql"),
+    include_str!("schema/0017.sql"),
 ];
 
 impl FileFormat {

@@ -5,6 +5,7 @@ use std::path::Path;
 use daemon_store::StoreError;
 use rusqlite::Connection;
 
+use crate::export::moved;
 use crate::failure::TxResult;
 use crate::open::{Schema, check_to_read, open, open_in_memory};
 use crate::reader::Readers;
@@ -29,13 +30,29 @@ impl SqliteStore {
     /// # Errors
     /// `Damaged` for a file that is empty, truncated or of another program; `LogDamaged` for one whose log is missing or
     /// has lost commits, which [`repair`](crate::repair) can give up; `Newer` for one that a newer version wrote;
-    /// `Unavailable` if it cannot be reached, or if the linked SQLite is older than 3.51.3. Nothing is written then.
+    /// `Moved` for one that was imported into another; `Unavailable` if it cannot be reached, or if the linked SQLite is older than
+    /// 3.51.3. Nothing of the content is changed then.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
-        Ok(Self {
-            writer: Some(WriterHandle::start(open(path)?)?),
-            readers: Some(Readers::new(path)),
-        })
+        let database = open(path)?;
+        let moved = moved(&database.conn);
+        let moved = moved.map_err(|failure| failure.into_error("open the store"))?;
+        // Started in any case: the end of the writer closes the log in order.
+        let store = Self::from_parts(WriterHandle::start(database)?, Readers::new(path));
+        match moved {
+            Some(to) => Err(StoreError::Moved {
+                to: to.target,
+                is_finished: to.is_finished,
+            }),
+            None => Ok(store),
+        }
+    }
+
+    pub(crate) fn from_parts(writer: WriterHandle, readers: Readers) -> Self {
+        Self {
+            writer: Some(writer),
+            readers: Some(readers),
+        }
     }
 
     /// Opens the store in a file for reading: in a file and a directory that need not be writable, and next to a process that

@@ -43,6 +43,14 @@ pub enum StoreError {
         /// The newest version known.
         known: i64,
     },
+    /// The store was imported into another, or its import has begun. Nothing was written.
+    #[error("the store was moved to `{to}`")]
+    Moved {
+        /// The address of the other store.
+        to: String,
+        /// Whether all of it is there.
+        is_finished: bool,
+    },
     /// The lease of a write is no longer held: it expired, or another attempt has a newer one. Nothing was written.
     #[error("the lease is no longer held")]
     LeaseLost,

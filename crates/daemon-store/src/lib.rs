@@ -67,7 +67,7 @@
 //! - [`AgentMemory`](agent_memory::AgentMemory) is the memory of one agent, in a file of its own.
 //! - [`Ticker`] turns the passing of time into commits for [`Ticks::commit_ticks`].
 //! - [`decide`] contains the decisions that stores share in addition to those of `daemon-engine`.
-//! - [`stored`] contains the text forms of values that durable stores share.
+//! - [`stored`] contains the text forms of values that durable stores share, and [`transfer`] what moves rows from one to another.
 //! - [`StoreError`] distinguishes a lost lease and a conflict from failures of the disk.
 //!
 //! # Features and versions
@@ -106,6 +106,7 @@ mod rows;
 pub mod stored;
 mod ticker;
 mod traits;
+pub mod transfer;
 mod zones;
 
 #[cfg(feature = "internal-testing")]

@@ -5,17 +5,14 @@ use std::time::{Duration, Instant};
 use daemon_api::ops::Operation;
 use daemon_host::config::Config;
 use daemon_host::doctor::{
-    Check, checks_json, daemon_check, examine_machine, hold_check, port_check, sandbox_checks,
-    surface_checks, token_checks, webhook_checks, without_secrets,
+    Check, checks_json, examine_machine, port_check, sandbox_checks, surface_checks, token_checks,
+    webhook_checks, without_secrets,
 };
 use daemon_host::home::Home;
-use daemon_host::rates::rate_checks;
 use daemon_host::serve::{Compose as _, OpenFailure};
 use daemon_host::servers;
 use daemon_records::clock;
 use daemon_records::error::chain;
-use daemon_registry::Registered;
-use daemon_store::{Store, StoreError};
 use serde_json::{Map, Value};
 
 use crate::cli::DoctorArgs;
@@ -183,7 +180,8 @@ async fn local(args: &DoctorArgs, place: &Place, host: HostPresence) -> Vec<Chec
     // A running host uses the port and the store itself, and checks both.
     if host == HostPresence::Absent {
         checks.push(port_check(&config.host.listen));
-        checks.extend(store(place, &config).await);
+        let root = place.home.as_deref();
+        checks.extend(daemon_home_store::store_checks(root, &config, clock::now()).await);
     }
     let secrets = composer.secrets();
     secrets.add(daemon_host::secrets::read(existing, &config));
@@ -256,80 +254,5 @@ fn home(place: &Place) -> Vec<Check> {
             )];
         }
     };
-    let shown = root.display().to_string();
-    let metadata = match std::fs::metadata(root) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let detail = format!("`{shown}` does not exist");
-            return vec![Check::warn("home", detail, "`daemon-run serve` creates it")];
-        }
-        Err(error) => {
-            let detail = format!("`{shown}` cannot be read: {error}");
-            return vec![Check::fail("home", detail, "give another --home")];
-        }
-    };
-    let mode = metadata.permissions().mode() & 0o777;
-    // Others could read the tokens and the run folders in it.
-    let mut checks = vec![match mode & 0o077 {
-        0 => Check::ok("home", format!("{shown} ({mode:04o})")),
-        _ => Check::fail(
-            "home",
-            format!("{shown} is open to others ({mode:04o})"),
-            format!("chmod 700 {shown}"),
-        ),
-    }];
-    // The store of a home may be elsewhere.
-    if Home::existing(root).is_some() || root.join("run").is_dir() {
-        let home = Home::named(root);
-        checks.push(match home.owner() {
-            Ok(Some(pid)) => Check::ok("lock", format!("owned by process {pid}")),
-            Ok(None) => Check::ok("lock", "no host is running"),
-            Err(error) => Check::fail("lock", chain(&error), "check run/host.lock"),
-        });
-    }
-    checks
-}
-
-async fn store(place: &Place, config: &Config) -> Vec<Check> {
-    let home = place.home.as_deref();
-    let Some(home) = home.and_then(|root| daemon_home_store::existing(root, &config.host)) else {
-        return Vec::new();
-    };
-    let store = match daemon_home_store::open_to_read(&home, &config.host).await {
-        Ok(store) => store,
-        Err(failure) => {
-            let remedy = failure.help.unwrap_or_else(|| {
-                "make the file readable, restore it from a backup, or move it away".to_owned()
-            });
-            return vec![Check::fail("store", failure.message, remedy)];
-        }
-    };
-    daemons(&*store, config).await
-}
-
-async fn daemons(store: &dyn Store, config: &Config) -> Vec<Check> {
-    let read = async { Ok::<_, StoreError>((store.daemons().await?, hold_check(store).await?)) };
-    match read.await {
-        Ok((rows, hold)) => {
-            let mut checks = vec![Check::ok(
-                "store",
-                format!(
-                    "schema {}, {} daemons",
-                    daemon_home_store::schema_version(&config.host),
-                    rows.len()
-                ),
-            )];
-            checks.extend(hold);
-            let daemons: Vec<Registered> = rows.into_iter().map(Registered::new).collect();
-            checks.extend(daemons.iter().map(daemon_check));
-            let daemons: Vec<&Registered> = daemons.iter().collect();
-            checks.extend(rate_checks(&daemons, &config.limits, clock::now()));
-            checks
-        }
-        Err(error) => vec![Check::fail(
-            "store",
-            chain(&error),
-            "check that no other program writes to it",
-        )],
-    }
+    daemon_home_store::home_checks(root)
 }

@@ -95,10 +95,15 @@ fn check(args: &ServeArgs) -> Result<(), CommandFailure> {
         let failure = CommandFailure::usage(format!("--listen `{listen}`: {error}"));
         return Err(failure.help("an address and a port, such as 127.0.0.1:7777"));
     }
-    if let Some(fault) = args.store.as_deref().and_then(daemon_home_store::fault) {
-        return Err(CommandFailure::usage(format!("--store: {fault}")));
+    check_store(args.store.as_deref())
+}
+
+/// Checks the value of `--store`.
+pub(crate) fn check_store(store: Option<&str>) -> Result<(), CommandFailure> {
+    match store.and_then(daemon_home_store::fault) {
+        Some(fault) => Err(CommandFailure::usage(format!("--store: {fault}"))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// The members of the ready line, in order.

@@ -9,11 +9,11 @@ use crate::postgres::{Server, runtime, server, with_client};
 use crate::world::{Host, World, eventually_within, until, watch};
 
 /// A provider that waits for a file `go` of the repository, and notes which home it ran in.
-const WAIT: &str = "cat > /dev/null\n: > \"$BUSY\"\nwhile ! [ -e \"$GO\" ]; do sleep 0.05; done\necho note >> NOTE.md\n\
+pub(crate) const WAIT: &str = "cat > /dev/null\n: > \"$BUSY\"\nwhile ! [ -e \"$GO\" ]; do sleep 0.05; done\necho note >> NOTE.md\n\
                     echo '{\"daemon\":\"result\",\"ok\":true,\"text\":\"noted\"}'\n";
 
 /// Makes an empty database, and returns its address as a URL.
-fn database(server: &Server) -> String {
+pub(crate) fn database(server: &Server) -> String {
     let address = runtime().block_on(server.database());
     let part = |name: &str| {
         let (_, rest) = address.split_once(&format!("{name}=")).expect("it has it");
@@ -32,7 +32,7 @@ fn world(store: &str) -> World {
 }
 
 /// Makes a home use the database.
-fn join(world: &World, store: &str, more: &str) {
+pub(crate) fn join(world: &World, store: &str, more: &str) {
     world.configure(&format!("[host]\nstore = {store:?}\n\n{more}"));
 }
 
@@ -44,7 +44,7 @@ fn opened(number: usize) -> Value {
     })
 }
 
-fn report(host: &Host, number: usize) -> Value {
+pub(crate) fn report(host: &Host, number: usize) -> Value {
     let answer = host.hook("issues", &format!("d-{number}"), &opened(number));
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.json()
@@ -59,7 +59,7 @@ fn ids(rows: &[Value], key: &str) -> Vec<String> {
 }
 
 /// Asks the database for one number.
-fn number(store: &str, sql: &str) -> i64 {
+pub(crate) fn number(store: &str, sql: &str) -> i64 {
     runtime().block_on(with_client(store, async |client| {
         let row = client.query_one(sql, &[]).await.expect("a query");
         row.get(0)

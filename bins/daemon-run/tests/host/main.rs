@@ -33,6 +33,7 @@ mod emanating;
 mod examples;
 mod fire_interrupted;
 mod fleet;
+mod fleet_import;
 mod git_http;
 mod git_server;
 mod granted;

@@ -15,8 +15,8 @@ use daemon_event::{
     ActivationId, DaemonKey, DeliveryId, Event, EventFacts, EventId, Source, TriggerKey,
 };
 use daemon_store::{
-    Activations as _, ClaimRequest, DaemonRow, Daemons as _, Events as _, Identity, Matched,
-    Matching, Modes, NewEvent, Registration, Validity,
+    ClaimRequest, DaemonRow, Identity, Matched, Matching, Modes, NewEvent, Registration, Store,
+    Validity,
 };
 use daemon_store_sqlite::SqliteStore;
 use jiff::{SignedDuration, Timestamp};
@@ -91,22 +91,52 @@ fn appends(folder: &Path) -> Result<f64> {
 /// Runs cycles with many clients; returns cycles per second.
 async fn drive(path: &Path, n_clients: u64, steps: Steps) -> Result<f64> {
     let store = Arc::new(SqliteStore::open(path)?);
+    let n_done = cycles(&store, n_clients, (steps, Until::Elapsed(ROUND))).await?;
+    Ok(n_done)
+}
+
+/// When the clients of a store stop.
+#[derive(Clone, Copy)]
+pub(super) enum Until {
+    /// After a time.
+    Elapsed(Duration),
+    /// After a number of cycles.
+    Done(u64),
+}
+
+impl Until {
+    fn is_over(self, begun: Instant, n: u64) -> bool {
+        match self {
+            Self::Elapsed(limit) => begun.elapsed() >= limit,
+            Self::Done(limit) => n > limit,
+        }
+    }
+}
+
+/// Runs cycles with many clients over an empty store; returns cycles per second.
+pub(super) async fn cycles<S: Store + 'static>(
+    store: &Arc<S>,
+    n_clients: u64,
+    (steps, until): (Steps, Until),
+) -> Result<f64> {
     let daemons: Vec<DaemonKey> = (0..64).map(daemon).collect::<Result<_>>()?;
-    register(&store, &daemons).await?;
+    register(&**store, &daemons).await?;
     let numbers = Arc::new(AtomicU64::new(1));
     let begun = Instant::now();
     let mut tasks = JoinSet::new();
     for client in 0..n_clients {
-        let (store, numbers) = (Arc::clone(&store), Arc::clone(&numbers));
+        let (store, numbers) = (Arc::clone(store), Arc::clone(&numbers));
         let daemon = daemons[usize::try_from(client)? % daemons.len()].clone();
         tasks.spawn(async move {
             let mut n_done = 0_u32;
-            while begun.elapsed() < ROUND {
+            loop {
                 let n = numbers.fetch_add(1, Ordering::Relaxed);
-                cycle(&store, &daemon, n, steps).await?;
+                if until.is_over(begun, n) {
+                    return anyhow::Ok(n_done);
+                }
+                cycle(&*store, &daemon, n, steps).await?;
                 n_done += 1;
             }
-            anyhow::Ok(n_done)
         });
     }
     let mut n_done = 0.0;
@@ -118,14 +148,14 @@ async fn drive(path: &Path, n_clients: u64, steps: Steps) -> Result<f64> {
 
 /// Which steps share a transaction.
 #[derive(Clone, Copy)]
-enum Steps {
+pub(super) enum Steps {
     /// Match and claim, as in the host.
     Joined,
     /// None.
     Single,
 }
 
-async fn cycle(store: &SqliteStore, daemon: &DaemonKey, n: u64, steps: Steps) -> Result<()> {
+async fn cycle(store: &impl Store, daemon: &DaemonKey, n: u64, steps: Steps) -> Result<()> {
     let now = Timestamp::from_second(1_767_225_600)? + SignedDuration::from_millis(n.try_into()?);
     let id = EventId::new(n, [0; 10]);
     store.accept(vec![event(&id, n, now)?]).await?;
@@ -175,7 +205,7 @@ async fn cycle(store: &SqliteStore, daemon: &DaemonKey, n: u64, steps: Steps) ->
 }
 
 async fn complete(
-    store: &SqliteStore,
+    store: &impl Store,
     id: &ActivationId,
     lease: RunLease,
     now: Timestamp,
@@ -223,7 +253,7 @@ fn daemon(n: u32) -> Result<DaemonKey> {
     })
 }
 
-async fn register(store: &SqliteStore, daemons: &[DaemonKey]) -> Result<()> {
+async fn register(store: &impl Store, daemons: &[DaemonKey]) -> Result<()> {
     let row = |key: &DaemonKey| DaemonRow {
         key: key.clone(),
         path: format!(".agents/daemons/{}/DAEMON.md", key.id),
