@@ -9,12 +9,14 @@ pub enum Canary {
     JitterInScheduledAt,
     /// An event gives way to an unfinished tick of its daemon (G6).
     OverlapDropsWatch,
+    /// A write is accepted under a lease that was lost (P10).
+    FenceOff,
     /// A cursor stays where it was when the clock steps back, and mutes its daemon (P22).
     CursorKept,
 }
 
 impl Canary {
-    /// Every fault.
+    /// Every fault that the simulator looks for.
     pub const ALL: [Self; 4] = [
         Self::UniqueIndexDropped,
         Self::JitterInScheduledAt,

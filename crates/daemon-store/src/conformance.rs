@@ -12,6 +12,7 @@ mod concurrency;
 mod crashes;
 mod events;
 mod facts;
+mod history;
 mod hosting;
 mod listings;
 mod outbox;
@@ -32,6 +33,7 @@ use std::pin::Pin;
 use crate::traits::Store;
 
 pub use agent_memory::{MEMORY_CASES, MemoryCase, compare_memories};
+pub use history::history;
 pub use random::compare;
 
 /// A case as it runs.
@@ -140,6 +142,8 @@ cases! {
         nothing_is_claimed_before_its_time
         one_activation_is_claimed_by_id
         a_claim_takes_the_registered_revision;
+    history:
+        a_history_of_concurrent_workers_keeps_the_promises_of_leases;
     readiness:
         claims_follow_the_rule_of_the_engine;
     attempts:

@@ -92,6 +92,14 @@ impl StoreModel {
     }
 
     fn held(&mut self, id: &ActivationId, lease: RunLease) -> Result<usize, StoreError> {
+        #[cfg(feature = "internal-testing")]
+        let lease = match self.has(crate::Canary::FenceOff) {
+            true => self
+                .activation_places
+                .get(id)
+                .map_or(lease, |place| self.activations[*place].run_lease),
+            false => lease,
+        };
         self.activation_places
             .get(id)
             .copied()

@@ -37,6 +37,12 @@ impl MemoryStore {
         Self::default()
     }
 
+    /// Plants a fault.
+    #[cfg(feature = "internal-testing")]
+    pub fn plant(&self, canary: crate::Canary) {
+        self.model().plant(canary);
+    }
+
     fn model(&self) -> MutexGuard<'_, StoreModel> {
         self.model.lock().expect("no operation of the model panics")
     }

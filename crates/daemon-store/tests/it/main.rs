@@ -5,6 +5,7 @@ mod ticker;
 
 use std::thread;
 
+use daemon_store::Canary;
 use daemon_store::conformance::{self, CASES, MEMORY_CASES};
 use daemon_store::memory::{MemoryStore, MemoryTwin};
 use tokio::runtime::Builder;
@@ -24,6 +25,20 @@ fn the_twin_does_what_every_store_must_do() {
         .map(|case| case.name)
         .collect();
     assert_eq!(failed, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_store_without_the_fence_is_noticed_by_the_history_of_its_workers() {
+    let store = MemoryStore::new();
+    assert_eq!(conformance::history(&[&store], 4, 2_000).await, [""; 0]);
+    let unfenced = MemoryStore::new();
+    unfenced.plant(Canary::FenceOff);
+    let found = conformance::history(&[&unfenced], 4, 2_000).await;
+    let n_stale = found
+        .iter()
+        .filter(|one| one.starts_with("accepted a stale write"))
+        .count();
+    assert!(n_stale > 0, "{found:?}");
 }
 
 #[tokio::test]
