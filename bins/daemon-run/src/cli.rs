@@ -419,6 +419,9 @@ pub(crate) struct DoctorArgs {
     /// Makes runs that try to leave the sandbox, and prints what each level refuses; takes a few seconds
     #[arg(long)]
     pub(crate) probe: bool,
+    /// Checks all hosts of a shared store instead: releases, clocks, policies, the queue and leases
+    #[arg(long, conflicts_with_all = ["repo", "repair", "probe"])]
+    pub(crate) fleet: bool,
 }
 
 /// Arguments of `probe-run`.

@@ -10,7 +10,8 @@
 //!
 //! [`open`] opens the store for a host or a command that changes something, and [`open_to_read`] for one that looks. [`existing`] finds
 //! the home of a command that makes none. [`fault`] checks a value of `host.store`. [`import`] copies the file of a home into the
-//! database that its configuration names. [`home_checks`] and [`store_checks`] are the part of `doctor`.
+//! database that its configuration names. [`home_checks`] and [`store_checks`] are the part of `doctor`, and [`fleet_checks`] that of
+//! `doctor --fleet`.
 //!
 //! # Features
 //! `postgres`, on by default: the store of many hosts in a PostgreSQL database. Without it, [`fault`] refuses such an address.
@@ -26,11 +27,13 @@
 mod checks;
 #[cfg(feature = "postgres")]
 mod copying;
+mod fleet;
 mod import;
 mod opening;
 #[cfg(feature = "postgres")]
 mod shared;
 
 pub use checks::{home_checks, store_checks};
+pub use fleet::fleet_checks;
 pub use import::{Imported, ImportedTable, OnProgress, abandon_import, check_importable, import};
 pub use opening::{SQLITE, check, existing, fault, is_shared, open, open_to_read, schema_version};

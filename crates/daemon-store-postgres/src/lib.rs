@@ -55,8 +55,7 @@
 //! budgets hold for all hosts together.
 //!
 //! # What this crate does not do
-//! It makes no decisions: the effect of a claim or an end is decided in `daemon-engine` and `daemon-store`. It does not take over outputs
-//! that a host was sending when it died for good: they wait for its next start.
+//! It makes no decisions: the effect of a claim or an end is decided in `daemon-engine` and `daemon-store`.
 //!
 //! # Guarantees
 //! - A commit is acknowledged after it is durable on the server, also where the default of the server is not to wait.
@@ -75,6 +74,7 @@ mod column;
 mod connection;
 mod event;
 mod failure;
+mod fleet;
 mod hosting;
 mod identity;
 mod import;

@@ -29,6 +29,10 @@ pub(crate) const STEPS: &[SchemaStep] = &[
         sql: include_str!("schema/0003.sql"),
         admits: 1,
     },
+    SchemaStep {
+        sql: include_str!("schema/0004.sql"),
+        admits: 1,
+    },
 ];
 
 /// Brings the schema up to date.

@@ -195,6 +195,11 @@ pub(crate) async fn settle(tx: &Tx, key: &OutputKey, settlement: Settlement) -> 
     if output.state.is_settled() {
         return Err(StoreError::conflict("output", key, output.state.as_str()).into());
     }
+    // A host that was taken for gone may come back with the end of its own send: what it knows of a try is nothing about the try of
+    // another host, which a retry would send a second time.
+    if output.state == OutputState::Sending && !is_sent_here(tx, key).await? {
+        return Err(StoreError::conflict("output", key, "sent by another host").into());
+    }
     let at = settlement.at;
     output.settle(settlement, owner.activation.state);
     update(tx, &output).await?;
@@ -204,6 +209,17 @@ pub(crate) async fn settle(tx: &Tx, key: &OutputKey, settlement: Settlement) -> 
         attempt::ended(tx, owner).await?;
     }
     Ok(output)
+}
+
+/// Reports whether this host is the one that sends an output.
+async fn is_sent_here(tx: &Tx, key: &OutputKey) -> TxResult<bool> {
+    let row = tx
+        .row(
+            "SELECT coalesce(host = $2, true) AS here FROM output WHERE key = $1",
+            &[&key.as_str(), &tx.own.host],
+        )
+        .await?;
+    row.flag("here")
 }
 
 pub(crate) async fn of(tx: &Tx, activation: &ActivationId) -> TxResult<Vec<Output>> {

@@ -11,7 +11,7 @@ use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject, TriggerK
 use daemon_roster::{CheckInRecord, RosterChanges, RowId};
 use daemon_store::{
     Accepted, Activations, AuditQuery, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow,
-    Daemons, Ended, EventRow, Events, Hosting, LoadedRoster, Matched, NewEvent, Outbox,
+    Daemons, Ended, EventRow, Events, FleetState, Hosting, LoadedRoster, Matched, NewEvent, Outbox,
     OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange,
     RosterRecords, RosterVersion, RunEnd, RunRow, ScheduleText, StoreError, StoredAudit,
     StoredTick, TickActivations, TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
@@ -23,8 +23,8 @@ use crate::failure::TxResult;
 use crate::store::PostgresStore;
 use crate::transaction::{Tries, Tx, TxKind};
 use crate::{
-    accept, activation, admission, attempt, claim, event, hosting, lane, listing, memory, output,
-    partition, registry, roster, run, tick, wanted,
+    accept, activation, admission, attempt, claim, event, fleet, hosting, lane, listing, memory,
+    output, partition, registry, roster, run, tick, wanted,
 };
 
 /// Runs an operation in a transaction, and again where another transaction was faster or the connection broke.
@@ -304,6 +304,8 @@ seam! {
             = read("count rows", hosting::counts);
         fn probe() -> ()
             = write("probe the store", hosting::probe);
+        fn fleet() -> Option<FleetState>
+            = read("read the hosts", fleet::fleet);
     } and {
         async fn retain(
             &self,
@@ -318,6 +320,16 @@ seam! {
                 after = last;
             }
             transaction!(self, write("forget what is old"), tx => partition::forget(&tx, ids, ticks))
+        }
+
+        async fn check_in(&self, about: &str, now: Timestamp) -> Result<u32, StoreError> {
+            let n_taken =
+                transaction!(self, write("check in"), tx => fleet::check_in(&tx, about, now))?;
+            // Only then is there work, and every host checks in often.
+            if n_taken > 0 {
+                self.own_work.notify_one();
+            }
+            Ok(n_taken)
         }
 
         fn is_shared(&self) -> bool {

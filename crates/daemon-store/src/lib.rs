@@ -98,6 +98,7 @@ pub mod decide;
 mod error;
 #[cfg(feature = "internal-testing")]
 pub mod failpoint;
+mod fleet;
 mod listing;
 #[cfg(feature = "memory")]
 pub mod memory;
@@ -112,6 +113,7 @@ mod zones;
 #[cfg(feature = "internal-testing")]
 pub use canary::Canary;
 pub use error::StoreError;
+pub use fleet::{FleetHost, FleetState, GONE_AFTER, StuckLease};
 pub use listing::{Bounds, Listing, MAX_PAGE, Position, RUN_STATES};
 pub use roster::{
     AUDIT_RETENTION, AuditQuery, CHECK_IN_RETENTION, LoadedRoster, RosterRecords, RosterVersion,

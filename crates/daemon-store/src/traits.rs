@@ -14,6 +14,7 @@ use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject, TriggerK
 use jiff::Timestamp;
 
 use crate::error::StoreError;
+use crate::fleet::FleetState;
 use crate::roster::RosterRecords;
 use crate::rows::{
     Accepted, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched,
@@ -441,6 +442,18 @@ pub trait Hosting: Send + Sync {
     /// Reports whether other hosts may use the same rows.
     fn is_shared(&self) -> bool {
         false
+    }
+
+    /// Stores that this host is at work and what it says of itself, as JSON; and makes ambiguous what hosts were sending that are gone.
+    ///
+    /// Returns how many outputs that were. In a store that is not shared, nothing is done.
+    async fn check_in(&self, _about: &str, _now: Timestamp) -> Result<u32, StoreError> {
+        Ok(0)
+    }
+
+    /// Returns the hosts of a shared store and what waits in it; `None` for a store that is not shared.
+    async fn fleet(&self) -> Result<Option<FleetState>, StoreError> {
+        Ok(None)
     }
 
     /// Returns when another host may have stored something that this one can work on; never in a store that is not shared.

@@ -31,6 +31,16 @@ pub(crate) async fn run(
     place: &Place,
     out: Out,
 ) -> Result<bool, CommandFailure> {
+    if args.fleet {
+        let config = Composer::new(place, Overrides::default()).load()?;
+        let (found, hosts) = daemon_home_store::fleet_checks(place.home()?, &config.host).await?;
+        let checks = array(checks_json(&found));
+        return report(
+            checks,
+            (Some(("hosts".to_owned(), hosts)), String::new()),
+            out,
+        );
+    }
     // An invalid configuration is not a failure here: it is one of the findings.
     let mut live = crate::session::live(place).await.unwrap_or(None);
     let host = if live.is_some() {
@@ -63,16 +73,26 @@ pub(crate) async fn run(
             .iter()
             .flat_map(|report| array(checks_json(&[report.check()]))),
     );
+    let table = probed.as_ref().map(|report| report.text() + "\n");
+    let probes = probed.map(|report| ("probes".to_owned(), report.json()));
+    report(checks, (probes, table.unwrap_or_default()), out)
+}
+
+/// Prints the checks, with one more member in JSON and more text; returns whether none failed.
+fn report(
+    checks: Vec<Value>,
+    (member, table): (Option<(String, Value)>, String),
+    out: Out,
+) -> Result<bool, CommandFailure> {
     let ok = checks.iter().all(|check| check["status"] != "fail");
     if out.is_json() {
         let mut map = Map::new();
         map.insert("ok".to_owned(), Value::Bool(ok));
         map.insert("checks".to_owned(), Value::Array(checks));
-        map.extend(probed.map(|report| ("probes".to_owned(), report.json())));
+        map.extend(member);
         out.envelope(map)?;
     } else {
-        let table = probed.map(|report| report.text() + "\n");
-        out.text(&(table.unwrap_or_default() + &text(&checks)))?;
+        out.text(&(table + &text(&checks)))?;
     }
     Ok(ok)
 }
@@ -243,7 +263,6 @@ async fn parts(composer: &Composer, config: &Config) -> Vec<Check> {
 }
 
 fn home(place: &Place) -> Vec<Check> {
-    use std::os::unix::fs::PermissionsExt as _;
     let root = match place.home() {
         Ok(root) => root,
         Err(failure) => {

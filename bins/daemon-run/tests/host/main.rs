@@ -34,6 +34,7 @@ mod examples;
 mod fire_interrupted;
 mod fleet;
 mod fleet_import;
+mod fleet_takeover;
 mod git_http;
 mod git_server;
 mod granted;

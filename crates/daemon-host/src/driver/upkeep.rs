@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::active_runs::ActiveRuns;
 use super::run_directory::SharedRuntime;
+use crate::config::Config;
 use crate::home::Home;
 
 /// The time limit for removing work trees, because a large one takes long.
@@ -47,6 +48,16 @@ pub(super) async fn clear_strays(upkeep: &Upkeep) {
 /// Returns how many were taken back.
 pub(super) async fn take_back(upkeep: &Upkeep) -> Result<usize, StoreError> {
     let now = upkeep.clock.now();
+    if upkeep.store.is_shared() {
+        let about = about(&upkeep.runtime.get().config);
+        let n_taken = upkeep.store.check_in(&about, now).await?;
+        if n_taken > 0 {
+            tracing::warn!(
+                n_taken,
+                "outputs that a host was sending which is gone are looked up"
+            );
+        }
+    }
     let left = upkeep.store.reclaimable(upkeep.epoch, now).await?;
     if left.is_empty() {
         return Ok(0);
@@ -60,6 +71,20 @@ pub(super) async fn take_back(upkeep: &Upkeep) -> Result<usize, StoreError> {
         tracing::warn!(activation = %taken.id, state = taken.state.as_str(), "an attempt was taken back");
     }
     Ok(taken_back.len())
+}
+
+/// Returns what this host says of itself to others: its release, and the policies that all hosts should share.
+fn about(config: &Config) -> String {
+    let (limits, budget) = (&config.limits, &config.budget);
+    serde_json::json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "policies": {
+            "budget.activation_usd": budget.activation_usd, "budget.day_usd": budget.day_usd,
+            "limits.rate_subject": limits.rate_subject, "limits.rate_daemon": limits.rate_daemon,
+            "limits.rate_host": limits.rate_host, "limits.chain_depth": limits.chain_depth,
+        },
+    })
+    .to_string()
 }
 
 /// Ends the runs of an attempt with their process trees; its work tree is among those that no run works in.

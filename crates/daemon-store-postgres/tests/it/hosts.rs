@@ -99,7 +99,7 @@ pub(crate) fn claim(owner: HostEpoch, seconds: i64) -> ClaimRequest {
     }
 }
 
-fn done() -> AttemptEnd {
+pub(crate) fn done() -> AttemptEnd {
     AttemptEnd {
         outcome: AttemptOutcome::Done,
         at: at(2),
@@ -174,7 +174,7 @@ fn the_work_of_a_paused_host_is_taken_over_and_its_late_writes_are_refused() {
 }
 
 /// Lets every lease end, as if the time of its length had passed.
-async fn end_leases(address: &str) {
+pub(crate) async fn end_leases(address: &str) {
     with_client(address, async |client| {
         client
             .execute(

@@ -8,6 +8,8 @@ mod conformance;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod fleet;
+#[cfg(test)]
 mod history;
 #[cfg(test)]
 mod hosts;
