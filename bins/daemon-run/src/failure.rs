@@ -1,6 +1,6 @@
 //! Failures of commands: an exit code, a code for programs and a message for people.
 
-use daemon_records::error::{OpError, OpErrorKind};
+use daemon_records::error::{OpError, OpErrorKind, RefusalDetails};
 
 /// Exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub(crate) struct CommandFailure {
     pub(crate) message: String,
     /// A remedy, printed on a line of its own.
     pub(crate) help: Option<String>,
+    /// What programs read about a refusal of the roster.
+    pub(crate) refusal: Option<Box<RefusalDetails>>,
 }
 
 impl CommandFailure {
@@ -49,6 +51,7 @@ impl CommandFailure {
             code: code.into(),
             message: message.into(),
             help: None,
+            refusal: None,
         }
     }
 
@@ -110,6 +113,7 @@ impl From<OpError> for CommandFailure {
             code: error.code,
             message: error.message,
             help: error.help,
+            refusal: error.refusal,
         }
     }
 }

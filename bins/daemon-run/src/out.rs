@@ -126,7 +126,8 @@ impl Out {
     pub(crate) fn failure(self, failure: &CommandFailure) {
         if self.is_json() {
             let object =
-                FailureObject::new(&failure.code, &failure.message, failure.help.as_deref());
+                FailureObject::new(&failure.code, &failure.message, failure.help.as_deref())
+                    .refused(failure.refusal.as_deref());
             // If standard output is closed, the exit code still reports the failure.
             self.bytes(escaped_json(&Versioned::new(object).to_line()).as_bytes())
                 .unwrap_or_default();

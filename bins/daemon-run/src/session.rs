@@ -1,5 +1,6 @@
 //! Access to operations: over the socket of a running host, else on the store of the home.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -13,7 +14,7 @@ use daemon_host::home::{Home, HomeError, Ownership};
 use daemon_host::serve::Compose as _;
 use daemon_records::HeldRoster;
 use daemon_records::clock::SystemClock;
-use daemon_records::error::{OpError, OpErrorKind};
+use daemon_records::error::{OpError, OpErrorKind, RefusalDetails};
 use daemon_registry::SharedRegistry;
 use daemon_roster::RosterSettings;
 use daemon_runner::pruning::PruneScope;
@@ -297,6 +298,10 @@ fn refused(body: ErrorBody) -> CommandFailure {
         code: reason,
         message: body.message,
         help: body.data.help,
+        refusal: Some(Box::new(RefusalDetails {
+            rule: body.data.rule.map(Cow::Owned),
+            blockers: body.data.blockers,
+        })),
     }
 }
 

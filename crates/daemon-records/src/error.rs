@@ -1,5 +1,7 @@
 //! Errors of operations, with one code for every interface.
 
+use std::borrow::Cow;
+
 use daemon_agent::AgentError;
 use daemon_lifecycle::{ErrorClass, FailureKind};
 use daemon_registry::FindDaemonError;
@@ -135,7 +137,7 @@ pub struct OpError {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RefusalDetails {
     /// The rule that forbids the request.
-    pub rule: Option<&'static str>,
+    pub rule: Option<Cow<'static, str>>,
     /// What has to happen before.
     pub blockers: Vec<Value>,
 }
@@ -248,7 +250,7 @@ impl From<RosterRefusal> for OpError {
         };
         let details = match &refusal {
             RosterRefusal::Forbidden(rule) => RefusalDetails {
-                rule: Some(ForbiddenRule::as_str(*rule)),
+                rule: Some(Cow::Borrowed(ForbiddenRule::as_str(*rule))),
                 blockers: Vec::new(),
             },
             RosterRefusal::NotReady { blockers } => RefusalDetails {
@@ -282,6 +284,7 @@ pub fn blocker_object(blocker: &Blocker) -> Value {
         Blocker::NotConfirmed => json!({"kind": "not-confirmed"}),
         Blocker::PacketChanged => json!({"kind": "packet-changed"}),
         Blocker::Check(check) => json!({"kind": "check", "check": check.as_str()}),
+        Blocker::Restarts(row) => json!({"kind": "restarts", "daemon": row.as_str()}),
         other => json!({"kind": other.to_string()}),
     }
 }

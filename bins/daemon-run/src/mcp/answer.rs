@@ -15,9 +15,11 @@ pub(super) fn of(result: Result<Map<String, Value>, CommandFailure>) -> ToolResu
                 code,
                 message,
                 help,
+                refusal,
                 ..
             } = &failure;
-            let object_members = FailureObject::new(code, message, help.as_deref());
+            let object_members =
+                FailureObject::new(code, message, help.as_deref()).refused(refusal.as_deref());
             ToolResult::failed(object(&Versioned::new(object_members)))
         }
     }

@@ -76,7 +76,7 @@ fn the_wind_down_of_an_orchestrator_waits_for_a_dead_daemon_until_that_is_retire
     let blocked = ready();
     let why = format!("not ready: `{ops}` (dead) is not wound down");
     let blockers = json!([{"kind": "not-wound-down", "daemon": ops, "liveness": "dead"}]);
-    shows!(blocked, {"ok": false, "error.code": "not-ready", "error.message": why});
+    shows!(blocked, {"ok": false, "error.code": "not-ready", "error.message": why, "error.blockers": blockers.clone()});
     let (_, asked) = world.method("daemon_subordinates_ready", &json!({"project": "o/r"}));
     shows!(asked, {"ready": false, "blockers": blockers});
     let (code, answer) = world.json(&["roster", "retire", &ops, "--yes"]);

@@ -1,5 +1,7 @@
 //! The messages of the protocol.
 
+use std::borrow::Cow;
+
 use daemon_records::error::{OpError, OpErrorKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -197,7 +199,7 @@ impl ServerMessage {
                 OpErrorKind::Provider { .. } => Some("final".to_owned()),
                 _ => None,
             },
-            rule: refusal.rule.map(str::to_owned),
+            rule: refusal.rule.map(Cow::into_owned),
             blockers: refusal.blockers,
         };
         let error = ErrorBody {

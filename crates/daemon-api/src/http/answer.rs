@@ -27,7 +27,9 @@ pub(crate) fn failure(
 pub(crate) fn op_error(error: &OpError) -> Response<Body> {
     let status =
         StatusCode::from_u16(error.kind.http_status()).expect("every kind has a valid status");
-    let mut answer = failure(status, &error.code, &error.message, error.help.as_deref());
+    let failure = FailureObject::new(&error.code, &error.message, error.help.as_deref())
+        .refused(error.refusal.as_deref());
+    let mut answer = raw(status, Versioned::new(failure).to_line());
     if status == StatusCode::SERVICE_UNAVAILABLE {
         answer
             .headers_mut()

@@ -1,6 +1,8 @@
 //! The envelope of every response.
 
+use daemon_records::error::RefusalDetails;
 use serde::Serialize;
+use serde_json::Value;
 
 /// The version of every envelope.
 const SCHEMA_VERSION: u32 = 1;
@@ -42,6 +44,12 @@ struct FailureDetail<'a> {
     code: &'a str,
     message: &'a str,
     help: Option<&'a str>,
+    /// The rule of the roster that forbids the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'a str>,
+    /// What has to happen before the roster accepts the request.
+    #[serde(skip_serializing_if = "<[Value]>::is_empty")]
+    blockers: &'a [Value],
 }
 
 impl<'a> FailureObject<'a> {
@@ -53,7 +61,19 @@ impl<'a> FailureObject<'a> {
                 code,
                 message,
                 help,
+                rule: None,
+                blockers: &[],
             },
         }
+    }
+
+    /// Adds what programs read about a refusal of the roster.
+    #[must_use]
+    pub fn refused(mut self, details: Option<&'a RefusalDetails>) -> Self {
+        if let Some(details) = details {
+            self.error.rule = details.rule.as_deref();
+            self.error.blockers = &details.blockers;
+        }
+        self
     }
 }

@@ -8,9 +8,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::waiting::{USUAL, eventually, eventually_within};
+use super::waiting::{eventually, eventually_within};
 use super::{SECRET, World, cleared, end, send};
 use crate::http::{self, Answer};
+
+/// What was being sent as its host was killed counts as absent after 80 seconds.
+const SENDING: Duration = Duration::from_secs(120);
 
 impl World {
     /// Starts a host on a free port and waits until it is ready.
@@ -294,7 +297,7 @@ impl Host {
     pub(crate) fn settled(&self, at_least: usize) -> Vec<Value> {
         let mut n_ended = 0;
         loop {
-            let round = eventually_within(USUAL, "an activation ends, or all have", || {
+            let round = eventually_within(SENDING, "an activation ends, or all have", || {
                 let is_matched = self.get("stats")["unmatched"] == 0;
                 let activations = self.list("activations");
                 let open: Vec<&Value> = activations.iter().filter(|one| !has_ended(one)).collect();

@@ -59,9 +59,16 @@ fn updates(entry: &history::Entry, issue: &mut Value) -> Vec<Missed> {
     events
 }
 
+/// The members that a webhook does not contain while an issue has none. A list has them as `null`.
+const OMITTED: [&str; 2] = ["estimate", "dueDate"];
+
 fn body(action: &str, at: Timestamp, (issue, actor): (&Value, Value)) -> Value {
+    let mut data = issue.clone();
+    if let Some(members) = data.as_object_mut() {
+        members.retain(|name, value| !value.is_null() || !OMITTED.contains(&name.as_str()));
+    }
     let mut body = json!({
-        "action": action, "type": "Issue", "createdAt": at.to_string(), "data": issue,
+        "action": action, "type": "Issue", "createdAt": at.to_string(), "data": data,
         "url": issue["url"],
     });
     // Without an actor conditions on it are undecided; `null` would be a value.
