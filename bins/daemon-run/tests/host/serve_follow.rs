@@ -321,13 +321,13 @@ fn a_list_is_followed_by_its_rows_as_the_page_has_them() {
         row.as_str()
             .is_some_and(|row| row.contains("</span> hold<"))
     });
-    assert!(held.is_some());
+    assert!(held.is_some(), "the row of `{key}` did not change to hold");
     assert_eq!(world.json(&["roster", "go", "pusher"]).0, 0);
     world.script("cat > /dev/null\n");
     let (_, fired) = world.json(&["fire", "pusher"]);
     let id = fired.text("activation.id");
     let found = activations.find(|event| event.data["tables"][0]["rows"][&id].is_string());
-    assert!(found.is_some());
+    assert!(found.is_some(), "the activation `{id}` was not added");
     assert_eq!(host.stop().0, Some(0));
     assert!(
         roster.all(|event| event.name == "rows"),

@@ -1,13 +1,13 @@
 //! The chart: edges over the tokens of a line, combined cheapest first.
 
+mod buffers;
 mod parse;
-mod room;
 
 use std::cmp::Reverse;
 use std::ops::Range;
 use std::rc::Rc;
 
-use room::{Begun, Room, Waiting};
+use buffers::{Begun, Buffers, Waiting};
 
 use super::category::{Category, CategorySets};
 use super::compose::{Call, Composition};
@@ -84,7 +84,7 @@ const OUTSIDE_BITS: u32 = 8;
 pub(super) struct Chart<'g> {
     grammar: &'g Grammar,
     n_tokens: usize,
-    room: Room,
+    buffers: Buffers,
     /// The categories with which an active edge that ends before a token continues.
     wanted: CategorySets,
     /// The categories with which something wanted before a token can begin.
@@ -147,12 +147,12 @@ impl<'g> Chart<'g> {
     ) -> Self {
         let n_tokens = tokens.len();
         let categories = READ_INSTEAD.iter();
-        let mut room = Room::of(n_tokens + 1);
-        room.candidates.extend_from_slice(&words.candidates);
+        let mut buffers = Buffers::of(n_tokens + 1);
+        buffers.candidates.extend_from_slice(&words.candidates);
         let mut chart = Self {
             grammar,
             n_tokens,
-            room,
+            buffers,
             wanted: grammar.sets(n_tokens + 1),
             predicted: grammar.sets(n_tokens + 1),
             possible: grammar.sets(n_tokens + 1),
@@ -172,7 +172,7 @@ impl<'g> Chart<'g> {
             .add(0, &grammar.begins_with[grammar.goal.index()]);
         if leaving == Leaving::Some {
             for skip in skips(grammar, line, tokens, &words.is_known) {
-                chart.room.candidates.push(Candidate {
+                chart.buffers.candidates.push(Candidate {
                     category: skip.category,
                     start: skip.range.start,
                     end: skip.range.end,
@@ -183,7 +183,7 @@ impl<'g> Chart<'g> {
         }
         chart.note_possible();
         chart.estimate();
-        for number in 0..chart.room.candidates.len() {
+        for number in 0..chart.buffers.candidates.len() {
             chart.schedule(number);
         }
         chart
@@ -193,7 +193,7 @@ impl<'g> Chart<'g> {
     fn note_possible(&mut self) {
         for Candidate {
             category, start, ..
-        } in &self.room.candidates
+        } in &self.buffers.candidates
         {
             // What begins with a known category is known as well.
             if !self.possible.contains(*start, *category) {
@@ -206,7 +206,7 @@ impl<'g> Chart<'g> {
     /// Finds the least cost at which each token can be covered.
     fn estimate(&mut self) {
         let mut each = vec![u32::MAX; self.n_tokens];
-        for candidate in &self.room.candidates {
+        for candidate in &self.buffers.candidates {
             let length = u32::try_from(candidate.end - candidate.start).unwrap_or(u32::MAX);
             for least in &mut each[candidate.start..candidate.end] {
                 *least = (*least).min(candidate.cost / length);
@@ -221,42 +221,42 @@ impl<'g> Chart<'g> {
     }
 
     fn schedule(&mut self, number: usize) {
-        let candidate = &self.room.candidates[number];
+        let candidate = &self.buffers.candidates[number];
         let inside = self.least[candidate.end] - self.least[candidate.start];
         let outside = self.least[self.n_tokens] - inside;
         let length = candidate.end - candidate.start;
         let cost = Priority::from(candidate.cost + outside);
         let priority = (cost << OUTSIDE_BITS | (self.n_tokens - length) as Priority) << NUMBER_BITS;
-        self.room
+        self.buffers
             .agenda
             .push(Reverse(priority | number as Priority));
     }
 
     /// Returns the next cheapest parse of the whole line.
     pub(super) fn next_goal(&mut self) -> Option<usize> {
-        while let Some(Reverse(priority)) = self.room.agenda.pop() {
+        while let Some(Reverse(priority)) = self.buffers.agenda.pop() {
             let number = (priority & ((1 << NUMBER_BITS) - 1)) as usize;
             let cost = priority >> (OUTSIDE_BITS + NUMBER_BITS);
             if self.is_full() || cost >= self.most_cost {
                 return None;
             }
-            let candidate = &self.room.candidates[number];
+            let candidate = &self.buffers.candidates[number];
             if !self.predicted.contains(candidate.start, candidate.category) {
-                self.room.parked[candidate.start].push(number);
+                self.buffers.parked[candidate.start].push(number);
                 continue;
             }
             let Some(edge) = self.accept(number) else {
                 continue;
             };
-            self.room.beginning[edge.start].push(Begun {
+            self.buffers.beginning[edge.start].push(Begun {
                 category: edge.category,
                 end: small(edge.end),
-                edge: small(self.room.edges.len()),
+                edge: small(self.buffers.edges.len()),
             });
-            let at = self.room.edges.len();
+            let at = self.buffers.edges.len();
             let is_goal =
                 edge.category == self.grammar.goal && (edge.start, edge.end) == (0, self.n_tokens);
-            self.room.edges.push(edge);
+            self.buffers.edges.push(edge);
             if is_goal {
                 return Some(at);
             }
@@ -267,8 +267,8 @@ impl<'g> Chart<'g> {
 
     /// Returns the edge of a candidate, unless it is known or the composition refuses.
     fn accept(&self, number: usize) -> Option<Edge> {
-        let candidate = &self.room.candidates[number];
-        let begun = &self.room.beginning[candidate.start];
+        let candidate = &self.buffers.candidates[number];
+        let begun = &self.buffers.beginning[candidate.start];
         let end: u16 = small(candidate.end);
         let same = |edge: &&Begun| edge.end == end && edge.category == candidate.category;
         // The accounts refuse some readings of a line, and the next cheapest of them is tried.
@@ -295,7 +295,7 @@ impl<'g> Chart<'g> {
                 self.compose(*rule, *active, candidate.start..candidate.end)?
             }
         };
-        if known().any(|known| *self.room.edges[known.edge as usize].value == *value) {
+        if known().any(|known| *self.buffers.edges[known.edge as usize].value == *value) {
             return None;
         }
         Some(Edge {
@@ -315,12 +315,12 @@ impl<'g> Chart<'g> {
         let mut first = MOST_ITEMS;
         let mut next = Some(active);
         while let Some(at) = next {
-            let value = &self.room.edges[self.room.actives[at].last].value;
+            let value = &self.buffers.edges[self.buffers.actives[at].last].value;
             if **value != Value::Nothing {
                 first -= 1;
                 values[first] = Some(value);
             }
-            next = self.room.actives[at].before;
+            next = self.buffers.actives[at].before;
         }
         let mut values = values[first..].iter().flatten().copied();
         match rule.compose {
@@ -346,8 +346,8 @@ impl<'g> Chart<'g> {
         let mut found = Vec::new();
         let mut next = Some(active);
         while let Some(at) = next {
-            found.push(self.room.actives[at].last);
-            next = self.room.actives[at].before;
+            found.push(self.buffers.actives[at].last);
+            next = self.buffers.actives[at].before;
         }
         found.reverse();
         found
@@ -355,7 +355,7 @@ impl<'g> Chart<'g> {
 
     /// Continues every active edge before an edge, and begins rules with it.
     fn extend(&mut self, at: usize) {
-        let edge = &self.room.edges[at];
+        let edge = &self.buffers.edges[at];
         let (category, start, end, cost) = (edge.category, edge.start, edge.end, edge.cost);
         let mut fresh = Vec::new();
         if let Some(node) = self.grammar.first_after(category) {
@@ -369,10 +369,10 @@ impl<'g> Chart<'g> {
             });
         }
         let is_wanted = self.wanted.contains(start, category);
-        for before in self.room.waiting[start].iter().filter(|_| is_wanted) {
+        for before in self.buffers.waiting[start].iter().filter(|_| is_wanted) {
             if let Some(node) = self.grammar.after(before.node, category) {
                 let before = before.active as usize;
-                let active = &self.room.actives[before];
+                let active = &self.buffers.actives[before];
                 fresh.push(Active {
                     node,
                     start: active.start,
@@ -389,7 +389,7 @@ impl<'g> Chart<'g> {
     }
 
     fn activate(&mut self, active: Active, fresh: &mut Vec<Active>) {
-        let number = self.room.actives.len();
+        let number = self.buffers.actives.len();
         let Active {
             node,
             start,
@@ -397,29 +397,29 @@ impl<'g> Chart<'g> {
             cost,
             ..
         } = active;
-        self.room.actives.push(active);
+        self.buffers.actives.push(active);
         for rule in self.grammar.complete(node) {
             let rule = *rule as usize;
             let written = &self.grammar.rules[rule];
-            self.room.candidates.push(Candidate {
+            self.buffers.candidates.push(Candidate {
                 category: written.left,
                 start,
                 end,
                 cost: cost + written.cost,
                 made: Made::Rule(rule, number),
             });
-            self.schedule(self.room.candidates.len() - 1);
+            self.schedule(self.buffers.candidates.len() - 1);
         }
         if !self.expect(node, end) {
             return;
         }
-        self.room.waiting[end].push(Waiting {
+        self.buffers.waiting[end].push(Waiting {
             node,
             active: small(number),
         });
-        for begun in &self.room.beginning[end] {
+        for begun in &self.buffers.beginning[end] {
             if let Some(next) = self.grammar.after(node, begun.category) {
-                let edge = &self.room.edges[begun.edge as usize];
+                let edge = &self.buffers.edges[begun.edge as usize];
                 fresh.push(Active {
                     node: next,
                     start,
@@ -449,7 +449,7 @@ impl<'g> Chart<'g> {
             }
         }
         if is_new {
-            for parked in std::mem::take(&mut self.room.parked[place]) {
+            for parked in std::mem::take(&mut self.buffers.parked[place]) {
                 self.schedule(parked);
             }
         }
@@ -462,12 +462,12 @@ impl<'g> Chart<'g> {
     }
 
     pub(super) fn n_edges(&self) -> usize {
-        self.room.edges.len() + self.room.actives.len()
+        self.buffers.edges.len() + self.buffers.actives.len()
     }
 
     /// Returns the events of a parse.
     pub(super) fn events(&self, goal: usize) -> Option<&[GuardedEvent]> {
-        match &*self.room.edges[goal].value {
+        match &*self.buffers.edges[goal].value {
             Value::Events(events, _) => Some(events),
             _ => None,
         }

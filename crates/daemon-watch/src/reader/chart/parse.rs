@@ -20,7 +20,7 @@ impl Chart<'_> {
         let mut found: Vec<Range<usize>> = Vec::new();
         let mut open = vec![goal];
         while let Some(at) = open.pop() {
-            let edge = &self.room.edges[at];
+            let edge = &self.buffers.edges[at];
             let Made::Rule(_, active) = edge.made else {
                 if matches!(edge.made, Made::LeftOver) {
                     found.push(edge.start..edge.end);
@@ -29,7 +29,7 @@ impl Chart<'_> {
             };
             let items = self.items(active);
             let is_unknown =
-                |item: &usize| Some(self.room.edges[*item].category) == self.unknown_word;
+                |item: &usize| Some(self.buffers.edges[*item].category) == self.unknown_word;
             let is_left = self
                 .grammar
                 .categories
@@ -54,7 +54,7 @@ impl Chart<'_> {
     ) -> Option<Range<usize>> {
         let mut open = vec![goal];
         while let Some(at) = open.pop() {
-            let edge = &self.room.edges[at];
+            let edge = &self.buffers.edges[at];
             if !(edge.start..edge.end).contains(&token) {
                 continue;
             }
@@ -72,7 +72,7 @@ impl Chart<'_> {
     pub(in crate::reader) fn cuts_exception(&self, goal: usize) -> bool {
         let mut open = vec![(goal, false)];
         while let Some((at, is_inside)) = open.pop() {
-            let edge = &self.room.edges[at];
+            let edge = &self.buffers.edges[at];
             match edge.made {
                 Made::LeftOver if is_inside => return true,
                 Made::LeftOver | Made::Word(..) => {}
@@ -89,7 +89,7 @@ impl Chart<'_> {
     /// Returns the misspelt tokens of a parse, and what they were read as.
     pub(in crate::reader) fn mended(&self, goal: usize) -> Vec<(usize, &'static str)> {
         let leaves = self.leaves(goal);
-        let typo = |at: &usize| match self.room.edges[*at].made {
+        let typo = |at: &usize| match self.buffers.edges[*at].made {
             Made::Word(_, mended) => mended,
             Made::LeftOver | Made::Rule(..) => None,
         };
@@ -101,12 +101,12 @@ impl Chart<'_> {
         let mut found = Vec::new();
         let mut open = vec![goal];
         while let Some(at) = open.pop() {
-            match self.room.edges[at].made {
+            match self.buffers.edges[at].made {
                 Made::Word(..) | Made::LeftOver => found.push(at),
                 Made::Rule(_, active) => open.extend(self.items(active)),
             }
         }
-        found.sort_unstable_by_key(|at| self.room.edges[*at].start);
+        found.sort_unstable_by_key(|at| self.buffers.edges[*at].start);
         found
     }
 
@@ -115,7 +115,7 @@ impl Chart<'_> {
         let mut text = String::new();
         let mut open = vec![(goal, 0_usize)];
         while let Some((at, depth)) = open.pop() {
-            let edge = &self.room.edges[at];
+            let edge = &self.buffers.edges[at];
             let name = self.grammar.categories.name(edge.category);
             let rule = match edge.made {
                 Made::Rule(rule, active) => {

@@ -24,7 +24,7 @@ pub(super) struct Waiting {
 
 /// The lists of a chart. Most of them grow in each one, so their memory is used again.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct Buffers {
     pub(super) edges: Vec<Edge>,
     pub(super) actives: Vec<Active>,
     pub(super) candidates: Vec<Candidate>,
@@ -38,18 +38,18 @@ pub(super) struct Room {
 }
 
 thread_local! {
-    static ROOM: Cell<Room> = Cell::default();
+    static SPARE: Cell<Buffers> = Cell::default();
 }
 
-impl Room {
+impl Buffers {
     /// Returns empty lists for a number of places.
     pub(super) fn of(n_places: usize) -> Self {
-        let mut room = ROOM.take();
-        let n_places = n_places.max(room.waiting.len());
-        room.beginning.resize_with(n_places, Vec::new);
-        room.waiting.resize_with(n_places, Vec::new);
-        room.parked.resize_with(n_places, Vec::new);
-        room
+        let mut buffers = SPARE.take();
+        let n_places = n_places.max(buffers.waiting.len());
+        buffers.beginning.resize_with(n_places, Vec::new);
+        buffers.waiting.resize_with(n_places, Vec::new);
+        buffers.parked.resize_with(n_places, Vec::new);
+        buffers
     }
 
     fn clear(&mut self) {
@@ -65,8 +65,8 @@ impl Room {
 
 impl Drop for Chart<'_> {
     fn drop(&mut self) {
-        let mut room = std::mem::take(&mut self.room);
-        room.clear();
-        ROOM.set(room);
+        let mut buffers = std::mem::take(&mut self.buffers);
+        buffers.clear();
+        SPARE.set(buffers);
     }
 }
