@@ -15,6 +15,7 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     if code != ExitCode::SUCCESS {
         return Ok(code);
     }
+    dependencies(root)?;
     let clippy = [
         "clippy",
         "--workspace",
@@ -43,4 +44,14 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
         shell::run(&mut shell::cargo(root, &small))?;
     }
     test::run(root, Tier::Change)
+}
+
+/// Checks licences, sources and banned crates of the dependencies, if `cargo-deny` is installed.
+fn dependencies(root: &Path) -> Result<()> {
+    if !shell::is_present("cargo-deny", "--version") {
+        println!("skipped: licences and sources of dependencies: no `cargo-deny`");
+        return Ok(());
+    }
+    let check = ["deny", "--offline", "check", "bans", "licenses", "sources"];
+    shell::run(&mut shell::cargo(root, &check))
 }

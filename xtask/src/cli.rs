@@ -1,9 +1,11 @@
 //! The command line of the tasks.
 
 use std::fmt;
+use std::path::Path;
 use std::process::ExitCode;
 
-use crate::tidy::Mode;
+use crate::tidy::{self, Mode};
+use crate::{agents, bench, ci, dist, docs, editors, inspector, kills, simulate, test, wheel};
 
 /// The output of `cargo xtask help`.
 pub(crate) const HELP: &str = "\
@@ -42,6 +44,13 @@ usage: cargo xtask TASK
                        compare N next occurrences with a slow calendar in every zone
   inspector            list and call the tools of `daemon-run mcp` with MCP clients from
                        npm; skipped without npm
+  editors              test `daemon-run lsp` with the client of VS Code from npm, and
+                       pack the extension; skipped without npm
+  wheel                build the wheel of daemon-python with maturin, and test it in a
+                       fresh virtual environment; skipped without pip or maturin
+  dist                 write the archive of a release to target/dist: both programs,
+                       manual pages, completions, licences; equal sources give
+                       equal bytes
   kills                kill a real host 20 times during long runs, 200 times under load
                        and 200 times while it takes in 50,000 webhooks, and report what
                        was left behind; about half an hour
@@ -77,6 +86,12 @@ pub(crate) enum TaskCommand {
     Kills,
     /// Test the MCP server with clients from npm.
     Inspector,
+    /// Test the language server with a client from npm, and pack the extension.
+    Editors,
+    /// Build and test the wheel.
+    Wheel,
+    /// Write the archive of a release.
+    Dist,
     /// Run all checks of a change.
     Ci,
 }
@@ -104,6 +119,26 @@ impl Tier {
 }
 
 impl TaskCommand {
+    /// Runs the task on the repository at `root`.
+    pub(crate) fn run(self, root: &Path) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Help => Ok(print_help()),
+            Self::Tidy(mode) => tidy::run(root, mode),
+            Self::Samples(seed) => tidy::samples(root, seed),
+            Self::Test(tier) => test::run(root, tier),
+            Self::Bench(names) => bench::run(root, &names),
+            Self::Agents(names) => agents::run(root, &names),
+            Self::Docs => docs::run(root),
+            Self::Simulate(args) => simulate::run(root, &args),
+            Self::Inspector => inspector::run(root),
+            Self::Editors => editors::run(root),
+            Self::Wheel => wheel::run(root),
+            Self::Dist => dist::run(root),
+            Self::Kills => kills::run(root),
+            Self::Ci => ci::run(root),
+        }
+    }
+
     /// Parses the arguments after the program's name.
     pub(crate) fn parse(args: &[String]) -> Result<Self, UsageError> {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -118,6 +153,9 @@ impl TaskCommand {
             ["docs"] => Ok(Self::Docs),
             ["ci"] => Ok(Self::Ci),
             ["inspector"] => Ok(Self::Inspector),
+            ["editors"] => Ok(Self::Editors),
+            ["wheel"] => Ok(Self::Wheel),
+            ["dist"] => Ok(Self::Dist),
             ["kills"] => Ok(Self::Kills),
             ["test"] => Ok(Self::Test(Tier::Change)),
             ["test", "--tier", tier] => parse_tier(tier).map(Self::Test),
@@ -224,6 +262,9 @@ mod tests {
         assert_eq!(parse("docs"), Ok(TaskCommand::Docs));
         assert_eq!(parse("ci"), Ok(TaskCommand::Ci));
         assert_eq!(parse("kills"), Ok(TaskCommand::Kills));
+        assert_eq!(parse("editors"), Ok(TaskCommand::Editors));
+        assert_eq!(parse("wheel"), Ok(TaskCommand::Wheel));
+        assert_eq!(parse("dist"), Ok(TaskCommand::Dist));
         assert_eq!(
             parse("simulate --seeds 7"),
             Ok(TaskCommand::Simulate(vec![

@@ -8,7 +8,11 @@ use anyhow::Result;
 use crate::shell;
 
 /// Tests that compare a document with the code, and write it if `UPDATE_EXPECT` is set: package, name.
-const WRITERS: [(&str, &str); 2] = [
+const WRITERS: [(&str, &str); 3] = [
+    (
+        "daemon-ffi",
+        "header::the_header_declares_what_the_library_exports",
+    ),
     (
         "daemon-watch",
         "page::the_page_of_conditions_holds_the_readings_and_the_vocabulary",

@@ -1,4 +1,4 @@
-//! Workspace tasks: `cargo xtask tidy|samples|test|bench|agents|inspector|docs|simulate|kills|ci|help`.
+//! Workspace tasks: `cargo xtask tidy|samples|test|bench|agents|inspector|editors|wheel|dist|docs|simulate|kills|ci|help`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -9,7 +9,9 @@ mod agents;
 mod bench;
 mod ci;
 mod cli;
+mod dist;
 mod docs;
+mod editors;
 mod examples;
 mod inspector;
 mod kills;
@@ -18,10 +20,9 @@ mod simulate;
 mod tally;
 mod test;
 mod tidy;
+mod wheel;
 
 use std::{path::Path, process::ExitCode};
-
-use anyhow::{Context as _, Result};
 
 use crate::cli::TaskCommand;
 
@@ -34,27 +35,11 @@ fn main() -> ExitCode {
             return ExitCode::from(64);
         }
     };
-    run(task).unwrap_or_else(|error| {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask is in a folder");
+    task.run(root).unwrap_or_else(|error| {
         eprintln!("xtask: {error:#}");
         ExitCode::FAILURE
     })
-}
-
-fn run(task: TaskCommand) -> Result<ExitCode> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .context("the folder of xtask has no parent")?;
-    match task {
-        TaskCommand::Help => Ok(cli::print_help()),
-        TaskCommand::Tidy(mode) => tidy::run(root, mode),
-        TaskCommand::Samples(seed) => tidy::samples(root, seed),
-        TaskCommand::Test(tier) => test::run(root, tier),
-        TaskCommand::Bench(names) => bench::run(root, &names),
-        TaskCommand::Agents(names) => agents::run(root, &names),
-        TaskCommand::Docs => docs::run(root),
-        TaskCommand::Simulate(args) => simulate::run(root, &args),
-        TaskCommand::Inspector => inspector::run(root),
-        TaskCommand::Kills => kills::run(root),
-        TaskCommand::Ci => ci::run(root),
-    }
 }
