@@ -26,7 +26,7 @@
 //! - [`run`] parses the arguments of a process and lints. [`run_with`] accepts parsed arguments, for a
 //!   program that has the linter as a command. [`command`] is the command line as data.
 //! - [`check_files`] checks files that a program has read itself, as a runtime does at registration. It
-//!   returns a [`CheckedFile`] for each [`FileInput`].
+//!   returns a [`CheckedFile`] for each [`FileInput`]. [`report_text`] checks one [`TextInput`] and returns the JSON report.
 //! - [`Linting`] separates checking from printing, for a program that requests other wordings of unclear
 //!   conditions in between. Every [`Wording`] is one that the interpreter reads as `mapped`.
 //! - [`support_entries`] lists the directory of a daemon on disk for a [`FileInput`].
@@ -91,7 +91,7 @@ mod surroundings;
 
 pub use arguments::{ColorChoice, CommonArguments, Format, LintArguments, ProfileName, command};
 pub use disk::{read_daemon_file, replace};
-pub use embed::{CheckedFile, FileInput, check_files};
+pub use embed::{CheckedFile, FileInput, TextInput, check_files, report_text};
 pub use run::{Linting, run, run_with};
 pub use suggestions::{Suggestion, SuggestionFailure, Suggestions, UnclearCondition, Wording};
 pub use support_tree::list as support_entries;
