@@ -1,16 +1,51 @@
 //! Intake: events stored once, further reports of a change, and what is stored together with them.
 
+use std::borrow::Cow;
+
+use async_trait::async_trait;
 use daemon_event::{ActorKind, Event, EventId, RepoName, Subject};
 use daemon_store::decide::pull_request;
 use daemon_store::stored::facts;
-use daemon_store::{Accepted, Bookmark, Freshness, Matching, NewEvent, RefCursor};
+use daemon_store::{Accepted, Bookmark, Freshness, Matching, NewEvent, RefCursor, StoreError};
 
 use crate::column::{Columns as _, integer, maybe_text, micros, text};
+use crate::event::columns_of;
 use crate::failure::TxResult;
+use crate::group::Grouped;
 use crate::identity::{EventPlace, KnownKeys};
 use crate::transaction::Tx;
 
-pub(crate) async fn accept(tx: &Tx, events: Vec<NewEvent>) -> TxResult<Vec<Accepted>> {
+/// How many bytes of payloads are written at once, one event more or less.
+const WRITE_BYTES: usize = 8 * 1024 * 1024;
+
+/// Stores events for many callers.
+#[derive(Debug)]
+pub(crate) struct Accepting;
+
+#[async_trait]
+impl Grouped for Accepting {
+    type Input = Vec<NewEvent>;
+    type Output = Vec<Accepted>;
+
+    const CONTEXT: &'static str = "store events";
+
+    async fn run(
+        tx: &Tx,
+        inputs: &[Vec<NewEvent>],
+    ) -> TxResult<Vec<Result<Vec<Accepted>, StoreError>>> {
+        let mut accepted = accept_all(tx, &inputs.iter().flatten().collect::<Vec<_>>())
+            .await?
+            .into_iter();
+        let of = |events: &Vec<NewEvent>| Ok(accepted.by_ref().take(events.len()).collect());
+        Ok(inputs.iter().map(of).collect())
+    }
+}
+
+async fn accept(tx: &Tx, events: Vec<NewEvent>) -> TxResult<Vec<Accepted>> {
+    accept_all(tx, &events.iter().collect::<Vec<_>>()).await
+}
+
+async fn accept_all(tx: &Tx, events: &[&NewEvent]) -> TxResult<Vec<Accepted>> {
     if events.is_empty() {
         return Ok(Vec::new());
     }
@@ -22,13 +57,16 @@ pub(crate) async fn accept(tx: &Tx, events: Vec<NewEvent>) -> TxResult<Vec<Accep
         .number("n")?;
     let mut intake = Intake {
         tx,
-        keys: KnownKeys::of(tx, &events).await?,
+        keys: KnownKeys::of(tx, events).await?,
         newest,
+        made: Vec::new(),
+        n_bytes: 0,
     };
     let mut accepted = Vec::with_capacity(events.len());
-    for new in &events {
+    for new in events {
         accepted.push(intake.accept(new).await?);
     }
+    intake.write().await?;
     if intake.newest > newest {
         tx.run(
             "UPDATE counter SET n = $1 WHERE name = 'event'",
@@ -79,7 +117,7 @@ pub(crate) async fn accept_marked(
 
 /// Returns the stored event of which this one would be a duplicate or another report.
 pub(crate) async fn known(tx: &Tx, new: &NewEvent) -> TxResult<Option<EventId>> {
-    let keys = KnownKeys::of(tx, std::slice::from_ref(new)).await?;
+    let keys = KnownKeys::of(tx, &[new]).await?;
     let place = match first_of(&keys, new) {
         Some(place) => Some(place),
         None => happening(tx, &keys, new).await?,
@@ -139,11 +177,16 @@ struct Intake<'t> {
     keys: KnownKeys,
     /// The number of the newest event.
     newest: i64,
+    /// New events that are not written yet.
+    made: Vec<(&'t NewEvent, EventPlace)>,
+    /// The size of their payloads.
+    n_bytes: usize,
 }
 
-impl Intake<'_> {
-    async fn accept(&mut self, new: &NewEvent) -> TxResult<Accepted> {
+impl<'t> Intake<'t> {
+    async fn accept(&mut self, new: &'t NewEvent) -> TxResult<Accepted> {
         if let Some(place) = first_of(&self.keys, new) {
+            self.write().await?;
             let id = self.count(&place, (0, false)).await?;
             return Ok(Accepted {
                 id,
@@ -152,24 +195,63 @@ impl Intake<'_> {
         }
         let at = new.event.received_at;
         let keys = new.identities.iter().chain(&new.happenings);
+        if !new.happenings.is_empty() {
+            // The query reads what is written.
+            self.write().await?;
+        }
         if let Some(place) = happening(self.tx, &self.keys, new).await? {
             let id = self
                 .count(&place, (1, new.matching == Matching::Due))
                 .await?;
             self.insert_report(&place, &new.event).await?;
             self.note_pull_request(&new.event).await?;
-            self.keys.add(self.tx, keys, (&place, at)).await?;
+            self.keys.add(keys, (&place, at));
             return Ok(Accepted {
                 id,
                 freshness: Freshness::Report,
             });
         }
-        let place = self.insert(new).await?;
-        self.keys.put(self.tx, keys, (&place, at)).await?;
+        let place = self.place(&new.event);
+        self.keys.put(keys, (&place, at));
+        self.n_bytes += new.event.payload.len();
+        self.made.push((new, place));
+        if self.n_bytes > WRITE_BYTES {
+            self.write().await?;
+        }
         Ok(Accepted {
             id: new.event.id.clone(),
             freshness: Freshness::New,
         })
+    }
+
+    /// Returns the place of a new event.
+    fn place(&mut self, event: &Event) -> EventPlace {
+        self.newest += 1;
+        EventPlace {
+            repo: event
+                .repo
+                .as_ref()
+                .map(|repo| repo.as_str().to_owned())
+                .unwrap_or_default(),
+            received_at: micros(event.received_at),
+            seq: self.newest,
+        }
+    }
+
+    /// Writes what is new.
+    async fn write(&mut self) -> TxResult<()> {
+        self.keys.write(self.tx).await?;
+        let made = std::mem::take(&mut self.made);
+        self.n_bytes = 0;
+        if made.is_empty() {
+            return Ok(());
+        }
+        insert_events(self.tx, &made).await?;
+        insert_payloads(self.tx, &made).await?;
+        for (new, _) in &made {
+            self.note_pull_request(&new.event).await?;
+        }
+        Ok(())
     }
 
     /// Counts a repetition of an event, which is a further report or not.
@@ -192,57 +274,6 @@ impl Intake<'_> {
             )
             .await?
             .word("id")
-    }
-
-    async fn insert(&mut self, new: &NewEvent) -> TxResult<EventPlace> {
-        let event = &new.event;
-        self.newest += 1;
-        let place = EventPlace {
-            repo: event
-                .repo
-                .as_ref()
-                .map(|repo| repo.as_str().to_owned())
-                .unwrap_or_default(),
-            received_at: micros(event.received_at),
-            seq: self.newest,
-        };
-        self.tx
-            .run(
-                "INSERT INTO event (repo, received_at, seq, id, source, kind, action, subject, actor, actor_kind, \
-                 repo_folded, happened_at, delivery, due) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
-                &[
-                    &place.repo,
-                    &place.received_at,
-                    &place.seq,
-                    &event.id.as_str(),
-                    &event.source.as_str(),
-                    &text(&event.kind),
-                    &maybe_text(event.action.as_deref()),
-                    &maybe_text(event.subject.as_ref().map(Subject::as_str)),
-                    &maybe_text(event.actor.as_ref().map(|actor| actor.name.as_str())),
-                    &event.actor.as_ref().map(|actor| actor_word(actor.kind)),
-                    &event.repo.as_ref().map(RepoName::folded),
-                    &micros(event.time),
-                    &text(event.delivery.as_str()),
-                    &(new.matching == Matching::Due),
-                ],
-            )
-            .await?;
-        self.tx
-            .run(
-                "INSERT INTO payload (repo, received_at, seq, facts, body) VALUES ($1, $2, $3, $4, $5)",
-                &[
-                    &place.repo,
-                    &place.received_at,
-                    &place.seq,
-                    &facts_text(event),
-                    &&*event.payload,
-                ],
-            )
-            .await?;
-        self.note_pull_request(event).await?;
-        Ok(place)
     }
 
     async fn insert_report(&self, place: &EventPlace, new: &Event) -> TxResult<()> {
@@ -286,6 +317,54 @@ impl Intake<'_> {
         }
         Ok(())
     }
+}
+
+/// Inserts the rows of events, in one statement.
+async fn insert_events(tx: &Tx, made: &[(&NewEvent, EventPlace)]) -> TxResult<()> {
+    let places: Vec<&EventPlace> = made.iter().map(|(_, place)| place).collect();
+    let (repos, instants, seqs) = columns_of(&places);
+    let of = |value: fn(&Event) -> Option<Cow<'_, str>>| {
+        let values = made.iter().map(|(new, _)| value(&new.event));
+        values.collect::<Vec<_>>()
+    };
+    tx.run(
+        "INSERT INTO event (repo, received_at, seq, id, source, kind, action, subject, actor, actor_kind, \
+         repo_folded, happened_at, delivery, due) \
+         SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], \
+         $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[], $13::text[], $14::boolean[])",
+        &[
+            &repos,
+            &instants,
+            &seqs,
+            &of(|event| Some(event.id.as_str().into())),
+            &of(|event| Some(event.source.as_str().into())),
+            &of(|event| Some(text(&event.kind))),
+            &of(|event| maybe_text(event.action.as_deref())),
+            &of(|event| maybe_text(event.subject.as_ref().map(Subject::as_str))),
+            &of(|event| maybe_text(event.actor.as_ref().map(|actor| actor.name.as_str()))),
+            &of(|event| event.actor.as_ref().map(|actor| actor_word(actor.kind).into())),
+            &of(|event| event.repo.as_ref().map(|repo| repo.folded().into())),
+            &made.iter().map(|(new, _)| micros(new.event.time)).collect::<Vec<_>>(),
+            &of(|event| Some(text(event.delivery.as_str()))),
+            &made.iter().map(|(new, _)| new.matching == Matching::Due).collect::<Vec<_>>(),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+async fn insert_payloads(tx: &Tx, made: &[(&NewEvent, EventPlace)]) -> TxResult<()> {
+    let places: Vec<&EventPlace> = made.iter().map(|(_, place)| place).collect();
+    let (repos, instants, seqs) = columns_of(&places);
+    let facts: Vec<String> = made.iter().map(|(new, _)| facts_text(&new.event)).collect();
+    let bodies: Vec<&[u8]> = made.iter().map(|(new, _)| &*new.event.payload).collect();
+    tx.run(
+        "INSERT INTO payload (repo, received_at, seq, facts, body) \
+         SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::bytea[])",
+        &[&repos, &instants, &seqs, &facts, &bodies],
+    )
+    .await?;
+    Ok(())
 }
 
 fn facts_text(event: &Event) -> String {

@@ -1,10 +1,10 @@
 //! Rows of activations.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use daemon_engine::{Activation, ActivationState, Blame, Chain, HostEpoch, RunLease, Trigger};
-use daemon_event::{ActivationId, Subject};
+use daemon_event::{ActivationId, DaemonKey, Subject};
 use daemon_store::StoreError;
 use daemon_store::stored::{conditions_from_text, occasion};
 use tokio_postgres::Row;
@@ -42,6 +42,15 @@ impl Counted {
             persons: (is_pending && activation.has_person()).into(),
             busy: activation.state.blocks_subject().into(),
             leased: activation.state.is_leased().into(),
+        }
+    }
+
+    fn and(self, more: Self) -> Self {
+        Self {
+            pending: self.pending + more.pending,
+            persons: self.persons + more.persons,
+            busy: self.busy + more.busy,
+            leased: self.leased + more.leased,
         }
     }
 
@@ -189,6 +198,18 @@ pub(crate) async fn get(tx: &Tx, id: &ActivationId) -> TxResult<StoredActivation
     Ok(found.ok_or_else(|| StoreError::not_found("activation", id))?)
 }
 
+/// Returns activations by id, locked with their lanes.
+pub(crate) async fn find_all(
+    tx: &Tx,
+    ids: &[&str],
+) -> TxResult<HashMap<ActivationId, StoredActivation>> {
+    let found = select_locked(tx, "a.id = ANY($1)", &[&ids]).await?;
+    let keyed = found
+        .into_iter()
+        .map(|one| (one.activation.id.clone(), one));
+    Ok(keyed.collect())
+}
+
 /// Returns an activation, locked with its lane; `LeaseLost` unless the lease is held.
 pub(crate) async fn held(
     tx: &Tx,
@@ -201,89 +222,150 @@ pub(crate) async fn held(
         .ok_or(StoreError::LeaseLost)?)
 }
 
-/// Stores a new activation of a locked lane, without its triggers.
-pub(crate) async fn insert(tx: &Tx, new: &Activation) -> TxResult<()> {
-    let counted = Counted::of(new);
+/// Stores new activations of locked lanes in order, without their triggers.
+pub(crate) async fn insert_all(tx: &Tx, new: &[Activation]) -> TxResult<()> {
+    if new.is_empty() {
+        return Ok(());
+    }
+    let of = Columnwise(new);
+    let counted: Vec<Counted> = new.iter().map(Counted::of).collect();
     tx.run(
-        "WITH made AS (INSERT INTO activation (repo, daemon, id, rev, subject, state, reason, attempts, crashes_alone, \
-         host_crashes, run_lease, owner, lease_until, not_before, created_at, has_person, has_tick, finished_at, root, depth) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)) \
-         UPDATE lane SET pending = pending + $19, persons = persons + $20, busy = busy + $21, leased = leased + $22 \
-         WHERE repo = $1 AND daemon = $2",
+        "INSERT INTO activation (repo, daemon, id, rev, subject, state, reason, attempts, crashes_alone, host_crashes, \
+         run_lease, owner, lease_until, not_before, created_at, has_person, has_tick, finished_at, root, depth) \
+         SELECT k.repo, k.daemon, k.id, k.rev, k.subject, k.state, k.reason, k.attempts, 0, 0, k.run_lease, k.owner, \
+         k.lease_until, k.not_before, k.created_at, k.has_person, k.has_tick, k.finished_at, k.root, k.depth \
+         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], \
+         $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::boolean[], $15::boolean[], \
+         $16::bigint[], $17::text[], $18::bigint[]) WITH ORDINALITY AS k (repo, daemon, id, rev, subject, state, reason, \
+         attempts, run_lease, owner, lease_until, not_before, created_at, has_person, has_tick, finished_at, root, depth, \
+         place) ORDER BY k.place",
         &[
-            &new.daemon.repo.as_str(),
-            &new.daemon.id.as_str(),
-            &new.id.as_str(),
-            &text(&new.rev),
-            &text(new.subject.as_ref().map_or("", Subject::as_str)),
-            &new.state.as_str(),
-            &maybe_text(new.reason.as_deref()),
-            &i64::from(new.attempts),
-            &integer(new.run_lease.0),
-            &new.owner.map(|owner| integer(owner.0)),
-            &new.lease_until.map(micros),
-            &micros(new.not_before),
-            &micros(new.created_at),
-            &new.has_person(),
-            &new.has_tick(),
-            &new.finished_at.map(micros),
-            &root(new),
-            &i64::from(new.chain.depth),
-            &counted.pending,
-            &counted.persons,
-            &counted.busy,
-            &counted.leased,
+            &of.texts(|one| one.daemon.repo.as_str()),
+            &of.texts(|one| one.daemon.id.as_str()),
+            &of.texts(|one| one.id.as_str()),
+            &of.values(|one| text(&one.rev)),
+            &of.values(|one| text(one.subject.as_ref().map_or("", Subject::as_str))),
+            &of.texts(|one| one.state.as_str()),
+            &of.values(|one| maybe_text(one.reason.as_deref())),
+            &of.values(|one| i64::from(one.attempts)),
+            &of.values(|one| integer(one.run_lease.0)),
+            &of.values(|one| one.owner.map(|owner| integer(owner.0))),
+            &of.values(|one| one.lease_until.map(micros)),
+            &of.values(|one| micros(one.not_before)),
+            &of.values(|one| micros(one.created_at)),
+            &of.values(Activation::has_person),
+            &of.values(Activation::has_tick),
+            &of.values(|one| one.finished_at.map(micros)),
+            &of.values(root),
+            &of.values(|one| i64::from(one.chain.depth)),
+        ],
+    )
+    .await?;
+    count(tx, new.iter().zip(counted)).await
+}
+
+/// Writes the columns that transitions change, and what the lane counts.
+pub(crate) async fn update(tx: &Tx, changed: &mut StoredActivation) -> TxResult<()> {
+    update_all(tx, std::slice::from_mut(changed)).await
+}
+
+/// Writes the columns of activations that transitions change, and what their lanes count.
+pub(crate) async fn update_all(tx: &Tx, changed: &mut [StoredActivation]) -> TxResult<()> {
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let of = Columnwise(&*changed);
+    tx.run(
+        "UPDATE activation AS a SET rev = k.rev, state = k.state, reason = k.reason, attempts = k.attempts, \
+         crashes_alone = k.crashes_alone, host_crashes = k.host_crashes, run_lease = k.run_lease, owner = k.owner, \
+         lease_until = k.lease_until, not_before = k.not_before, started_at = k.started_at, finished_at = k.finished_at, \
+         tokens = k.tokens, cost_usd = k.cost_usd, summary = k.summary, has_person = k.has_person, has_tick = k.has_tick, \
+         root = k.root, depth = k.depth, host = k.host, lease_span = k.lease_span \
+         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], \
+         $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], \
+         $16::float8[], $17::text[], $18::boolean[], $19::boolean[], $20::text[], $21::bigint[], $22::text[], \
+         $23::bigint[]) AS k (repo, id, rev, state, reason, attempts, crashes_alone, host_crashes, run_lease, owner, \
+         lease_until, not_before, started_at, finished_at, tokens, cost_usd, summary, has_person, has_tick, root, depth, \
+         host, lease_span) WHERE a.repo = k.repo AND a.id = k.id",
+        &[
+            &of.texts(|one| one.activation.daemon.repo.as_str()),
+            &of.texts(|one| one.activation.id.as_str()),
+            &of.values(|one| text(&one.activation.rev)),
+            &of.texts(|one| one.activation.state.as_str()),
+            &of.values(|one| maybe_text(one.activation.reason.as_deref())),
+            &of.values(|one| i64::from(one.activation.attempts)),
+            &of.values(|one| i64::from(one.activation.blame.alone)),
+            &of.values(|one| i64::from(one.activation.blame.in_row)),
+            &of.values(|one| integer(one.activation.run_lease.0)),
+            &of.values(|one| one.activation.owner.map(|owner| integer(owner.0))),
+            &of.values(|one| one.activation.lease_until.map(micros)),
+            &of.values(|one| micros(one.activation.not_before)),
+            &of.values(|one| one.activation.started_at.map(micros)),
+            &of.values(|one| one.activation.finished_at.map(micros)),
+            &of.values(|one| one.activation.tokens.map(integer::<u64>)),
+            &of.values(|one| one.activation.cost_usd),
+            &of.values(|one| maybe_text(one.activation.summary.as_deref())),
+            &of.values(|one| one.activation.has_person()),
+            &of.values(|one| one.activation.has_tick()),
+            &of.values(|one| root(&one.activation)),
+            &of.values(|one| i64::from(one.activation.chain.depth)),
+            &of.values(|one| one.host.as_deref()),
+            &of.values(|one| one.lease_span),
+        ],
+    )
+    .await?;
+    let deltas = changed.iter_mut().map(|one| {
+        let before = std::mem::replace(&mut one.counted, Counted::of(&one.activation));
+        (&one.activation, one.counted.since(before))
+    });
+    count(tx, deltas.collect::<Vec<_>>().into_iter()).await
+}
+
+/// Adds to what lanes count.
+async fn count<'a>(
+    tx: &Tx,
+    deltas: impl Iterator<Item = (&'a Activation, Counted)>,
+) -> TxResult<()> {
+    let mut sums: BTreeMap<&DaemonKey, Counted> = BTreeMap::new();
+    for (activation, delta) in deltas {
+        let sum = sums.entry(&activation.daemon).or_default();
+        *sum = sum.and(delta);
+    }
+    sums.retain(|_, sum| *sum != Counted::default());
+    if sums.is_empty() {
+        return Ok(());
+    }
+    let of = |value: fn(&Counted) -> i64| sums.values().map(value).collect::<Vec<_>>();
+    let repos: Vec<&str> = sums.keys().map(|key| key.repo.as_str()).collect();
+    let daemons: Vec<&str> = sums.keys().map(|key| key.id.as_str()).collect();
+    tx.run(
+        "UPDATE lane AS l SET pending = l.pending + k.pending, persons = l.persons + k.persons, busy = l.busy + k.busy, \
+         leased = l.leased + k.leased FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], \
+         $6::bigint[]) AS k (repo, daemon, pending, persons, busy, leased) WHERE l.repo = k.repo AND l.daemon = k.daemon",
+        &[
+            &repos,
+            &daemons,
+            &of(|sum| sum.pending),
+            &of(|sum| sum.persons),
+            &of(|sum| sum.busy),
+            &of(|sum| sum.leased),
         ],
     )
     .await?;
     Ok(())
 }
 
-/// Writes the columns that transitions change, and what the lane counts.
-pub(crate) async fn update(tx: &Tx, changed: &mut StoredActivation) -> TxResult<()> {
-    let now = &changed.activation;
-    let counted = Counted::of(now);
-    let delta = counted.since(changed.counted);
-    tx.run(
-        "WITH changed AS (UPDATE activation SET rev = $3, state = $4, reason = $5, attempts = $6, crashes_alone = $7, \
-         host_crashes = $8, run_lease = $9, owner = $10, lease_until = $11, not_before = $12, started_at = $13, \
-         finished_at = $14, tokens = $15, cost_usd = $16, summary = $17, has_person = $18, has_tick = $19, root = $20, \
-         depth = $21, host = $22, lease_span = $27 WHERE repo = $1 AND id = $2 RETURNING repo, daemon) \
-         UPDATE lane AS l SET pending = pending + $23, persons = persons + $24, busy = busy + $25, leased = leased + $26 \
-         FROM changed AS c WHERE l.repo = c.repo AND l.daemon = c.daemon",
-        &[
-            &now.daemon.repo.as_str(),
-            &now.id.as_str(),
-            &text(&now.rev),
-            &now.state.as_str(),
-            &maybe_text(now.reason.as_deref()),
-            &i64::from(now.attempts),
-            &i64::from(now.blame.alone),
-            &i64::from(now.blame.in_row),
-            &integer(now.run_lease.0),
-            &now.owner.map(|owner| integer(owner.0)),
-            &now.lease_until.map(micros),
-            &micros(now.not_before),
-            &now.started_at.map(micros),
-            &now.finished_at.map(micros),
-            &now.tokens.map(integer::<u64>),
-            &now.cost_usd,
-            &maybe_text(now.summary.as_deref()),
-            &now.has_person(),
-            &now.has_tick(),
-            &root(now),
-            &i64::from(now.chain.depth),
-            &changed.host,
-            &delta.pending,
-            &delta.persons,
-            &delta.busy,
-            &delta.leased,
-            &changed.lease_span,
-        ],
-    )
-    .await?;
-    changed.counted = counted;
-    Ok(())
+/// Rows as arrays, one for each column.
+struct Columnwise<'a, T>(&'a [T]);
+
+impl<'a, T> Columnwise<'a, T> {
+    fn values<V>(&self, value: impl Fn(&'a T) -> V) -> Vec<V> {
+        self.0.iter().map(value).collect()
+    }
+
+    fn texts(&self, value: impl Fn(&'a T) -> &'a str) -> Vec<&'a str> {
+        self.values(value)
+    }
 }
 
 /// Returns the stored root: `None` for an activation that is its own root, which keeps the index of roots small.

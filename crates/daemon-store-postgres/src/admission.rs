@@ -1,7 +1,9 @@
 //! Admission: triggers become activations.
 
+use std::collections::HashMap;
+
 use daemon_engine::{
-    Activation, Admission, AdmissionState, NewTrigger, ROOT_PERIOD, Trigger, admit,
+    Activation, Admission, AdmissionState, Joining, NewTrigger, ROOT_PERIOD, Trigger, admit,
 };
 use daemon_event::{ActivationId, DaemonKey, Subject, TriggerKey};
 use daemon_store::stored::{conditions_to_text, occasion};
@@ -20,39 +22,84 @@ pub(crate) async fn commit_matches(
     matched: Vec<Matched>,
     now: Timestamp,
 ) -> TxResult<Vec<Admission>> {
+    Ok(match_all(tx, matched, now).await?.concat())
+}
+
+/// Marks events as matched and admits their triggers, and returns the admissions of each.
+pub(crate) async fn match_all(
+    tx: &Tx,
+    matched: Vec<Matched>,
+    now: Timestamp,
+) -> TxResult<Vec<Vec<Admission>>> {
+    if matched.is_empty() {
+        return Ok(Vec::new());
+    }
+    let places = mark(tx, &matched).await?;
     let mut triggers = Vec::new();
-    for one in matched {
-        let n_later = integer(one.n_later);
-        let marked = tx
-            .maybe_row(
-                // A report that arrived after the event was read changes the count, and the event stays due.
-                "UPDATE event SET due = false WHERE id = $1 AND due AND n_reports = $2 RETURNING repo, received_at, seq",
-                &[&one.event.as_str(), &n_later],
-            )
-            .await?;
-        let Some(row) = marked else {
-            let find = "SELECT 1 FROM event WHERE id = $1";
-            if tx.maybe_row(find, &[&one.event.as_str()]).await?.is_none() {
-                return Err(StoreError::not_found("event", &one.event).into());
-            }
+    let mut numbers = Vec::with_capacity(matched.len());
+    for (one, place) in matched.into_iter().zip(places) {
+        let Some(place) = place else {
+            numbers.push(0);
             continue;
         };
-        wanted::want(tx, &EventPlace::read(&row)?, &one.wanted, now).await?;
+        wanted::want(tx, &place, &one.wanted, now).await?;
+        numbers.push(one.triggers.len());
         triggers.extend(one.triggers);
     }
-    enqueue_all(tx, triggers).await
+    let mut admissions = enqueue_all(tx, triggers).await?.into_iter();
+    let of = |n| admissions.by_ref().take(n).collect();
+    Ok(numbers.into_iter().map(of).collect())
+}
+
+/// Marks events as matched; `None` for each that is not due, or no longer as it was read.
+async fn mark(tx: &Tx, matched: &[Matched]) -> TxResult<Vec<Option<EventPlace>>> {
+    let ids: Vec<&str> = matched.iter().map(|one| one.event.as_str()).collect();
+    let n_later: Vec<i64> = matched.iter().map(|one| integer(one.n_later)).collect();
+    let rows = tx
+        .rows(
+            // A report that arrived after the event was read changes the count, and the event stays due.
+            "UPDATE event AS e SET due = false FROM unnest($1::text[], $2::bigint[]) AS k (id, n_later) \
+             WHERE e.id = k.id AND e.due AND e.n_reports = k.n_later RETURNING e.id, e.repo, e.received_at, e.seq",
+            &[&ids, &n_later],
+        )
+        .await?;
+    let mut marked: HashMap<String, EventPlace> = HashMap::with_capacity(rows.len());
+    for row in &rows {
+        marked.insert(row.text("id")?, EventPlace::read(row)?);
+    }
+    let mut places = Vec::with_capacity(matched.len());
+    for one in matched {
+        // Of several who matched one event, the first.
+        let place = marked.remove(one.event.as_str());
+        let find = "SELECT 1 FROM event WHERE id = $1";
+        if place.is_none() && tx.maybe_row(find, &[&one.event.as_str()]).await?.is_none() {
+            return Err(StoreError::not_found("event", &one.event).into());
+        }
+        places.push(place);
+    }
+    Ok(places)
 }
 
 /// Admits triggers in order.
 pub(crate) async fn enqueue_all(tx: &Tx, triggers: Vec<NewTrigger>) -> TxResult<Vec<Admission>> {
-    if triggers.len() > 1 {
-        let daemons: Vec<&DaemonKey> = triggers.iter().map(|new| &new.daemon).collect();
-        lane::lock_all(tx, &daemons).await?;
+    if triggers.is_empty() {
+        return Ok(Vec::new());
     }
+    let mut admitting = Admitting::of(tx, &triggers).await?;
     let mut admissions = Vec::with_capacity(triggers.len());
-    for trigger in triggers {
-        admissions.push(enqueue(tx, trigger).await?);
+    for new in triggers {
+        admissions.push(match new.trigger.key {
+            TriggerKey::Tick(at) => {
+                admitting.write().await?;
+                let daemon = new.daemon.clone();
+                let admission = tick::enqueue(tx, at, new).await?;
+                admitting.admitted_elsewhere(&daemon, &admission);
+                admission
+            }
+            TriggerKey::Event(_) | TriggerKey::Person(_) => admitting.admit(new).await?,
+        });
     }
+    admitting.write().await?;
     Ok(admissions)
 }
 
@@ -78,44 +125,157 @@ pub(crate) async fn triggered(
 
 /// Admits a trigger of any kind.
 pub(crate) async fn admit_trigger(tx: &Tx, new: NewTrigger) -> TxResult<Admission> {
-    // Also if nothing is admitted: a daemon's place in the turns begins with its first trigger, as in the twin.
-    let woken = lane::woken(tx, &new.daemon).await?;
-    let joinable = match woken.n_pending {
-        0 => None,
-        _ => joinable(tx, &new).await?,
-    };
-    let standing = AdmissionState {
-        known: known(tx, &new.daemon, &new.trigger.key).await?,
-        joinable: joinable.clone(),
-        pending_of_daemon: woken.n_pending,
-        // Of lanes, because counting 100,000 rows for each trigger would make intake slower as the queue grows.
-        pending_in_all: tx
-            .row(
-                "SELECT coalesce(sum(pending), 0)::bigint AS n FROM lane WHERE pending > 0",
-                &[],
-            )
-            .await?
-            .count("n")?,
-        ..of_root(tx, &new).await?
-    };
-    let admission = admit(&new, &standing);
-    match &admission {
-        Admission::Enqueued(id) => {
-            put(tx, &new.daemon, &new.trigger, Some((id, 0))).await?;
-            activation::insert(tx, &Activation::pending(new)).await?;
-        }
-        Admission::Joined(_) => {
-            let id = joinable.expect("only what is joinable is joined");
-            join(tx, &id, new).await?;
-        }
-        Admission::Ended(id, end, _) => {
-            put(tx, &new.daemon, &new.trigger, Some((id, 0))).await?;
-            activation::insert(tx, &Activation::ended(new, *end)).await?;
-        }
-        Admission::Duplicate(_) => {}
-        Admission::Refused(_) => put(tx, &new.daemon, &new.trigger, None).await?,
-    }
+    let mut admitting = Admitting::of(tx, std::slice::from_ref(&new)).await?;
+    let admission = admitting.admit(new).await?;
+    admitting.write().await?;
     Ok(admission)
+}
+
+/// Triggers on their way in.
+struct Admitting<'t> {
+    tx: &'t Tx,
+    /// How many activations of each daemon are pending.
+    pending: HashMap<DaemonKey, u64>,
+    pending_in_all: u64,
+    /// The activations of the triggers that were admitted before.
+    known: HashMap<(DaemonKey, String), ActivationId>,
+    /// New activations that are not written yet.
+    made: Vec<Activation>,
+    /// Triggers that are not written yet, each with its place in an activation.
+    wakes: Vec<Wake>,
+}
+
+/// A trigger as it is stored.
+struct Wake {
+    daemon: DaemonKey,
+    trigger: Trigger,
+    /// `None` for one that was refused.
+    placed: Option<(ActivationId, i64)>,
+}
+
+impl<'t> Admitting<'t> {
+    /// Locks the lanes of triggers and reads what is to be known of them.
+    async fn of(tx: &'t Tx, triggers: &[NewTrigger]) -> TxResult<Self> {
+        let daemons: Vec<&DaemonKey> = triggers.iter().map(|new| &new.daemon).collect();
+        Ok(Self {
+            tx,
+            // Also if nothing is admitted: a daemon's place in the turns begins with its first trigger, as in the twin.
+            pending: lane::wake_all(tx, &daemons).await?,
+            // Of lanes, because counting 100,000 rows for each trigger would make intake slower as the queue grows.
+            pending_in_all: tx
+                .row(
+                    "SELECT coalesce(sum(pending), 0)::bigint AS n FROM lane WHERE pending > 0",
+                    &[],
+                )
+                .await?
+                .count("n")?,
+            known: known_of(tx, triggers).await?,
+            made: Vec::new(),
+            wakes: Vec::new(),
+        })
+    }
+
+    async fn admit(&mut self, new: NewTrigger) -> TxResult<Admission> {
+        let key = (new.daemon.clone(), new.trigger.key.to_string());
+        let n_pending = self.pending.get(&new.daemon).copied().unwrap_or_default();
+        let joinable = match (n_pending, new.joining) {
+            (0, _) | (_, Joining::Separate) => None,
+            (_, Joining::Coalesce) => {
+                self.write().await?;
+                joinable(self.tx, &new).await?
+            }
+        };
+        if new.link.is_some() {
+            self.write().await?;
+        }
+        let standing = AdmissionState {
+            known: self.known.get(&key).cloned(),
+            joinable,
+            pending_of_daemon: n_pending,
+            pending_in_all: self.pending_in_all,
+            ..of_root(self.tx, &new).await?
+        };
+        let admission = admit(&new, &standing);
+        if let Some(id) = admission.activation() {
+            self.known.insert(key, id.clone());
+        }
+        match &admission {
+            Admission::Enqueued(id) => {
+                self.put(&new, Some((id.clone(), 0)));
+                self.made.push(Activation::pending(new.clone()));
+                self.count(&new.daemon);
+            }
+            Admission::Joined(id) => join(self.tx, id, new).await?,
+            Admission::Ended(id, end, _) => {
+                self.put(&new, Some((id.clone(), 0)));
+                self.made.push(Activation::ended(new, *end));
+            }
+            Admission::Duplicate(_) => {}
+            Admission::Refused(_) => {
+                // The same trigger may be refused twice.
+                self.write().await?;
+                self.put(&new, None);
+            }
+        }
+        Ok(admission)
+    }
+
+    fn put(&mut self, new: &NewTrigger, placed: Option<(ActivationId, i64)>) {
+        self.wakes.push(Wake {
+            daemon: new.daemon.clone(),
+            trigger: new.trigger.clone(),
+            placed,
+        });
+    }
+
+    fn count(&mut self, daemon: &DaemonKey) {
+        *self.pending.entry(daemon.clone()).or_default() += 1;
+        self.pending_in_all += 1;
+    }
+
+    fn admitted_elsewhere(&mut self, daemon: &DaemonKey, admission: &Admission) {
+        if matches!(admission, Admission::Enqueued(_)) {
+            self.count(daemon);
+        }
+    }
+
+    /// Writes what is new.
+    async fn write(&mut self) -> TxResult<()> {
+        put(self.tx, &std::mem::take(&mut self.wakes)).await?;
+        activation::insert_all(self.tx, &std::mem::take(&mut self.made)).await
+    }
+}
+
+/// Returns the activations of triggers that were admitted before.
+async fn known_of(
+    tx: &Tx,
+    triggers: &[NewTrigger],
+) -> TxResult<HashMap<(DaemonKey, String), ActivationId>> {
+    let repos: Vec<&str> = triggers
+        .iter()
+        .map(|new| new.daemon.repo.as_str())
+        .collect();
+    let daemons: Vec<&str> = triggers.iter().map(|new| new.daemon.id.as_str()).collect();
+    let keys: Vec<String> = triggers
+        .iter()
+        .map(|new| new.trigger.key.to_string())
+        .collect();
+    let stored: Vec<_> = keys.iter().map(|key| text(key)).collect();
+    let rows = tx
+        .rows(
+            "SELECT k.place, w.activation FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY \
+             AS k (repo, daemon, key, place) JOIN wake AS w USING (repo, daemon, key) WHERE w.activation IS NOT NULL",
+            &[&repos, &daemons, &stored],
+        )
+        .await?;
+    let mut known = HashMap::with_capacity(rows.len());
+    for row in &rows {
+        let place: usize = row.narrow("place")?;
+        let new = &triggers[place - 1];
+        let key = (new.daemon.clone(), keys[place - 1].clone());
+        known.insert(key, row.word("activation")?);
+    }
+    Ok(known)
 }
 
 async fn known(tx: &Tx, daemon: &DaemonKey, key: &TriggerKey) -> TxResult<Option<ActivationId>> {
@@ -173,34 +333,50 @@ async fn of_root(tx: &Tx, new: &NewTrigger) -> TxResult<AdmissionState> {
 async fn join(tx: &Tx, id: &ActivationId, new: NewTrigger) -> TxResult<()> {
     let mut joined = activation::find(tx, id).await?.ok_or(TxError::Overtaken)?;
     let place = integer(joined.activation.triggers.len());
-    put(tx, &new.daemon, &new.trigger, Some((id, place))).await?;
+    let wake = Wake {
+        daemon: new.daemon,
+        trigger: new.trigger.clone(),
+        placed: Some((id.clone(), place)),
+    };
+    put(tx, &[wake]).await?;
     joined.activation.join(new.trigger, new.link);
     activation::update(tx, &mut joined).await
 }
 
-/// Stores a trigger at its place in an activation, and replaces the same one if it was refused.
-async fn put(
-    tx: &Tx,
-    daemon: &DaemonKey,
-    trigger: &Trigger,
-    placed: Option<(&ActivationId, i64)>,
-) -> TxResult<()> {
-    let (activation, place) = placed.unzip();
+/// Stores triggers in order, and replaces those that were refused.
+async fn put(tx: &Tx, wakes: &[Wake]) -> TxResult<()> {
+    if wakes.is_empty() {
+        return Ok(());
+    }
+    let keys: Vec<String> = wakes
+        .iter()
+        .map(|one| one.trigger.key.to_string())
+        .collect();
+    let ids = wakes
+        .iter()
+        .map(|one| one.placed.as_ref().map(|(id, _)| id.as_str()));
+    let places = wakes
+        .iter()
+        .map(|one| one.placed.as_ref().map_or(0, |(_, place)| *place));
+    let triggers = || wakes.iter().map(|one| &one.trigger);
     tx.run(
         "INSERT INTO wake (repo, daemon, key, conditions, asked_by, recorded_at, activation, place, occasion) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (repo, daemon, key) DO UPDATE SET \
+         SELECT k.repo, k.daemon, k.key, k.conditions, k.asked_by, k.recorded_at, k.activation, k.place, k.occasion \
+         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::bigint[], \
+         $9::text[]) WITH ORDINALITY AS k (repo, daemon, key, conditions, asked_by, recorded_at, activation, place, \
+         occasion, n) ORDER BY k.n ON CONFLICT (repo, daemon, key) DO UPDATE SET \
          conditions = excluded.conditions, asked_by = excluded.asked_by, recorded_at = excluded.recorded_at, \
          activation = excluded.activation, place = excluded.place, occasion = excluded.occasion",
         &[
-            &daemon.repo.as_str(),
-            &daemon.id.as_str(),
-            &text(&trigger.key.to_string()),
-            &conditions_to_text(&trigger.conditions),
-            &maybe_text(trigger.by.as_deref()),
-            &micros(trigger.recorded_at),
-            &activation.map(ActivationId::as_str),
-            &place.unwrap_or(0),
-            &trigger.occasion.as_deref().map(occasion::to_text),
+            &wakes.iter().map(|one| one.daemon.repo.as_str()).collect::<Vec<_>>(),
+            &wakes.iter().map(|one| one.daemon.id.as_str()).collect::<Vec<_>>(),
+            &keys.iter().map(|key| text(key)).collect::<Vec<_>>(),
+            &triggers().map(|one| conditions_to_text(&one.conditions)).collect::<Vec<_>>(),
+            &triggers().map(|one| maybe_text(one.by.as_deref())).collect::<Vec<_>>(),
+            &triggers().map(|one| micros(one.recorded_at)).collect::<Vec<_>>(),
+            &ids.collect::<Vec<_>>(),
+            &places.collect::<Vec<_>>(),
+            &triggers().map(|one| one.occasion.as_deref().map(occasion::to_text)).collect::<Vec<_>>(),
         ],
     )
     .await?;

@@ -1,16 +1,18 @@
 //! Attempts: runs, leases, ends, and the operations that take activations back.
 
+use async_trait::async_trait;
 use daemon_engine::{
-    Activation, AttemptEnd, Conduct, Departure, Gate, HostEpoch, Output, OutputState,
-    PENDING_EXPIRY, RunLease, end_attempt as decide_end, reclaim as decide_reclaim,
+    Activation, AttemptEnd, Conduct, Departure, Gate, HostEpoch, Output, PENDING_EXPIRY, RunLease,
+    end_attempt as decide_end, reclaim as decide_reclaim,
 };
-use daemon_event::ActivationId;
+use daemon_event::{ActivationId, DaemonKey};
 use daemon_store::{Ended, Reclaimed, RunRow, StoreError};
 use jiff::Timestamp;
 
 use crate::activation::{self, StoredActivation};
 use crate::column::{Columns as _, integer, micros};
 use crate::failure::{TxError, TxResult};
+use crate::group::Grouped;
 use crate::store::LeaseDeadline;
 use crate::transaction::Tx;
 use crate::{hosting, memory, output, registry, run};
@@ -72,35 +74,84 @@ pub(crate) async fn renew(
     Ok(ids.filter(|id| !renewed.contains(id)).collect())
 }
 
-pub(crate) async fn end_attempt(
-    tx: &Tx,
-    id: &ActivationId,
-    lease: RunLease,
-    end: AttemptEnd,
-) -> TxResult<Ended> {
-    let mut held = activation::held(tx, id, lease).await?;
-    if end.keeps_results() {
+/// The end of an attempt, under its lease.
+#[derive(Clone, Debug)]
+pub(crate) struct EndOf {
+    pub(crate) id: ActivationId,
+    pub(crate) lease: RunLease,
+    pub(crate) end: AttemptEnd,
+}
+
+/// Ends attempts for many callers.
+#[derive(Debug)]
+pub(crate) struct Ending;
+
+#[async_trait]
+impl Grouped for Ending {
+    type Input = EndOf;
+    type Output = Ended;
+
+    const CONTEXT: &'static str = "end an attempt";
+
+    async fn run(tx: &Tx, inputs: &[EndOf]) -> TxResult<Vec<Result<Ended, StoreError>>> {
+        let ids: Vec<&str> = inputs.iter().map(|one| one.id.as_str()).collect();
+        let mut found = activation::find_all(tx, &ids).await?;
+        let mut held = Vec::new();
+        let mut are_held = Vec::new();
+        for one in inputs {
+            let of = found.remove(&one.id);
+            let of = of.filter(|found| found.activation.is_held_under(one.lease));
+            are_held.push(of.is_some());
+            held.extend(of.map(|of| (of, one.end.clone())));
+        }
+        let mut ended = end_all(tx, held).await?.into_iter();
+        let results = are_held.into_iter().map(|is_held| match is_held {
+            true => ended.next().ok_or(StoreError::LeaseLost),
+            false => Err(StoreError::LeaseLost),
+        });
+        Ok(results.collect())
+    }
+}
+
+/// Ends attempts whose leases are held.
+async fn end_all(tx: &Tx, held: Vec<(StoredActivation, AttemptEnd)>) -> TxResult<Vec<Ended>> {
+    for (held, end) in held.iter().filter(|(_, end)| end.keeps_results()) {
         memory::change(tx, &held.activation.daemon, &end.state).await?;
         for new in &end.outputs {
             output::propose(tx, &Output::new(new.clone(), &held.activation, end.at)).await?;
         }
     }
-    let unsettled = output::states_of(tx, id)
-        .await?
-        .into_iter()
-        .filter(|state| !OutputState::is_settled(*state))
-        .count();
-    let next = decide_end(&held.activation, &end, unsettled);
-    held.activation.finish(&end, next);
-    activation::update(tx, &mut held).await?;
-    if end.counts_for_gate() {
-        return ended(tx, held).await;
+    let ids: Vec<&str> = held
+        .iter()
+        .map(|(held, _)| held.activation.id.as_str())
+        .collect();
+    let states = output::states_of_all(tx, &ids).await?;
+    let (mut held, ends): (Vec<StoredActivation>, Vec<AttemptEnd>) = held.into_iter().unzip();
+    for (one, end) in held.iter_mut().zip(&ends) {
+        let states = states.get(one.activation.id.as_str()).into_iter().flatten();
+        let unsettled = states.filter(|state| !state.is_settled()).count();
+        let next = decide_end(&one.activation, end, unsettled);
+        one.activation.finish(end, next);
     }
-    let conduct = registry::conduct(tx, &held.activation.daemon).await?;
-    Ok(Ended {
-        activation: held.activation,
-        gate: conduct.map_or(Gate::Open, |conduct| conduct.gate),
-    })
+    activation::update_all(tx, &mut held).await?;
+    let daemons: Vec<&DaemonKey> = held.iter().map(|one| &one.activation.daemon).collect();
+    let mut conducts = registry::conducts(tx, &daemons).await?;
+    let mut ended = Vec::with_capacity(held.len());
+    for (one, end) in held.iter().zip(&ends) {
+        let conduct = conducts.get_mut(&one.activation.daemon);
+        let gate = match conduct {
+            None => Gate::Open,
+            Some(conduct) if end.counts_for_gate() => {
+                count_for_gate(tx, &one.activation, conduct).await?
+            }
+            Some(conduct) => conduct.gate,
+        };
+        ended.push(Ended {
+            activation: one.activation.clone(),
+            gate,
+        });
+    }
+    Ok(ended)
 }
 
 /// Makes pending activations due; others are passed over.
@@ -120,16 +171,19 @@ pub(crate) async fn ended(tx: &Tx, ended: StoredActivation) -> TxResult<Ended> {
     let activation = ended.activation;
     let gate = match registry::conduct(tx, &activation.daemon).await? {
         None => Gate::Open,
-        Some(before) => {
-            let conduct: Conduct = before.after(activation.state);
-            // Most ends change nothing, and an update would also recompute whether the lane is ready.
-            if conduct != before {
-                registry::set_conduct(tx, &activation.daemon, conduct).await?;
-            }
-            conduct.gate
-        }
+        Some(mut conduct) => count_for_gate(tx, &activation, &mut conduct).await?,
     };
     Ok(Ended { activation, gate })
+}
+
+async fn count_for_gate(tx: &Tx, activation: &Activation, conduct: &mut Conduct) -> TxResult<Gate> {
+    let before = *conduct;
+    *conduct = before.after(activation.state);
+    // Most ends change nothing, and an update would also recompute whether the lane is ready.
+    if *conduct != before {
+        registry::set_conduct(tx, &activation.daemon, *conduct).await?;
+    }
+    Ok(conduct.gate)
 }
 
 // Of other hosts only what has an expired lease: this host's epochs say nothing about theirs.

@@ -1,22 +1,23 @@
-//! ClaimGuard: the lanes in turn, and the oldest ready activation of each.
+//! Claims: the lanes in turn, and the oldest ready activation of each.
 //!
 //! When an activation is ready is decided by `daemon_engine::obstacle`; the queries here repeat that rule in the terms of
 //! indexes, and the conformance suite compares both.
 
 use std::collections::BTreeSet;
 
-use daemon_engine::{Activation, Blame, DAY, Gate, RATE_PERIOD};
+use async_trait::async_trait;
+use daemon_engine::{Activation, Admission, Blame, DAY, Gate, RATE_PERIOD};
 use daemon_event::{ActivationId, DaemonKey};
-use daemon_store::{ClaimRequest, Rates};
+use daemon_store::{ClaimRequest, Matched, Rates, StoreError};
 use jiff::Timestamp;
 
-use crate::activation;
-use crate::column::{Columns as _, instant, micros};
+use crate::column::{Columns, instant, integer, micros};
 use crate::failure::{TxError, TxResult};
+use crate::group::Grouped;
 use crate::transaction::{Tx, Value};
-use crate::{hosting, lane};
+use crate::{activation, admission, hosting, lane, registry};
 
-/// How often a claim looks for another lane after the one it had chosen was taken.
+/// How often a claim looks for other lanes after those it had chosen were taken.
 const MAX_LOOKS: usize = 16;
 
 /// The SQL condition that an activation `a` of a lane `l` is ready, apart from the limits of the lane and the host.
@@ -33,13 +34,23 @@ const IS_OPEN: &str = "l.ready AND l.leased < $5 AND ($6::bigint IS NULL OR $6 >
        SELECT count(*) FROM activation AS d WHERE d.repo = l.repo AND d.daemon = l.daemon \
        AND d.started_at > $3 AND d.started_at <= $1))";
 
-/// Whether other claims of this host may run at the same time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ClaimGuard {
-    /// They may.
-    Shared,
-    /// This one runs alone.
-    Exclusive,
+/// A request for an activation to work on.
+#[derive(Clone, Debug)]
+pub(crate) struct Claim {
+    pub(crate) request: ClaimRequest,
+    /// What is committed before, if anything; without an admission nothing is claimed then.
+    pub(crate) matched: Option<Vec<Matched>>,
+    pub(crate) choice: Choice,
+}
+
+/// Which activation is claimed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// The next of those whose lanes are not locked.
+    Next,
+    /// The next, for which the claim waits.
+    NextAfterWait,
+    This(ActivationId),
 }
 
 /// The result of a claim.
@@ -47,8 +58,8 @@ pub(crate) enum ClaimGuard {
 pub(crate) enum ClaimResult {
     Claimed(Box<Activation>),
     Nothing,
-    /// Only a claim at a time can decide: the last slots of the host are at stake, or something that may crash it.
-    OneAtATime,
+    /// Another transaction has locked the lane of what is ready.
+    Locked,
 }
 
 impl ClaimResult {
@@ -56,8 +67,74 @@ impl ClaimResult {
     pub(crate) fn activation(self) -> Option<Activation> {
         match self {
             Self::Claimed(activation) => Some(*activation),
-            Self::Nothing | Self::OneAtATime => None,
+            Self::Nothing | Self::Locked => None,
         }
+    }
+}
+
+/// Commits matches and claims activations for many callers.
+///
+/// All claims of a host come here, one transaction after another, so that its slots and the rule of suspects hold.
+#[derive(Debug)]
+pub(crate) struct Claiming;
+
+#[async_trait]
+impl Grouped for Claiming {
+    type Input = Claim;
+    type Output = (Vec<Admission>, ClaimResult);
+
+    const CONTEXT: &'static str = "claim activations";
+
+    fn joins(next: &Claim, first: &Claim) -> bool {
+        // A claim that waits holds no other lane meanwhile.
+        next.choice == Choice::Next
+            && first.choice == Choice::Next
+            && next.request.at(first.request.now) == first.request
+    }
+
+    async fn run(
+        tx: &Tx,
+        inputs: &[Claim],
+    ) -> TxResult<Vec<Result<(Vec<Admission>, ClaimResult), StoreError>>> {
+        let now = inputs.iter().map(|one| one.request.now).max();
+        let request = inputs[0].request.at(now.unwrap_or(inputs[0].request.now));
+        let matched: Vec<Matched> = inputs
+            .iter()
+            .flat_map(|one| one.matched.clone().unwrap_or_default())
+            .collect();
+        let n_of = |one: &Claim| one.matched.as_ref().map_or(0, Vec::len);
+        let mut admitted = admission::match_all(tx, matched, request.now)
+            .await?
+            .into_iter();
+        let admissions: Vec<Vec<Admission>> = inputs
+            .iter()
+            .map(|one| admitted.by_ref().take(n_of(one)).flatten().collect())
+            .collect();
+        let claims =
+            |one: &Claim, admissions: &[Admission]| one.matched.is_none() || !admissions.is_empty();
+        let n_claims = inputs
+            .iter()
+            .zip(&admissions)
+            .filter(|(one, admissions)| claims(one, admissions))
+            .count();
+        let (claimed, is_locked) = match &inputs[0].choice {
+            _ if n_claims == 0 => (Vec::new(), false),
+            Choice::This(id) => (claim_one(tx, id, &request).await?, false),
+            choice => claim(tx, &request, (n_claims, choice)).await?,
+        };
+        let mut claimed = claimed.into_iter();
+        let results = inputs.iter().zip(admissions).map(|(one, admissions)| {
+            let result = match claims(one, &admissions) {
+                false => ClaimResult::Nothing,
+                true => match claimed.next() {
+                    Some(activation) => ClaimResult::Claimed(Box::new(activation)),
+                    None if is_locked => ClaimResult::Locked,
+                    None => ClaimResult::Nothing,
+                },
+            };
+            Ok((admissions, result))
+        });
+        Ok(results.collect())
     }
 }
 
@@ -95,24 +172,15 @@ impl Limits {
     }
 }
 
-/// Whether the host may begin another activation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HostRoom {
-    None,
-    /// As many claims as can run at the same time could take too many slots.
-    Tight,
-    Wide,
-}
-
-pub(crate) async fn claim(
+/// Claims up to some number of activations; reports also whether another transaction has locked what else is ready.
+async fn claim(
     tx: &Tx,
     request: &ClaimRequest,
-    claims: ClaimGuard,
-) -> TxResult<ClaimResult> {
-    if let Some(ended) = begin(tx, request, claims).await? {
-        return Ok(ended);
-    }
-    let limits = Limits::of(tx, request).await?;
+    (n_wanted, choice): (usize, &Choice),
+) -> TxResult<(Vec<Activation>, bool)> {
+    let n_wanted = n_wanted.min(host_room(tx, request).await?);
+    let mut claimed = Vec::new();
+    let mut is_locked = false;
     // Requests of persons come first.
     for (has_person, waiting) in [("true", "l.persons"), ("false", "l.pending")] {
         // In the words of the partial indexes of lanes, which are ordered by `turn`.
@@ -123,55 +191,83 @@ pub(crate) async fn claim(
              WHERE {waiting} > 0 AND {IS_OPEN}"
         );
         for look in 0.. {
-            if look == MAX_LOOKS {
+            if claimed.len() == n_wanted {
+                break;
+            }
+            if look == MAX_LOOKS + n_wanted {
                 return Err(TxError::Overtaken);
             }
-            let Some(daemon) = next_lane(tx, &ready, &limits).await? else {
-                break;
+            let limits = Limits::of(tx, request).await?;
+            let n_more = n_wanted - claimed.len();
+            let lanes = match free_lanes(tx, &ready, (&limits, n_more)).await? {
+                free if free.is_empty() => match foremost_lane(tx, &ready, &limits).await? {
+                    None => break,
+                    Some(lane) if *choice == Choice::NextAfterWait && claimed.is_empty() => {
+                        lane::lock(tx, &lane).await?;
+                        vec![lane]
+                    }
+                    Some(_) => {
+                        is_locked = true;
+                        break;
+                    }
+                },
+                free => free,
             };
-            // Asked again under the lock: another claim may have been faster.
-            let [now, subject, hour, suspects, slots, rate] = limits.values();
-            let (repo, id) = (daemon.repo.as_str(), daemon.id.as_str());
-            let found = tx
-                .maybe_row(
-                    &format!("{ready} AND l.repo = $7 AND l.daemon = $8"),
-                    &[now, subject, hour, suspects, slots, rate, &repo, &id],
-                )
-                .await?;
-            if let Some(row) = found {
-                return lease(tx, &row.word("id")?, request, claims).await;
-            }
+            let ids = still_ready(tx, &ready, (&limits, &lanes)).await?;
+            claimed.extend(lease(tx, &ids, request).await?);
         }
     }
-    Ok(ClaimResult::Nothing)
+    Ok((claimed, is_locked))
 }
 
-/// Locks the foremost lane with a ready activation; a lane that another transaction has locked only if there is no other.
-async fn next_lane(tx: &Tx, ready: &str, limits: &Limits) -> TxResult<Option<DaemonKey>> {
-    let free = format!("{ready} ORDER BY l.turn LIMIT 1 FOR UPDATE OF l SKIP LOCKED");
-    if let Some(row) = tx.maybe_row(&free, &limits.values()).await? {
-        return Ok(Some(row.daemon()?));
-    }
-    let any = format!("{ready} ORDER BY l.turn LIMIT 1");
-    let Some(row) = tx.maybe_row(&any, &limits.values()).await? else {
-        return Ok(None);
-    };
-    let daemon = row.daemon()?;
-    lane::lock(tx, &daemon).await?;
-    Ok(Some(daemon))
+/// Locks the foremost lanes that have a ready activation and that no other transaction has locked.
+async fn free_lanes(
+    tx: &Tx,
+    ready: &str,
+    (limits, n_wanted): (&Limits, usize),
+) -> TxResult<Vec<DaemonKey>> {
+    let sql = format!("{ready} ORDER BY l.turn LIMIT $7 FOR UPDATE OF l SKIP LOCKED");
+    let [now, subject, hour, suspects, slots, rate] = limits.values();
+    let limit = integer(n_wanted);
+    let values: [Value<'_>; 7] = [now, subject, hour, suspects, slots, rate, &limit];
+    let rows = tx.rows(&sql, &values).await?;
+    rows.iter().map(Columns::daemon).collect()
 }
 
-pub(crate) async fn claim_one(
+/// Returns the foremost lane that has a ready activation, locked or not.
+async fn foremost_lane(tx: &Tx, ready: &str, limits: &Limits) -> TxResult<Option<DaemonKey>> {
+    let sql = format!("{ready} ORDER BY l.turn LIMIT 1");
+    let row = tx.maybe_row(&sql, &limits.values()).await?;
+    row.map(|row| row.daemon()).transpose()
+}
+
+/// Returns what is ready in locked lanes, in their order: another claim may have been faster before they were locked.
+async fn still_ready(
+    tx: &Tx,
+    ready: &str,
+    (limits, lanes): (&Limits, &[DaemonKey]),
+) -> TxResult<Vec<ActivationId>> {
+    let [now, subject, hour, suspects, slots, rate] = limits.values();
+    let repos: Vec<&str> = lanes.iter().map(|key| key.repo.as_str()).collect();
+    let ids: Vec<&str> = lanes.iter().map(|key| key.id.as_str()).collect();
+    let rows = tx
+        .rows(
+            &format!(
+                "{ready} AND (l.repo, l.daemon) IN (SELECT * FROM unnest($7::text[], $8::text[])) ORDER BY l.turn"
+            ),
+            &[now, subject, hour, suspects, slots, rate, &repos, &ids],
+        )
+        .await?;
+    rows.iter().map(|row| row.word("id")).collect()
+}
+
+async fn claim_one(
     tx: &Tx,
     id: &ActivationId,
     request: &ClaimRequest,
-    claims: ClaimGuard,
-) -> TxResult<ClaimResult> {
-    if let Some(ended) = begin(tx, request, claims).await? {
-        return Ok(ended);
-    }
-    if activation::find(tx, id).await?.is_none() {
-        return Ok(ClaimResult::Nothing);
+) -> TxResult<Vec<Activation>> {
+    if host_room(tx, request).await? == 0 || activation::find(tx, id).await?.is_none() {
+        return Ok(Vec::new());
     }
     let limits = Limits::of(tx, request).await?;
     let sql = format!(
@@ -182,25 +278,13 @@ pub(crate) async fn claim_one(
     let id_text = id.as_str();
     let values = [now, subject, hour, suspects, slots, rate, &id_text];
     match tx.maybe_row(&sql, &values).await? {
-        Some(_) => lease(tx, id, request, claims).await,
-        None => Ok(ClaimResult::Nothing),
+        Some(_) => lease(tx, std::slice::from_ref(id), request).await,
+        None => Ok(Vec::new()),
     }
 }
 
-/// Checks the limits of the host; returns a result if they end the claim.
-async fn begin(
-    tx: &Tx,
-    request: &ClaimRequest,
-    claims: ClaimGuard,
-) -> TxResult<Option<ClaimResult>> {
-    Ok(match host_room(tx, request).await? {
-        HostRoom::None => Some(ClaimResult::Nothing),
-        HostRoom::Tight if claims == ClaimGuard::Shared => Some(ClaimResult::OneAtATime),
-        HostRoom::Tight | HostRoom::Wide => None,
-    })
-}
-
-async fn host_room(tx: &Tx, request: &ClaimRequest) -> TxResult<HostRoom> {
+/// Returns how many more activations the host may begin.
+async fn host_room(tx: &Tx, request: &ClaimRequest) -> TxResult<usize> {
     let n_leased = tx
         .row(
             "SELECT count(*) AS n FROM activation WHERE state IN ('claimed', 'running') AND host = $1",
@@ -208,12 +292,12 @@ async fn host_room(tx: &Tx, request: &ClaimRequest) -> TxResult<HostRoom> {
         )
         .await?
         .number("n")?;
-    let n_free = i64::from(request.host_slots) - n_leased;
-    if n_free <= 0
+    let n_free = usize::try_from(i64::from(request.host_slots) - n_leased).unwrap_or(0);
+    if n_free == 0
         || hosting::gate(tx).await? != Gate::Open
         || !is_within_host_rate(tx, request.rates, request.now).await?
     {
-        return Ok(HostRoom::None);
+        return Ok(0);
     }
     // Last, since it adds up a day of rows; the checks before it read single rows or an index.
     if let Some(limit) = request.day_usd {
@@ -225,14 +309,10 @@ async fn host_room(tx: &Tx, request: &ClaimRequest) -> TxResult<HostRoom> {
             .await?
             .try_get("spent")?;
         if spent >= limit {
-            return Ok(HostRoom::None);
+            return Ok(0);
         }
     }
-    let n_at_once = i64::try_from(tx.own.n_connections).expect("few connections");
-    Ok(match n_free < n_at_once {
-        true => HostRoom::Tight,
-        false => HostRoom::Wide,
-    })
+    Ok(n_free)
 }
 
 async fn is_within_host_rate(tx: &Tx, rates: Rates, now: Timestamp) -> TxResult<bool> {
@@ -249,40 +329,38 @@ async fn is_within_host_rate(tx: &Tx, rates: Rates, now: Timestamp) -> TxResult<
     Ok(began < i64::from(limit))
 }
 
-/// Leases an activation of a locked lane for the revision that its daemon has now.
-async fn lease(
-    tx: &Tx,
-    id: &ActivationId,
-    request: &ClaimRequest,
-    claims: ClaimGuard,
-) -> TxResult<ClaimResult> {
-    let mut claimed = activation::get(tx, id).await?;
-    if claims == ClaimGuard::Shared && claimed.activation.blame != Blame::default() {
-        return Ok(ClaimResult::OneAtATime);
+/// Leases activations of locked lanes for the revisions that their daemons have now, in order.
+async fn lease(tx: &Tx, ids: &[ActivationId], request: &ClaimRequest) -> TxResult<Vec<Activation>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
     }
-    let (repo, daemon) = {
-        let key = &claimed.activation.daemon;
-        (key.repo.as_str(), key.id.as_str())
-    };
-    let rev = tx
-        .row(
-            "SELECT rev FROM daemon WHERE repo = $1 AND daemon = $2 AND valid",
-            &[&repo, &daemon],
-        )
-        .await?
-        .text("rev")?;
-    tx.run(
-        "UPDATE lane SET turn = nextval('lane_turn') WHERE repo = $1 AND daemon = $2",
-        &[&repo, &daemon],
-    )
-    .await?;
+    let names: Vec<&str> = ids.iter().map(ActivationId::as_str).collect();
+    let condition = "a.id = ANY($1) ORDER BY array_position($1, a.id) FOR UPDATE OF a";
+    let mut found = activation::select(tx, condition, &[&names]).await?;
+    // One suspect at a time; the next look does not see another.
+    let mut n_suspects = 0;
+    found.retain(|one| {
+        let is_suspect = one.activation.blame != Blame::default();
+        n_suspects += usize::from(is_suspect);
+        !is_suspect || n_suspects == 1
+    });
+    let daemons: Vec<DaemonKey> = found
+        .iter()
+        .map(|one| one.activation.daemon.clone())
+        .collect();
+    let daemons: Vec<&DaemonKey> = daemons.iter().collect();
+    let revs = registry::revs(tx, &daemons).await?;
+    lane::move_to_end(tx, &daemons).await?;
     let span = micros(request.lease_until) - micros(request.now);
     let until = instant("lease_until", tx.lease_now(request.now).await? + span)?;
-    claimed.activation.lease(request.owner, until, &rev);
-    claimed.host = Some(tx.own.host.clone());
-    claimed.lease_span = Some(span);
-    activation::update(tx, &mut claimed).await?;
-    Ok(ClaimResult::Claimed(Box::new(claimed.activation)))
+    for one in &mut found {
+        let rev = revs.get(&one.activation.daemon).ok_or(TxError::Overtaken)?;
+        one.activation.lease(request.owner, until, rev);
+        one.host = Some(tx.own.host.clone());
+        one.lease_span = Some(span);
+    }
+    activation::update_all(tx, &mut found).await?;
+    Ok(found.into_iter().map(|one| one.activation).collect())
 }
 
 /// Returns which of some activations are kept from beginning by rates.

@@ -1,5 +1,6 @@
 //! Events as they are read, with their reports, triggers and wanted facts.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 
 use daemon_event::{Actor, ActorKind, Event, EventFacts, EventId, RepoName, Subject, TriggerKey};
@@ -193,11 +194,12 @@ async fn reports(tx: &Tx, places: &[EventPlace]) -> TxResult<HashMap<i64, Vec<Ev
 }
 
 /// Returns the keys of events as arrays, one for each column.
-pub(crate) fn columns_of(places: &[EventPlace]) -> (Vec<&str>, Vec<i64>, Vec<i64>) {
+pub(crate) fn columns_of<P: Borrow<EventPlace>>(places: &[P]) -> (Vec<&str>, Vec<i64>, Vec<i64>) {
+    let places = || places.iter().map(Borrow::borrow);
     (
-        places.iter().map(|place| place.repo.as_str()).collect(),
-        places.iter().map(|place| place.received_at).collect(),
-        places.iter().map(|place| place.seq).collect(),
+        places().map(|place| place.repo.as_str()).collect(),
+        places().map(|place| place.received_at).collect(),
+        places().map(|place| place.seq).collect(),
     )
 }
 

@@ -1,13 +1,14 @@
 //! The keys that identify repetitions of events.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use daemon_store::decide::still_counts;
 use daemon_store::{Identity, NewEvent};
 use jiff::Timestamp;
 use tokio_postgres::Row;
 
-use crate::column::{Columns as _, instant, micros, text};
+use crate::column::{Columns as _, micros, text};
+use crate::event::columns_of;
 use crate::failure::TxResult;
 use crate::transaction::Tx;
 
@@ -35,6 +36,8 @@ impl EventPlace {
 #[derive(Debug, Default)]
 pub(crate) struct KnownKeys {
     entries: HashMap<String, KeyEntry>,
+    /// The keys that are not stored as they are here.
+    changed: BTreeSet<String>,
 }
 
 #[derive(Debug)]
@@ -45,7 +48,7 @@ struct KeyEntry {
 
 impl KnownKeys {
     /// Reads what is stored of all keys of some events.
-    pub(crate) async fn of(tx: &Tx, events: &[NewEvent]) -> TxResult<Self> {
+    pub(crate) async fn of(tx: &Tx, events: &[&NewEvent]) -> TxResult<Self> {
         let keys: Vec<String> = events
             .iter()
             .flat_map(|new| {
@@ -69,7 +72,10 @@ impl KnownKeys {
             };
             entries.insert(row.text("key")?, entry);
         }
-        Ok(Self { entries })
+        Ok(Self {
+            entries,
+            changed: BTreeSet::new(),
+        })
     }
 
     /// Returns the event that a key names, if the key still counts at an instant.
@@ -83,44 +89,58 @@ impl KnownKeys {
         keys.iter().find_map(|key| self.counting(key, at))
     }
 
-    /// Makes keys name an event from an instant on, and no other event any more.
-    pub(crate) async fn put<'a>(
+    /// Makes keys name an event from an instant on, and no other event any more; [`write`](Self::write) stores them.
+    pub(crate) fn put<'a>(
         &mut self,
-        tx: &Tx,
-        keys: impl Iterator<Item = &'a Identity> + Send,
+        keys: impl Iterator<Item = &'a Identity>,
         (place, at): (&EventPlace, Timestamp),
-    ) -> TxResult<()> {
-        let at_micros = micros(at);
+    ) {
         for key in keys {
             let key = text(&key.key).into_owned();
-            tx.run(
-                "INSERT INTO identity (key, repo, received_at, seq, stored_at) VALUES ($1, $2, $3, $4, $5) \
-                 ON CONFLICT (key) DO UPDATE SET repo = excluded.repo, received_at = excluded.received_at, \
-                 seq = excluded.seq, stored_at = excluded.stored_at",
-                &[&key, &place.repo, &place.received_at, &place.seq, &at_micros],
-            )
-            .await?;
             let entry = KeyEntry {
                 place: place.clone(),
-                stored_at: instant("stored_at", at_micros)?,
+                stored_at: at,
             };
-            self.entries.insert(key, entry);
+            self.entries.insert(key.clone(), entry);
+            self.changed.insert(key);
         }
-        Ok(())
     }
 
     /// Makes keys name an event from an instant on, except for keys that still name another.
-    pub(crate) async fn add<'a>(
+    pub(crate) fn add<'a>(
         &mut self,
-        tx: &Tx,
-        keys: impl Iterator<Item = &'a Identity> + Send,
+        keys: impl Iterator<Item = &'a Identity>,
         (place, at): (&EventPlace, Timestamp),
-    ) -> TxResult<()> {
+    ) {
         for key in keys {
             if self.counting(key, at).is_none() {
-                self.put(tx, std::iter::once(key), (place, at)).await?;
+                self.put(std::iter::once(key), (place, at));
             }
         }
+    }
+
+    /// Stores what was changed.
+    pub(crate) async fn write(&mut self, tx: &Tx) -> TxResult<()> {
+        let changed = std::mem::take(&mut self.changed);
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let keys: Vec<&str> = changed.iter().map(String::as_str).collect();
+        let entries: Vec<&KeyEntry> = keys.iter().map(|key| &self.entries[*key]).collect();
+        let places: Vec<&EventPlace> = entries.iter().map(|entry| &entry.place).collect();
+        let (repos, instants, seqs) = columns_of(&places);
+        let stored: Vec<i64> = entries
+            .iter()
+            .map(|entry| micros(entry.stored_at))
+            .collect();
+        tx.run(
+            "INSERT INTO identity (key, repo, received_at, seq, stored_at) \
+             SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) \
+             ON CONFLICT (key) DO UPDATE SET repo = excluded.repo, received_at = excluded.received_at, \
+             seq = excluded.seq, stored_at = excluded.stored_at",
+            &[&keys, &repos, &instants, &seqs, &stored],
+        )
+        .await?;
         Ok(())
     }
 }

@@ -1,15 +1,20 @@
 //! Lanes: what a claim must know of each daemon, and the lock of its activations.
 
+use std::collections::HashMap;
+
 use daemon_event::DaemonKey;
+use tokio_postgres::Row;
 
 use crate::column::Columns as _;
 use crate::failure::{TxError, TxResult};
 use crate::transaction::Tx;
 
-/// A lane that a trigger wakes.
+/// A locked lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WokenLane {
-    pub(crate) n_pending: u64,
+    n_pending: u64,
+    /// Whether it has a place among those that wait.
+    has_turn: bool,
 }
 
 /// Returns every daemon that was ever seen.
@@ -51,41 +56,66 @@ async fn make(tx: &Tx, daemon: &DaemonKey) -> TxResult<()> {
     Ok(())
 }
 
-/// Locks the lanes of some daemons that have one, in the order in which every transaction locks them.
-pub(crate) async fn lock_all(tx: &Tx, daemons: &[&DaemonKey]) -> TxResult<()> {
+/// Locks the lanes of some daemons that have one, in the order in which every transaction locks them, and returns those.
+pub(crate) async fn lock_all(
+    tx: &Tx,
+    daemons: &[&DaemonKey],
+) -> TxResult<HashMap<DaemonKey, WokenLane>> {
     let repos: Vec<&str> = daemons.iter().map(|key| key.repo.as_str()).collect();
     let ids: Vec<&str> = daemons.iter().map(|key| key.id.as_str()).collect();
-    tx.rows(
-        "SELECT l.pending FROM lane AS l JOIN unnest($1::text[], $2::text[]) AS k (repo, daemon) USING (repo, daemon) \
-         ORDER BY l.repo, l.daemon FOR UPDATE OF l",
+    let rows = tx
+        .rows(
+            "SELECT l.repo, l.daemon, l.pending, l.turn FROM lane AS l \
+             WHERE (l.repo, l.daemon) IN (SELECT * FROM unnest($1::text[], $2::text[])) \
+             ORDER BY l.repo, l.daemon FOR UPDATE OF l",
+            &[&repos, &ids],
+        )
+        .await?;
+    let read = |row: &Row| {
+        let lane = WokenLane {
+            n_pending: row.count("pending")?,
+            has_turn: row.maybe_count("turn")?.is_some(),
+        };
+        Ok((row.daemon()?, lane))
+    };
+    rows.iter().map(read).collect()
+}
+
+/// Locks the lanes of some daemons, makes those that do not exist, and moves each that was never woken to the end of the turns.
+///
+/// Returns how many activations of each are pending.
+pub(crate) async fn wake_all(tx: &Tx, daemons: &[&DaemonKey]) -> TxResult<HashMap<DaemonKey, u64>> {
+    let mut found = lock_all(tx, daemons).await?;
+    for daemon in daemons {
+        if found.contains_key(*daemon) {
+            continue;
+        }
+        make(tx, daemon).await?;
+        found.extend(lock_all(tx, &[daemon]).await?);
+    }
+    let mut pending = HashMap::with_capacity(found.len());
+    for daemon in daemons {
+        let lane = found.get(*daemon).ok_or(TxError::Overtaken)?;
+        // In the order of the triggers.
+        if pending.insert((*daemon).clone(), lane.n_pending).is_none() && !lane.has_turn {
+            move_to_end(tx, &[daemon]).await?;
+        }
+    }
+    Ok(pending)
+}
+
+/// Moves lanes to the end of the turns, in order.
+pub(crate) async fn move_to_end(tx: &Tx, daemons: &[&DaemonKey]) -> TxResult<()> {
+    let repos: Vec<&str> = daemons.iter().map(|key| key.repo.as_str()).collect();
+    let ids: Vec<&str> = daemons.iter().map(|key| key.id.as_str()).collect();
+    tx.run(
+        "UPDATE lane AS l SET turn = k.turn FROM (SELECT u.repo, u.daemon, nextval('lane_turn') AS turn \
+           FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS u (repo, daemon, place) ORDER BY u.place) AS k \
+         WHERE l.repo = k.repo AND l.daemon = k.daemon",
         &[&repos, &ids],
     )
     .await?;
     Ok(())
-}
-
-/// Locks the lane of a daemon, and moves it to the end of the turns if it was never woken.
-pub(crate) async fn woken(tx: &Tx, daemon: &DaemonKey) -> TxResult<WokenLane> {
-    let (repo, id) = (daemon.repo.as_str(), daemon.id.as_str());
-    let find = "SELECT pending, turn FROM lane WHERE repo = $1 AND daemon = $2 FOR UPDATE";
-    let row = match tx.maybe_row(find, &[&repo, &id]).await? {
-        Some(row) => row,
-        None => {
-            make(tx, daemon).await?;
-            let made = tx.maybe_row(find, &[&repo, &id]).await?;
-            made.ok_or(TxError::Overtaken)?
-        }
-    };
-    if row.maybe_count("turn")?.is_none() {
-        tx.run(
-            "UPDATE lane SET turn = nextval('lane_turn') WHERE repo = $1 AND daemon = $2",
-            &[&repo, &id],
-        )
-        .await?;
-    }
-    Ok(WokenLane {
-        n_pending: row.count("pending")?,
-    })
 }
 
 // Stored as a column, so that a claim reads one row per daemon and joins nothing.

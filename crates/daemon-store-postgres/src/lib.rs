@@ -36,7 +36,7 @@
 //! database with the content of another store.
 //!
 //! # Transactions
-//! Each operation is one transaction. It runs with the isolation level "read committed" and locks what it decides over: the row of a
+//! Each operation is one transaction; accepting, claiming and ending share one with what waited meanwhile. It runs with the isolation level "read committed" and locks what it decides over: the row of a
 //! daemon in `lane` before the activations of that daemon, and the number of the newest event before the queries about new
 //! events. A claim skips lanes that others have locked as long as another lane has a ready activation. Deadlocks and lost races
 //! are done again, a bounded number of times, after random pauses.
@@ -75,6 +75,7 @@ mod connection;
 mod event;
 mod failure;
 mod fleet;
+mod group;
 mod hosting;
 mod identity;
 mod import;

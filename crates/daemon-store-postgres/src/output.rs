@@ -1,5 +1,7 @@
 //! The outbox.
 
+use std::collections::HashMap;
+
 use daemon_engine::{DeliveryEnd, Output, OutputKey, OutputState, Settlement};
 use daemon_event::ActivationId;
 use daemon_store::{MAX_PAGE, OutputPlace, StoreError};
@@ -119,14 +121,29 @@ async fn update(tx: &Tx, now: &Output) -> TxResult<()> {
 }
 
 /// Returns the states of an activation's outputs.
-pub(crate) async fn states_of(tx: &Tx, activation: &ActivationId) -> TxResult<Vec<OutputState>> {
+async fn states_of(tx: &Tx, activation: &ActivationId) -> TxResult<Vec<OutputState>> {
+    let id = activation.as_str();
+    let mut states = states_of_all(tx, &[id]).await?;
+    Ok(states.remove(id).unwrap_or_default())
+}
+
+/// Returns the states of the outputs of activations.
+pub(crate) async fn states_of_all(
+    tx: &Tx,
+    activations: &[&str],
+) -> TxResult<HashMap<String, Vec<OutputState>>> {
     let rows = tx
         .rows(
-            "SELECT state FROM output WHERE activation = $1",
-            &[&activation.as_str()],
+            "SELECT activation, state FROM output WHERE activation = ANY($1)",
+            &[&activations],
         )
         .await?;
-    rows.iter().map(|row| row.word("state")).collect()
+    let mut states: HashMap<String, Vec<OutputState>> = HashMap::new();
+    for row in &rows {
+        let of = states.entry(row.text("activation")?).or_default();
+        of.push(row.word("state")?);
+    }
+    Ok(states)
 }
 
 /// Refuses the planned outputs of a cancelled activation.

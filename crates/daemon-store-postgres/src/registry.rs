@@ -1,5 +1,7 @@
 //! The registry of daemons and their coverages.
 
+use std::collections::HashMap;
+
 use daemon_engine::{Conduct, Gate};
 use daemon_event::{DaemonKey, RepoName};
 use daemon_store::decide::{CoverageStep, cancel_reason, coverage_step, registered};
@@ -203,22 +205,51 @@ pub(crate) async fn set_gate(tx: &Tx, daemon: &DaemonKey, gate: Gate) -> TxResul
     set_conduct(tx, daemon, conduct.with_gate(gate)).await
 }
 
-/// Returns the gate and the failures of a registered daemon.
-pub(crate) async fn conduct(tx: &Tx, daemon: &DaemonKey) -> TxResult<Option<Conduct>> {
-    let found = tx
-        .maybe_row(
-            "SELECT gate, failures FROM daemon WHERE repo = $1 AND daemon = $2 ORDER BY path COLLATE \"C\" LIMIT 1",
-            &[&daemon.repo.as_str(), &daemon.id.as_str()],
+/// Returns the revisions of registered daemons, without those that are not valid.
+pub(crate) async fn revs(tx: &Tx, daemons: &[&DaemonKey]) -> TxResult<HashMap<DaemonKey, String>> {
+    let repos: Vec<&str> = daemons.iter().map(|key| key.repo.as_str()).collect();
+    let ids: Vec<&str> = daemons.iter().map(|key| key.id.as_str()).collect();
+    let rows = tx
+        .rows(
+            "SELECT repo, daemon, rev FROM daemon \
+             WHERE (repo, daemon) IN (SELECT * FROM unnest($1::text[], $2::text[])) AND valid",
+            &[&repos, &ids],
         )
         .await?;
-    found
+    rows.iter()
+        .map(|row| Ok((row.daemon()?, row.text("rev")?)))
+        .collect()
+}
+
+/// Returns the gates and the failures of registered daemons.
+pub(crate) async fn conducts(
+    tx: &Tx,
+    daemons: &[&DaemonKey],
+) -> TxResult<HashMap<DaemonKey, Conduct>> {
+    let repos: Vec<&str> = daemons.iter().map(|key| key.repo.as_str()).collect();
+    let ids: Vec<&str> = daemons.iter().map(|key| key.id.as_str()).collect();
+    let rows = tx
+        .rows(
+            "SELECT repo, daemon, gate, failures FROM daemon \
+             WHERE (repo, daemon) IN (SELECT * FROM unnest($1::text[], $2::text[])) ORDER BY path COLLATE \"C\" DESC",
+            &[&repos, &ids],
+        )
+        .await?;
+    // Of two files with one id, the first by path.
+    rows.iter()
         .map(|row| {
-            Ok(Conduct {
+            let conduct = Conduct {
                 gate: row.word("gate")?,
                 failures: row.small("failures")?,
-            })
+            };
+            Ok((row.daemon()?, conduct))
         })
-        .transpose()
+        .collect()
+}
+
+/// Returns the gate and the failures of a registered daemon.
+pub(crate) async fn conduct(tx: &Tx, daemon: &DaemonKey) -> TxResult<Option<Conduct>> {
+    Ok(conducts(tx, &[daemon]).await?.remove(daemon))
 }
 
 pub(crate) async fn set_conduct(tx: &Tx, daemon: &DaemonKey, conduct: Conduct) -> TxResult<()> {

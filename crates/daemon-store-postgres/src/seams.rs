@@ -18,10 +18,10 @@ use daemon_store::{
 };
 use jiff::Timestamp;
 
-use crate::claim::{ClaimGuard, ClaimResult};
-use crate::failure::TxResult;
+use crate::attempt::EndOf;
+use crate::claim::{Choice, Claim, ClaimResult};
 use crate::store::PostgresStore;
-use crate::transaction::{Tries, Tx, TxKind};
+use crate::transaction::{Tries, TxKind};
 use crate::{
     accept, activation, admission, attempt, claim, event, fleet, hosting, lane, listing, memory,
     output, partition, registry, roster, run, tick, wanted,
@@ -91,8 +91,6 @@ macro_rules! seam {
 
 seam! {
     impl Events {
-        fn accept(events: Vec<NewEvent>) -> Vec<Accepted>
-            = work("store events", accept::accept);
         fn accept_moves(&repo: RepoName, cursors: Vec<RefCursor>, events: Vec<NewEvent>) -> Vec<Accepted>
             = work("store moves of refs", accept::accept_moves);
         fn ref_cursors(&repo: RepoName,) -> Vec<RefCursor>
@@ -114,20 +112,20 @@ seam! {
         fn events(&query: Query,) -> Page<EventRow>
             = read("list events", listing::events);
     } and {
+        async fn accept(&self, events: Vec<NewEvent>) -> Result<Vec<Accepted>, StoreError> {
+            let accepted = self.accepting.run(events).await?;
+            self.own_work.notify_one();
+            Ok(accepted)
+        }
+
         async fn match_and_claim(
             &self,
             claim: &ClaimRequest,
             matched: Vec<Matched>,
         ) -> Result<(Vec<Admission>, Option<Activation>), StoreError> {
-            let shared = self.claims.read().await;
-            let mut done = self.match_and_claim_as(ClaimGuard::Shared, claim, &matched).await?;
-            drop(shared);
-            // What was admitted is committed, so that only the claim is done again.
-            if matches!(done.1, ClaimResult::OneAtATime) {
-                let _exclusive = self.claims.write().await;
-                done.1 = self.claim_as(ClaimGuard::Exclusive, claim).await?;
-            }
-            Ok((done.0, done.1.activation()))
+            let done = self.claim_as(claim, (Some(matched), Choice::Next)).await?;
+            self.own_work.notify_one();
+            Ok(done)
         }
     }
 }
@@ -203,8 +201,6 @@ seam! {
             = write("forget a run", run::forget);
         fn renew(leases: Vec<(ActivationId, RunLease)>, until: Timestamp) -> Vec<ActivationId>
             = write("renew leases", attempt::renew);
-        fn end_attempt(&id: ActivationId, lease: RunLease, end: AttemptEnd) -> Ended
-            = work("end an attempt", attempt::end_attempt);
         fn reclaim(epoch: HostEpoch, now: Timestamp) -> Vec<Reclaimed>
             = work("reclaim activations", attempt::reclaim);
         fn reclaimable(epoch: HostEpoch, now: Timestamp) -> Vec<Activation>
@@ -228,15 +224,20 @@ seam! {
         fn state(&daemon: DaemonKey, now: Timestamp) -> DaemonState
             = read("read a daemon's state", memory::state);
     } and {
+        async fn end_attempt(
+            &self,
+            id: &ActivationId,
+            lease: RunLease,
+            end: AttemptEnd,
+        ) -> Result<Ended, StoreError> {
+            let id = id.clone();
+            let ended = self.ending.run(EndOf { id, lease, end }).await?;
+            self.own_work.notify_one();
+            Ok(ended)
+        }
+
         async fn claim(&self, request: &ClaimRequest) -> Result<Option<Activation>, StoreError> {
-            let shared = self.claims.read().await;
-            let mut claimed = self.claim_as(ClaimGuard::Shared, request).await?;
-            drop(shared);
-            if matches!(claimed, ClaimResult::OneAtATime) {
-                let _exclusive = self.claims.write().await;
-                claimed = self.claim_as(ClaimGuard::Exclusive, request).await?;
-            }
-            Ok(claimed.activation())
+            Ok(self.claim_as(request, (None, Choice::Next)).await?.1)
         }
 
         async fn claim_one(
@@ -244,14 +245,7 @@ seam! {
             id: &ActivationId,
             request: &ClaimRequest,
         ) -> Result<Option<Activation>, StoreError> {
-            let shared = self.claims.read().await;
-            let mut claimed = self.claim_one_as(ClaimGuard::Shared, id, request).await?;
-            drop(shared);
-            if matches!(claimed, ClaimResult::OneAtATime) {
-                let _exclusive = self.claims.write().await;
-                claimed = self.claim_one_as(ClaimGuard::Exclusive, id, request).await?;
-            }
-            Ok(claimed.activation())
+            Ok(self.claim_as(request, (None, Choice::This(id.clone()))).await?.1)
         }
     }
 }
@@ -353,41 +347,23 @@ impl PostgresStore {
 
     async fn claim_as(
         &self,
-        claims: ClaimGuard,
         request: &ClaimRequest,
-    ) -> Result<ClaimResult, StoreError> {
-        transaction!(self, write("claim an activation"), tx => claim::claim(&tx, request, claims))
+        (matched, choice): (Option<Vec<Matched>>, Choice),
+    ) -> Result<(Vec<Admission>, Option<Activation>), StoreError> {
+        let claim = |matched, choice| Claim {
+            request: request.clone(),
+            matched,
+            choice,
+        };
+        let (admissions, mut claimed) = self.claiming.run(claim(matched, choice)).await?;
+        // What was admitted is committed, so that only the claim is done again.
+        while matches!(claimed, ClaimResult::Locked) {
+            claimed = self
+                .claiming
+                .run(claim(None, Choice::NextAfterWait))
+                .await?
+                .1;
+        }
+        Ok((admissions, claimed.activation()))
     }
-
-    async fn claim_one_as(
-        &self,
-        claims: ClaimGuard,
-        id: &ActivationId,
-        request: &ClaimRequest,
-    ) -> Result<ClaimResult, StoreError> {
-        transaction!(self, write("claim one activation"), tx => claim::claim_one(&tx, id, request, claims))
-    }
-
-    async fn match_and_claim_as(
-        &self,
-        claims: ClaimGuard,
-        request: &ClaimRequest,
-        matched: &[Matched],
-    ) -> Result<(Vec<Admission>, ClaimResult), StoreError> {
-        transaction!(self, work("commit matches and claim"), tx => match_and_claim(&tx, request, matched.to_vec(), claims))
-    }
-}
-
-async fn match_and_claim(
-    tx: &Tx,
-    request: &ClaimRequest,
-    matched: Vec<Matched>,
-    claims: ClaimGuard,
-) -> TxResult<(Vec<Admission>, ClaimResult)> {
-    let admissions = admission::commit_matches(tx, matched, request.now).await?;
-    let claimed = match admissions.is_empty() {
-        true => ClaimResult::Nothing,
-        false => claim::claim(tx, request, claims).await?,
-    };
-    Ok((admissions, claimed))
 }

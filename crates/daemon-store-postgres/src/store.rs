@@ -5,11 +5,15 @@ use std::time::Duration;
 
 use daemon_store::StoreError;
 use jiff::Timestamp;
-use tokio::sync::{Mutex, Notify, OnceCell, RwLock};
+use tokio::sync::{Mutex, Notify, OnceCell};
 
+use crate::accept::Accepting;
+use crate::attempt::Ending;
+use crate::claim::Claiming;
 use crate::column::micros;
 use crate::connection::{Address, Pool};
 use crate::failure::TxResult;
+use crate::group::GroupQueue;
 use crate::migrate::{STEPS, check_to_read, migrate};
 use crate::options::{LeaseClock, MAX_CONNECTIONS, PostgresOptions};
 use crate::transaction::{Tries, Tx, TxKind};
@@ -22,9 +26,10 @@ const LISTENING: Duration = Duration::from_secs(5);
 /// The store of one host in a PostgreSQL database, which it may share with other hosts.
 #[derive(Debug)]
 pub struct PostgresStore {
-    pub(crate) link: ServerLink,
-    /// Held exclusively by a claim that may take the last slots of the host, and shared by the others.
-    pub(crate) claims: RwLock<()>,
+    pub(crate) link: Arc<ServerLink>,
+    pub(crate) accepting: GroupQueue<Accepting>,
+    pub(crate) claiming: GroupQueue<Claiming>,
+    pub(crate) ending: GroupQueue<Ending>,
     /// Notified by operations that make work.
     pub(crate) own_work: Arc<Notify>,
     /// Made by the first wait for other hosts: a command needs no session that listens.
@@ -44,7 +49,6 @@ pub(crate) struct ServerLink {
 pub(crate) struct Own {
     pub(crate) host: String,
     pub(crate) lease_clock: LeaseClock,
-    pub(crate) n_connections: usize,
 }
 
 impl PostgresStore {
@@ -86,17 +90,19 @@ impl PostgresStore {
     fn at(address: Address, options: &PostgresOptions) -> Self {
         // One is for the hints.
         let n_connections = options.connections.clamp(2, MAX_CONNECTIONS) - 1;
+        let link = Arc::new(ServerLink {
+            pool: Pool::new(n_connections),
+            address,
+            own: Arc::new(Own {
+                host: options.host.clone(),
+                lease_clock: options.lease_clock,
+            }),
+        });
         Self {
-            link: ServerLink {
-                pool: Pool::new(n_connections),
-                address,
-                own: Arc::new(Own {
-                    host: options.host.clone(),
-                    lease_clock: options.lease_clock,
-                    n_connections,
-                }),
-            },
-            claims: RwLock::new(()),
+            accepting: GroupQueue::new(Arc::clone(&link)),
+            claiming: GroupQueue::new(Arc::clone(&link)),
+            ending: GroupQueue::new(Arc::clone(&link)),
+            link,
             own_work: Arc::default(),
             wakeups: OnceCell::new(),
         }
