@@ -75,7 +75,9 @@ pub(crate) fn interpret(line: &str) -> Interpretation {
     let times = time::Words::new(&words);
     let before = || aside.and_then(|at| time::Words::new(&words[..at]).schedule());
     if let Some(schedule) = times.schedule().or_else(before) {
-        return time_based(line, schedule);
+        // "Nightly burn-in workflow fails": an adverb of time can be part of a name.
+        let named = read(line, condition).filter(|named| named.status == Status::Mapped);
+        return named.unwrap_or_else(|| time_based(line, schedule));
     }
     // "is opened and then close it": what joins the instruction is no part of the condition.
     while (order.and(condition.last())).is_some_and(|last| GRAMMAR.lexicon.joins(&last.text)) {

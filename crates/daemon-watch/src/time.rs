@@ -10,8 +10,9 @@ use self::words::{
 };
 use crate::interpretation::TimeKind;
 use crate::normalise::{Token, TokenKind};
-/// Returns the five fields of a line that consists of a cron expression: `0 9 * * 1-5`.
+/// Returns the five fields of a line that consists of a cron expression: `0 9 * * 1-5`, also behind a colon: `cron: 0 9 * * 1-5`.
 pub(crate) fn expression(line: &str) -> Option<String> {
+    let line = line.split_once(": ").map_or(line, |(_, rest)| rest);
     let line = line.trim().trim_matches(['`', '"', '\'']);
     let fields: Vec<&str> = line.split_whitespace().collect();
     let is_field = |field: &&str| {
