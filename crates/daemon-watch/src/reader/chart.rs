@@ -3,6 +3,7 @@
 mod buffers;
 mod parse;
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::ops::Range;
 use std::rc::Rc;
@@ -14,7 +15,7 @@ use super::compose::{Call, Composition};
 use super::grammar::{Grammar, MOST_ITEMS};
 use super::skips::{LEAST_SKIP, READ_INSTEAD, skips};
 use super::value::Value;
-use super::words::words;
+use super::words::{Word, words};
 use crate::meaning::event::GuardedEvent;
 use crate::normalise::Token;
 
@@ -36,10 +37,10 @@ struct Edge {
 }
 
 /// What an edge is made of.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 enum Made {
-    /// A word, and the correction of a misspelt one.
-    Word(Rc<Value>, Option<(usize, &'static str)>),
+    /// A word, by its number.
+    Word(usize),
     LeftOver,
     /// A rule, and the active edge that holds its items.
     Rule(usize, usize),
@@ -64,7 +65,6 @@ fn small<N: TryFrom<usize>>(number: usize) -> N {
 }
 
 /// An edge that is not in the chart yet.
-#[derive(Clone)]
 struct Candidate {
     category: Category,
     start: usize,
@@ -83,6 +83,7 @@ const OUTSIDE_BITS: u32 = 8;
 /// The parses of one line.
 pub(super) struct Chart<'g> {
     grammar: &'g Grammar,
+    words: &'g Words<'g>,
     n_tokens: usize,
     buffers: Buffers,
     /// The categories with which an active edge that ends before a token continues.
@@ -101,30 +102,34 @@ pub(super) struct Chart<'g> {
 }
 
 /// The words of a line, which are the same in each of its charts.
-pub(super) struct Words {
-    candidates: Vec<Candidate>,
+pub(super) struct Words<'l> {
+    line: &'l str,
+    tokens: &'l [Token],
+    found: Vec<Word<'l>>,
+    /// The values that were asked for.
+    values: Vec<OnceCell<Rc<Value>>>,
     is_known: Vec<bool>,
 }
 
-impl Words {
-    pub(super) fn of(grammar: &Grammar, line: &str, tokens: &[Token]) -> Self {
-        let mut found = Self {
-            candidates: Vec::with_capacity(64),
-            is_known: vec![false; tokens.len()],
-        };
-        for word in words(grammar, line, tokens) {
-            if word.is_known(grammar) {
-                found.is_known[word.range.clone()].fill(true);
-            }
-            found.candidates.push(Candidate {
-                category: word.category,
-                start: word.range.start,
-                end: word.range.end,
-                cost: word.cost,
-                made: Made::Word(Rc::new(word.value), word.mended),
-            });
+impl<'l> Words<'l> {
+    pub(super) fn of(grammar: &'l Grammar, line: &'l str, tokens: &'l [Token]) -> Self {
+        let found = words(grammar, line, tokens);
+        let mut is_known = vec![false; tokens.len()];
+        for word in found.iter().filter(|word| word.is_known(grammar)) {
+            is_known[word.range.clone()].fill(true);
         }
-        found
+        Self {
+            line,
+            tokens,
+            values: vec![OnceCell::new(); found.len()],
+            found,
+            is_known,
+        }
+    }
+
+    fn value(&self, number: usize) -> Rc<Value> {
+        let made = || Rc::new(self.found[number].value(self.line, self.tokens));
+        Rc::clone(self.values[number].get_or_init(made))
     }
 }
 
@@ -141,16 +146,26 @@ impl<'g> Chart<'g> {
         grammar: &'g Grammar,
         line: &str,
         tokens: &[Token],
-        words: &Words,
+        words: &'g Words<'g>,
         leaving: Leaving,
         most_edges: usize,
     ) -> Self {
         let n_tokens = tokens.len();
         let categories = READ_INSTEAD.iter();
         let mut buffers = Buffers::of(n_tokens + 1);
-        buffers.candidates.extend_from_slice(&words.candidates);
+        let candidates = words.found.iter().enumerate();
+        buffers
+            .candidates
+            .extend(candidates.map(|(number, word)| Candidate {
+                category: word.category,
+                start: word.range.start,
+                end: word.range.end,
+                cost: word.cost,
+                made: Made::Word(number),
+            }));
         let mut chart = Self {
             grammar,
+            words,
             n_tokens,
             buffers,
             wanted: grammar.sets(n_tokens + 1),
@@ -281,18 +296,18 @@ impl<'g> Chart<'g> {
         if known().count() >= most {
             return None;
         }
-        let value = match &candidate.made {
-            Made::Word(value, _) => Rc::clone(value),
+        let value = match candidate.made {
+            Made::Word(number) => self.words.value(number),
             Made::LeftOver => {
                 let is_read = (begun.iter())
                     .any(|edge| edge.end == end && self.read_instead.contains(&edge.category));
                 if is_read {
                     return None;
                 }
-                Rc::new(Value::Nothing)
+                Rc::clone(&self.buffers.nothing)
             }
             Made::Rule(rule, active) => {
-                self.compose(*rule, *active, candidate.start..candidate.end)?
+                self.compose(rule, active, candidate.start..candidate.end)?
             }
         };
         if known().any(|known| *self.buffers.edges[known.edge as usize].value == *value) {
@@ -304,35 +319,39 @@ impl<'g> Chart<'g> {
             end: candidate.end,
             cost: candidate.cost,
             value,
-            made: candidate.made.clone(),
+            made: candidate.made,
         })
     }
 
     fn compose(&self, rule: usize, active: usize, range: Range<usize>) -> Option<Rc<Value>> {
         let rule = &self.grammar.rules[rule];
         // The items are visited from the last to the first.
-        let mut values: [Option<&Rc<Value>>; MOST_ITEMS] = [None; MOST_ITEMS];
+        let mut edges = [0; MOST_ITEMS];
         let mut first = MOST_ITEMS;
         let mut next = Some(active);
         while let Some(at) = next {
-            let value = &self.buffers.edges[self.buffers.actives[at].last].value;
-            if **value != Value::Nothing {
+            let active = &self.buffers.actives[at];
+            if *self.buffers.edges[active.last].value != Value::Nothing {
                 first -= 1;
-                values[first] = Some(value);
+                edges[first] = active.last;
             }
-            next = self.buffers.actives[at].before;
+            next = active.before;
         }
-        let mut values = values[first..].iter().flatten().copied();
+        let edges = &edges[first..];
+        let value = |edge: usize| &self.buffers.edges[edge].value;
         match rule.compose {
-            Composition::Same => match (values.next(), values.next()) {
-                (None, _) => Some(Rc::new(Value::Nothing)),
-                (one, None) => one.map(Rc::clone),
-                (Some(_), Some(_)) => None,
+            Composition::Same => match edges {
+                [] => Some(Rc::clone(&self.buffers.nothing)),
+                [one] => Some(Rc::clone(value(*one))),
+                _ => None,
             },
             Composition::By(function) => {
-                let values: Vec<&Value> = values.map(Rc::as_ref).collect();
+                let mut values: [&Value; MOST_ITEMS] = [&Value::Nothing; MOST_ITEMS];
+                for (place, edge) in values.iter_mut().zip(edges) {
+                    *place = value(*edge);
+                }
                 let call = Call {
-                    values: &values,
+                    values: &values[..edges.len()],
                     arguments: &rule.arguments,
                     range,
                 };
@@ -357,7 +376,7 @@ impl<'g> Chart<'g> {
     fn extend(&mut self, at: usize) {
         let edge = &self.buffers.edges[at];
         let (category, start, end, cost) = (edge.category, edge.start, edge.end, edge.cost);
-        let mut fresh = Vec::new();
+        let mut fresh = std::mem::take(&mut self.buffers.fresh);
         if let Some(node) = self.grammar.first_after(category) {
             fresh.push(Active {
                 node,
@@ -386,6 +405,7 @@ impl<'g> Chart<'g> {
         while let Some(active) = fresh.pop() {
             self.activate(active, &mut fresh);
         }
+        self.buffers.fresh = fresh;
     }
 
     fn activate(&mut self, active: Active, fresh: &mut Vec<Active>) {

@@ -13,9 +13,10 @@ use crate::meaning::event::GuardedEvent;
 use crate::meaning::formula::Formula;
 
 /// The meaning of an edge.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Value {
     /// A word that only marks structure; compositions do not receive it.
+    #[default]
     Nothing,
     /// Verbs that are joined, each with its senses.
     Verbs(Vec<Senses>),

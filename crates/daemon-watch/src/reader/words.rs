@@ -7,25 +7,43 @@ use daemon_event::{Source, vocabulary};
 use super::category::Category;
 use super::grammar::Grammar;
 use super::typo::mend;
-use super::value::Value;
+use super::value::{Sense, Value};
 use crate::meaning::event::GuardedEvent;
 use crate::meaning::formula::Formula;
 use crate::normalise::{Token, TokenKind};
 
 /// A word or phrase over a span of tokens.
-pub(super) struct Word {
+pub(super) struct Word<'g> {
     pub(super) category: Category,
     pub(super) range: Range<usize>,
     pub(super) cost: u32,
-    pub(super) value: Value,
+    said: Said<'g>,
     /// The token that was misspelt, and the word that it was read as.
     pub(super) mended: Option<(usize, &'static str)>,
+}
+
+/// What a word says. Its value is made when a parse asks for it, since most words of a line are in no parse.
+#[derive(Clone)]
+enum Said<'g> {
+    /// A sense of the lexicon.
+    Sense(&'g Sense),
+    /// The token, as its author writes it.
+    Token,
+    Value(Value),
 }
 
 /// The categories of words that are known in one place of a line only: elsewhere, "fine" and "support" say what no event holds.
 pub(super) const PLACED: &[&str] = &["order", "order.n", "lead", "excl.ed"];
 
-impl Word {
+impl Word<'_> {
+    pub(super) fn value(&self, line: &str, tokens: &[Token]) -> Value {
+        match &self.said {
+            Said::Sense(sense) => sense.value(&self.range),
+            Said::Token => strings(written(line, &tokens[self.range.start])),
+            Said::Value(value) => value.clone(),
+        }
+    }
+
     /// Whether the word is one of the lexicon at any place of a line.
     pub(super) fn is_known(&self, grammar: &Grammar) -> bool {
         self.cost == 0 && !grammar.placed.contains(&self.category)
@@ -54,7 +72,7 @@ const TYPO: u32 = 60;
 const BASE_FORM: u32 = 30;
 
 /// Returns the words that begin at each token.
-pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word> {
+pub(super) fn words<'g>(grammar: &'g Grammar, line: &str, tokens: &[Token]) -> Vec<Word<'g>> {
     let mended: Vec<Option<&'static str>> = (tokens.iter())
         .map(|token| mended(grammar, line, token))
         .collect();
@@ -74,44 +92,42 @@ pub(super) fn words(grammar: &Grammar, line: &str, tokens: &[Token]) -> Vec<Word
             continue;
         };
         let text = written(line, token);
-        let mut add = |name: &str, cost: u32, value: Value| {
+        let mut add = |name: &str, cost: u32, said: Said<'g>| {
             if let Some(category) = grammar.categories.find(name) {
                 found.push(Word {
                     category,
                     range: at..at + 1,
                     cost,
-                    value,
+                    said,
                     mended: None,
                 });
             }
         };
-        if let Some((value, name)) = compound(&text) {
-            add(name, 0, Value::Strings(vec![value.to_owned()]));
+        if let Some((value, name)) = compound(text) {
+            add(name, 0, Said::Value(strings(value)));
         }
-        if let Some(channel) = channel(token, &text) {
-            add("lit.channel", 0, Value::Strings(vec![channel.to_owned()]));
+        if let Some(channel) = channel(token, text) {
+            add("lit.channel", 0, Said::Value(strings(channel)));
         }
-        for (name, cost) in capitals(token, &text, is_known, at) {
-            add(name, cost, Value::Strings(vec![text.clone()]));
+        for (name, cost) in capitals(token, text, is_known, at) {
+            add(name, cost, Said::Token);
         }
         let behind = tokens.get(at + 1).map_or("", |token| token.text.as_str());
-        if let Some(event) = raw(&text, behind, at) {
-            add("raw", 0, Value::Events(vec![event], Vec::new()));
+        if let Some(event) = raw(text, behind, at) {
+            let events = Value::Events(vec![event], Vec::new());
+            add("raw", 0, Said::Value(events));
         }
-        let elsewhere = raw_elsewhere(&text, at);
+        let elsewhere = raw_elsewhere(text, at);
         if !elsewhere.is_empty() {
-            add("raw.other", 0, Value::Events(elsewhere, Vec::new()));
+            let events = Value::Events(elsewhere, Vec::new());
+            add("raw.other", 0, Said::Value(events));
         }
         // A misspelt word of the lexicon is a value only if nothing else is meant.
         let typo = if mended[at].is_some() { TYPO } else { 0 };
         if name == "bare" && !is_thing(grammar, &token.text) {
-            add(
-                "bare.branch",
-                cost + typo,
-                Value::Strings(vec![text.clone()]),
-            );
+            add("bare.branch", cost + typo, Said::Token);
         }
-        add(name, cost + typo, Value::Strings(vec![text]));
+        add(name, cost + typo, Said::Token);
     }
     found
 }
@@ -143,7 +159,7 @@ fn lists(tokens: &[Token]) -> Vec<Range<usize>> {
 }
 
 /// Returns a list of literals as one literal with several values.
-fn list_word(grammar: &Grammar, tokens: &[Token], list: &Range<usize>) -> Option<Word> {
+fn list_word<'g>(grammar: &Grammar, tokens: &[Token], list: &Range<usize>) -> Option<Word<'g>> {
     let name = match tokens[list.start].kind {
         TokenKind::Code => "lit.code",
         _ => "lit.quoted",
@@ -153,7 +169,9 @@ fn list_word(grammar: &Grammar, tokens: &[Token], list: &Range<usize>) -> Option
         category: grammar.categories.find(name)?,
         range: list.clone(),
         cost: 0,
-        value: Value::Strings(literals.map(|token| token.text.clone()).collect()),
+        said: Said::Value(Value::Strings(
+            literals.map(|token| token.text.clone()).collect(),
+        )),
         mended: None,
     })
 }
@@ -184,33 +202,37 @@ fn capitals(token: &Token, text: &str, is_known: bool, at: usize) -> Vec<(&'stat
 }
 
 /// Adds the participles of the verbs that are found in their base form; a word that is an adjective too is meant as one.
-fn participles(grammar: &Grammar, before: usize, found: &mut Vec<Word>) {
-    let name = |word: &Word| grammar.categories.name(word.category);
+fn participles<'g>(grammar: &Grammar, before: usize, found: &mut Vec<Word<'g>>) {
+    let name = |word: &Word<'_>| grammar.categories.name(word.category);
     let is_adjective = found[before..]
         .iter()
         .any(|word| name(word).starts_with("adj"));
     let behind = if is_adjective { found.len() } else { before };
-    let participle = |word: &Word| {
+    let participle = |word: &Word<'g>| {
         let verb = name(word).strip_suffix(".b")?;
         let category = grammar.categories.find(&format!("{verb}.ed"))?;
         verb.starts_with("v.").then(|| Word {
             category,
             range: word.range.clone(),
             cost: word.cost + BASE_FORM,
-            value: word.value.clone(),
+            said: word.said.clone(),
             mended: word.mended,
         })
     };
-    let more: Vec<Word> = found[behind..].iter().filter_map(participle).collect();
+    let more: Vec<Word<'g>> = found[behind..].iter().filter_map(participle).collect();
     found.extend(more);
 }
 
 /// Returns the text of a value. Names keep the author's spelling, since branches and paths are compared byte for byte.
-fn written(line: &str, token: &Token) -> String {
+fn written<'t>(line: &'t str, token: &'t Token) -> &'t str {
     match token.kind {
-        TokenKind::Word => token.span.of(line).to_owned(),
-        _ => token.text.clone(),
+        TokenKind::Word => token.span.of(line),
+        _ => &token.text,
     }
+}
+
+fn strings(text: &str) -> Value {
+    Value::Strings(vec![text.to_owned()])
 }
 
 /// Returns the first part of a compound that ends as those of a category do, and the category.
@@ -330,12 +352,12 @@ fn mended(grammar: &Grammar, line: &str, token: &Token) -> Option<&'static str> 
         .flatten()
 }
 
-fn phrases(
-    grammar: &Grammar,
+fn phrases<'g>(
+    grammar: &'g Grammar,
     tokens: &[Token],
     mended: &[Option<&'static str>],
     at: usize,
-    found: &mut Vec<Word>,
+    found: &mut Vec<Word<'g>>,
 ) {
     let spellings = [Some(tokens[at].text.as_str()), mended[at]];
     let before = found.len();
@@ -371,7 +393,7 @@ fn phrases(
                     category: phrase.category,
                     range: at..end,
                     cost: if typo.is_some() { TYPO } else { 0 },
-                    value: phrase.sense.value(&(at..end)),
+                    said: Said::Sense(&phrase.sense),
                     mended: typo,
                 });
             }

@@ -3,9 +3,11 @@
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::rc::Rc;
 
 use super::{Active, Candidate, Chart, Edge, Priority};
 use crate::reader::category::Category;
+use crate::reader::value::Value;
 
 /// An edge by its category and its end.
 #[derive(Clone, Copy)]
@@ -28,6 +30,10 @@ pub(super) struct Buffers {
     pub(super) edges: Vec<Edge>,
     pub(super) actives: Vec<Active>,
     pub(super) candidates: Vec<Candidate>,
+    /// The active edges that one edge makes.
+    pub(super) fresh: Vec<Active>,
+    /// The value of words and rules without one.
+    pub(super) nothing: Rc<Value>,
     pub(super) agenda: BinaryHeap<Reverse<Priority>>,
     /// The edges that begin at a token, and the active edges that end before it. Both are searched for every edge, so they
     /// hold what the search compares.

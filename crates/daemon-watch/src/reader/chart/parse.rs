@@ -90,7 +90,7 @@ impl Chart<'_> {
     pub(in crate::reader) fn mended(&self, goal: usize) -> Vec<(usize, &'static str)> {
         let leaves = self.leaves(goal);
         let typo = |at: &usize| match self.buffers.edges[*at].made {
-            Made::Word(_, mended) => mended,
+            Made::Word(number) => self.words.found[number].mended,
             Made::LeftOver | Made::Rule(..) => None,
         };
         leaves.iter().filter_map(typo).collect()
