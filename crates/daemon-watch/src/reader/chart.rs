@@ -21,6 +21,8 @@ use crate::normalise::Token;
 
 /// The most edges of a line; the rest of a longer one is not read.
 const MOST_EDGES: usize = 2_700;
+/// The items of most rules.
+const USUAL_ITEMS: usize = 4;
 /// The most meanings of a category over one span.
 const MOST_MEANINGS: usize = 3;
 /// The most meanings of a line.
@@ -362,7 +364,7 @@ impl<'g> Chart<'g> {
 
     /// Returns the edges of an active edge, in order.
     fn items(&self, active: usize) -> Vec<usize> {
-        let mut found = Vec::new();
+        let mut found = Vec::with_capacity(USUAL_ITEMS);
         let mut next = Some(active);
         while let Some(at) = next {
             found.push(self.buffers.actives[at].last);
@@ -469,9 +471,11 @@ impl<'g> Chart<'g> {
             }
         }
         if is_new {
-            for parked in std::mem::take(&mut self.buffers.parked[place]) {
-                self.schedule(parked);
+            let mut parked = std::mem::take(&mut self.buffers.parked[place]);
+            for number in parked.drain(..) {
+                self.schedule(number);
             }
+            self.buffers.parked[place] = parked;
         }
         is_possible
     }

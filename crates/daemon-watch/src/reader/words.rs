@@ -71,12 +71,15 @@ const TYPO: u32 = 60;
 /// The base form behind "is", where English has the participle: "is merge into main".
 const BASE_FORM: u32 = 30;
 
+/// The words that usually begin at one token.
+const USUAL_WORDS: usize = 12;
+
 /// Returns the words that begin at each token.
 pub(super) fn words<'g>(grammar: &'g Grammar, line: &str, tokens: &[Token]) -> Vec<Word<'g>> {
     let mended: Vec<Option<&'static str>> = (tokens.iter())
         .map(|token| mended(grammar, line, token))
         .collect();
-    let mut found = Vec::new();
+    let mut found = Vec::with_capacity(tokens.len() * USUAL_WORDS);
     let lists = lists(tokens);
     for (at, token) in tokens.iter().enumerate() {
         if let Some(list) = lists.iter().find(|list| list.contains(&at)) {
