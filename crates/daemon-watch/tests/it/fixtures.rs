@@ -71,7 +71,7 @@ impl Row {
     /// Whether it is of a batch whose authors labelled the payloads and wrote no readings.
     fn is_of_another_hand(&self) -> bool {
         [
-            "ba-", "bb-", "bc-", "bd-", "be-", "bf-", "bg-", "bh-", "bi-", "bj-",
+            "ba-", "bb-", "bc-", "bd-", "be-", "bf-", "bg-", "bh-", "bi-", "bj-", "bk-", "bl-",
         ]
         .iter()
         .any(|batch| self.id.starts_with(batch))
