@@ -22,6 +22,9 @@ const BATCH: u32 = 8;
 const MOST_LANES: usize = 8;
 /// How long nothing is sent unless something wakes the dispatcher.
 const IDLE: Duration = Duration::from_secs(30);
+/// How long the store may take to note that an output is being sent. A host that was stopped for longer may be taken for gone, and
+/// another one has looked the output up and sent it.
+const LONGEST_BEGINNING: Duration = Duration::from_secs(20);
 /// How long nothing is sent after the store failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
@@ -53,8 +56,8 @@ struct UnderWay {
 /// What is done with an output.
 #[derive(Debug)]
 enum Stage {
-    /// The store is asked to note that it is being sent.
-    Beginning,
+    /// The store is asked to note that it is being sent, since a time after boot.
+    Beginning(Duration),
     Sending,
     LookingUp,
     Settling(Settlement),
@@ -169,7 +172,7 @@ impl OutputQueue {
             HostEvent::OutputsDue(due) => self.found_due(due, effects),
             HostEvent::NextOutput(next) => self.rest(next, now),
             HostEvent::OutputsHastened => self.hastened(),
-            HostEvent::SendBegun(key) => self.send_begun(&key, effects),
+            HostEvent::SendBegun(key) => self.send_begun(&key, now, effects),
             HostEvent::Sent(key, sent, jitter) => self.sent(&key, sent, (jitter, now), effects),
             HostEvent::LookedUp(key, found, jitter) => {
                 self.looked_up(&key, found, (jitter, now), effects);
@@ -196,11 +199,19 @@ impl OutputQueue {
         self.turn.rest_until(now.until(next, longest));
     }
 
-    fn send_begun(&mut self, key: &OutputKey, effects: &mut Vec<HostEffect>) {
-        if let Some(one) = self.under_way.get_mut(key) {
-            one.stage = Stage::Sending;
-            effects.push(HostEffect::Send(Box::new(one.output.clone())));
+    fn send_begun(&mut self, key: &OutputKey, now: Now, effects: &mut Vec<HostEffect>) {
+        let Some(one) = self.under_way.get_mut(key) else {
+            return;
+        };
+        if let Stage::Beginning(since) = one.stage
+            && now.since_boot >= since + LONGEST_BEGINNING
+        {
+            let late = "the host was stopped before it was sent";
+            let failed = Err(SurfaceError::new(SurfaceErrorKind::Ambiguous, late));
+            return one.settle(|output| after_send(output, failed, now.wall, 0), effects);
         }
+        one.stage = Stage::Sending;
+        effects.push(HostEffect::Send(Box::new(one.output.clone())));
     }
 
     fn sent(
@@ -260,7 +271,7 @@ impl OutputQueue {
         };
         let known = match one.stage {
             // Whether the store noted it is not known; that nothing was sent is.
-            Stage::Beginning => Some((
+            Stage::Beginning(_) => Some((
                 SurfaceErrorKind::Retryable,
                 "the store failed before it was sent",
             )),
@@ -338,7 +349,7 @@ fn begun(
         }
         DeliveryStep::Send => {
             effects.push(HostEffect::BeginSend(output.key.clone()));
-            Some(Stage::Beginning)
+            Some(Stage::Beginning(now.since_boot))
         }
     }
 }

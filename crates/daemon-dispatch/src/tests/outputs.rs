@@ -78,6 +78,14 @@ fn a_planned_output_is_noted_sent_and_settled() {
 }
 
 #[test]
+fn what_a_host_was_to_send_before_it_was_stopped_is_looked_up_first() {
+    let mut rig = given(OutputState::Planned, &["BeginSend"]);
+    rig.pass(Duration::from_secs(20));
+    rig.check(HostEvent::SendBegun(key()), &["Settle"]);
+    assert_eq!(settled(&rig), OutputState::Ambiguous);
+}
+
+#[test]
 fn a_surface_that_does_not_answer_delays_no_other_and_its_own_outputs_stay_in_order() {
     let due = vec![
         other(1, 0, "slack"),
