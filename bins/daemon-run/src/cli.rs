@@ -172,7 +172,7 @@ pub(crate) enum Command {
     Lsp,
     /// Prints a JSON Schema
     Schema(SchemaArgs),
-    /// Prints a completion script
+    /// Prints or installs a completion script
     Completions(CompletionsArgs),
     /// Prints the manual page, or writes one for every command
     Man(ManArgs),
@@ -460,12 +460,15 @@ pub(crate) enum SchemaOf {
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// The shell to complete in
-    #[arg(value_enum)]
-    pub(crate) shell: clap_complete::Shell,
-    /// The program to complete
-    #[arg(long, value_enum, default_value = "daemon-run", value_name = "BINARY")]
-    pub(crate) of: Binary,
+    /// The shell to complete in; with --install, by default that of SHELL
+    #[arg(value_enum, required_unless_present = "install")]
+    pub(crate) shell: Option<clap_complete::Shell>,
+    /// Writes the script to where the shell looks for it
+    #[arg(long)]
+    pub(crate) install: bool,
+    /// The program to complete [default: daemon-run; with --install, both]
+    #[arg(long, value_enum, value_name = "BINARY")]
+    pub(crate) of: Option<Binary>,
 }
 
 /// Arguments of `man`.

@@ -194,7 +194,7 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
         Command::Mcp(args) => crate::mcp::serve(args, place).await.map(done),
         Command::Lsp => lsp::run(place).map(done),
         Command::Schema(args) => schema::run(args, out).map(done),
-        Command::Completions(args) => completions::completions(args, out).map(done),
+        Command::Completions(args) => completions::completions(args, place, out).map(done),
         Command::Man(args) => completions::man(args, place, out).map(done),
         Command::ProbeRun(args) => crate::probe::run_child(args).map(done),
     }

@@ -11,6 +11,9 @@ pub(crate) struct EmanateArgs {
     /// A file with the call object of the `daemon` tool, as JSON; `-` reads standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) call: Option<PathBuf>,
+    /// The task of one run; `-` reads standard input
+    #[arg(value_name = "TEXT", conflicts_with = "call")]
+    pub(crate) text: Option<String>,
     #[command(subcommand)]
     pub(crate) verb: Option<EmanateVerb>,
 }

@@ -1,65 +1,85 @@
 //! `completions` and `man`, for both binaries.
 
-use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
+
+use clap_complete::Shell;
+use daemon_manual::{
+    CompletionFolders, DocumentedProgram, Reference, install, page, script, write_pages,
+};
+use serde_json::json;
 
 use crate::cli::{self, Binary, CompletionsArgs, ManArgs};
 use crate::failure::CommandFailure;
 use crate::out::Out;
 use crate::place::Place;
 
-/// Prints a completion script.
-pub(crate) fn completions(args: &CompletionsArgs, out: Out) -> Result<(), CommandFailure> {
-    let (mut command, name) = match args.of {
-        Binary::DaemonRun => (cli::command(), "daemon-run"),
-        Binary::DaemonLint => (daemon_lint::command(), "daemon-lint"),
-    };
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command, name, &mut script);
-    out.bytes(&script)
+/// Prints a completion script, or installs those of both programs.
+pub(crate) fn completions(
+    args: &CompletionsArgs,
+    place: &Place,
+    out: Out,
+) -> Result<(), CommandFailure> {
+    let of_user = place.environment.get("SHELL");
+    let of_user = of_user.and_then(Shell::from_shell_path);
+    let shell = args.shell.or(of_user).ok_or_else(|| {
+        let failure = CommandFailure::usage("SHELL names no shell that has completions");
+        failure.help("daemon-run completions bash --install")
+    })?;
+    if !args.install {
+        let program = program(args.of.unwrap_or(Binary::DaemonRun));
+        return out.bytes(&script(shell, &program));
+    }
+    let folders = CompletionFolders::from_environment(&place.environment);
+    let folders = folders.ok_or_else(|| CommandFailure::usage("HOME is not set"))?;
+    let programs = args.of.map_or_else(both, |binary| vec![program(binary)]);
+    let installed = install(shell, &programs, &folders).map_err(unwritable)?;
+    let steps = installed.iter().filter_map(|one| one.step.as_deref());
+    steps.for_each(|step| out.note(step));
+    let paths = installed.iter().map(|one| one.path.display().to_string());
+    let paths: Vec<String> = paths.collect();
+    match out.is_json() {
+        true => out.envelope(json!({"paths": paths})),
+        false => out.text(&format!("wrote {}", paths.join("\nwrote "))),
+    }
 }
 
 /// Prints the manual page, or writes one for every command.
 pub(crate) fn man(args: &ManArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
-    match &args.out {
-        None => out.bytes(&page(cli::command())?),
-        Some(directory) => {
-            let directory = place.directory.join(directory);
-            fs::create_dir_all(&directory)
-                .map_err(|error| CommandFailure::unwritable(&directory, &error))?;
-            let written = pages(cli::command(), "daemon-run", &directory)?
-                + pages(daemon_lint::command(), "daemon-lint", &directory)?;
-            out.text(&format!("wrote {written} pages to {}", directory.display()))
-        }
-    }
-}
-
-fn pages(command: clap::Command, name: &str, directory: &Path) -> Result<usize, CommandFailure> {
-    let mut written = 1;
-    for sub in command
-        .get_subcommands()
-        // clap generates `help`, and hidden commands are not for users.
-        .filter(|sub| !sub.is_hide_set() && sub.get_name() != "help")
-    {
-        written += pages(
-            sub.clone(),
-            &format!("{name}-{}", sub.get_name()),
-            directory,
-        )?;
-    }
-    let path = directory.join(format!("{name}.1"));
-    // clap requires a static name. The leak ends with the process, after a few dozen pages.
-    let bytes = page(command.name(name.to_owned().leak() as &'static str))?;
-    fs::write(&path, bytes).map_err(|error| CommandFailure::unwritable(&path, &error))?;
-    Ok(written)
-}
-
-fn page(command: clap::Command) -> Result<Vec<u8>, CommandFailure> {
-    let mut bytes = Vec::new();
-    clap_mangen::Man::new(command)
-        .render(&mut bytes)
-        .map_err(|error| {
+    let Some(directory) = &args.out else {
+        let page = page(&program(Binary::DaemonRun)).map_err(|error| {
             CommandFailure::bug(format!("a manual page cannot be written: {error}"))
         })?;
-    Ok(bytes)
+        return out.bytes(&page);
+    };
+    let directory = place.directory.join(directory);
+    let written = write_pages(&both(), &directory).map_err(unwritable)?;
+    out.text(&format!("wrote {written} pages to {}", directory.display()))
+}
+
+fn both() -> Vec<DocumentedProgram> {
+    [Binary::DaemonRun, Binary::DaemonLint].map(program).into()
+}
+
+fn program(binary: Binary) -> DocumentedProgram {
+    let (name, command, reference) = match binary {
+        Binary::DaemonRun => (
+            "daemon-run",
+            cli::command(),
+            include_str!("../cli/manual.txt"),
+        ),
+        Binary::DaemonLint => (
+            "daemon-lint",
+            daemon_lint::command(),
+            include_str!("../cli/manual-lint.txt"),
+        ),
+    };
+    DocumentedProgram {
+        name,
+        command,
+        reference: Reference::parse(reference),
+    }
+}
+
+fn unwritable((path, error): (PathBuf, std::io::Error)) -> CommandFailure {
+    CommandFailure::unwritable(&path, &error)
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use daemon_api::ops::Operation;
 use daemon_api::wire::state_word;
+use daemon_host::config::nearest;
 use daemon_host::serve::Compose as _;
 use daemon_records::error::{OpError, OpErrorKind};
 use daemon_runner::emanation::{offline, without_folder};
@@ -34,15 +35,17 @@ const COLUMNS: [Column; 7] = [
 
 /// Runs a subcommand; the exit code is 0, or 75 if the run is busy.
 pub(crate) async fn run(args: &EmanateArgs, place: &Place, out: Out) -> Result<u8, CommandFailure> {
-    let call = match (&args.call, &args.verb) {
-        (Some(file), None) => given(file, place)?,
-        (None, Some(EmanateVerb::List(list))) => list_call(list),
-        (None, Some(EmanateVerb::Check(check))) => check_call(check),
-        (None, Some(EmanateVerb::Ask(message))) => ask_call(message)?,
-        (None, Some(EmanateVerb::Reclaim(which))) => reclaim_call(which),
+    let call = match (&args.call, &args.text, &args.verb) {
+        (Some(file), ..) => given(file, place)?,
+        (_, Some(text), _) => task_call(text, place)?,
+        (_, _, Some(EmanateVerb::List(list))) => list_call(list),
+        (_, _, Some(EmanateVerb::Check(check))) => check_call(check),
+        (_, _, Some(EmanateVerb::Ask(message))) => ask_call(message)?,
+        (_, _, Some(EmanateVerb::Reclaim(which))) => reclaim_call(which),
         _ => {
-            let failure =
-                CommandFailure::usage("give --call FILE, or one of list, check, ask, reclaim");
+            let failure = CommandFailure::usage(
+                "give a task as TEXT, --call FILE, or one of list, check, ask, reclaim",
+            );
             return Err(failure.help("daemon-run emanate --help"));
         }
     };
@@ -205,13 +208,36 @@ fn check_call(args: &CheckRunArgs) -> Map<String, Value> {
     )
 }
 
+/// Returns the call of one run with this task.
+fn task_call(text: &str, place: &Place) -> Result<Map<String, Value>, CommandFailure> {
+    if let Some(near) = nearest(text, ["list", "check", "ask", "reclaim"]) {
+        // A misspelt command must not become the task of a model.
+        let failure = CommandFailure::usage(format!("`emanate` has no command `{text}`"));
+        let help = format!("did you mean `{near}`? `-` reads a task from standard input");
+        return Err(failure.help(help));
+    }
+    let mut call = of(
+        "emanate",
+        vec![("tasks", json!([{"task": text_of(text)?}]))],
+    );
+    set_directory(&mut call, &place.directory);
+    Ok(call)
+}
+
+/// Returns an argument, or standard input for `-`.
+fn text_of(argument: &str) -> Result<String, CommandFailure> {
+    match argument {
+        "-" => piped(),
+        text => Ok(text.to_owned()),
+    }
+}
+
 fn ask_call(args: &AskArgs) -> Result<Map<String, Value>, CommandFailure> {
-    let message = match args.text.as_str() {
-        "-" => piped()?,
-        text => text.to_owned(),
-    };
-    let members = vec![("id", json!(args.run)), ("message", json!(message))];
-    Ok(of("ask", members))
+    let message = json!(text_of(&args.text)?);
+    Ok(of(
+        "ask",
+        vec![("id", json!(args.run)), ("message", message)],
+    ))
 }
 
 fn reclaim_call(args: &ReclaimArgs) -> Map<String, Value> {

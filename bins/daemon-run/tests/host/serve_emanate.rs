@@ -57,6 +57,38 @@ fn two_tasks_make_one_group_of_two_recorded_runs() {
 }
 
 #[test]
+fn a_text_is_the_task_of_one_run_and_a_misspelt_command_is_none() {
+    let (world, _host) = World::serving();
+    fs::create_dir_all(world.desk()).expect("a directory");
+    let task = "count the notes; then \"read\" them";
+    let reply = shown!(world.json(&["-C", "desk", "emanate", task]), {"$?": 0, "status": "dispatched", "count": 1});
+    let run = world.announced(reply["run_ids"][0].as_str().expect("an id"));
+    shows!(run, {"task": task, "status": "done"});
+    let document = world.document(run["run_id"].as_str().expect("an id"));
+    assert_eq!(document["call_parameters"]["cwd"], json!(world.desk()));
+    let mut piped = world.command(&["-C", "desk", "emanate", "-", "--json"]);
+    let mut child = piped
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    std::io::Write::write_all(&mut stdin, b"lst").expect("it reads");
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    let reply: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    shows!(world.announced(reply["run_ids"][0].as_str().expect("an id")), {"task": "lst"});
+    let (code, reply) = world.json(&["emanate", "lst"]);
+    assert_eq!(
+        (code, &reply["error"]["message"]),
+        (64, &json!("`emanate` has no command `lst`"))
+    );
+    let (code, _) = world.json(&["emanate", "a task", "--call", "call.json"]);
+    assert_eq!(code, 64);
+    assert_eq!(world.folders().len(), 2);
+}
+
+#[test]
 fn what_is_above_a_ceiling_is_lowered_and_shown() {
     let world = World::pushed();
     fs::write(world.home.join("key"), "sk-test\n").expect("the key");

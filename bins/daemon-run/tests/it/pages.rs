@@ -103,6 +103,53 @@ fn completions_exist_for_every_shell_and_both_binaries() {
 }
 
 #[test]
+fn completions_are_installed_for_the_shell_of_the_user() {
+    let world = World::new();
+    let run = |shell: &str, arguments: &[&str]| {
+        let mut command = world.command(&[&["completions"], arguments].concat());
+        world.ran(command.env("SHELL", shell).output().unwrap())
+    };
+    let user = world.root().join("user");
+    let of_bash = ["daemon-run", "daemon-lint"].map(|name| {
+        user.join(".local/share/bash-completion/completions")
+            .join(name)
+    });
+    let ran = run("/bin/bash", &["--install"]);
+    let [first, second] = of_bash.clone().map(|path| path.display().to_string());
+    assert_eq!((ran.code, &*ran.notes), (0, ""));
+    assert_eq!(ran.output, format!("wrote {first}\nwrote {second}\n"));
+    for (path, name) in of_bash.iter().zip(["daemon-run", "daemon-lint"]) {
+        let printed = world.run(&["completions", "bash", "--of", name]).output;
+        assert_eq!(fs::read_to_string(path).unwrap(), printed);
+    }
+    let ran = run("/bin/bash", &["zsh", "--install", "--of", "daemon-lint"]);
+    assert_eq!(
+        ran.notes,
+        format!(
+            "add to ~/.zshrc, before compinit: fpath+=('{}/.local/share/zsh/site-functions')\n",
+            user.display()
+        )
+    );
+    let json = run(
+        "/usr/bin/fish",
+        &["--install", "--of", "daemon-run", "--json"],
+    )
+    .json();
+    let fish = user.join(".config/fish/completions/daemon-run.fish");
+    assert_eq!(
+        json,
+        serde_json::json!({"schema_version": 1, "paths": [fish]})
+    );
+    assert_eq!(
+        run("/bin/false", &["--install", "--json"]).failure(),
+        (64, "usage".to_owned())
+    );
+    fs::write(user.join(".config/elvish"), "").unwrap();
+    let ran = run("/usr/bin/elvish", &["--install", "--json"]);
+    assert_eq!(ran.failure(), (73, "unwritable".to_owned()));
+}
+
+#[test]
 fn a_manual_page_is_written_for_every_command_of_both_binaries() {
     let world = World::new();
     assert!(world.run(&["man"]).output.contains(".TH daemon-run 1"));
@@ -121,6 +168,18 @@ fn a_manual_page_is_written_for_every_command_of_both_binaries() {
         expected.push(format!("{name}.1"));
     }
     assert!(expected.contains(&"daemon-run-emanate-check.1".to_owned()));
+    for (page, term) in [
+        ("daemon-run", "75"),
+        ("daemon-run-serve", "HOME/config.toml"),
+        ("daemon-lint", "66"),
+    ] {
+        let text = fs::read_to_string(world.root().join(format!("pages/{page}.1"))).unwrap();
+        let reference = text.split_once(".SH \"EXIT STATUS\"").unwrap().1;
+        assert!(
+            reference.contains(&format!(".TP\n\\fB{term}\\fR\n")),
+            "{page}: {reference}"
+        );
+    }
     expected.sort_unstable();
     assert_eq!(pages, expected);
     world.write("taken", "");
