@@ -9,15 +9,20 @@ mod crons;
 mod directories;
 mod events;
 mod explain;
+mod headline;
 mod list;
 mod params;
+mod parts;
 mod replay;
 mod roster;
 mod runs;
+mod schedule;
+mod search;
 mod settings;
 mod show;
 mod skills;
 mod table;
+mod usage;
 
 use std::sync::Arc;
 
@@ -32,6 +37,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 pub(crate) use conversations::turn_members;
+pub(crate) use headline::Headlined;
 pub use params::{Params, parse_instant};
 pub use roster::RosterCaller;
 pub use runs::RunReply;
@@ -251,6 +257,7 @@ impl Operations {
             Operation::EventReplay => self.event_replay(params).await,
             Operation::TickList => self.tick_list(params).await,
             Operation::OutputList => self.output_list(params).await,
+            Operation::OutputGet => self.output_get(params).await,
             Operation::OutputPrune => self.output_prune(params).await,
             Operation::ConversationSend | Operation::ConversationStream => self.send(params).await,
             Operation::ConversationReplyToAsk => self.conversation_reply(params).await,

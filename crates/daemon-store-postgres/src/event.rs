@@ -33,6 +33,14 @@ pub(crate) async fn event(tx: &Tx, id: &EventId) -> TxResult<Option<EventRow>> {
     Ok(found.into_iter().next())
 }
 
+/// Reads some events without payloads and facts.
+pub(crate) async fn among(tx: &Tx, ids: &[EventId]) -> TxResult<Vec<EventRow>> {
+    let names: Vec<&str> = ids.iter().map(EventId::as_str).collect();
+    let sql = format!("SELECT {OWN_COLUMNS} FROM event AS e WHERE e.id = ANY($1)");
+    let rows = tx.rows(&sql, &[&names]).await?;
+    own(tx, &rows).await
+}
+
 /// Reads the events whose keys and places a query returns, until their payloads together are large; at least one if there is any.
 pub(crate) async fn read_some(
     tx: &Tx,

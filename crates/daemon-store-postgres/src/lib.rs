@@ -90,6 +90,7 @@ mod registry;
 mod roster;
 mod run;
 mod seams;
+mod search;
 mod store;
 mod tick;
 mod transaction;

@@ -46,7 +46,7 @@ async fn select(tx: &Tx, condition: &str, values: &[Value<'_>]) -> TxResult<Vec<
 }
 
 /// Returns an output, locked.
-async fn find(tx: &Tx, key: &OutputKey) -> TxResult<Option<Output>> {
+pub(crate) async fn find(tx: &Tx, key: &OutputKey) -> TxResult<Option<Output>> {
     let found = select(tx, "o.key = $1 FOR UPDATE OF o", &[&key.as_str()]).await?;
     Ok(found.into_iter().next())
 }

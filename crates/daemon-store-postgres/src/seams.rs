@@ -13,8 +13,9 @@ use daemon_store::{
     Accepted, Activations, AuditQuery, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow,
     Daemons, Ended, EventRow, Events, FleetState, Hosting, LoadedRoster, Matched, NewEvent, Outbox,
     OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange,
-    RosterRecords, RosterVersion, RunEnd, RunRow, ScheduleText, StoreError, StoredAudit,
-    StoredTick, TickActivations, TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
+    RosterRecords, RosterVersion, RunEnd, RunRow, ScheduleText, Search, SearchFound, SearchQuery,
+    StoreError, StoredAudit, StoredTick, TickActivations, TickCommit, TickResult, Ticks, TriedFact,
+    WantedFacts,
 };
 use jiff::Timestamp;
 
@@ -24,7 +25,7 @@ use crate::store::PostgresStore;
 use crate::transaction::{Tries, TxKind};
 use crate::{
     accept, activation, admission, attempt, claim, event, fleet, hosting, lane, listing, memory,
-    output, partition, registry, roster, run, tick, wanted,
+    output, partition, registry, roster, run, search, tick, wanted,
 };
 
 /// Runs an operation in a transaction, and again where another transaction was faster or the connection broke.
@@ -105,6 +106,8 @@ seam! {
             = work("commit matches", admission::commit_matches);
         fn event(&id: EventId,) -> Option<EventRow>
             = read("read an event", event::event);
+        fn events_among(&ids: [EventId],) -> Vec<EventRow>
+            = read("read some events", event::among);
         fn head_of(&pull_request: Subject,) -> Option<String>
             = read("read the branch of a pull request", event::head_of);
         fn known(&new: NewEvent,) -> Option<EventId>
@@ -262,6 +265,8 @@ seam! {
             = write("begin to send an output", output::begin_send);
         fn settle(&key: OutputKey, settlement: Settlement) -> Output
             = work("settle an output", output::settle);
+        fn output(&key: OutputKey,) -> Option<Output>
+            = read("read an output", output::find);
         fn outputs_of(&activation: ActivationId,) -> Vec<Output>
             = read("read outputs", output::of);
         fn outputs_at(&surface: str, &place: OutputPlace,) -> Vec<Output>
@@ -283,6 +288,13 @@ seam! {
             = read("list audit entries", roster::audit);
         fn prune_roster(now: Timestamp) -> ()
             = write("prune the roster", roster::prune);
+    }
+}
+
+seam! {
+    impl Search {
+        fn search(&query: SearchQuery,) -> SearchFound
+            = read("search", search::search);
     }
 }
 

@@ -264,6 +264,20 @@ pub(crate) fn event(conn: &Connection, id: &EventId) -> TxResult<Option<EventRow
     }
 }
 
+/// Reads some events without payloads and facts.
+pub(crate) fn among(conn: &Connection, ids: &[EventId]) -> TxResult<Vec<EventRow>> {
+    let sql = format!("SELECT {OWN_COLUMNS} FROM event AS e WHERE e.id = ?1");
+    let mut find = conn.prepare_cached(&sql)?;
+    let mut found = Vec::with_capacity(ids.len());
+    for id in ids {
+        let mut rows = find.query([id.as_str()])?;
+        if let Some(row) = rows.next()? {
+            found.push(read_own(conn, row)?);
+        }
+    }
+    Ok(found)
+}
+
 /// Reads an event, all its reports and its triggers.
 pub(crate) fn read_event(conn: &Connection, row: &Row<'_>) -> TxResult<EventRow> {
     let mut read = read_own(conn, row)?;

@@ -74,6 +74,7 @@ mod report;
 mod roster;
 mod run;
 mod seams;
+mod search;
 mod space;
 mod store;
 mod tick;

@@ -57,7 +57,7 @@ fn select(
     Ok(found)
 }
 
-fn find(conn: &Connection, key: &OutputKey) -> TxResult<Option<Output>> {
+pub(crate) fn find(conn: &Connection, key: &OutputKey) -> TxResult<Option<Output>> {
     let found = select(conn, "o.key = :key", &[(":key", &key.as_str())])?;
     Ok(found.into_iter().next())
 }

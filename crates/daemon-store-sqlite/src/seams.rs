@@ -13,8 +13,9 @@ use daemon_store::{
     Accepted, Activations, AuditQuery, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow,
     Daemons, Ended, EventRow, Events, Hosting, LoadedRoster, Matched, NewEvent, Outbox,
     OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange,
-    RosterRecords, RosterVersion, RunEnd, RunRow, ScheduleText, StoreError, StoredAudit,
-    StoredTick, TickActivations, TickCommit, TickResult, Ticks, TriedFact, WantedFacts,
+    RosterRecords, RosterVersion, RunEnd, RunRow, ScheduleText, Search, SearchFound, SearchQuery,
+    StoreError, StoredAudit, StoredTick, TickActivations, TickCommit, TickResult, Ticks, TriedFact,
+    WantedFacts,
 };
 use jiff::Timestamp;
 
@@ -22,7 +23,7 @@ use crate::recent::WriteTx;
 use crate::store::SqliteStore;
 use crate::{
     activation, admission, attempt, bookmark, claim, event, hosting, lane, listing, memory, output,
-    payload, pull_request, registry, roster, run, tick, wanted,
+    payload, pull_request, registry, roster, run, search, tick, wanted,
 };
 
 /// Events whose payloads have this many bytes together are stored in a transaction of their own.
@@ -71,6 +72,8 @@ seam! {
             = write("commit matches and claim", event::match_and_claim);
         fn event(&id: EventId,) -> Option<EventRow>
             = read("read an event", event::event);
+        fn events_among(&ids: [EventId],) -> Vec<EventRow>
+            = read("read some events", event::among);
         fn head_of(&pull_request: Subject,) -> Option<String>
             = read("read the branch of a pull request", pull_request::head);
         fn known(&new: NewEvent,) -> Option<EventId>
@@ -204,6 +207,8 @@ seam! {
             = write("begin to send an output", output::begin_send);
         fn settle(&key: OutputKey, settlement: Settlement) -> Output
             = write("settle an output", output::settle);
+        fn output(&key: OutputKey,) -> Option<Output>
+            = read("read an output", output::find);
         fn outputs_of(&activation: ActivationId,) -> Vec<Output>
             = read("read outputs", output::of);
         fn outputs_at(&surface: str, &place: OutputPlace,) -> Vec<Output>
@@ -225,6 +230,13 @@ seam! {
             = read("list audit entries", roster::audit);
         fn prune_roster(now: Timestamp) -> ()
             = write("prune the roster", roster::prune);
+    }
+}
+
+seam! {
+    impl Search {
+        fn search(&query: SearchQuery,) -> SearchFound
+            = read("search", search::search);
     }
 }
 

@@ -24,6 +24,7 @@ mod roster;
 mod roster_log;
 mod runs;
 mod scene;
+mod search;
 mod state;
 mod ticks;
 
@@ -217,6 +218,8 @@ cases! {
         a_forged_cursor_is_refused
         a_limit_out_of_range_is_refused
         an_unknown_state_is_refused;
+    search:
+        a_search_finds_ids_by_their_beginning_and_words_of_rows;
     hosting:
         the_epoch_rises
         starts_after_crashes_are_counted

@@ -104,6 +104,7 @@ mod listing;
 pub mod memory;
 mod roster;
 mod rows;
+mod search;
 pub mod stored;
 mod ticker;
 mod traits;
@@ -125,6 +126,7 @@ pub use rows::{
     Rates, Reclaimed, RefCursor, Registration, RegistryChange, RunEnd, RunRow, ScheduleText,
     StoredTick, TickActivations, TickCommit, TickResult, TriedFact, Validity,
 };
+pub use search::{FoundIds, SEARCHED_ROWS, Search, SearchFound, SearchQuery};
 pub use ticker::{
     Cursors, Loaded, Overdue, Round, TICK_SUBJECT, Ticker, TickerState, Waking, occasion,
     tick_subject,

@@ -21,6 +21,7 @@ use crate::rows::{
     NewEvent, OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange,
     RunEnd, RunRow, ScheduleText, StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
 };
+use crate::search::Search;
 
 /// Events: stored once, found by id, matched once.
 #[async_trait]
@@ -90,6 +91,9 @@ pub trait Events: Send + Sync {
 
     /// Returns one event.
     async fn event(&self, id: &EventId) -> Result<Option<EventRow>, StoreError>;
+
+    /// Returns those of some events that are stored, as [`Self::events`] lists them; at most 500 ids, in any order.
+    async fn events_among(&self, ids: &[EventId]) -> Result<Vec<EventRow>, StoreError>;
 
     /// Returns the branch of its own repository that a pull request comes from, as the newest event or report of it said;
     /// `None` for a branch of a fork, and for a pull request that no event described. It outlives the payloads.
@@ -392,6 +396,9 @@ pub trait Outbox: Send + Sync {
     /// `NotFound`; `Conflict` for an output that is settled.
     async fn settle(&self, key: &OutputKey, settlement: Settlement) -> Result<Output, StoreError>;
 
+    /// Returns one output.
+    async fn output(&self, key: &OutputKey) -> Result<Option<Output>, StoreError>;
+
     /// Returns the outputs of one activation by ordinal.
     async fn outputs_of(&self, activation: &ActivationId) -> Result<Vec<Output>, StoreError>;
 
@@ -466,11 +473,19 @@ pub trait Hosting: Send + Sync {
 
 /// A whole store.
 pub trait Store:
-    Events + WantedFacts + Daemons + Ticks + Activations + Outbox + RosterRecords + Hosting
+    Events + WantedFacts + Daemons + Ticks + Activations + Outbox + RosterRecords + Search + Hosting
 {
 }
 
 impl<T> Store for T where
-    T: Events + WantedFacts + Daemons + Ticks + Activations + Outbox + RosterRecords + Hosting
+    T: Events
+        + WantedFacts
+        + Daemons
+        + Ticks
+        + Activations
+        + Outbox
+        + RosterRecords
+        + Search
+        + Hosting
 {
 }

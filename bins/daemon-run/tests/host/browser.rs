@@ -135,9 +135,30 @@ impl Browser {
 
     /// Writes into a field.
     pub(crate) fn fill(&self, name: &str, text: &str) {
-        let element = self.element(&format!("main [name='{name}']"));
+        self.fill_in(&format!("main [name='{name}']"), text);
+    }
+
+    /// Writes into the element that a selector finds.
+    pub(crate) fn fill_in(&self, selector: &str, text: &str) {
+        let element = self.element(selector);
         let text = json!({"text": text});
         self.command("POST", &format!("element/{element}/value"), &text);
+    }
+
+    /// Runs statements in the page.
+    pub(crate) fn run(&self, statements: &str) {
+        let script = json!({"script": statements, "args": []});
+        self.command("POST", "execute/sync", &script);
+    }
+
+    /// Runs statements in the page which pass their result to `done`.
+    pub(crate) fn later(&self, statements: &str) -> Value {
+        let script = format!("const done = arguments[arguments.length - 1];\n{statements};");
+        self.command(
+            "POST",
+            "execute/async",
+            &json!({"script": script, "args": []}),
+        )
     }
 
     fn element(&self, selector: &str) -> String {

@@ -49,6 +49,7 @@ mod task_servers;
 mod trap;
 mod world;
 
+mod serve_accessible;
 mod serve_actions;
 mod serve_agent_mcp;
 mod serve_agent_memory;
@@ -99,6 +100,7 @@ mod serve_from_zero;
 mod serve_fuzz;
 mod serve_github;
 mod serve_happenings;
+mod serve_headlines;
 mod serve_hooks;
 mod serve_hostile_names;
 mod serve_hostile_text;

@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use crate::browser::Browser;
+use crate::fields::Shown as _;
 use crate::world::{World, until};
 
 /// What a run says that wants to be more than text.
@@ -38,7 +39,7 @@ fn a_browser_follows_a_run_to_its_end_and_executes_none_of_its_output() {
     fs::write(format!("{}.1", gate.display()), "").expect("it goes on");
     browser.shows("txt live");
     browser.shows("<b>grep");
-    let seen = "⟨U+001B⟩[31mred ⟨U+202E⟩txt live";
+    let seen = "red ⟨U+202E⟩txt live";
     let output = browser.value("document.getElementById('output').lastElementChild.textContent");
     assert_eq!(
         output.as_str().map(str::trim_end),
@@ -50,7 +51,7 @@ fn a_browser_follows_a_run_to_its_end_and_executes_none_of_its_output() {
         tool == "<b>grep"
     });
     fs::write(format!("{}.2", gate.display()), "").expect("it ends");
-    browser.shows("daemon_done");
+    browser.shows("daemon done");
     browser.shows("Result");
     assert_eq!(
         browser.value("document.querySelector('[data-follow]')"),
@@ -102,6 +103,8 @@ fn a_page_fits_a_phone_and_is_used_by_keyboard_in_light_and_dark() {
     let phone = json!({"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": true});
     browser.pretend("Emulation.setDeviceMetricsOverride", &phone);
     let run = format!("/runs/{id}");
+    let activation = host.list("activations")[0].text("id");
+    let activation = format!("/activations/{activation}");
     let pages = [
         "/",
         "/runs",
@@ -109,7 +112,17 @@ fn a_page_fits_a_phone_and_is_used_by_keyboard_in_light_and_dark() {
         "/events",
         "/ticks",
         "/outputs",
+        "/schedule",
+        "/usage",
+        "/search?q=pusher",
+        "/agents",
+        "/conversations",
+        "/crons",
+        "/subscriptions",
+        "/mcp-servers",
+        "/daemons/pusher",
         &run,
+        &activation,
     ];
     for path in pages {
         browser.visit(&host, path);

@@ -168,9 +168,9 @@ fn the_page_of_a_run_shows_its_input_its_steps_and_its_outputs() {
         "all is well",
         "to stdout",
         "<b>stderr</b> to stderr",
-        "tool_call",
-        "name=grep",
-        "daemon_done",
+        "<span class=\"detail\">grep</span>",
+        "under 1 s",
+        "daemon done",
         "1,200 input, 80 output",
         "/daemons/pusher",
         "Permissions",
@@ -192,7 +192,7 @@ fn the_page_of_a_run_shows_its_input_its_steps_and_its_outputs() {
     let page = host.page(&format!("/runs/{id}"));
     let told = [
         "✕</span> failed",
-        "daemon_error",
+        "daemon error",
         "code 3",
         "<b>stderr</b> broken",
     ];
@@ -288,7 +288,7 @@ fn hostile_output_is_escaped() {
     let page = host.page(&format!("/runs/{id}"));
     let told = [
         "&#60;script&#62;alert(1)&#60;/script&#62;",
-        "⟨U+001B⟩[31m⟨U+202E⟩",
+        "<span class=\"c1\">⟨U+202E⟩",
         "&#38;amp;",
     ];
     assert_eq!(missing(&page, &told), [""; 0], "{}", page.body);

@@ -144,7 +144,7 @@ impl Operations {
     }
 
     /// Reads run folders on a thread for blocking calls.
-    async fn folders<T: Send + 'static>(
+    pub(super) async fn folders<T: Send + 'static>(
         &self,
         read: impl FnOnce(PathBuf) -> Result<T, OpError> + Send + 'static,
     ) -> Result<T, OpError> {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::act::activation_id;
 use super::{Operations, Params, members, value};
 use crate::explain::{Decided, indexed};
-use crate::wire::{FactObject, VerdictObject, instant};
+use crate::wire::{FactObject, OutputObject, VerdictObject, instant};
 
 /// The default number of instants that `daemon/next` returns.
 const DEFAULT_NEXT: u64 = 5;
@@ -79,6 +79,20 @@ impl Operations {
         let found = self.store.activation(&id).await?;
         let activation = found.ok_or_else(|| OpError::not_found("activation", id.as_str()))?;
         members(&self.activation_object(&activation).await?)
+    }
+
+    pub(super) async fn output_get(
+        &self,
+        mut params: Params,
+    ) -> Result<Map<String, Value>, OpError> {
+        let id = params.required("id")?;
+        params.finish()?;
+        let found = match id.parse() {
+            Ok(key) => self.store.output(&key).await?,
+            Err(_) => None,
+        };
+        let output = found.ok_or_else(|| OpError::not_found("output", &id))?;
+        members(&OutputObject::new(&output))
     }
 
     pub(super) async fn event_get(

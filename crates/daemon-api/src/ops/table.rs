@@ -118,6 +118,8 @@ operations! {
     TickList: "tick/list", Get Some("ticks"), Read;
     /// Lists outputs.
     OutputList: "output/list", Get Some("outputs"), Read;
+    /// Returns one output. It has no route; its page has the object.
+    OutputGet: "output/get", Get None, Read;
     /// Removes the branches of daemons that are merged, or whose pull request is closed.
     OutputPrune: "output/prune", Post Some("outputs/prune"), Operate;
     /// Sends a message to an agent and waits for the end of the turn. It has no route, as all that belongs to conversations: a

@@ -205,8 +205,10 @@ impl Wanted<'_> {
         let given = std::iter::once(("id".to_owned(), self.id.to_owned()));
         let given = given.chain(self.query.iter().cloned());
         let params = Params::default().with_url(given)?;
-        let found = app.operations.call(self.subject.operation, params).await?;
-        Ok(Value::Object(found))
+        let operation = self.subject.operation;
+        let mut found = Value::Object(app.operations.call(operation, params).await?);
+        app.operations.add_headline(operation, &mut found).await?;
+        Ok(found)
     }
 
     /// Reads the object and performs the operation with it.
@@ -312,7 +314,8 @@ impl Subject {
     /// Returns its name, or its id.
     pub(super) fn name(&self, found: &Value, id: &str) -> String {
         let name = found.pointer(self.headline).and_then(Value::as_str);
-        short(name.filter(|_| !self.headline.is_empty()).unwrap_or(id), 80)
+        let name = name.filter(|name| !self.headline.is_empty() && !name.is_empty());
+        short(name.unwrap_or(id), 160)
     }
 
     /// Returns the path of its page.

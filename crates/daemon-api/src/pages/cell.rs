@@ -1,10 +1,14 @@
 //! The cells of tables and of the facts of a run: a string, its form, and its link.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::wire::state_word;
 
-use super::text::{ago, encoded, grouped, moment, seconds, short, shown, visible, whole};
+use super::text::{
+    ago, encoded, grouped, moment, seconds, short, short_id, shown, usd, visible, whole,
+};
 
 /// The maximum length of a cell, in characters.
 const WIDEST: usize = 160;
@@ -16,6 +20,10 @@ pub(super) struct Cell {
     pub(super) title: &'static str,
     /// The text that a page shows.
     pub(super) text: String,
+    /// What the text is short for.
+    pub(super) whole: Option<String>,
+    /// A second line.
+    pub(super) note: Option<String>,
     /// The address that the text links to.
     pub(super) link: Option<String>,
     /// The instant that the text shows, for a `time` element.
@@ -43,13 +51,15 @@ impl Badge {
         let (class, sign) = match state {
             "running" | "claimed" | "delivering" | "sending" => ("going", "▶"),
             "done" | "succeeded" | "reported" | "confirmed" | "enqueued" | "open" | "valid"
-            | "ok" | "live" | "go" | "completed" | "pass" => ("good", "✓"),
+            | "ok" | "live" | "go" | "completed" | "pass" | "woken" | "connected" => ("good", "✓"),
             "failed" | "dead" | "gave_up" | "refused" | "invalid" | "tripped" | "bypass"
-            | "block" => ("bad", "✕"),
+            | "block" | "disconnected" => ("bad", "✕"),
             "timeout" | "missed_window" => ("bad", "⧖"),
             "pending" | "planned" | "ambiguous" | "unknown" | "held" | "hold" | "spawning"
             | "stale" | "needed" | "requested" | "preparing" | "overdue" | "spawn-overdue"
-            | "starting" | "spawned" | "ready" | "warn" => ("waits", "…"),
+            | "starting" | "spawned" | "ready" | "warn" | "not_woken" | "connecting" => {
+                ("waits", "…")
+            }
             // States that need no attention, such as `cancelled` and `superseded`.
             _ => ("still", "■"),
         };
@@ -66,13 +76,21 @@ pub(super) enum Form {
     Name,
     /// A name or a flag that is shown only if there is something to notice: neither `none` nor false.
     Notable,
+    /// A flag, by a word if it is set.
+    Flag(&'static str),
+    /// What happened, which links to this path followed by the value; the text and the second line are other members of the row.
+    Headline(&'static str),
+    /// The daemons that an event woke, in the verdicts about it.
+    Woken,
     /// An id, which links to this path followed by the id.
     Id(&'static str),
+    /// An id, shortened, which links as above; the path is empty for the id of the row itself, which its headline links to.
+    ShortId(&'static str),
     /// The id of a daemon, which links to its page in the repository of the row.
     Daemon,
     /// The name of a row of the roster, which links to its page.
     Row,
-    /// The key of a trigger, which links to the event if it is one.
+    /// The kind of a trigger, which links to the newest event if it is one.
     Trigger,
     /// A state, with its badge.
     State,
@@ -82,6 +100,10 @@ pub(super) enum Form {
     Seconds,
     /// For how long nothing was seen, in seconds.
     Age,
+    /// An amount of US dollars.
+    Usd,
+    /// An activation with its headline.
+    Cause,
     /// A whole number.
     Number,
     /// The length of a list.
@@ -213,9 +235,56 @@ impl Cell {
         }
     }
 
+    /// Returns all that a person reads in it, and where it leads.
+    pub(super) fn all_text(&self) -> String {
+        let more = [self.link.as_deref(), self.note.as_deref()];
+        let all = [self.text.as_str()].into_iter();
+        all.chain(more.into_iter().flatten())
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
     /// Returns the text in pieces between which a line may end: addresses and names are long words otherwise.
     pub(super) fn pieces(&self) -> impl Iterator<Item = &str> {
         self.text.split_inclusive(['/', '#', '@'])
+    }
+
+    /// Creates the cell with the headline of a row.
+    fn headline(row: &Value, path: &str, id: &str) -> Self {
+        let text = |name: &str| row[name].as_str().filter(|text| !text.is_empty());
+        // Why it failed or what it waits for, rather than what it is about.
+        let error = row.pointer("/error/message").and_then(Value::as_str);
+        let note = text("reason").or(error).or(text("error")).or(text("about"));
+        Self {
+            text: short(text("headline").unwrap_or(id), WIDEST),
+            note: note.map(|note| short(note, WIDEST)),
+            class: "what",
+            ..Self::default()
+        }
+        .to(format!("{path}{}", encoded(id)))
+    }
+
+    /// Creates a cell with the daemons that verdicts woke.
+    fn woken(verdicts: &[Value]) -> Self {
+        let woken = verdicts.iter().filter(|verdict| verdict["wakes"] == true);
+        let names: BTreeSet<&str> = woken.filter_map(|it| it["daemon_id"].as_str()).collect();
+        match names.is_empty() {
+            true => Self::none(),
+            false => Self::words(names.into_iter().collect::<Vec<_>>().join(", ")),
+        }
+    }
+
+    /// Creates a cell with the kind of a trigger.
+    fn trigger(trigger: &Value) -> Self {
+        let kind = Self {
+            text: shown(&trigger["kind"], WIDEST),
+            ..Self::default()
+        };
+        let newest = trigger["event_ids"].as_array().and_then(|ids| ids.last());
+        match newest.and_then(Value::as_str) {
+            Some(id) => kind.to(format!("/events/{}", encoded(id))),
+            None => kind,
+        }
     }
 
     /// Creates a cell with a duration, a number or a length.
@@ -244,6 +313,33 @@ impl Cell {
         }
     }
 
+    /// Links the name of a place on a surface to the URL of what was made there.
+    fn web(self, row: &Value, url: &str, made: &str) -> Self {
+        match row[url].as_str().filter(|url| is_web(url)) {
+            Some(url) => {
+                let made = row[made].as_str().unwrap_or_default();
+                let text = format!("{} {}", self.text, short(made, WIDEST).replace(':', " "));
+                let text = text.trim().to_owned();
+                Self { text, ..self }.to(url.to_owned())
+            }
+            // The headline of the row names the place.
+            None if row["headline"].is_string() => Self::none(),
+            None => self,
+        }
+    }
+
+    /// Creates a cell with an id that is shortened, linked if the path is not empty.
+    fn short_id(path: &str, id: &str) -> Self {
+        let link = format!("{path}{}", encoded(id));
+        Self {
+            text: short_id(id),
+            whole: Some(visible(id)),
+            link: Some(link).filter(|_| !path.is_empty()),
+            class: "code short",
+            ..Self::default()
+        }
+    }
+
     fn of(value: &Value, form: Form, row: &Value) -> Self {
         let words = Self {
             text: shown(value, WIDEST),
@@ -257,6 +353,8 @@ impl Cell {
         match (form, value) {
             (_, Value::Null) => Self::none(),
             (Form::Words, _) => words,
+            (Form::Flag(word), Value::Bool(true)) => Self::state(word),
+            (Form::Flag(_), _) => Self::none(),
             (Form::Notable, Value::Bool(true)) => Self::state("needed"),
             (Form::Notable, Value::String(word)) if word != "none" => Self::state(word),
             (Form::Notable, _) => Self::none(),
@@ -274,10 +372,18 @@ impl Cell {
                 Some(id) => words.to(format!("/roster/{}", encoded(id))),
                 None => words,
             },
-            (Form::Trigger, Value::String(key)) => match key.strip_prefix("event:") {
-                Some(id) => words.to(format!("/events/{}", encoded(id))),
-                None => words,
+            (Form::ShortId(path), Value::String(id)) => Self::short_id(path, id),
+            (Form::Headline(path), Value::String(id)) => Self::headline(row, path, id),
+            (Form::Woken, Value::Array(verdicts)) => Self::woken(verdicts),
+            (Form::Usd, _) => Self {
+                text: usd(value.as_f64().unwrap_or_default()),
+                ..with("number")
             },
+            (Form::Cause, cause) => {
+                let id = cause["id"].as_str().unwrap_or_default();
+                Self::headline(cause, "/activations/", id)
+            }
+            (Form::Trigger, trigger) => Self::trigger(trigger),
             (Form::State, Value::String(state)) => Self::state(state),
             (Form::State, Value::Bool(is_valid)) => {
                 Self::state(if *is_valid { "valid" } else { "invalid" })
@@ -286,15 +392,7 @@ impl Cell {
             (Form::Seconds | Form::Age | Form::Number | Form::Count, value) => {
                 Self::number(value, form, row)
             }
-            (Form::Web { url, made }, _) => match row[url].as_str().filter(|url| is_web(url)) {
-                Some(url) => {
-                    let made = row[made].as_str().unwrap_or_default();
-                    let text = format!("{} {}", words.text, short(made, WIDEST).replace(':', " "));
-                    let text = text.trim().to_owned();
-                    Self { text, ..words }.to(url.to_owned())
-                }
-                None => words,
-            },
+            (Form::Web { url, made }, _) => words.web(row, url, made),
             _ => words,
         }
     }

@@ -37,6 +37,8 @@ pub(super) struct Frame {
     pub(super) title: String,
     /// The path of the current entry of the navigation; empty if it has none.
     pub(super) place: &'static str,
+    /// The text in the field of the search.
+    pub(super) query: String,
     /// The seconds after which a browser without scripts reloads the page.
     pub(super) refresh: Option<u32>,
     pub(super) style: String,
@@ -44,15 +46,29 @@ pub(super) struct Frame {
     pub(super) icon: String,
 }
 
-/// The entries of the navigation: path and name.
-const PLACES: [(&str, &str); 7] = [
+/// An entry of the navigation: path and name.
+type Place = (&'static str, &'static str);
+
+/// What daemons do.
+const PLACES: [Place; 7] = [
     ("/", "Overview"),
     ("/roster", "Roster"),
-    ("/runs", "Runs"),
     ("/activations", "Activations"),
-    ("/events", "Events"),
-    ("/ticks", "Ticks"),
+    ("/runs", "Runs"),
     ("/outputs", "Outputs"),
+    ("/events", "Events"),
+    ("/schedule", "Schedule"),
+];
+
+/// What else the host has.
+const HOST_PLACES: [Place; 7] = [
+    ("/usage", "Usage"),
+    ("/ticks", "Ticks"),
+    ("/agents", "Agents"),
+    ("/conversations", "Conversations"),
+    ("/crons", "Crons"),
+    ("/subscriptions", "Subscriptions"),
+    ("/mcp-servers", "MCP servers"),
 ];
 
 impl Frame {
@@ -61,6 +77,7 @@ impl Frame {
         Self {
             title: title.into(),
             place,
+            query: String::new(),
             refresh: None,
             style: assets::STYLE.path(),
             script: assets::SCRIPT.path(),
@@ -68,8 +85,8 @@ impl Frame {
         }
     }
 
-    pub(super) fn places(&self) -> &'static [(&'static str, &'static str)] {
-        &PLACES
+    pub(super) fn places(&self) -> [&'static [Place]; 2] {
+        [&PLACES, &HOST_PLACES]
     }
 }
 

@@ -1,5 +1,7 @@
 //! The pages of listings, each for one listing operation.
 
+mod table;
+
 use crate::ops::{Operation, Operations, Params};
 use std::sync::Arc;
 
@@ -9,41 +11,29 @@ use axum::body::Body;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::get;
-use daemon_engine::{ActivationState, OutputState};
 use daemon_records::error::OpError;
-use daemon_roster::Liveness;
-use daemon_schedule::TickOutcome;
-use daemon_store::RUN_STATES;
 use serde_json::{Map, Value};
 
 use super::accept::Representation;
 use super::action::Subject;
 use super::frame::{self, Frame, page};
 use super::live::LiveListing;
-use super::table::{ACTIVATIONS, BATONS, EVENTS, Kind, OUTPUTS, ROSTER, RUNS, TICKS, Table};
+use super::table::{Kind, Table};
 use super::text::encoded;
-use super::{accept, action, detail, login, run, text};
+use super::{accept, action, login, text};
 use crate::http::{AppState, answer, api};
+use table::LISTINGS;
 
 /// A filter of a listing: parameter, label, and an example.
 type Filter = (&'static str, &'static str, &'static str);
-
-/// The filters of most listings in the order of the form.
-const FILTERS: &[Filter] = &[
-    ("daemon", "Daemon", "any"),
-    ("repo", "Repository", "any"),
-    ("since", "Since", "2h, 7d, 2026-01-31T09:00:00Z"),
-    ("until", "Until", "now"),
-];
-
-/// The filter that is chosen among words: parameter and label.
-const STATE: (&str, &str) = ("state", "State");
 
 /// The page of one listing operation.
 pub(super) struct Listing {
     kind: &'static Kind,
     filters: &'static [Filter],
     choice: (&'static str, &'static str),
+    /// What the rows are, in a sentence; empty if the caption says it.
+    intro: &'static str,
     /// Further lists of the same result.
     more: &'static [&'static Kind],
     path: &'static str,
@@ -54,93 +44,6 @@ pub(super) struct Listing {
     /// The path and the title of the page that adds a row; a page without actions has no link to it.
     adds: Option<(&'static str, &'static str)>,
 }
-
-const RUN_LISTING: Listing = Listing {
-    kind: &RUNS,
-    filters: FILTERS,
-    choice: STATE,
-    more: &[],
-    path: "/runs",
-    operation: Operation::RunList,
-    states: || RUN_STATES.to_vec(),
-    subject: Some(|| &run::RUN),
-    adds: None,
-};
-const ACTIVATION_LISTING: Listing = Listing {
-    kind: &ACTIVATIONS,
-    filters: FILTERS,
-    choice: STATE,
-    more: &[],
-    path: "/activations",
-    operation: Operation::ActivationList,
-    states: || {
-        ActivationState::ALL
-            .iter()
-            .map(|state| state.as_str())
-            .collect()
-    },
-    subject: Some(detail::activation),
-    adds: None,
-};
-const EVENT_LISTING: Listing = Listing {
-    kind: &EVENTS,
-    filters: FILTERS,
-    choice: STATE,
-    more: &[],
-    path: "/events",
-    operation: Operation::EventList,
-    states: Vec::new,
-    subject: None,
-    adds: None,
-};
-const TICK_LISTING: Listing = Listing {
-    kind: &TICKS,
-    filters: FILTERS,
-    choice: STATE,
-    more: &[],
-    path: "/ticks",
-    operation: Operation::TickList,
-    states: || {
-        TickOutcome::ALL
-            .iter()
-            .map(|outcome| outcome.as_str())
-            .collect()
-    },
-    subject: None,
-    adds: None,
-};
-const OUTPUT_LISTING: Listing = Listing {
-    kind: &OUTPUTS,
-    filters: FILTERS,
-    choice: STATE,
-    more: &[],
-    path: "/outputs",
-    operation: Operation::OutputList,
-    states: || {
-        OutputState::ALL
-            .iter()
-            .map(|state| state.as_str())
-            .collect()
-    },
-    subject: None,
-    adds: None,
-};
-
-const ROSTER_LISTING: Listing = Listing {
-    kind: &ROSTER,
-    filters: &[
-        ("project", "Project", "any"),
-        ("role", "Role", "any"),
-        ("kind", "Kind", "standing, repository, host"),
-    ],
-    choice: ("liveness", "Liveness"),
-    more: &[&BATONS],
-    path: "/roster",
-    operation: Operation::RosterList,
-    states: || Liveness::ALL.iter().map(|state| state.as_str()).collect(),
-    subject: Some(detail::roster_row),
-    adds: Some(("/roster/spawn", "Start a daemon")),
-};
 
 /// A field of the form.
 struct Field {
@@ -155,6 +58,8 @@ struct Field {
 struct ListingPage {
     frame: Frame,
     caption: &'static str,
+    /// What the rows are, in a sentence.
+    intro: &'static str,
     /// What a person should know before the rows.
     notices: Vec<String>,
     /// The page that adds a row.
@@ -176,15 +81,7 @@ struct ListingPage {
 
 /// Builds the routes of all listings.
 pub(super) fn router() -> Router<Arc<AppState>> {
-    let listings = [
-        &RUN_LISTING,
-        &ACTIVATION_LISTING,
-        &EVENT_LISTING,
-        &TICK_LISTING,
-        &OUTPUT_LISTING,
-        &ROSTER_LISTING,
-    ];
-    listings.into_iter().fold(Router::new(), |router, listing| {
+    LISTINGS.iter().fold(Router::new(), |router, listing| {
         let show =
             move |state: State<Arc<AppState>>,
                   query: Query<Vec<(String, String)>>,
@@ -235,7 +132,10 @@ impl Listing {
         query: &[(String, String)],
     ) -> Result<Map<String, Value>, OpError> {
         let params = Params::default().with_url(query.to_vec())?;
-        operations.call(self.operation, params).await
+        let mut answer = operations.call(self.operation, params).await?;
+        let plural = self.kind.plural;
+        operations.add_headlines_to(plural, &mut answer).await?;
+        Ok(answer)
     }
 
     /// Returns the warnings of an answer.
@@ -286,6 +186,7 @@ impl Listing {
         ListingPage {
             frame: Frame::new(self.kind.caption, self.path),
             caption: self.kind.caption,
+            intro: self.intro,
             notices: Self::notices(answer),
             adds: self.adds.filter(|_| offered.is_some()),
             path: self.path,

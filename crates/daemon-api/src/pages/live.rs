@@ -15,7 +15,7 @@ use crate::ops::Operations;
 use crate::wire::Versioned;
 
 /// How often a list is read: a change is to be seen within a second.
-const PERIOD: Duration = Duration::from_millis(400);
+pub(super) const PERIOD: Duration = Duration::from_millis(400);
 
 /// A list that a browser follows.
 pub(super) struct LiveListing {

@@ -6,8 +6,10 @@
 
 mod accept;
 mod action;
+mod ansi;
 mod assets;
 mod cell;
+mod chart;
 mod detail;
 mod frame;
 mod listing;
@@ -16,8 +18,11 @@ mod login;
 mod overview;
 mod routes;
 mod run;
+mod schedule;
+mod search;
 mod spawn;
 mod table;
 mod text;
+mod usage;
 
 pub(crate) use routes::{not_found, router};

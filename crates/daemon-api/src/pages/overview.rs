@@ -58,12 +58,27 @@ pub(super) async fn show(
             short(name, 80)
         ))),
     };
+    let read = match (read, wanted) {
+        (Ok(members), Representation::Page) => with_headlines(&app, members).await,
+        (read, _) => read,
+    };
     match (read, wanted) {
         (Ok(members), Representation::Json) => answer::members(StatusCode::OK, members),
         (Ok(members), Representation::Page) => page(StatusCode::OK, &Overview::of(&members)),
         (Err(error), Representation::Json) => answer::op_error(&error),
         (Err(error), Representation::Page) => frame::op_error(&error),
     }
+}
+
+async fn with_headlines(
+    app: &AppState,
+    mut members: Map<String, Value>,
+) -> Result<Map<String, Value>, OpError> {
+    for plural in ["runs", "activations"] {
+        let operations = &app.operations;
+        operations.add_headlines_to(plural, &mut members).await?;
+    }
+    Ok(members)
 }
 
 /// Combines the results of several operations.

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::get;
 
 use super::accept::{self, Representation};
-use super::{assets, detail, frame, listing, login, overview, run, spawn};
+use super::{assets, detail, frame, listing, login, overview, run, schedule, search, spawn, usage};
 use crate::http::{AppState, answer};
 
 /// Builds the routes of the pages.
@@ -20,6 +20,9 @@ pub(crate) fn router() -> Router<Arc<AppState>> {
     listing::router()
         .merge(detail::router())
         .route("/", get(overview::show))
+        .route("/schedule", get(schedule::show))
+        .route("/search", get(search::show))
+        .route("/usage", get(usage::show))
         .merge(run::router())
         .merge(spawn::router())
         .route("/login", login)

@@ -1,6 +1,7 @@
 //! The page of one run.
 
 mod facts;
+mod timeline;
 
 use std::sync::Arc;
 
@@ -16,22 +17,22 @@ use serde_json::{Value, json};
 
 use super::accept::Representation;
 use super::action::{self, ActionLinks, RUN_ACTIONS, Subject};
+use super::ansi::{Piece, Style};
 use super::cell::{Badge, Cell, Form};
 use super::frame::{self, Frame, page};
 use super::login;
 use super::table::{OUTPUTS, Table, column};
 use super::text::{encoded, grouped, moment, short, visible};
 use crate::http::{AppState, api};
-use crate::ops::{Operation, RunView};
-use crate::runs::{Excerpt, TimelineEntry, View};
+use crate::ops::{Headlined, Operation, RunView};
+use crate::runs::{Excerpt, View};
 use facts::Fact;
+use timeline::{Span, Step};
 
 /// The seconds after which a browser without scripts reloads the page of an active run.
 const REFRESH: u32 = 5;
 /// The maximum number of output lines.
 const OUTPUT_LINES: usize = 500;
-/// The maximum number of consecutive output lines that a timeline shows unfolded.
-const UNFOLDED: usize = 4;
 
 /// What a run is, and what can be done with it.
 pub(super) static RUN: Subject = Subject {
@@ -40,7 +41,7 @@ pub(super) static RUN: Subject = Subject {
     operation: Operation::RunGet,
     noun: "run",
     member: "run",
-    headline: "",
+    headline: "/run/headline",
     summary: &[
         column("State", "/state", Form::State),
         column("Daemon", "/daemon_id", Form::Name),
@@ -56,6 +57,8 @@ pub(super) static RUN: Subject = Subject {
 #[template(path = "run.html")]
 struct RunPage {
     frame: Frame,
+    /// What happened, in words.
+    headline: String,
     id: String,
     notice: Option<String>,
     actions: ActionLinks,
@@ -92,14 +95,7 @@ struct Text {
 /// An output line.
 struct Line {
     is_stderr: bool,
-    text: String,
-}
-
-/// An entry of the timeline: one event, or consecutive output lines.
-struct Step {
-    at: String,
-    kind: String,
-    details: Vec<String>,
+    pieces: Vec<Piece>,
 }
 
 /// A message to the run with its state and its reply.
@@ -135,11 +131,25 @@ async fn show(
         (Representation::Page, None) => frame::missing(RUN.noun),
         (Representation::Page, Some(Path(id))) => match app.operations.run_view(&id).await {
             Ok(run) => {
-                let found = json!({"run": serde_json::to_value(&run.run).unwrap_or_default()});
+                let object = serde_json::to_value(&run.run).unwrap_or_default();
+                let mut found = json!({ "run": object });
+                let outputs = run.outputs.iter();
+                let outputs = outputs.filter_map(|output| serde_json::to_value(output).ok());
+                let mut outputs: Vec<Value> = outputs.collect();
+                let named = app
+                    .operations
+                    .add_headlines(Headlined::Output, &mut outputs);
+                if let Err(error) = named.await {
+                    return frame::op_error(&error);
+                }
+                if let Err(error) = app.operations.add_headline(RUN.operation, &mut found).await {
+                    return frame::op_error(&error);
+                }
                 let run = RunPage {
+                    headline: RUN.name(&found, &id),
                     notice: RUN.notice((&*app, &headers), (&id, &[])),
                     actions: RUN.offered((&*app, &headers), (&id, &[]), &found),
-                    ..RunPage::of(run)
+                    ..RunPage::of(run, &outputs)
                 };
                 page(StatusCode::OK, &run)
             }
@@ -149,22 +159,23 @@ async fn show(
 }
 
 impl RunPage {
-    fn of(found: RunView) -> Self {
+    fn of(found: RunView, outputs: &[Value]) -> Self {
         let facts = facts::of(&found);
-        let RunView { run, view, outputs } = found;
+        let RunView { run, view, .. } = found;
         let is_running = run.state == "running";
+        let span = Span {
+            began: run.started_at.parse().ok(),
+            length: run.elapsed_s,
+        };
         let document = &view.document;
         let text = |name: &str| document.get(name).and_then(Value::as_str);
-        let rows: Vec<Value> = outputs
-            .iter()
-            .filter_map(|output| serde_json::to_value(output).ok())
-            .collect();
         let error = run.error.as_ref();
         Self {
             frame: Frame {
                 refresh: is_running.then_some(REFRESH),
                 ..Frame::new(format!("{} {}", run.word(), short(&run.id, 60)), "/runs")
             },
+            headline: String::new(),
             id: short(&run.id, 80),
             notice: None,
             actions: ActionLinks::default(),
@@ -177,10 +188,10 @@ impl RunPage {
             error: error.map(|error| (visible(&error.kind), visible(&error.message))),
             has_more_output: view.output.len() > OUTPUT_LINES || !view.is_whole,
             output: lines(&view),
-            timeline: steps(&view.timeline),
+            timeline: timeline::steps(&view.events, span),
             is_whole: view.is_whole,
             followups: followups(&view),
-            outputs: OUTPUTS.table(&rows),
+            outputs: OUTPUTS.table(outputs),
             result: Text::of(&view.result),
             prompt: Text::of(&view.prompt),
             files: view.files.iter().map(|file| visible(file)).collect(),
@@ -191,11 +202,6 @@ impl RunPage {
 
     fn badge(state: &str) -> Badge {
         Badge::of(state)
-    }
-
-    /// Reports whether an entry has few enough output lines to be shown unfolded.
-    fn is_unfolded(step: &Step) -> bool {
-        step.details.len() <= UNFOLDED
     }
 }
 
@@ -214,30 +220,13 @@ fn follow(id: &str, place: LogPlace) -> String {
 
 fn lines(view: &View) -> Vec<Line> {
     let first = view.output.len().saturating_sub(OUTPUT_LINES);
-    let lines = view.output.iter().skip(first).map(|line| Line {
+    // Each stream has a style of its own.
+    let mut styles = [Style::default(); 2];
+    let lines = view.output.iter().map(|line| Line {
         is_stderr: line.is_stderr,
-        text: visible(&line.text),
+        pieces: styles[usize::from(line.is_stderr)].pieces(&line.text),
     });
-    lines.collect()
-}
-
-/// Merges consecutive output lines into one entry.
-fn steps(timeline: &[TimelineEntry]) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
-    for entry in timeline {
-        let detail = visible(&entry.detail);
-        match steps.last_mut() {
-            Some(last) if entry.kind == "cli_output" && last.kind == "cli_output" => {
-                last.details.push(detail);
-            }
-            _ => steps.push(Step {
-                at: moment(&entry.at),
-                kind: visible(&entry.kind),
-                details: vec![detail],
-            }),
-        }
-    }
-    steps
+    lines.skip(first).collect()
 }
 
 fn followups(view: &View) -> Vec<Followup> {

@@ -33,9 +33,7 @@ impl Row {
     /// Returns what a person reads in it, apart from its age.
     pub(super) fn text(&self) -> String {
         let cells = self.cells.iter().filter(|cell| cell.age.is_none());
-        let texts: Vec<_> = cells
-            .flat_map(|cell| [cell.text.as_str(), cell.link.as_deref().unwrap_or_default()])
-            .collect();
+        let texts: Vec<_> = cells.map(Cell::all_text).collect();
         texts.join("\n")
     }
 
@@ -64,7 +62,7 @@ pub(super) const fn column(title: &'static str, pointer: &'static str, form: For
 /// The id of a daemon, which links to its page.
 const OF_DAEMON: Form = Form::Daemon;
 /// The id of an activation, which links to its page.
-const OF_ACTIVATION: Form = Form::Id("/activations/");
+const OF_ACTIVATION: Form = Form::ShortId("/activations/");
 
 /// Registered daemons.
 pub(super) const DAEMONS: Kind = Kind {
@@ -88,13 +86,12 @@ pub(super) const RUNS: Kind = Kind {
     caption: "Runs",
     empty: "No runs. `daemon-run fire ID` wakes a daemon, and `daemon-run emanate` starts a run of your own.",
     columns: &[
-        column("Run", "/id", Form::Id("/runs/")),
+        column("Run", "/id", Form::Headline("/runs/")),
         column("State", "/state", Form::State),
-        column("Daemon", "/daemon_id", OF_DAEMON),
         column("Provider", "/provider", Form::Name),
-        column("Started", "/started_at", Form::Instant),
         column("Took", "/elapsed_s", Form::Seconds),
-        column("Result", "/error/message", Form::Words).or("/result_preview"),
+        column("Started", "/started_at", Form::Instant),
+        column("Id", "/id", Form::ShortId("")),
     ],
 };
 
@@ -104,16 +101,13 @@ pub(super) const ACTIVATIONS: Kind = Kind {
     caption: "Activations",
     empty: "No activations. A daemon wakes for an event that meets a condition, for a tick of its schedule, or when it is fired from its page.",
     columns: &[
-        column("Activation", "/id", OF_ACTIVATION),
+        column("Activation", "/id", Form::Headline("/activations/")),
         column("State", "/state", Form::State),
-        column("Daemon", "/daemon_id", OF_DAEMON),
-        column("Trigger", "/trigger/key", Form::Trigger),
-        column("Created", "/created_at", Form::Instant),
-        column("Attempts", "/attempts", Form::Number),
         column("Outputs", "/outputs", Form::Count),
-        column("Depth", "/chain/depth", Form::Number),
-        column("Reason", "/reason", Form::Words),
-        column("Repository", "/repo", Form::Name),
+        column("Cause", "/trigger", Form::Trigger),
+        column("Created", "/created_at", Form::Instant),
+        column("Daemon", "/daemon_id", OF_DAEMON),
+        column("Id", "/id", Form::ShortId("")),
     ],
 };
 
@@ -123,16 +117,12 @@ pub(super) const EVENTS: Kind = Kind {
     caption: "Events",
     empty: "No events. A commit in a watched repository is one; webhooks arrive at /webhooks/github, /webhooks/linear and /webhooks/slack once their secrets are configured.",
     columns: &[
-        column("Event", "/id", Form::Id("/events/")),
+        column("Event", "/id", Form::Headline("/events/")),
+        column("Woke", "/verdicts", Form::Woken),
         column("Source", "/source", Form::Name),
-        column("Kind", "/kind", Form::Words),
-        column("Action", "/action", Form::Words),
-        column("Subject", "/subject", Form::Words),
-        column("Actor", "/actor", Form::Words),
+        column("Repeats", "/duplicates", Form::Number),
         column("Received", "/received_at", Form::Instant),
-        column("Woke", "/verdicts", Form::Count),
-        column("Duplicates", "/duplicates", Form::Number),
-        column("Depth", "/chain/depth", Form::Number),
+        column("Id", "/id", Form::ShortId("")),
     ],
 };
 
@@ -150,6 +140,14 @@ pub(super) const TICKS: Kind = Kind {
         column("Activation", "/activation_id", OF_ACTIVATION),
         column("Repository", "/repo", Form::Name),
     ],
+};
+
+/// Ticks that woke nothing.
+pub(super) const MISSED: Kind = Kind {
+    plural: "missed",
+    caption: "Missed",
+    empty: "Nothing was missed.",
+    ..TICKS
 };
 
 /// The conditions of a daemon.
@@ -174,16 +172,33 @@ pub(super) const SUPPORT: Kind = Kind {
     ],
 };
 
-/// What the conditions of daemons say about an event.
-pub(super) const VERDICTS: Kind = Kind {
-    plural: "verdicts",
-    caption: "Conditions",
-    empty: "No daemon has a condition on it.",
+/// Why each daemon woke for an event or did not.
+pub(super) const REASONS: Kind = Kind {
+    plural: "reasons",
+    caption: "Daemons",
+    empty: "No daemon is registered.",
     columns: &[
         column("Daemon", "/daemon_id", OF_DAEMON),
-        column("Condition", "/condition", Form::Number),
-        column("Wakes", "/wakes", Form::Words),
+        column("Verdict", "/verdict", Form::State),
+        column("Why", "/why", Form::Words),
         column("Activation", "/activation_id", OF_ACTIVATION),
+    ],
+};
+
+/// The runs of an activation.
+pub(super) const ATTEMPTS: Kind = Kind {
+    plural: "runs",
+    caption: "Runs",
+    empty: "No run has started.",
+    columns: &[
+        column("Attempt", "/attempt", Form::Number),
+        column("Run", "/id", Form::ShortId("/runs/")),
+        column("State", "/state", Form::State),
+        column("Result", "/error/message", Form::Words).or("/result_preview"),
+        column("Provider", "/provider", Form::Name),
+        column("Took", "/elapsed_s", Form::Seconds),
+        column("Cost", "/cost_usd", Form::Usd),
+        column("Started", "/started_at", Form::Instant),
     ],
 };
 
@@ -206,21 +221,26 @@ pub(super) const OUTPUTS: Kind = Kind {
     caption: "Outputs",
     empty: "No outputs. A run proposes them: a branch, a pull request, a comment, a message.",
     columns: &[
+        column("Output", "/key", Form::Headline("/outputs/")),
+        column("State", "/state", Form::State),
         column(
-            "Output",
+            "On the surface",
             "/target",
             Form::Web {
                 url: "url",
                 made: "remote_id",
             },
         ),
-        column("State", "/state", Form::State),
-        column("Surface", "/surface", Form::Name),
-        column("Daemon", "/daemon_id", OF_DAEMON),
-        column("Activation", "/activation_id", OF_ACTIVATION),
         column("Created", "/created_at", Form::Instant),
-        column("Error", "/error", Form::Words),
+        column("Activation", "/activation_id", OF_ACTIVATION),
     ],
+};
+
+/// The outputs of an activation.
+pub(super) const RESULTS: Kind = Kind {
+    plural: "results",
+    empty: "It has proposed no outputs.",
+    ..OUTPUTS
 };
 
 /// A row of the roster, which links to its page.
@@ -241,9 +261,8 @@ pub(super) const ROSTER: Kind = Kind {
         column("Why", "/badge", Form::Words).or("/reason"),
         column("Gate", "/gate", Form::State),
         column("Wind-down", "/winddown_state", Form::Notable),
-        column("Context", "/context_tokens", Form::Number),
         column("Compaction", "/needs_compaction", Form::Notable),
-        column("Last check-in", "/last_checkin_at", Form::Instant),
+        column("Context", "/context_tokens", Form::Number),
         column("Project", "/project", Form::Name),
     ],
 };
@@ -291,6 +310,81 @@ pub(super) const CHECK_INS: Kind = Kind {
     ],
 };
 
+/// Agents of the home.
+pub(super) const AGENTS: Kind = Kind {
+    plural: "agents",
+    caption: "Agents",
+    empty: "No agents. `daemon-run agent new NAME` writes one, and `daemon-run chat NAME` talks to it.",
+    columns: &[
+        column("Agent", "/name", Form::Id("/conversations?agent=")),
+        column("What it is for", "/description", Form::Words),
+        column("Model", "/model", Form::Name),
+        column("Problem", "/problem", Form::Words),
+    ],
+};
+
+/// Conversations with agents.
+pub(super) const CONVERSATIONS: Kind = Kind {
+    plural: "conversations",
+    caption: "Conversations",
+    empty: "No conversations. `daemon-run chat AGENT` begins one.",
+    columns: &[
+        column("Conversation", "/title", Form::Words),
+        column("Agent", "/agent", Form::Name),
+        column("Sender", "/sender", Form::Words),
+        column("Turns", "/turns", Form::Number),
+        column("Active", "/active", Form::Flag("running")),
+        column("Waits for an answer", "/ask_id", Form::Words),
+        column("Last line", "/updated_at", Form::Instant),
+    ],
+};
+
+/// Crons of the home.
+pub(super) const CRONS: Kind = Kind {
+    plural: "crons",
+    caption: "Crons",
+    empty: "No crons. `daemon-run call cron/create '{\"schedule\": \"0 9 * * 1-5\", \"skill\": \"inbox\", \"agent\": \"NAME\", \"sender\": \"cron\"}'` adds one.",
+    columns: &[
+        column("Cron", "/id", Form::Number),
+        column("Schedule", "/schedule", Form::Words),
+        column("Zone", "/zone", Form::Name),
+        column("Skill", "/skill", Form::Name),
+        column("Agent", "/agent", Form::Name),
+        column("Next", "/next_at", Form::Instant),
+        column("Last", "/last/outcome", Form::State),
+        column("Problem", "/problem", Form::Words),
+    ],
+};
+
+/// Subscriptions of agents.
+pub(super) const SUBSCRIPTIONS: Kind = Kind {
+    plural: "subscriptions",
+    caption: "Subscriptions",
+    empty: "No subscriptions. An agent makes one with its tool `subscribe_event`, a person with `daemon-run call subscription/create '{\"source\": \"agent:NAME:done\", \"target_agent\": \"NAME\"}'`.",
+    columns: &[
+        column("Subscription", "/id", Form::Number),
+        column("Source", "/source", Form::Words),
+        column("Wakes", "/target_agent", Form::Name),
+        column("Once", "/once", Form::Flag("once")),
+        column("Problem", "/problem", Form::Words),
+    ],
+};
+
+/// MCP servers of the configuration.
+pub(super) const SERVERS: Kind = Kind {
+    plural: "servers",
+    caption: "MCP servers",
+    empty: "No MCP servers. A section `[mcp.NAME]` with a `command` or a `url` in config.toml of the home is one; `daemon-run reload` reads it.",
+    columns: &[
+        column("Server", "/name", Form::Name),
+        column("State", "/state", Form::State),
+        column("Tools", "/tools", Form::Count),
+        column("Since", "/since", Form::Instant),
+        column("Restarts", "/restarts", Form::Number),
+        column("Error", "/error", Form::Words),
+    ],
+};
+
 impl Table {
     /// Adds the column with the first action of each row.
     pub(super) fn offer(&mut self, subject: &Subject, rows: &[Value]) {
@@ -332,9 +426,12 @@ impl Kind {
     }
 }
 
-/// Returns what identifies a row within its table: its id, or what is unique of a tick or a baton.
+/// Returns what identifies a row within its table: its id, or the members that are unique together.
 fn key(row: &Value) -> String {
     let member = |name: &str| row[name].as_str().unwrap_or_default();
+    if let Some(number) = row["id"].as_u64() {
+        return number.to_string();
+    }
     match (member("id"), member("key")) {
         ("", "") => {
             let names = [
@@ -345,6 +442,9 @@ fn key(row: &Value) -> String {
                 "scheduled_at",
                 "path",
                 "need",
+                "name",
+                "agent",
+                "sender",
             ];
             visible(&names.map(member).join(" "))
         }

@@ -36,6 +36,21 @@ pub(super) fn short(text: &str, most: usize) -> String {
     visible(&head)
 }
 
+/// Shortens an id to its first and last characters.
+///
+/// The first ones of a time-ordered id say when it was made, and its last ones are random: ids of one page differ in them.
+pub(super) fn short_id(id: &str) -> String {
+    let chars: Vec<char> = id.chars().collect();
+    match chars.len() {
+        0..=14 => visible(id),
+        n => {
+            let (head, tail): (String, String) =
+                (chars[..5].iter().collect(), chars[n - 6..].iter().collect());
+            visible(&format!("{head}…{tail}"))
+        }
+    }
+}
+
 /// Formats a JSON value for people.
 pub(super) fn shown(value: &Value, most: usize) -> String {
     match value {
@@ -110,6 +125,14 @@ pub(super) fn grouped(n: u64) -> String {
     acc
 }
 
+pub(super) fn usd(usd: f64) -> String {
+    let exact = format!("{usd:.4}");
+    // At least two decimals, as amounts of money have.
+    let short = exact.trim_end_matches('0');
+    let kept = short.len().max(exact.len() - 2);
+    format!("{} USD", &exact[..kept])
+}
+
 /// Percent-encodes a string as part of a URL.
 pub(super) fn encoded(text: &str) -> String {
     let mut acc = String::with_capacity(text.len());
@@ -126,7 +149,7 @@ pub(super) fn encoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ago, encoded, grouped, moment, seconds, short, visible};
+    use super::{ago, encoded, grouped, moment, seconds, short, usd, visible};
 
     #[test]
     fn control_and_hidden_characters_are_shown_by_their_codes() {
@@ -178,5 +201,21 @@ mod tests {
         );
         assert_eq!(moment("\u{202e}soon"), "⟨U+202E⟩soon");
         assert_eq!(encoded("a/b?c=d&é \"'"), "a%2Fb%3Fc%3Dd%26%C3%A9%20%22%27");
+    }
+
+    #[test]
+    fn money_has_two_decimals_and_more_if_they_are_not_zero() {
+        let written = [0.0, 1.0, 0.5, 0.0123, 10.12, 0.000_04].map(usd);
+        assert_eq!(
+            written,
+            [
+                "0.00 USD",
+                "1.00 USD",
+                "0.50 USD",
+                "0.0123 USD",
+                "10.12 USD",
+                "0.00 USD"
+            ]
+        );
     }
 }

@@ -9,7 +9,6 @@ use daemon_run_folder::{Folder, LogPlace};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
-use super::TimelineEntry;
 use super::show::{files, folder};
 
 /// The bytes that are read of the log, and of later output.
@@ -37,9 +36,9 @@ pub(crate) struct View {
     pub(crate) result: Excerpt,
     /// The replies to messages, by number.
     pub(crate) replies: Vec<(u64, Excerpt)>,
-    /// The last lines of the timeline.
-    pub(crate) timeline: Vec<TimelineEntry>,
-    /// Whether `timeline` contains the first line of the log.
+    /// The last events of the log.
+    pub(crate) events: Vec<Map<String, Value>>,
+    /// Whether `events` contains the first line of the log.
     pub(crate) is_whole: bool,
     /// The last lines of output.
     pub(crate) output: Vec<OutputLine>,
@@ -90,9 +89,9 @@ impl View {
             prompt: Excerpt::of(&folder.prompt(), TEXT_BYTES),
             result: Excerpt::of(&folder.result(), TEXT_BYTES),
             replies: replies(&folder, &document),
-            timeline: log.events.iter().map(TimelineEntry::of).collect(),
             is_whole: log.is_whole && log.output.is_empty(),
             output: lines.filter_map(OutputLine::of).collect(),
+            events: log.events,
             next: log.next,
             files,
             more_files,

@@ -224,6 +224,8 @@ pub(super) async fn a_listed_event_has_no_payload_and_no_facts(store: &dyn Store
     listed.event.facts = EventFacts::default();
     let page = store.events(&first(5)).await.expect("lists");
     assert_eq!(page.rows, [listed]);
+    let among = store.events_among(&[event_id(8), event_id(7)]).await;
+    assert_eq!(among.expect("reads"), page.rows, "unknown ids are left out");
     let woken: Vec<&str> = page.rows[0]
         .triggers
         .iter()

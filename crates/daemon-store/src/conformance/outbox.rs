@@ -137,6 +137,8 @@ pub(super) async fn an_output_is_sent_from_planned_only(store: &dyn Store) {
     let key = key(&activation, 0);
     store.begin_send(&key).await.expect("begins");
     let sending = &store.outputs_of(&activation.id).await.expect("reads")[0];
+    let found = store.output(&sending.key).await.expect("reads");
+    assert_eq!(found.as_ref(), Some(sending));
     assert_eq!((sending.state, sending.attempts), (OutputState::Sending, 1));
     // Two senders, or one that lost the answer to its first call: only one of them may reach the surface.
     let again = store.begin_send(&key).await;

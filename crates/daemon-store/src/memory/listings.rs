@@ -1,7 +1,7 @@
 //! Listings of the model.
 
 use daemon_engine::{Activation, Output};
-use daemon_event::{DaemonKey, TriggerKey};
+use daemon_event::{DaemonKey, EventId, TriggerKey};
 use jiff::Timestamp;
 
 use super::model::StoreModel;
@@ -25,6 +25,13 @@ impl StoreModel {
             .map(|(position, place)| (position, self.listed_event(place)))
             .collect();
         Ok(bounds.page(Listing::Events, rows))
+    }
+
+    /// Returns some events; see [`Events::events_among`](crate::Events::events_among).
+    pub fn events_among(&self, ids: &[EventId]) -> Vec<EventRow> {
+        let places =
+            (0..self.events.len()).filter(|place| ids.contains(&self.events[*place].event.id));
+        places.map(|place| self.listed_event(place)).collect()
     }
 
     fn listed_event(&self, place: usize) -> EventRow {

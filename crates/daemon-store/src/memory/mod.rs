@@ -10,6 +10,7 @@ mod outbox;
 mod registry;
 mod roster;
 mod seams;
+mod search;
 mod ticks;
 
 pub use agent_memory::MemoryTwin;

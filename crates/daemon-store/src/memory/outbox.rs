@@ -99,6 +99,14 @@ impl StoreModel {
             .ok_or_else(|| StoreError::not_found("output", key))
     }
 
+    /// Returns an output; see [`Outbox::output`](crate::Outbox::output).
+    pub fn output(&self, key: &OutputKey) -> Option<Output> {
+        self.outputs
+            .iter()
+            .find(|output| output.key == *key)
+            .cloned()
+    }
+
     /// Returns an activation's outputs; see [`Outbox::outputs_of`](crate::Outbox::outputs_of).
     pub fn outputs_of(&self, activation: &ActivationId) -> Vec<Output> {
         let mut outputs: Vec<Output> = self.of(activation).cloned().collect();

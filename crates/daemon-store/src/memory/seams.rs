@@ -20,6 +20,7 @@ use crate::rows::{
     NewEvent, OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange,
     RunEnd, RunRow, ScheduleText, StoredTick, TickActivations, TickCommit, TickResult, TriedFact,
 };
+use crate::search::{Search, SearchFound, SearchQuery};
 use crate::traits::{Activations, Daemons, Events, Hosting, Outbox, Ticks, WantedFacts};
 
 /// The in-memory store; its clones share one content.
@@ -90,6 +91,7 @@ seam! {
         fn commit_matches(matched: Vec<Matched>, now: Timestamp) -> Vec<Admission>;
         fn match_and_claim(claim: &ClaimRequest, matched: Vec<Matched>) -> (Vec<Admission>, Option<Activation>);
         fn event(id: &EventId) -> Option<EventRow>;
+        fn events_among(ids: &[EventId]) -> Vec<EventRow>;
         fn head_of(pull_request: &Subject) -> Option<String>;
         fn known(new: &NewEvent) -> Option<EventId>;
         fn events(query: &Query) -> Page<EventRow>;
@@ -164,6 +166,7 @@ seam! {
         fn hasten_outputs(now: Timestamp) -> ();
         fn begin_send(key: &OutputKey) -> ();
         fn settle(key: &OutputKey, settlement: Settlement) -> Output;
+        fn output(key: &OutputKey) -> Option<Output>;
         fn outputs_of(activation: &ActivationId) -> Vec<Output>;
         fn outputs_at(surface: &str, place: &OutputPlace) -> Vec<Output>;
         fn outputs(query: &Query) -> Page<Output>;
@@ -177,6 +180,12 @@ seam! {
         fn check_ins_of(row: &RowId, limit: u32) -> Vec<CheckInRecord>;
         fn roster_audit(query: &AuditQuery) -> Vec<StoredAudit>;
         fn prune_roster(now: Timestamp) -> ();
+    }
+}
+
+seam! {
+    impl Search {
+        fn search(query: &SearchQuery) -> SearchFound;
     }
 }
 

@@ -41,6 +41,17 @@ pub fn of_payload(source: Source, kind: &str, payload: &[u8]) -> EventFacts {
         .unwrap_or_default()
 }
 
+/// Returns the title among stored facts; `None` if they contain none, or one that is read again from the payload.
+pub fn title(text: &str) -> Option<String> {
+    let row: FactsRow<'_> = serde_json::from_str(text).ok()?;
+    let mut facts = row.facts.into_iter();
+    let (_, value) = facts.find(|(name, _)| name == Field::Title.name())?;
+    match value {
+        ValueRow::Text(title) => Some(title.into_owned()),
+        ValueRow::Flag(_) | ValueRow::Number(_) | ValueRow::Texts(_) => None,
+    }
+}
+
 /// Writes facts; `said` reads the facts of the payload, and is called only if one of the facts is long.
 ///
 /// # Errors

@@ -1,9 +1,8 @@
 // Keeps a page up to date. Every page is whole without it.
 "use strict";
 (() => {
-  const MOST_LINES = 1000;
-  const MOST_STEPS = 500;
-  const MOST_WAITING = 2000;
+  // How long changes of a run are collected, in milliseconds.
+  const PAUSE = 500;
   const main = document.querySelector("main");
   if (!main) return;
 
@@ -25,75 +24,19 @@
     if (text !== undefined) element.textContent = text;
     return element;
   };
-  const bound = (list, most) => {
-    while (list.children.length > most) list.firstElementChild.remove();
-  };
   // What was scrolled to its end stays there.
   const atEnd = (box) => box.scrollTop + box.clientHeight >= box.scrollHeight - 4;
-  const stay = (box, add) => {
-    const follows = atEnd(box);
-    add();
-    if (follows) box.scrollTop = box.scrollHeight;
-  };
 
+  // Reads the page again when its run goes on, so that only the host renders it.
   function follow(url) {
     const output = document.getElementById("output");
-    const timeline = document.getElementById("timeline");
-    let waiting = [];
-    let skipped = 0;
     if (output) output.scrollTop = output.scrollHeight;
-
-    const printed = (line) => {
-      const told = /^stream=(\S+) text=([^]*?)(?: elapsed_s=[\d.e+-]+)?(?: truncated=true)?$/.exec(line.detail);
-      if (!told || !output) return;
-      const isError = told[1] === "stderr";
-      const span = make("span", isError ? "line stderr" : "line");
-      if (isError) span.append(make("b", "", "stderr"), " ");
-      span.append(visible(told[2]), "\n");
-      output.append(span);
-    };
-    const step = (line) => {
-      const last = timeline.lastElementChild;
-      if (line.kind === "cli_output" && last && last.classList.contains("group")) {
-        const list = last.querySelector("ol");
-        list.append(make("li", "detail", visible(line.detail)));
-        const count = last.querySelector(".count");
-        count.textContent = String(Number(count.textContent) + 1);
-        bound(list, MOST_STEPS);
-        return;
-      }
-      const item = make("li");
-      item.append(make("span", "at", moment(line.at)), " ");
-      if (line.kind === "cli_output") {
-        item.className = "group";
-        const details = make("details");
-        details.open = true;
-        const summary = make("summary");
-        summary.append(make("span", "kind", line.kind), " ", make("span", "count", "1"));
-        const list = make("ol");
-        list.append(make("li", "detail", visible(line.detail)));
-        details.append(summary, list);
-        item.append(details);
-      } else {
-        const box = make("div");
-        box.append(make("span", "kind", visible(line.kind)), " ", make("span", "detail", visible(line.detail)));
-        item.append(box);
-      }
-      timeline.append(item);
-      bound(timeline, MOST_STEPS);
-    };
-    const draw = () => {
-      const lines = waiting;
-      waiting = [];
-      const add = () => {
-        for (const line of lines) {
-          if (line.kind === "cli_output") printed(line);
-          step(line);
-        }
-        if (output) bound(output, MOST_LINES);
-      };
-      if (output) stay(output, add); else add();
-      say(skipped > 0 ? `Live. ${skipped} lines came too fast to be shown.` : "Live.");
+    let due = null;
+    const soon = () => {
+      due ??= setTimeout(async () => {
+        await refresh();
+        due = null;
+      }, PAUSE);
     };
     const member = (name, text) => {
       const place = main.querySelector(`[data-member="${name}"]`);
@@ -105,14 +48,7 @@
     source.onerror = () => say(source.readyState === EventSource.CLOSED
       ? "The host no longer answers; load this page again."
       : "The host does not answer; trying again.");
-    source.onmessage = (message) => {
-      if (waiting.length === 0) setTimeout(draw, 100);
-      waiting.push(JSON.parse(message.data));
-      if (waiting.length > MOST_WAITING) {
-        waiting.shift();
-        skipped += 1;
-      }
-    };
+    source.onmessage = soon;
     let began = null;
     source.addEventListener("run", (message) => {
       const run = JSON.parse(message.data);
@@ -128,7 +64,6 @@
     source.addEventListener("end", () => {
       source.close();
       clearInterval(clock);
-      draw();
       say("The run has ended.");
       location.reload();
     });
@@ -197,8 +132,9 @@
       source.onopen = () => say("Live.");
       source.onerror = () => {
         if (source.readyState !== EventSource.CLOSED) return say("The host does not answer; trying again.");
-        say("This list is not live any more; load the page again.");
+        say("This page is not live any more; load it again.");
       };
+      source.addEventListener("changed", refresh);
       source.addEventListener("rows", (message) => {
         const { tables, notices } = JSON.parse(message.data);
         note(notices);
@@ -232,6 +168,7 @@
   };
   // Instants are relative, with the exact one on hover.
   function relative(time) {
+    if (time.dataset.exact !== undefined) return;
     time.title ||= time.textContent;
     const seconds = Math.floor((Date.now() - Date.parse(time.dateTime)) / 1000);
     if (Number.isNaN(seconds)) return;
@@ -239,17 +176,58 @@
     if (time.textContent !== text) time.textContent = text;
   }
   function age(part) {
-    for (const time of part.querySelectorAll(".rows time[datetime], tr time[datetime]")) relative(time);
+    for (const time of part.querySelectorAll("time[datetime]")) relative(time);
     for (const place of part.querySelectorAll("[data-age]")) {
       place.dataset.since = String(Date.now() - Number(place.dataset.age) * 1000);
     }
   }
   function grow() {
-    for (const time of main.querySelectorAll(".rows time[datetime]")) relative(time);
+    for (const time of main.querySelectorAll("time[datetime]")) relative(time);
     for (const place of main.querySelectorAll("[data-since]")) {
       const text = ago(Math.max(0, Math.floor((Date.now() - Number(place.dataset.since)) / 1000)));
       if (place.textContent !== text) place.textContent = text;
     }
+  }
+  // The parts of the page as the host rendered them, before the script changed what they show.
+  let parts = [...main.children].map((part) => part.outerHTML);
+  // Each rendering gives a form another id, which does not make it another form.
+  const plain = (html) => html.replace(/name="request" value="[^"]*"/g, "");
+  // Replaces the parts that differ. One that is being used stays as it is until the next time.
+  function patch(fresh) {
+    // What an action did is shown once by the host, and stays until the page is left.
+    const done = main.querySelector(":scope > .notice.good");
+    if (done && !fresh.querySelector(":scope > .notice.good")) {
+      fresh.insertBefore(done.cloneNode(true), fresh.children[[...main.children].indexOf(done)] ?? null);
+    }
+    const next = [...fresh.children];
+    const html = next.map((part) => part.outerHTML);
+    const old = [...main.children];
+    const state = live?.textContent;
+    if (next.length !== old.length) {
+      main.replaceChildren(...next.map((part) => document.adoptNode(part)));
+      parts = html;
+    } else {
+      for (const [n, part] of next.entries()) {
+        const selection = getSelection();
+        const isUsed = (old[n].contains(document.activeElement) && old[n].matches(".actions, form"))
+          || (!selection.isCollapsed && old[n].contains(selection.anchorNode));
+        if (plain(html[n]) === plain(parts[n]) || isUsed) continue;
+        const boxes = [...old[n].querySelectorAll(".text, .timeline")].map((box) => (atEnd(box) ? Infinity : box.scrollTop));
+        const open = [...old[n].querySelectorAll("details")].map((details) => details.open);
+        const focused = old[n].contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+        const row = document.adoptNode(part);
+        [...row.querySelectorAll("details")].forEach((details, n) => { details.open = open[n] ?? details.open; });
+        old[n].replaceWith(row);
+        [...row.querySelectorAll(".text, .timeline")].forEach((box, n) => { box.scrollTop = Math.min(boxes[n] ?? 0, box.scrollHeight); });
+        if (focused) [...row.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus();
+        parts[n] = html[n];
+      }
+    }
+    const place = document.getElementById("live");
+    if (live && place && place !== live) place.replaceWith(live);
+    if (live && state) live.textContent = state;
+    age(main);
+    copyable();
   }
   async function refresh() {
     try {
@@ -257,24 +235,63 @@
       if (!answer.ok) return;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const fresh = page.querySelector("main");
-      if (!fresh) return;
-      const state = live?.textContent;
-      main.replaceChildren(...fresh.children);
-      const place = document.getElementById("live");
-      if (place && state) {
-        place.textContent = state;
-        place.replaceWith(live);
-        live.textContent = state;
-      }
-      age(main);
+      if (fresh) patch(fresh);
     } catch {
       // The host is away; what is shown stays until it is back.
     }
   }
 
+  // Ids are short in lists; where they are whole, a button copies them.
+  function copyable() {
+    if (!navigator.clipboard) return;
+    for (const place of main.querySelectorAll("[data-copy]:not(:has(+ .copy))")) {
+      const button = make("button", "copy", "Copy");
+      button.type = "button";
+      button.addEventListener("click", async () => {
+        await navigator.clipboard.writeText(place.textContent);
+        button.textContent = "Copied";
+        setTimeout(() => { button.textContent = "Copy"; }, 1500);
+      });
+      place.after(button);
+    }
+  }
+
+  // Single keys can be switched off, because a program that writes what is spoken would press them.
+  function keys() {
+    const place = document.getElementById("keys");
+    const search = document.querySelector(".search input");
+    if (!place || !search) return;
+    let are = true;
+    try { are = localStorage.getItem("keys") !== "off"; } catch { /* The browser keeps nothing. */ }
+    const button = make("button", "copy");
+    const tell = () => { button.textContent = are ? "Switch off" : "Switch on"; };
+    button.type = "button";
+    button.addEventListener("click", () => {
+      are = !are;
+      try { localStorage.setItem("keys", are ? "on" : "off"); } catch { /* As above. */ }
+      tell();
+    });
+    tell();
+    place.append(" Keys: ", make("kbd", "", "/"), " search, ", make("kbd", "", "j"), " ", make("kbd", "", "k"), " next and previous row. ", button);
+    document.addEventListener("keydown", (event) => {
+      const isTyping = event.target.closest?.("input, select, textarea, [contenteditable]");
+      if (!are || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "/") {
+        event.preventDefault();
+        search.focus();
+      } else if (event.key === "j" || event.key === "k") {
+        const rows = [...main.querySelectorAll("tbody tr a:first-of-type")].filter((a) => a.closest("td") === a.closest("tr").querySelector("td:has(a)"));
+        const at = rows.findIndex((a) => a.closest("tr").contains(document.activeElement));
+        rows[event.key === "j" ? Math.min(at + 1, rows.length - 1) : Math.max(at - 1, 0)]?.focus();
+      }
+    });
+  }
+
   age(main);
+  copyable();
+  keys();
   setInterval(grow, 1000);
-  if (main.dataset.live !== undefined) watch();
+  if (main.dataset.live !== undefined || main.dataset.watch !== undefined) watch();
   if (main.dataset.follow) follow(main.dataset.follow);
   if (main.dataset.renew) renew(Number(main.dataset.renew));
 })();

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::ops::RunView;
 use crate::pages::cell::Cell;
-use crate::pages::text::{encoded, grouped, seconds};
+use crate::pages::text::{encoded, grouped, seconds, usd};
 
 /// A row of the table.
 pub(super) struct Fact {
@@ -231,34 +231,5 @@ impl Facts<'_> {
         if self.run.view.problem != Some(FOLDER_MISSING) {
             self.add("Folder", Cell::code(&self.run.run.folder));
         }
-    }
-}
-
-fn usd(usd: f64) -> String {
-    let exact = format!("{usd:.4}");
-    // At least two decimals, as amounts of money have.
-    let short = exact.trim_end_matches('0');
-    let kept = short.len().max(exact.len() - 2);
-    format!("{} USD", &exact[..kept])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::usd;
-
-    #[test]
-    fn money_has_two_decimals_and_more_if_they_are_not_zero() {
-        let written = [0.0, 1.0, 0.5, 0.0123, 10.12, 0.000_04].map(usd);
-        assert_eq!(
-            written,
-            [
-                "0.00 USD",
-                "1.00 USD",
-                "0.50 USD",
-                "0.0123 USD",
-                "10.12 USD",
-                "0.00 USD"
-            ]
-        );
     }
 }

@@ -1,0 +1,73 @@
+//! The page of the search.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::body::Body;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, Response, StatusCode};
+use serde_json::{Map, Value};
+
+use super::accept::Representation;
+use super::frame::{self, Frame, page};
+use super::login;
+use super::table::{ACTIVATIONS, DAEMONS, EVENTS, Kind, OUTPUTS, ROSTER, RUNS, Table};
+use super::text::{grouped, visible};
+use crate::http::{AppState, answer};
+use crate::ops::Params;
+
+/// What a search finds, in the order of the page.
+const KINDS: [&Kind; 6] = [&DAEMONS, &ROSTER, &ACTIVATIONS, &RUNS, &OUTPUTS, &EVENTS];
+
+#[derive(Template)]
+#[template(path = "search.html")]
+struct SearchPage {
+    frame: Frame,
+    query: String,
+    /// How many rows of each kind are searched for words.
+    searched: String,
+    tables: Vec<Table>,
+}
+
+/// Searches.
+pub(super) async fn show(
+    State(app): State<Arc<AppState>>,
+    Query(query): Query<Vec<(String, String)>>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let wanted = match login::admit(&app, &headers) {
+        Ok(wanted) => wanted,
+        Err(refusal) => return *refusal,
+    };
+    let read = match Params::default().with_url(query) {
+        Ok(params) => app.operations.search(params).await,
+        Err(error) => Err(error),
+    };
+    match (read, wanted) {
+        (Ok(members), Representation::Json) => answer::members(StatusCode::OK, members),
+        (Ok(members), Representation::Page) => page(StatusCode::OK, &SearchPage::of(&members)),
+        (Err(error), Representation::Json) => answer::op_error(&error),
+        (Err(error), Representation::Page) => frame::op_error(&error),
+    }
+}
+
+impl SearchPage {
+    fn of(members: &Map<String, Value>) -> Self {
+        let query = members.get("q").and_then(Value::as_str).unwrap_or_default();
+        let rows = |kind: &Kind| {
+            let rows = members.get(kind.plural).and_then(Value::as_array);
+            rows.map(Vec::as_slice).unwrap_or_default()
+        };
+        let tables = KINDS.into_iter().map(|kind| kind.table(rows(kind)));
+        let searched = members.get("searched").and_then(Value::as_u64);
+        Self {
+            frame: Frame {
+                query: visible(query),
+                ..Frame::new("Search", "/search")
+            },
+            query: visible(query),
+            searched: grouped(searched.unwrap_or_default()),
+            tables: tables.filter(|table| !table.rows.is_empty()).collect(),
+        }
+    }
+}
