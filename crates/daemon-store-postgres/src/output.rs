@@ -46,7 +46,7 @@ async fn select(tx: &Tx, condition: &str, values: &[Value<'_>]) -> TxResult<Vec<
 }
 
 /// Returns an output, locked.
-pub(crate) async fn find(tx: &Tx, key: &OutputKey) -> TxResult<Option<Output>> {
+async fn find(tx: &Tx, key: &OutputKey) -> TxResult<Option<Output>> {
     let found = select(tx, "o.key = $1 FOR UPDATE OF o", &[&key.as_str()]).await?;
     Ok(found.into_iter().next())
 }
@@ -237,6 +237,11 @@ async fn is_sent_here(tx: &Tx, key: &OutputKey) -> TxResult<bool> {
         )
         .await?;
     row.flag("here")
+}
+
+pub(crate) async fn one(tx: &Tx, key: &OutputKey) -> TxResult<Option<Output>> {
+    let found = select(tx, "o.key = $1", &[&key.as_str()]).await?;
+    Ok(found.into_iter().next())
 }
 
 pub(crate) async fn of(tx: &Tx, activation: &ActivationId) -> TxResult<Vec<Output>> {

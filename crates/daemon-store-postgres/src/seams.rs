@@ -266,7 +266,7 @@ seam! {
         fn settle(&key: OutputKey, settlement: Settlement) -> Output
             = work("settle an output", output::settle);
         fn output(&key: OutputKey,) -> Option<Output>
-            = read("read an output", output::find);
+            = read("read an output", output::one);
         fn outputs_of(&activation: ActivationId,) -> Vec<Output>
             = read("read outputs", output::of);
         fn outputs_at(&surface: str, &place: OutputPlace,) -> Vec<Output>
