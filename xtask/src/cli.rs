@@ -49,8 +49,8 @@ usage: cargo xtask TASK
   wheel                build the wheel of daemon-python with maturin, and test it in a
                        fresh virtual environment; skipped without pip or maturin
   dist                 write the archive of a release to target/dist: both programs,
-                       manual pages, completions, licences; equal sources give
-                       equal bytes
+                       manual pages, completions, licences; equal files are
+                       packed to equal bytes
   kills                kill a real host 20 times during long runs, 200 times under load
                        and 200 times while it takes in 50,000 webhooks, and report what
                        was left behind; about half an hour

@@ -169,7 +169,11 @@ pub(crate) enum Command {
     /// Serves tools to an agent over the Model Context Protocol (stdio)
     Mcp(crate::mcp::McpArgs),
     /// Serves an editor over the Language Server Protocol (stdio)
-    Lsp,
+    Lsp {
+        /// Uses standard input and output, the only transport; clients of editors pass it
+        #[arg(long)]
+        stdio: bool,
+    },
     /// Prints a JSON Schema
     Schema(SchemaArgs),
     /// Prints or installs a completion script

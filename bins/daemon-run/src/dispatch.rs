@@ -192,7 +192,7 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
         Command::Import(args) => import::run(args, place, out).await.map(done),
         Command::Doctor(args) => doctor::run(args, place, out).await.map(good),
         Command::Mcp(args) => crate::mcp::serve(args, place).await.map(done),
-        Command::Lsp => lsp::run(place).map(done),
+        Command::Lsp { .. } => lsp::run(place).map(done),
         Command::Schema(args) => schema::run(args, out).map(done),
         Command::Completions(args) => completions::completions(args, place, out).map(done),
         Command::Man(args) => completions::man(args, place, out).map(done),

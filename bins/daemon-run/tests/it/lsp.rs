@@ -84,7 +84,7 @@ fn an_editor_that_goes_away_ends_the_program_with_a_failure() {
     let world = World::of_daemon(DAEMON);
     let hello = json!({"id": 1, "method": "initialize", "params": {"capabilities": {}}});
     let ready = json!({"method": "initialized", "params": {}});
-    let ran = world.run_with_input(&["lsp"], &framed(&[hello, ready]));
+    let ran = world.run_with_input(&["lsp", "--stdio"], &framed(&[hello, ready]));
     assert_eq!(ran.code, 1);
     assert!(
         ran.notes.contains("the editor has closed the connection"),
