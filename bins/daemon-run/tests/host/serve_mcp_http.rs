@@ -118,6 +118,7 @@ fn a_client_over_http_lists_fires_and_works_on_text() {
             "list",
             "logs",
             "next",
+            "output",
             "outputs",
             "run",
             "runs",
