@@ -193,9 +193,8 @@ fn an_id_is_open_once_and_64_requests_at_a_time() {
 
 /// Reports whether an operation is about one thing.
 fn of_one(operation: &Operation) -> bool {
-    operation
-        .route()
-        .is_some_and(|route| route.contains("{id}"))
+    let route = operation.route();
+    route.is_some_and(|route| route.contains("{id}")) || *operation == Operation::OutputGet
 }
 
 /// Reports whether an operation needs parameters that name an agent, a conversation, a setting or an entry.
