@@ -1,5 +1,6 @@
 //! `completions` and `man`, for both binaries.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap_complete::Shell;
@@ -33,8 +34,10 @@ pub(crate) fn completions(
     let folders = folders.ok_or_else(|| CommandFailure::usage("HOME is not set"))?;
     let programs = args.of.map_or_else(both, |binary| vec![program(binary)]);
     let installed = install(shell, &programs, &folders).map_err(unwritable)?;
-    let steps = installed.iter().filter_map(|one| one.step.as_deref());
-    steps.for_each(|step| out.note(step));
+    let steps: BTreeSet<&str> = (installed.iter())
+        .filter_map(|one| one.step.as_deref())
+        .collect();
+    steps.into_iter().for_each(|step| out.note(step));
     let paths = installed.iter().map(|one| one.path.display().to_string());
     let paths: Vec<String> = paths.collect();
     match out.is_json() {
