@@ -136,7 +136,11 @@ fn the_search_finds_ids_by_their_beginning_and_words() {
         rows.iter().map(|row| row.text("id")).collect()
     };
     for text in [&activation, &activation[..20], &activation.to_lowercase()] {
-        assert_eq!(ids(text, "activations"), [activation.clone()], "{text}");
+        assert_eq!(
+            ids(text, "activations"),
+            std::slice::from_ref(&activation),
+            "{text}"
+        );
     }
     assert_eq!(ids("pusher", "daemons"), ["pusher"]);
     assert_eq!(ids("heads%2Fmain+push", "events").len(), 1);
