@@ -2,12 +2,16 @@
 
 use askama::Template;
 use axum::body::Body;
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use daemon_records::error::OpError;
+use serde_json::{Map, Value};
 
+use super::accept::Representation;
 use super::assets;
+use super::login;
 use super::text::visible;
-use crate::http::answer;
+use crate::http::{AppState, answer};
+use crate::ops::Params;
 
 /// The content security policy: only the host's own style, script, icon, streams and forms.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -104,6 +108,39 @@ pub(super) fn page(status: StatusCode, template: &impl Template) -> Response<Bod
             .insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// Admits a client to the page of one operation, reads it, and answers.
+pub(super) async fn shown<T: Template>(
+    app: &AppState,
+    headers: &HeaderMap,
+    query: Vec<(String, String)>,
+    read: impl AsyncFnOnce(Params) -> Result<Map<String, Value>, OpError>,
+    page_of: impl FnOnce(&Map<String, Value>) -> T,
+) -> Response<Body> {
+    let wanted = match login::admit(app, headers) {
+        Ok(wanted) => wanted,
+        Err(refusal) => return *refusal,
+    };
+    let read = match Params::default().with_url(query) {
+        Ok(params) => read(params).await,
+        Err(error) => Err(error),
+    };
+    answered(read, wanted, page_of)
+}
+
+/// Answers with what was read, as a page or as JSON.
+pub(super) fn answered<T: Template>(
+    read: Result<Map<String, Value>, OpError>,
+    wanted: Representation,
+    page_of: impl FnOnce(&Map<String, Value>) -> T,
+) -> Response<Body> {
+    match (read, wanted) {
+        (Ok(members), Representation::Json) => answer::members(StatusCode::OK, members),
+        (Ok(members), Representation::Page) => page(StatusCode::OK, &page_of(&members)),
+        (Err(error), Representation::Json) => answer::op_error(&error),
+        (Err(error), Representation::Page) => op_error(&error),
+    }
 }
 
 /// The page that describes an error.

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use askama::Template;
 use axum::body::Body;
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, Response, StatusCode};
+use axum::http::{HeaderMap, Response};
 use daemon_records::error::OpError;
 use serde_json::{Map, Value, json};
 
 use super::accept::Representation;
 use super::cell::Badge;
-use super::frame::{self, Frame, page};
+use super::frame::{self, Frame};
 use super::login;
 use super::table::{ACTIVATIONS, DAEMONS, RUNS, Table};
 use super::text::{short, visible};
-use crate::http::{AppState, answer};
+use crate::http::AppState;
 use crate::ops::NO_MODEL;
 use crate::ops::Operation;
 
@@ -62,12 +62,7 @@ pub(super) async fn show(
         (Ok(members), Representation::Page) => with_headlines(&app, members).await,
         (read, _) => read,
     };
-    match (read, wanted) {
-        (Ok(members), Representation::Json) => answer::members(StatusCode::OK, members),
-        (Ok(members), Representation::Page) => page(StatusCode::OK, &Overview::of(&members)),
-        (Err(error), Representation::Json) => answer::op_error(&error),
-        (Err(error), Representation::Page) => frame::op_error(&error),
-    }
+    frame::answered(read, wanted, Overview::of)
 }
 
 async fn with_headlines(

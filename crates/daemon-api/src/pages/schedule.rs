@@ -5,18 +5,15 @@ use std::sync::Arc;
 use askama::Template;
 use axum::body::Body;
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, Response, StatusCode};
+use axum::http::{HeaderMap, Response};
 use jiff::civil::Date;
 use serde_json::{Map, Value};
 
-use super::accept::Representation;
 use super::cell::{Cell, Form};
-use super::frame::{self, Frame, page};
-use super::login;
+use super::frame::{self, Frame};
 use super::table::{MISSED, Table, column};
 use super::text::{encoded, short, visible};
-use crate::http::{AppState, answer};
-use crate::ops::Params;
+use crate::http::AppState;
 
 /// The instants of a day that its cell shows; of more, their number.
 const MOST_SHOWN: usize = 2;
@@ -63,20 +60,8 @@ pub(super) async fn show(
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let wanted = match login::admit(&app, &headers) {
-        Ok(wanted) => wanted,
-        Err(refusal) => return *refusal,
-    };
-    let read = match Params::default().with_url(query) {
-        Ok(params) => app.operations.schedule(params).await,
-        Err(error) => Err(error),
-    };
-    match (read, wanted) {
-        (Ok(members), Representation::Json) => answer::members(StatusCode::OK, members),
-        (Ok(members), Representation::Page) => page(StatusCode::OK, &SchedulePage::of(&members)),
-        (Err(error), Representation::Json) => answer::op_error(&error),
-        (Err(error), Representation::Page) => frame::op_error(&error),
-    }
+    let read = |params| app.operations.schedule(params);
+    frame::shown(&app, &headers, query, read, SchedulePage::of).await
 }
 
 impl SchedulePage {

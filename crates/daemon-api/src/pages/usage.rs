@@ -5,15 +5,12 @@ use std::sync::Arc;
 use askama::Template;
 use axum::body::Body;
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, Response, StatusCode};
+use axum::http::{HeaderMap, Response};
 use serde_json::{Map, Value};
 
-use super::accept::Representation;
-use super::frame::{self, Frame, page};
-use super::login;
+use super::frame::{self, Frame};
 use super::text::{encoded, grouped, usd, visible};
-use crate::http::{AppState, answer};
-use crate::ops::Params;
+use crate::http::AppState;
 
 /// The height of the bars in the cells, in their own units.
 const HEIGHT: f64 = 24.0;
@@ -52,20 +49,8 @@ pub(super) async fn show(
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let wanted = match login::admit(&app, &headers) {
-        Ok(wanted) => wanted,
-        Err(refusal) => return *refusal,
-    };
-    let read = match Params::default().with_url(query) {
-        Ok(params) => app.operations.usage(params).await,
-        Err(error) => Err(error),
-    };
-    match (read, wanted) {
-        (Ok(members), Representation::Json) => answer::members(StatusCode::OK, members),
-        (Ok(members), Representation::Page) => page(StatusCode::OK, &UsagePage::of(&members)),
-        (Err(error), Representation::Json) => answer::op_error(&error),
-        (Err(error), Representation::Page) => frame::op_error(&error),
-    }
+    let read = |params| app.operations.usage(params);
+    frame::shown(&app, &headers, query, read, UsagePage::of).await
 }
 
 impl UsagePage {
