@@ -59,18 +59,19 @@ async fn mark(tx: &Tx, matched: &[Matched]) -> TxResult<Vec<Option<EventPlace>>>
         .rows(
             // A report that arrived after the event was read changes the count, and the event stays due.
             "UPDATE event AS e SET due = false FROM unnest($1::text[], $2::bigint[]) AS k (id, n_later) \
-             WHERE e.id = k.id AND e.due AND e.n_reports = k.n_later RETURNING e.id, e.repo, e.received_at, e.seq",
+             WHERE e.id = k.id AND e.due AND e.n_reports = k.n_later RETURNING e.id, k.n_later, e.repo, e.received_at, e.seq",
             &[&ids, &n_later],
         )
         .await?;
-    let mut marked: HashMap<String, EventPlace> = HashMap::with_capacity(rows.len());
+    let mut marked: HashMap<(String, i64), EventPlace> = HashMap::with_capacity(rows.len());
     for row in &rows {
-        marked.insert(row.text("id")?, EventPlace::read(row)?);
+        let read = (row.text("id")?, row.number("n_later")?);
+        marked.insert(read, EventPlace::read(row)?);
     }
     let mut places = Vec::with_capacity(matched.len());
     for one in matched {
-        // Of several who matched one event, the first.
-        let place = marked.remove(one.event.as_str());
+        // Of several who matched one event as it is now, the first.
+        let place = marked.remove(&(one.event.to_string(), integer(one.n_later)));
         let find = "SELECT 1 FROM event WHERE id = $1";
         if place.is_none() && tx.maybe_row(find, &[&one.event.as_str()]).await?.is_none() {
             return Err(StoreError::not_found("event", &one.event).into());

@@ -99,10 +99,13 @@ impl Grouped for Ending {
         let mut held = Vec::new();
         let mut are_held = Vec::new();
         for one in inputs {
-            let of = found.remove(&one.id);
-            let of = of.filter(|found| found.activation.is_held_under(one.lease));
-            are_held.push(of.is_some());
-            held.extend(of.map(|of| (of, one.end.clone())));
+            let holds = |of: &StoredActivation| of.activation.is_held_under(one.lease);
+            // Only what is ended is taken: the group may also have a late end under a lease that was lost before.
+            let is_held = found.get(&one.id).is_some_and(holds);
+            are_held.push(is_held);
+            if is_held && let Some(of) = found.remove(&one.id) {
+                held.push((of, one.end.clone()));
+            }
         }
         let mut ended = end_all(tx, held).await?.into_iter();
         let results = are_held.into_iter().map(|is_held| match is_held {

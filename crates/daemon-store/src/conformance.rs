@@ -240,5 +240,7 @@ cases! {
         what_is_old_is_pruned_and_no_audit_entry_before_its_time;
     concurrency:
         concurrent_senders_store_each_event_once
-        concurrent_claims_never_share_an_activation;
+        concurrent_claims_never_share_an_activation
+        a_late_end_does_not_refuse_the_valid_one_of_the_same_moment
+        a_stale_match_does_not_take_the_place_of_the_one_of_the_same_moment;
 }

@@ -11,7 +11,7 @@ use crate::rows::{EventRow, Matched, Matching, NewEvent};
 use crate::traits::Store;
 
 /// Returns an event of a source and a kind, with an id of its own and the keys of the reported change.
-fn report_of(n: u64, (source, kind): (Source, &str), happened: &str) -> NewEvent {
+pub(super) fn report_of(n: u64, (source, kind): (Source, &str), happened: &str) -> NewEvent {
     let mut event = event(n, at(i64::try_from(n).expect("small")));
     event.source = source;
     kind.clone_into(&mut event.kind);
@@ -25,9 +25,9 @@ fn report_of(n: u64, (source, kind): (Source, &str), happened: &str) -> NewEvent
     }
 }
 
-const MERGED: (Source, &str) = (Source::Git, "merge");
+pub(super) const MERGED: (Source, &str) = (Source::Git, "merge");
 
-const CLOSED: (Source, &str) = (Source::Github, "pull_request");
+pub(super) const CLOSED: (Source, &str) = (Source::Github, "pull_request");
 
 pub(super) async fn one_happening_is_one_event_in_either_order(store: &dyn Store) {
     // git and the webhook race each other; which is first must not decide what wakes.
