@@ -22,8 +22,8 @@ usage: cargo xtask TASK
   test [--tier TIER]   run every test, documentation example and example program
                        TIER is change (default), merge or night; a later tier tries
                        more cases of each property test
-  bench [NAME...]      measure rows of docs/PERFORMANCE.md and compare them with peers;
-                       without a NAME, measure all and write the page
+  bench [NAME...]      measure rows, compare them with peers, and write them to
+                       docs/PERFORMANCE.md; without a NAME, all of them
   agents [NAME[@VERSION]...]
                        install the real claude, codex and opencode from npm and test
                        activations, tools, sandbox, follow-up and stop with each,
