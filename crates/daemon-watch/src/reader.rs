@@ -200,7 +200,7 @@ fn meaning(chart: &Chart<'_>, goal: usize, line: &str, tokens: &[Token]) -> Opti
     account::is_complete(&GRAMMAR, tokens, &left, &found).then_some(())?;
     let remainder = left.iter().map(|range| {
         let range = behind_joint(tokens, range);
-        up_to_next(line, spoken.span(&range), tokens, &range)
+        with_fillers(line, spoken.span(&range), tokens, &range)
     });
     let remainder: Vec<Span> = remainder.collect();
     let corrections = chart.mended(goal).into_iter().map(|(at, word)| Correction {
@@ -243,17 +243,22 @@ fn behind_joint(tokens: &[Token], range: &Range<usize>) -> Range<usize> {
     start..range.end
 }
 
-/// Returns a span with the words that are passed over behind it: "who joined recently".
-fn up_to_next(line: &str, span: Span, tokens: &[Token], range: &Range<usize>) -> Span {
-    let next = (tokens.get(range.end)).map_or(span.end, |next| next.span.start);
-    let behind = line.get(span.end..next).unwrap_or_default().trim_end();
-    let is_plain = behind.chars().all(|c| c.is_alphabetic() || c == ' ');
-    let end = if is_plain {
-        span.end + behind.len()
-    } else {
-        span.end
-    };
-    Span::new(span.start, end)
+/// Returns a span with the words that are passed over around it: "who joined recently", "later reverted".
+fn with_fillers(line: &str, span: Span, tokens: &[Token], range: &Range<usize>) -> Span {
+    let is_plain = |text: &str| text.chars().all(|c| c.is_alphabetic() || c == ' ');
+    let before = (range.start.checked_sub(1)).map_or(0, |last| tokens[last].span.end);
+    let behind = (tokens.get(range.end)).map_or(span.end, |next| next.span.start);
+    let between = |start: usize, end: usize| line.get(start..end).unwrap_or_default();
+    let mut found = span;
+    let ahead = between(before, span.start).trim_start();
+    if is_plain(ahead) {
+        found.start -= ahead.len();
+    }
+    let rest = between(span.end, behind).trim_end();
+    if is_plain(rest) {
+        found.end += rest.len();
+    }
+    found
 }
 
 /// Returns the events with those that have no source in Linear: "an urgent issue" is in Linear, since GitHub has no priorities.

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use daemon_event::vocabulary::{Noun, Verb};
+use daemon_event::vocabulary::{self, Noun, Verb};
 use daemon_event::{Field, Source};
 
+use super::event::GuardedEvent;
 use super::facts::{is_said, name_test, tells, value_test};
 use super::formula::{FilterLiteral, Formula, is};
 use super::part::Part;
@@ -153,6 +154,30 @@ impl Atom {
         }
         let found = self.says_on(event)?;
         Some(if is_negated { found.not() } else { found })
+    }
+
+    /// Whether one of the rows of an event has a field for the comparison.
+    pub(crate) fn is_said_of(&self, event: &GuardedEvent, is_negated: bool) -> bool {
+        if event.raw.is_some() || matches!(self.says, Says::Source(_)) {
+            return true;
+        }
+        vocabulary::rows(event.noun).iter().any(|(kind, row)| {
+            let occasion = RowOfEvent {
+                source: kind.source,
+                kind: kind.name,
+                noun: event.noun,
+                verb: event.verb,
+            };
+            let is_row = row.verbs.contains(&event.verb)
+                && event.source.is_none_or(|source| source == kind.source);
+            is_row
+                && match self.on(&occasion, is_negated) {
+                    Some(Formula::Atom(FilterLiteral { test, .. })) => {
+                        test.op().is_negated() || kind.can_hold(test.field())
+                    }
+                    found => found.is_some(),
+                }
+        })
     }
 
     fn says_on(&self, event: &RowOfEvent) -> Option<Formula<FilterLiteral>> {

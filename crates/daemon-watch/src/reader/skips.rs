@@ -179,7 +179,8 @@ impl Spans<'_> {
         for end in at + 1..=(at + LONGEST_OBJECT).min(self.tokens.len()) {
             let is_plain = (at..end)
                 .all(|at| matches!(self.tokens[at].kind, TokenKind::Word | TokenKind::Number));
-            let is_unknown = (at..end).any(|at| !self.is_known[at]);
+            let is_quality = |at: usize| self.grammar.lexicon.is_quality(&self.tokens[at].text);
+            let is_unknown = (at..end).any(|at| !self.is_known[at] || is_quality(at));
             if is_plain && is_unknown && self.is_boundary(end) {
                 self.add("skip.object", at..end, SPAN);
             }

@@ -4,6 +4,7 @@ use daemon_event::vocabulary::{Noun, Verb};
 use daemon_event::{Field, Source};
 
 use super::super::value::{Deed, Sense, Thing};
+use super::tails::has_facts;
 use super::things::{RUNS, placed};
 use crate::meaning::atom::{Atom, Guard, Says};
 use crate::meaning::event::{GuardedEvent, of_parent};
@@ -74,7 +75,8 @@ fn done_to(thing: &Thing, deed: &Deed) -> Option<Vec<GuardedEvent>> {
             events.extend(found.into_iter().map(|event| with(event, &deed.guard)));
         }
     }
-    Some(events)
+    let is_sayable = |event: &GuardedEvent| has_facts(event, &event.guard);
+    events.iter().all(is_sayable).then_some(events)
 }
 
 /// Returns the events of one sense of a verb for a thing.

@@ -1,15 +1,13 @@
 //! What is left out of events, what alone counts, and what is said about a thing that they name.
 
-use daemon_event::Field;
-use daemon_event::vocabulary::{self, Noun, Verb};
+use daemon_event::vocabulary::{Noun, Verb};
 
 use super::super::value::{Thing, Value};
 use super::happens::is_run_of_pull;
-use super::names::has_name;
 use super::things::RUNS;
 use super::{Call, Row};
 use crate::filter::Op;
-use crate::meaning::atom::{Guard, Says};
+use crate::meaning::atom::{Atom, Guard, Says};
 use crate::meaning::event::{GuardedEvent, of_parent};
 use crate::meaning::formula::Formula;
 
@@ -190,20 +188,9 @@ fn plain_name(call: &Call<'_>) -> Option<Value> {
 
 /// Whether an event has what a guard behind it compares: tags have no branch, and pushes have no name.
 pub(super) fn has_facts(event: &GuardedEvent, guard: &Guard) -> bool {
-    // The parent of a comment has facts of its own.
-    !guard.mentions(&|atom| !atom.of_parent && lacks(event, &atom.says))
-}
-
-fn lacks(event: &GuardedEvent, says: &Says) -> bool {
-    let holds = |field: Field| {
-        let mut rows = vocabulary::rows(event.noun).iter();
-        rows.any(|(kind, _)| kind.can_hold(field))
-    };
-    match says {
-        Says::Name(_) => event.raw.is_none() && !has_name(event.noun),
-        Says::Branch(..) => matches!(event.noun, Noun::Tag | Noun::Issue | Noun::Discussion),
-        Says::Test(test) => !holds(test.field()),
-        Says::OneOf(fields, _) => !fields.iter().any(|field| holds(*field)),
-        _ => false,
-    }
+    let said = guard.replace(false, &mut |atom: &Atom, is_negated| {
+        atom.is_said_of(event, is_negated)
+            .then_some(Formula::<Atom>::Always)
+    });
+    said.is_some()
 }
