@@ -5,6 +5,7 @@
     reason = "it is how a test reports that it is skipped"
 )]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -85,4 +86,52 @@ fn the_container_and_the_unit_start_the_same_command() {
     );
     assert!(read("Containerfile").contains("\nCMD [\"serve\", \"--json\"]\n"));
     assert!(read("kubernetes.yaml").contains("args: [\"serve\", \"--json\"]\n"));
+}
+
+/// Returns the names of metrics in texts: words that begin with `daemon_`, behind one of some beginnings.
+fn metrics(text: &str, beginnings: &[&str], is_metric: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for beginning in beginnings {
+        for part in text.split(beginning).skip(1) {
+            let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '_');
+            let name = &part[..end.unwrap_or(part.len())];
+            if name.starts_with("daemon_") && is_metric(name) {
+                found.insert(name.to_owned());
+            }
+        }
+    }
+    found
+}
+
+fn sources(directory: &Path, acc: &mut String) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, acc);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            acc.push_str(&fs::read_to_string(path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn the_dashboard_shows_every_metric_of_the_host_and_no_other() {
+    let mut code = String::new();
+    for krate in fs::read_dir(file("../crates")).unwrap() {
+        sources(&krate.unwrap().path().join("src"), &mut code);
+    }
+    let mut counted = metrics(&code, &["\""], |name| name.ends_with("_total"));
+    counted.extend(metrics(&code, &["gauge!(\"", "histogram!(\""], |_| true));
+    let dashboard = fs::read_to_string(file("grafana.json")).unwrap();
+    let dashboard: serde_json::Value = serde_json::from_str(&dashboard).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let targets = panels
+        .iter()
+        .filter_map(|panel| panel["targets"].as_array());
+    let expressions = targets
+        .flatten()
+        .map(|target| target["expr"].as_str().unwrap());
+    let shown = expressions.collect::<Vec<_>>().join(" ");
+    let shown = metrics(&shown, &["(", " "], |_| true);
+    assert_eq!(shown, counted);
 }

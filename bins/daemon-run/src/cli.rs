@@ -164,6 +164,10 @@ pub(crate) enum Command {
     Outputs(OutputsArgs),
     /// Copies the store of the home into a database that hosts share
     Import(ImportArgs),
+    /// Copies the home to a new directory, also while its host runs
+    Backup(BackupArgs),
+    /// Makes the home from a backup, once every file has the hash that it had
+    Restore(BackupArgs),
     /// Checks this machine, the home, the providers and repositories
     Doctor(DoctorArgs),
     /// Serves tools to an agent over the Model Context Protocol (stdio)
@@ -382,6 +386,13 @@ pub(crate) struct ImportArgs {
     /// Gives up an import that is not finished, so that hosts can start on the old store again
     #[arg(long)]
     pub(crate) abandon: bool,
+}
+
+/// Arguments of `backup` and `restore`.
+#[derive(Debug, Args)]
+pub(crate) struct BackupArgs {
+    /// The directory of the backup
+    pub(crate) directory: PathBuf,
 }
 
 /// Arguments of `hold` and `go`.

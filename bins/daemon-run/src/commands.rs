@@ -2,6 +2,7 @@
 
 pub(crate) mod act;
 pub(crate) mod agent;
+pub(crate) mod backup;
 pub(crate) mod call;
 pub(crate) mod chat;
 pub(crate) mod columns;

@@ -12,8 +12,8 @@ use daemon_runner::secrets::HostSecrets;
 use crate::cli::{self, Color, Command, CommandLine, GlobalArgs, OutputsArgs, OutputsVerb};
 use crate::commands::act::{self, Prompts};
 use crate::commands::{
-    agent, call, chat, completions, context, demo, doctor, emanate, events, explain, fire, import,
-    init, lint, listings, lsp, new, next, prune, roster, rule, schema, serve, show, test,
+    agent, backup, call, chat, completions, context, demo, doctor, emanate, events, explain, fire,
+    import, init, lint, listings, lsp, new, next, prune, roster, rule, schema, serve, show, test,
 };
 use crate::failure::{CommandFailure, ExitKind};
 use crate::logs;
@@ -146,15 +146,14 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
     let done = |()| 0;
     let good = |is_good: bool| u8::from(!is_good);
     let prompts = prompts(&cli.global);
+    let list = async |kind, args| listings::list(kind, args, place, out).await.map(done);
     match &cli.command {
         Command::Demo(args) => demo::run(args, &cli.global, place, out).await.map(good),
         Command::Init(args) => init::run(args, place, out, prompts).await.map(good),
         Command::New(args) => new::run(args, &place.directory, out, prompts).map(done),
         Command::Lint(args) => Ok(lint::run(args, &cli.global, place, out).await),
         Command::Rule(args) => rule::run(args, out).map(done),
-        Command::List(args) => listings::list(&listings::DAEMONS, args, place, out)
-            .await
-            .map(done),
+        Command::List(args) => list(&listings::DAEMONS, args).await,
         Command::Show(args) => show::daemon(args, place, out).await.map(done),
         Command::Next(args) => next::run(args, place, out).await.map(done),
         Command::Explain(args) => explain::run(args, place, out)
@@ -177,19 +176,15 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
         Command::Agent(args) => agent::run(args, place, out).await.map(done),
         Command::Call(args) => call::run(args, place, out).await.map(done),
         Command::Events(args) => events::run(args, place, out).await.map(done),
-        Command::Activations(args) => listings::list(&listings::ACTIVATIONS, args, place, out)
-            .await
-            .map(done),
-        Command::Runs(args) => listings::list(&listings::RUNS, args, place, out)
-            .await
-            .map(done),
+        Command::Activations(args) => list(&listings::ACTIVATIONS, args).await,
+        Command::Runs(args) => list(&listings::RUNS, args).await,
         Command::Run(args) => show::run(args, place, out).await.map(done),
         Command::Logs(args) => show::logs(args, place, out).await.map(done),
-        Command::Ticks(args) => listings::list(&listings::TICKS, args, place, out)
-            .await
-            .map(done),
+        Command::Ticks(args) => list(&listings::TICKS, args).await,
         Command::Outputs(args) => outputs(args, place, out).await,
         Command::Import(args) => import::run(args, place, out).await.map(done),
+        Command::Backup(args) => backup::back_up(args, place, out).map(done),
+        Command::Restore(args) => backup::restore(args, place, out).map(done),
         Command::Doctor(args) => doctor::run(args, place, out).await.map(good),
         Command::Mcp(args) => crate::mcp::serve(args, place).await.map(done),
         Command::Lsp { .. } => lsp::run(place).map(done),

@@ -10,7 +10,7 @@
 //!
 //! [`open`] opens the store for a host or a command that changes something, and [`open_to_read`] for one that looks. [`existing`] finds
 //! the home of a command that makes none. [`fault`] checks a value of `host.store`. [`import`] copies the file of a home into the
-//! database that its configuration names. [`home_checks`] and [`store_checks`] are the part of `doctor`, and [`fleet_checks`] that of
+//! database that its configuration names. [`back_up`] copies a home, and [`restore`] makes one from the copy. [`home_checks`] and [`store_checks`] are the part of `doctor`, and [`fleet_checks`] that of
 //! `doctor --fleet`.
 //!
 //! # Features
@@ -24,6 +24,7 @@
 //! - A host is never admitted to a file that was imported and to the database at the same time.
 //! - [`open_to_read`] changes nothing in a database, and nothing in a store of the current version.
 
+mod backup;
 mod checks;
 #[cfg(feature = "postgres")]
 mod copying;
@@ -33,6 +34,7 @@ mod opening;
 #[cfg(feature = "postgres")]
 mod shared;
 
+pub use backup::{Backup, back_up, restore};
 pub use checks::{home_checks, store_checks};
 pub use fleet::fleet_checks;
 pub use import::{Imported, ImportedTable, OnProgress, abandon_import, check_importable, import};

@@ -324,7 +324,7 @@ pub(crate) fn check_version(found: i32) -> Result<(), StoreError> {
 }
 
 /// Reads every page once, which finds torn and changed ones.
-fn check_pages(conn: &Connection) -> TxResult<()> {
+pub(crate) fn check_pages(conn: &Connection) -> TxResult<()> {
     let verdict: String = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if verdict == "ok" {
         return Ok(());
