@@ -2,7 +2,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use daemon_event::{DeliveryId, Event, EventFacts, EventId, Source};
-use daemon_store::{Identity, Matching, NewEvent, Query, Store as _};
+use daemon_store::{Events as _, Identity, Matching, NewEvent, Query};
 use tempfile::TempDir;
 
 use super::*;
