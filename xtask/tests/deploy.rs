@@ -88,7 +88,7 @@ fn the_container_and_the_unit_start_the_same_command() {
     assert!(read("kubernetes.yaml").contains("args: [\"serve\", \"--json\"]\n"));
 }
 
-/// Returns the names of metrics in texts: words that begin with `daemon_`, behind one of some beginnings.
+/// Returns the names of metrics in a string: words that begin with `daemon_`, behind one of some beginnings.
 fn metrics(text: &str, beginnings: &[&str], is_metric: impl Fn(&str) -> bool) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for beginning in beginnings {

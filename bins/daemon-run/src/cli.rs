@@ -8,6 +8,7 @@ mod new_daemon;
 mod outputs;
 mod roster;
 mod runs;
+mod stored;
 
 use std::path::PathBuf;
 
@@ -29,6 +30,7 @@ pub(crate) use self::runs::{
     AskArgs, CheckRunArgs, EmanateArgs, EmanateVerb, ListRunsArgs, LogsArgs, ReclaimArgs,
     RunShowArgs, WhichRunArgs,
 };
+pub(crate) use self::stored::{BackupArgs, ImportArgs};
 
 /// The reference runtime for DAEMON.md: runs a repository's daemons on commits, webhooks and schedules.
 #[derive(Debug, Parser)]
@@ -375,24 +377,6 @@ pub(crate) struct ServeArgs {
     /// Records everything and starts nothing
     #[arg(long)]
     pub(crate) hold: bool,
-}
-
-/// Arguments of `import`.
-#[derive(Debug, Args)]
-pub(crate) struct ImportArgs {
-    /// The database, postgres://USER@HOST/DATABASE [default: host.store of the configuration]
-    #[arg(long, value_name = "STORE")]
-    pub(crate) store: Option<String>,
-    /// Gives up an import that is not finished, so that hosts can start on the old store again
-    #[arg(long)]
-    pub(crate) abandon: bool,
-}
-
-/// Arguments of `backup` and `restore`.
-#[derive(Debug, Args)]
-pub(crate) struct BackupArgs {
-    /// The directory of the backup
-    pub(crate) directory: PathBuf,
 }
 
 /// Arguments of `hold` and `go`.

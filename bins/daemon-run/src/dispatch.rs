@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
 use daemon_api::ops::Operation;
+use daemon_home_store::{back_up, restore};
 use daemon_host::config::Log;
 use daemon_runner::secrets::HostSecrets;
 
@@ -183,8 +184,8 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
         Command::Ticks(args) => list(&listings::TICKS, args).await,
         Command::Outputs(args) => outputs(args, place, out).await,
         Command::Import(args) => import::run(args, place, out).await.map(done),
-        Command::Backup(args) => backup::back_up(args, place, out).map(done),
-        Command::Restore(args) => backup::restore(args, place, out).map(done),
+        Command::Backup(args) => backup::run(back_up, args, place, out).map(done),
+        Command::Restore(args) => backup::run(restore, args, place, out).map(done),
         Command::Doctor(args) => doctor::run(args, place, out).await.map(good),
         Command::Mcp(args) => crate::mcp::serve(args, place).await.map(done),
         Command::Lsp { .. } => lsp::run(place).map(done),

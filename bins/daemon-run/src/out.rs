@@ -79,6 +79,14 @@ impl Out {
         self.bytes(escaped_json(&Versioned::new(members).to_line()).as_bytes())
     }
 
+    /// Prints an envelope with `--json`, and text without.
+    pub(crate) fn either(self, members: impl Serialize, text: &str) -> Result<(), CommandFailure> {
+        if self.is_json() {
+            return self.envelope(members);
+        }
+        self.text(text)
+    }
+
     /// Prints text, which may be coloured, and ends it with a line feed. Untrusted text in it must have gone through [`plain`].
     pub(crate) fn text(self, text: &str) -> Result<(), CommandFailure> {
         let text = visible_styled(text);

@@ -1,16 +1,16 @@
 //! Backups of a home: a directory with its files, its databases as they are at one moment, and a list with the hash of each.
 
 use std::fmt;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use daemon_host::home::Home;
+use daemon_records::clock;
 use daemon_records::error::{OpError, OpErrorKind};
 use daemon_run_folder::write_atomic;
 use daemon_store_sqlite::{SqliteStore, snapshot};
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -19,8 +19,8 @@ use sha2::{Digest as _, Sha256};
 const LIST: &str = "backup.json";
 /// The version of the list.
 const VERSION: u32 = 1;
-/// What a host makes anew: its lock and sockets, checkouts, and its log.
-const LEFT_OUT: [&str; 4] = ["logs", "run", "trees", "worktrees"];
+/// What a host makes again: its lock and sockets, checkouts, its log, and the space that it reserves.
+const LEFT_OUT: [&str; 5] = ["logs", "reserve", "run", "trees", "worktrees"];
 /// The beginning of every database of SQLite.
 const DATABASE: &[u8] = b"SQLite format 3\0";
 /// What SQLite and the store keep in files of their own as long as a database is in use.
@@ -103,7 +103,7 @@ struct Listed {
 /// # Errors
 /// `NotFound` without a home; `Conflict` if the directory exists; `Damaged` for a database with a wrong page; `Unavailable` if a file
 /// cannot be read or written.
-pub fn back_up(home: &Home, directory: &Path, now: Timestamp) -> Result<Backup, OpError> {
+pub fn back_up(home: &Home, directory: &Path) -> Result<Backup, OpError> {
     let root = home.root();
     if !root.is_dir() {
         let message = format!("`{}` is no home", root.display());
@@ -119,7 +119,7 @@ pub fn back_up(home: &Home, directory: &Path, now: Timestamp) -> Result<Backup, 
     .and_then(|files| {
         let list = List {
             version: VERSION,
-            created_at: format!("{now:.0}"),
+            created_at: format!("{:.0}", clock::now()),
             files,
         };
         let text = serde_json::to_vec_pretty(&list)
@@ -143,7 +143,8 @@ pub fn back_up(home: &Home, directory: &Path, now: Timestamp) -> Result<Backup, 
 /// # Errors
 /// `NotFound` if the directory is no backup; `Conflict` if there is something in place of the home; `Damaged` if a file is missing or
 /// has another content, or the list names a file outside of the home; `Unavailable` if a file cannot be read or written.
-pub fn restore(directory: &Path, root: &Path) -> Result<Backup, OpError> {
+pub fn restore(home: &Home, directory: &Path) -> Result<Backup, OpError> {
+    let root = home.root();
     let path = directory.join(LIST);
     let text = fs::read(&path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
@@ -264,6 +265,8 @@ impl Copying<'_> {
             snapshot(path, &to).map_err(|error| {
                 OpError::new(OpErrorKind::Damaged, "damaged", error.to_string())
             })?;
+            fs::set_permissions(&to, Permissions::from_mode(0o600))
+                .map_err(failed("protect", &to))?;
             hashed(&to, io::sink()).map_err(failed("read", &to))
         } else {
             copy_file(path, &to)

@@ -32,10 +32,10 @@ pub(crate) async fn gate(
         }
     };
     let gate = answer["gate"].as_str().unwrap_or_default().to_owned();
-    if out.is_json() {
-        return out.envelope(answer);
-    }
-    out.text(&format!("{}: {gate}", args.id.as_deref().unwrap_or("host")))
+    out.either(
+        &answer,
+        &format!("{}: {gate}", args.id.as_deref().unwrap_or("host")),
+    )
 }
 
 /// Makes a running host read its configuration and repositories again.
@@ -47,10 +47,7 @@ pub(crate) async fn reload(place: &Place, out: Out) -> Result<(), CommandFailure
         .call(Operation::HostReload, Map::new())
         .await
         .map_err(call_failure)?;
-    if out.is_json() {
-        return out.envelope(answer);
-    }
-    out.text(&reloaded(&answer))
+    out.either(&answer, &reloaded(&answer))
 }
 
 /// Prints a link that logs a browser in to the running host.

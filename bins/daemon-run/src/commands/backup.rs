@@ -1,31 +1,24 @@
 //! `backup` and `restore`: copies a home, and makes one from the copy.
 
+use std::path::Path;
+
 use daemon_home_store::Backup;
 use daemon_host::home::Home;
+use daemon_records::error::OpError;
 
 use crate::cli::BackupArgs;
 use crate::failure::CommandFailure;
 use crate::out::Out;
 use crate::place::Place;
 
-/// Copies the home to a new directory.
-pub(crate) fn back_up(args: &BackupArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
-    let directory = place.directory.join(&args.directory);
-    let now = daemon_records::clock::now();
-    let made = daemon_home_store::back_up(&Home::named(place.home()?), &directory, now)?;
-    show(&made, out)
-}
-
-/// Makes the home from a backup.
-pub(crate) fn restore(args: &BackupArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
-    let directory = place.directory.join(&args.directory);
-    let made = daemon_home_store::restore(&directory, place.home()?)?;
-    show(&made, out)
-}
-
-fn show(backup: &Backup, out: Out) -> Result<(), CommandFailure> {
-    match out.is_json() {
-        true => out.envelope(backup.json()),
-        false => out.text(&backup.to_string()),
-    }
+/// Makes or restores a backup, and prints what it has.
+pub(crate) fn run(
+    action: fn(&Home, &Path) -> Result<Backup, OpError>,
+    args: &BackupArgs,
+    place: &Place,
+    out: Out,
+) -> Result<(), CommandFailure> {
+    let path = place.directory.join(&args.path);
+    let backup = action(&Home::named(place.home()?), &path)?;
+    out.either(backup.json(), &backup.to_string())
 }

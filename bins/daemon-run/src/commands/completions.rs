@@ -40,10 +40,8 @@ pub(crate) fn completions(
     steps.into_iter().for_each(|step| out.note(step));
     let paths = installed.iter().map(|one| one.path.display().to_string());
     let paths: Vec<String> = paths.collect();
-    match out.is_json() {
-        true => out.envelope(json!({"paths": paths})),
-        false => out.text(&format!("wrote {}", paths.join("\nwrote "))),
-    }
+    let text = format!("wrote {}", paths.join("\nwrote "));
+    out.either(json!({"paths": paths}), &text)
 }
 
 /// Prints the manual page, or writes one for every command.

@@ -31,12 +31,8 @@ pub(crate) async fn run(args: &ImportArgs, place: &Place, out: Out) -> Result<()
     let _owner = own(&home)?;
     if args.abandon {
         daemon_home_store::abandon_import(&home, &host).await?;
-        return match out.is_json() {
-            true => out.envelope(json!({"abandoned": true})),
-            false => {
-                out.text("the import is given up: `daemon-run serve` can start on the old store\n")
-            }
-        };
+        let text = "the import is given up: `daemon-run serve` can start on the old store\n";
+        return out.either(json!({"abandoned": true}), text);
     }
     let is_shown = std::io::stderr().is_terminal() && !place.environment.contains_key("CI");
     let mut shown = Instant::now();
@@ -47,8 +43,5 @@ pub(crate) async fn run(args: &ImportArgs, place: &Place, out: Out) -> Result<()
         }
     };
     let imported = daemon_home_store::import(&home, &host, &mut progress).await?;
-    match out.is_json() {
-        true => out.envelope(imported.json()),
-        false => out.text(&imported.to_string()),
-    }
+    out.either(imported.json(), &imported.to_string())
 }

@@ -78,10 +78,7 @@ async fn plan(args: &RosterPlanArgs, place: &Place, out: Out) -> Result<(), Comm
     params.extend(given(("name", args.name.clone())));
     let mut session = CommandSession::open(place, Intent::Change).await?;
     let answer = session.call(Operation::RosterPlan, params).await?;
-    if out.is_json() {
-        return out.envelope(answer);
-    }
-    out.text(&text::plan(&answer, &out.layout()))
+    out.either(&answer, &text::plan(&answer, &out.layout()))
 }
 
 async fn list(args: &RosterListArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
@@ -114,10 +111,7 @@ async fn list(args: &RosterListArgs, place: &Place, out: Out) -> Result<(), Comm
 async fn show(daemon: &str, place: &Place, out: Out) -> Result<(), CommandFailure> {
     let params = parameter("daemon", daemon);
     let answer = look(Operation::RosterGet, params, place).await?;
-    if out.is_json() {
-        return out.envelope(answer);
-    }
-    out.text(&text::detail(&answer, &out.layout()))
+    out.either(&answer, &text::detail(&answer, &out.layout()))
 }
 
 async fn signals(args: &RosterSignalsArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
@@ -230,10 +224,7 @@ async fn change(
 
 /// Prints an answer: the object, or a line for each of its members.
 fn done(answer: Map<String, Value>, out: Out) -> Result<(), CommandFailure> {
-    if out.is_json() {
-        return out.envelope(answer);
-    }
-    out.text(&text::members(&answer))
+    out.either(&answer, &text::members(&answer))
 }
 
 fn page(args: &PageArgs) -> Map<String, Value> {

@@ -1,4 +1,4 @@
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use daemon_event::{DeliveryId, Event, EventFacts, EventId, Source};
@@ -7,8 +7,8 @@ use tempfile::TempDir;
 
 use super::*;
 
-fn now() -> Timestamp {
-    Timestamp::UNIX_EPOCH
+fn now() -> jiff::Timestamp {
+    jiff::Timestamp::UNIX_EPOCH
 }
 
 fn event(n: u64) -> NewEvent {
@@ -90,14 +90,14 @@ async fn a_home_that_is_written_meanwhile_is_copied_whole_and_restored() {
     let copying = async {
         let root = home.root().to_owned();
         let to = to.clone();
-        let copy = move || back_up(&Home::named(&root), &to, now());
+        let copy = move || back_up(&Home::named(&root), &to);
         let made = tokio::task::spawn_blocking(copy).await.unwrap().unwrap();
         is_over.store(true, Ordering::SeqCst);
         made
     };
     let ((), made) = tokio::join!(writing, copying);
     assert!(made.has_store);
-    let again = restore(&to, &restored).unwrap();
+    let again = restore(&Home::named(&restored), &to).unwrap();
     assert_eq!((again.n_files, again.n_bytes), (made.n_files, made.n_bytes));
     let copy = SqliteStore::open(restored.join("state.db")).unwrap();
     assert!(n_events(&copy).await >= before);
@@ -113,8 +113,8 @@ async fn a_home_that_is_written_meanwhile_is_copied_whole_and_restored() {
         assert!(!to.join(left_out).exists(), "{left_out}");
     }
     for path in [&to, &restored] {
-        let mode = fs::metadata(path).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o700, "{path:?}");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(path), mode(&path.join("state.db"))), (0o700, 0o600));
     }
 }
 
@@ -122,15 +122,15 @@ async fn a_home_that_is_written_meanwhile_is_copied_whole_and_restored() {
 fn a_backup_with_another_content_is_refused_and_nothing_is_there() {
     let (dir, home, _store) = home();
     let (to, restored) = (dir.path().join("backup"), dir.path().join("restored"));
-    back_up(&home, &to, now()).unwrap();
+    back_up(&home, &to).unwrap();
     fs::write(to.join("daemons/em-1/daemon.json"), "[]").unwrap();
-    let refused = message(restore(&to, &restored));
+    let refused = message(restore(&Home::named(&restored), &to));
     assert!(
         refused.ends_with("its content is not that of the backup"),
         "{refused}"
     );
     fs::remove_file(to.join("daemons/em-1/daemon.json")).unwrap();
-    let refused = message(restore(&to, &restored));
+    let refused = message(restore(&Home::named(&restored), &to));
     assert!(refused.ends_with("it is missing"), "{refused}");
     let left: Vec<_> = fs::read_dir(dir.path()).unwrap().collect();
     assert_eq!(left.len(), 2, "{left:?}");
@@ -140,11 +140,11 @@ fn a_backup_with_another_content_is_refused_and_nothing_is_there() {
 fn a_list_that_names_a_file_outside_of_the_home_is_refused() {
     let (dir, home, _store) = home();
     let (to, restored) = (dir.path().join("backup"), dir.path().join("restored"));
-    back_up(&home, &to, now()).unwrap();
+    back_up(&home, &to).unwrap();
     let list = fs::read_to_string(to.join(LIST)).unwrap();
     for outside in ["../config.toml", "/etc/hostname", "daemons/../../x", ""] {
         fs::write(to.join(LIST), list.replace("config.toml", outside)).unwrap();
-        let refused = message(restore(&to, &restored));
+        let refused = message(restore(&Home::named(&restored), &to));
         assert!(
             refused.ends_with("is no file of a home"),
             "{outside}: {refused}"
@@ -157,12 +157,15 @@ fn a_list_that_names_a_file_outside_of_the_home_is_refused() {
 fn nothing_that_exists_is_replaced() {
     let (dir, home, _store) = home();
     let (to, restored) = (dir.path().join("backup"), dir.path().join("restored"));
-    back_up(&home, &to, now()).unwrap();
-    assert!(message(back_up(&home, &to, now())).ends_with("exists"));
+    back_up(&home, &to).unwrap();
+    assert!(message(back_up(&home, &to)).ends_with("exists"));
     fs::create_dir(&restored).unwrap();
-    restore(&to, &restored).unwrap();
-    assert!(message(restore(&to, &restored)).ends_with("exists"));
-    assert!(message(restore(&restored, &dir.path().join("other"))).contains("is no backup"));
+    restore(&Home::named(&restored), &to).unwrap();
+    assert!(message(restore(&Home::named(&restored), &to)).ends_with("exists"));
+    assert!(
+        message(restore(&Home::named(&dir.path().join("other")), &restored))
+            .contains("is no backup")
+    );
 }
 
 #[test]
@@ -176,7 +179,7 @@ fn a_store_that_has_lost_its_log_is_not_backed_up() {
     for part in ["state.db", "state.db-mark"] {
         fs::copy(home.root().join(part), lost.join(part)).unwrap();
     }
-    let refused = message(back_up(&Home::named(&lost), &dir.path().join("b"), now()));
+    let refused = message(back_up(&Home::named(&lost), &dir.path().join("b")));
     assert!(refused.contains("log"), "{refused}");
     assert!(!dir.path().join("b").exists());
 }

@@ -97,7 +97,7 @@ pub(super) async fn a_stale_match_does_not_take_the_place_of_the_one_of_the_same
         let report = report_of(n, kind, "merge:o/r:1");
         store.accept(vec![report]).await.expect("accepts");
     }
-    // What matched before the second report came finds nobody to wake.
+    // What matched before the second report came wakes no daemon.
     let matches = [(0, None), (1, Some(11)), (0, None)].map(|(n_later, wakes)| {
         let trigger = |n| NewTrigger {
             activation_id: activation_id(n),
