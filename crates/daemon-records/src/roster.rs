@@ -1,32 +1,33 @@
 //! The roster of a home over its store: decisions are made in memory and committed before they count.
 
+mod turn;
+
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use daemon_roster::{
     Idempotency, Principal, Project, Roster, RosterAnswer, RosterCommand, RosterEffect,
     RosterRefusal, RosterRequest, RosterSettings,
 };
 use daemon_store::{RosterVersion, Store, StoreError};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 
 use crate::clock::Clock;
-use crate::failpoint;
 use crate::random;
-
-/// How often a request is decided again because another process committed first.
-const ATTEMPTS: usize = 8;
+use turn::{Queued, Turn};
 
 /// The one owner of a roster in a process.
 ///
 /// [`perform`](Self::perform) decides a request over the rows in memory, commits the changes with their audit entries in one
-/// transaction, and puts them in force. What is to be done after the commit waits in [`take_effects`](Self::take_effects) for the
-/// driver of the host.
+/// transaction, and puts them in force. Requests that arrive during a commit share the next one, each decided after the one before
+/// it. What is to be done after the commit waits in [`take_effects`](Self::take_effects) for the driver of the host.
 pub struct HeldRoster {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    /// Held while a request is decided and committed, so that each decision is made after the one before it.
-    turn: tokio::sync::Mutex<RosterVersion>,
+    /// The requests that no commit has taken yet.
+    queue: Mutex<Vec<Queued>>,
+    /// Held while requests are decided and committed, so that each decision is made after the one before it.
+    turn: tokio::sync::Mutex<Turn>,
     roster: RwLock<Arc<Roster>>,
     effects: Mutex<Vec<RosterEffect>>,
     /// Not stored: a host compares at its start.
@@ -67,7 +68,8 @@ impl HeldRoster {
         Ok(Self {
             store,
             clock,
-            turn: tokio::sync::Mutex::new(loaded.version),
+            queue: Mutex::default(),
+            turn: tokio::sync::Mutex::new(Turn::new(loaded.version)),
             effects: Mutex::new(roster.unfinished()),
             roster: RwLock::new(Arc::new(roster)),
             drifted: Mutex::default(),
@@ -102,41 +104,16 @@ impl HeldRoster {
             idempotency,
             random: random::ten(),
         };
-        let mut version = self.turn.lock().await;
-        for _ in 1..ATTEMPTS {
-            match self.try_once(&request, &mut version).await {
-                // Another process committed, or the caller of the request before this one was gone before its commit was applied.
-                Err(RosterError::Store(StoreError::Conflict { .. })) => {
-                    self.reload(&mut version).await?;
-                }
-                done => return done,
+        let (sender, mut answer) = oneshot::channel();
+        lock(&self.queue).push(Queued::new(request, sender));
+        let mut turn = self.turn.lock().await;
+        loop {
+            // The caller that had the turn before may have performed this request with its own.
+            match answer.try_recv() {
+                Ok(answer) => return answer,
+                Err(_) => turn.advance(self).await,
             }
         }
-        self.try_once(&request, &mut version).await
-    }
-
-    async fn try_once(
-        &self,
-        request: &RosterRequest,
-        version: &mut RosterVersion,
-    ) -> Result<RosterAnswer, RosterError> {
-        let mut decision = self.view().decide(request.clone(), self.clock.now());
-        // The answer to a repetition changes nothing.
-        let changes = &decision.changes;
-        let is_empty =
-            changes.tables.is_empty() && changes.check_ins.is_empty() && changes.audit.is_empty();
-        if !is_empty {
-            let committed = self.store.commit_roster(*version, changes.clone()).await;
-            *version = committed?;
-            failpoint::hit("roster-committed");
-            failpoint::hit(request.command.name());
-        }
-        let effects = std::mem::take(&mut decision.effects);
-        let answer = decision.answer.clone();
-        self.change(|roster| roster.apply(decision));
-        self.waiting().extend(effects);
-        self.changed.notify_one();
-        Ok(answer?)
     }
 
     async fn reload(&self, version: &mut RosterVersion) -> Result<(), StoreError> {
@@ -157,13 +134,12 @@ impl HeldRoster {
 
     /// Returns the projects whose permissions differed from the allowlist when they were compared last.
     pub fn drifted(&self) -> BTreeSet<Project> {
-        let drifted = self.drifted.lock();
-        drifted.unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.drifted).clone()
     }
 
     /// Sets the projects whose permissions differ from the allowlist.
     pub fn set_drifted(&self, projects: BTreeSet<Project>) {
-        *self.drifted.lock().unwrap_or_else(PoisonError::into_inner) = projects;
+        *lock(&self.drifted) = projects;
     }
 
     /// Returns what is to be done, and forgets it.
@@ -176,9 +152,8 @@ impl HeldRoster {
         self.changed.notified().await;
     }
 
-    fn waiting(&self) -> std::sync::MutexGuard<'_, Vec<RosterEffect>> {
-        // Each change of the list is one call, so that it is consistent even if a holder of the lock panicked.
-        self.effects.lock().unwrap_or_else(PoisonError::into_inner)
+    fn waiting(&self) -> MutexGuard<'_, Vec<RosterEffect>> {
+        lock(&self.effects)
     }
 
     fn change(&self, change: impl FnOnce(&mut Roster)) {
@@ -188,9 +163,15 @@ impl HeldRoster {
     }
 }
 
+/// Locks a list or a set. Each change of one is one call, so that it is consistent even if a holder of the lock panicked.
+fn lock<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[cfg(test)]
 mod tests {
     use daemon_roster::{CheckInParams, NewSignal, SignalKind, TokenHash, WakeReason};
+    use daemon_store::RosterRecords as _;
     use daemon_store::memory::MemoryStore;
 
     use super::*;
@@ -274,5 +255,83 @@ mod tests {
             refused.to_string(),
             "a request with this id had other parameters"
         );
+    }
+
+    fn checks_in(n: u64) -> RosterCommand {
+        RosterCommand::CheckIn(CheckInParams {
+            project: Some("garden".parse().unwrap()),
+            actor_ref: Some(format!("digger-{n}").parse().unwrap()),
+            ..CheckInParams::new(WakeReason::Start)
+        })
+    }
+
+    #[tokio::test]
+    async fn requests_that_wait_share_a_commit_and_each_sees_the_one_before() {
+        let store = MemoryStore::default();
+        let one = Arc::new(held(&store).await);
+        let turn = one.turn.lock().await;
+        let mut asked = tokio::task::JoinSet::new();
+        for n in 0..40 {
+            let one = Arc::clone(&one);
+            // Each registers one of four agents, or finds it.
+            let ask = async move {
+                one.perform(Principal::Unregistered, checks_in(n % 4), None)
+                    .await
+            };
+            asked.spawn(ask);
+        }
+        while lock(&one.queue).len() < 40 {
+            tokio::task::yield_now().await;
+        }
+        drop(turn);
+        for answer in asked.join_all().await {
+            answer.unwrap();
+        }
+        let all = ["digger-0", "digger-1", "digger-2", "digger-3"];
+        assert_eq!(names(&one), all);
+        let stored = store.load_roster(SystemClock.now()).await.unwrap();
+        assert_eq!(stored.version, RosterVersion(1));
+        assert_eq!(names(&held(&store).await), all);
+        for row in one.view().tables().rows.keys() {
+            assert_eq!(store.check_ins_of(row, 100).await.unwrap().len(), 10);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_refusal_leaves_the_requests_that_share_its_commit() {
+        let store = MemoryStore::default();
+        let one = held(&store).await;
+        let turn = one.turn.lock().await;
+        let nobody = daemon_roster::RowId::new(SystemClock.now(), [0; 10]);
+        let compact = RosterCommand::RequestCompaction(nobody);
+        let (first, refused, last, ()) = tokio::join!(
+            one.perform(Principal::Unregistered, checks_in(1), None),
+            one.perform(Principal::Operator, compact, None),
+            one.perform(Principal::Unregistered, checks_in(2), None),
+            async { drop(turn) },
+        );
+        assert!(first.is_ok() && last.is_ok(), "{first:?} {last:?}");
+        assert!(matches!(refused, Err(RosterError::Refused(_))));
+        assert_eq!(names(&one), ["digger-1", "digger-2"]);
+    }
+
+    #[tokio::test]
+    async fn what_a_caller_left_under_way_is_ended_by_the_next_one() {
+        let store = MemoryStore::default();
+        let one = held(&store).await;
+        let (sender, receiver) = oneshot::channel();
+        let request = RosterRequest {
+            by: Principal::Unregistered,
+            command: checks_in(1),
+            idempotency: None,
+            random: [1; 10],
+        };
+        let taken = vec![Queued::new(request, sender)];
+        one.turn.lock().await.leave(taken);
+        drop(receiver);
+        let asked = one.perform(Principal::Unregistered, checks_in(2), None);
+        asked.await.unwrap();
+        assert_eq!(names(&one), ["digger-1", "digger-2"]);
+        assert_eq!(names(&held(&store).await), names(&one));
     }
 }

@@ -116,6 +116,20 @@ impl RosterTables {
     }
 }
 
+impl RosterChanges {
+    /// Adds what a later decision changes: its values replace those of the same rows.
+    pub fn append(&mut self, later: Self) {
+        self.tables.extend(later.tables);
+        self.check_ins.extend(later.check_ins);
+        self.audit.extend(later.audit);
+    }
+
+    /// Reports whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty() && self.check_ins.is_empty() && self.audit.is_empty()
+    }
+}
+
 impl Roster {
     /// Creates a roster with the rows of a store.
     pub fn new(settings: RosterSettings, tables: RosterTables) -> Self {
