@@ -67,7 +67,13 @@ impl Dispatcher {
     pub fn next_deadline(&self) -> Option<Duration> {
         let active = Concern::ALL.into_iter().filter(|one| self.is_active(*one));
         let turns = active.filter_map(|concern| self.turn(concern).deadline());
-        turns.chain(self.stopping.deadline()).min()
+        let leases = self
+            .is_active(Concern::Leases)
+            .then(|| self.leases.deadline());
+        turns
+            .chain(leases.flatten())
+            .chain(self.stopping.deadline())
+            .min()
     }
 
     /// Reports whether the host was asked to stop and executes nothing any more.
@@ -87,7 +93,7 @@ impl Dispatcher {
             HostEvent::StopRequested => self.stopping.begin(self.settings.drain, now),
             HostEvent::SpaceRead(space) => self.space_read(space, now, effects),
             HostEvent::Claimed(None) => effects.push(HostEffect::FindNextClaim),
-            HostEvent::Claimed(Some(activation)) => self.claimed(activation, effects),
+            HostEvent::Claimed(Some(activation)) => self.claimed(activation, now, effects),
             HostEvent::NextClaim(next) => self.claims.rest(next, now),
             HostEvent::AttemptEnded(id, lease) => {
                 self.leases.release(&id, lease);
@@ -98,7 +104,7 @@ impl Dispatcher {
             HostEvent::Matched(batch, claimed) => {
                 self.claims.returned(batch.n_admitted);
                 if let Some(activation) = claimed {
-                    self.claimed(activation, effects);
+                    self.claimed(activation, now, effects);
                 }
                 self.matching.matched(batch, now, effects);
             }
@@ -152,9 +158,9 @@ impl Dispatcher {
         self.matching.disk_was_read();
     }
 
-    fn claimed(&mut self, activation: Box<Activation>, effects: &mut Vec<HostEffect>) {
+    fn claimed(&mut self, activation: Box<Activation>, now: Now, effects: &mut Vec<HostEffect>) {
         let (id, lease) = (activation.id.clone(), activation.run_lease);
-        self.leases.hold(id, lease);
+        self.leases.hold(id, lease, now);
         self.claims.begun();
         effects.push(HostEffect::Execute(activation));
     }

@@ -1,5 +1,6 @@
 //! What the dispatcher decides, event by event.
 
+mod leases;
 mod outputs;
 
 use std::time::Duration;
@@ -190,48 +191,6 @@ fn claims_pause_after_a_crash_loop() {
     assert_eq!(rig.wait(), seconds(60));
     rig.pass(Duration::from_secs(60));
     rig.check(HostEvent::Time, &["ReadDisk"]);
-}
-
-#[test]
-fn leases_are_renewed_until_their_attempts_end() {
-    let mut rig = Rig::new(&[Concern::Leases]);
-    rig.check(claimed(1, 4), &["Execute"]);
-    rig.pass(Duration::from_secs(10));
-    rig.check(HostEvent::Time, &["Renew"]);
-    let until = rig.now.wall + SignedDuration::from_secs(60);
-    let [
-        HostEffect::Renew {
-            leases,
-            until: asked,
-        },
-    ] = &rig.decided[..]
-    else {
-        panic!("{:?}", rig.decided);
-    };
-    assert_eq!((leases, *asked), (&vec![(id(1), RunLease(4))], until));
-    rig.check(HostEvent::Renewed { lost: Vec::new() }, &[]);
-    assert_eq!(rig.wait(), seconds(10));
-    rig.check(HostEvent::AttemptEnded(id(1), RunLease(4)), &[]);
-    rig.pass(Duration::from_secs(10));
-    rig.check(HostEvent::Time, &[]);
-}
-
-#[test]
-fn a_lost_lease_stops_its_run_and_no_later_one() {
-    let mut rig = Rig::new(&[Concern::Leases]);
-    rig.check(claimed(1, 4), &["Execute"]);
-    rig.pass(Duration::from_secs(10));
-    rig.check(HostEvent::Time, &["Renew"]);
-    rig.check(HostEvent::Renewed { lost: vec![id(1)] }, &["StopUnleased"]);
-    rig.pass(Duration::from_secs(10));
-    rig.check(HostEvent::Time, &["Renew"]);
-    // The attempt ends and the activation is claimed again while the renewal is under way.
-    rig.check(HostEvent::AttemptEnded(id(1), RunLease(4)), &[]);
-    rig.check(claimed(1, 5), &["Execute"]);
-    rig.check(HostEvent::Renewed { lost: vec![id(1)] }, &[]);
-    rig.check(HostEvent::AttemptEnded(id(1), RunLease(4)), &[]);
-    rig.pass(Duration::from_secs(10));
-    rig.check(HostEvent::Time, &["Renew"]);
 }
 
 /// A batch of ten events.

@@ -35,7 +35,7 @@ pub enum AttemptOutcome {
         /// The reason, as shown to people.
         reason: String,
     },
-    /// The host is stopping. The attempt does not count.
+    /// The host stopped the run: it stops itself, or could not renew the lease. The attempt does not count.
     HostStopping,
     /// The commit or the repository that it needs does not exist yet. Nothing ran and the attempt does not count; the
     /// wait before the next attempt follows the rule for facts.

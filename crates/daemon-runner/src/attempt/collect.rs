@@ -5,7 +5,7 @@ use std::sync::Arc;
 use daemon_engine::proposal::{Act, OutputVerb, ProposalRules};
 use daemon_engine::{Activation, AttemptEnd, AttemptOutcome, NewOutput, OutputKey, OutputState};
 use daemon_provider::Permissions;
-use daemon_provider::{ErrorClass, Outcome};
+use daemon_provider::{ErrorClass, Outcome, StopReason};
 use daemon_records::random;
 use daemon_repo::BranchTip;
 use daemon_run_folder::RunState;
@@ -80,6 +80,8 @@ fn outcome(outcome: &Outcome) -> AttemptOutcome {
         Outcome::Done | Outcome::Stopped(_) => format!("{} limit reached", end.error_type),
     };
     match (end.state, end.class) {
+        // It may still have been held: a host stops a run that it could not renew the lease of before that is over.
+        _ if *outcome == Outcome::Stopped(StopReason::LostLease) => AttemptOutcome::HostStopping,
         // Of the cancelled runs, only one that a stopping host cancelled is attempted again.
         (RunState::Cancelled, ErrorClass::Retryable) => AttemptOutcome::HostStopping,
         (RunState::Cancelled, ErrorClass::Final) => AttemptOutcome::Cancelled {
@@ -231,4 +233,21 @@ fn message(prepared: &Prepared, text: &str) -> String {
         "{}: {}\n\n{text}",
         prepared.daemon.row.key.id, prepared.context.why
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_attempt_that_was_stopped_for_its_lease_is_given_back() {
+        let stopped = |reason| outcome(&Outcome::Stopped(reason));
+        let cancelled = AttemptOutcome::Cancelled {
+            reason: "reclaim".to_owned(),
+        };
+        assert_eq!(
+            [StopReason::LostLease, StopReason::Reclaim].map(stopped),
+            [AttemptOutcome::HostStopping, cancelled]
+        );
+    }
 }
