@@ -55,5 +55,6 @@ pub use effect::{HostEffect, Reserve};
 pub use event::{HostEvent, MatchedBatch};
 pub use intake::{SenderReply, reply_to_sender};
 pub use now::Now;
+pub use outputs::LONGEST_BEGINNING;
 pub use settings::{ClaimLimits, Retentions, Settings};
 pub use turn::Concern;

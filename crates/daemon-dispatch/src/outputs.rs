@@ -24,7 +24,7 @@ const MOST_LANES: usize = 8;
 const IDLE: Duration = Duration::from_secs(30);
 /// How long the store may take to note that an output is being sent. A host that was stopped for longer may be taken for gone, and
 /// another one has looked the output up and sent it.
-const LONGEST_BEGINNING: Duration = Duration::from_secs(20);
+pub const LONGEST_BEGINNING: Duration = Duration::from_secs(20);
 /// How long nothing is sent after the store failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 

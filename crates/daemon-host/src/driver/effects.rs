@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use daemon_dispatch::{Concern, HostEffect, HostEvent, Reserve};
+use daemon_dispatch::{Concern, HostEffect, HostEvent, LONGEST_BEGINNING, Reserve};
 use daemon_engine::{
     Found, Output, OutputKey, Settlement, Surface, SurfaceError, SurfaceErrorKind,
 };
@@ -253,8 +253,13 @@ impl Performer {
     async fn send(&self, output: &Output) -> HostEvent {
         let sent = match self.runtime.surface(&output.surface) {
             Some(surface) => {
+                let begun = self.clock.since_boot();
                 self.note_account(&*surface).await;
                 match self.filled(output).await {
+                    Ok(_) if self.clock.since_boot() >= begun + LONGEST_BEGINNING => {
+                        let late = "the host was stopped before it was sent";
+                        Err(SurfaceError::new(SurfaceErrorKind::Ambiguous, late))
+                    }
                     Ok(output) => sending::deliver(&*surface, &output).await,
                     Err(error) => Err(error),
                 }
