@@ -10,6 +10,8 @@ mod faults;
 #[cfg(test)]
 mod fleet;
 #[cfg(test)]
+mod groups;
+#[cfg(test)]
 mod history;
 #[cfg(test)]
 mod hosts;
