@@ -1,5 +1,6 @@
 //! The store that hosts share, compared with the loop that a user would write over the same server.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio_postgres::{Client, NoTls};
 
-use super::store::{Steps, Until, cycles};
+use super::store::{PAYLOAD, Steps, Until, cycles};
 use crate::host::ask;
 use crate::kit::Sample;
 use crate::postgres::PostgresServer;
@@ -40,15 +41,25 @@ pub(super) fn activations() -> Result<Row> {
     let server = PostgresServer::start()?;
     let runtime = runtime()?;
     let address = server.address();
-    let (n_bytes, mut times) = (
-        runtime.block_on(bytes_of_a_cycle(&address))?,
-        [const { Vec::new() }; 3],
-    );
+    let left = runtime.block_on(left_by_a_cycle(&address))?;
+    let n_bytes = left.iter().map(|table| table.n_bytes).sum();
+    let mut times = [const { Vec::new() }; 3];
+    let mut n_commits = [0.0; 2];
     for round in 0..N_ROUNDS {
         let schema = |name: &str| format!("{name}_{round}");
+        let mut committed = vec![runtime.block_on(commits(&address))?];
+        let until = Until::Elapsed(ROUND);
+        let our_rate = runtime.block_on(ours(&address, &schema("ours"), until))?;
+        committed.push(runtime.block_on(commits(&address))?);
+        let bare_rate =
+            runtime.block_on(bare(&address, &schema("bare"), (N_CONNECTIONS, n_bytes)))?;
+        committed.push(runtime.block_on(commits(&address))?);
+        for (n, (pair, rate)) in committed.windows(2).zip([our_rate, bare_rate]).enumerate() {
+            n_commits[n] += (pair[1] - pair[0]) / (rate * ROUND.as_secs_f64());
+        }
         let rates = [
-            runtime.block_on(ours(&address, &schema("ours"), Until::Elapsed(ROUND)))?,
-            runtime.block_on(bare(&address, &schema("bare"), (N_CONNECTIONS, n_bytes)))?,
+            our_rate,
+            bare_rate,
             runtime.block_on(bare(
                 &address,
                 &schema("wide"),
@@ -76,8 +87,28 @@ pub(super) fn activations() -> Result<Row> {
         .compared_with(&ours, &wide)
         .must_beat(&ours, &bare, MUST_REACH)
         .note(format!(
-            "`synchronous_commit=on`. Three commits a cycle in each; a row of the bare queue has {n_bytes} bytes, as many as our rows of a cycle."
+            "`synchronous_commit=on`. Three steps a cycle in each, acknowledged once they are durable; a row of the bare queue has {n_bytes} bytes, as many \
+             as our rows of a cycle. Transactions a cycle: {:.2} of ours, which take along what waits, {:.2} of the bare loop. A cycle with an event of {PAYLOAD} bytes leaves {} rows \
+             and {} bytes on the disk with indexes: {}.",
+            n_commits[0] / rounds(),
+            n_commits[1] / rounds(),
+            left.iter().map(|table| table.n_rows).sum::<usize>(),
+            left.iter().map(|table| table.n_on_disk).sum::<usize>(),
+            left.iter().map(LeftRows::to_string).collect::<Vec<_>>().join(", "),
         )))
+}
+
+fn rounds() -> f64 {
+    f64::from(u32::try_from(N_ROUNDS).unwrap_or(u32::MAX))
+}
+
+/// Returns how many transactions the server has committed.
+async fn commits(address: &str) -> Result<f64> {
+    // Sessions report their counts at most once a second, and when they end.
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    let (client, _driver) = connect(address).await?;
+    let sql = "SELECT sum(xact_commit)::float8 FROM pg_stat_database";
+    Ok(client.query_one(sql, &[]).await?.get(0))
 }
 
 /// Imports a home's store with many activations.
@@ -140,17 +171,42 @@ async fn ours(address: &str, name: &str, until: Until) -> Result<f64> {
     cycles(&Arc::new(store), N_WORKERS, (Steps::Joined, until)).await
 }
 
-/// Returns how many bytes the rows of one cycle have.
-async fn bytes_of_a_cycle(address: &str) -> Result<usize> {
-    const CYCLES: u64 = 500;
-    ours(address, "sized", Until::Done(CYCLES)).await?;
-    let (client, _driver) = connect(address).await?;
-    let mut n_bytes = 0;
-    for table in WRITTEN {
-        let sql = format!("SELECT sum(pg_column_size(t.*))::bigint FROM sized.{table} AS t");
-        n_bytes += client.query_one(&sql, &[]).await?.get::<_, i64>(0);
+/// What one cycle leaves in a table.
+struct LeftRows {
+    table: &'static str,
+    n_rows: usize,
+    /// The bytes of the rows.
+    n_bytes: usize,
+    /// The bytes with indexes, and with the versions of rows that no one sees any more.
+    n_on_disk: usize,
+}
+
+impl fmt::Display for LeftRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of `{}`", self.n_on_disk, self.table)
     }
-    Ok(usize::try_from(n_bytes)? / usize::try_from(CYCLES)?)
+}
+
+async fn left_by_a_cycle(address: &str) -> Result<Vec<LeftRows>> {
+    const CYCLES: usize = 2_000;
+    ours(address, "sized", Until::Done(CYCLES.try_into()?)).await?;
+    let (client, _driver) = connect(address).await?;
+    let mut left = Vec::new();
+    for table in WRITTEN {
+        let sql = format!(
+            "SELECT count(*), sum(pg_column_size(t.*))::bigint, (SELECT coalesce(sum(pg_total_relation_size(relid)), pg_total_relation_size('sized.{table}'))::bigint \
+             FROM pg_partition_tree('sized.{table}')) FROM sized.{table} AS t"
+        );
+        let row = client.query_one(&sql, &[]).await?;
+        let of_a_cycle = |n| anyhow::Ok(usize::try_from(row.get::<_, i64>(n))? / CYCLES);
+        left.push(LeftRows {
+            table,
+            n_rows: of_a_cycle(0)?,
+            n_bytes: of_a_cycle(1)?,
+            n_on_disk: of_a_cycle(2)?,
+        });
+    }
+    Ok(left)
 }
 
 /// A queue as a user would write it: a row is inserted, claimed and completed, each in a transaction.
