@@ -6,7 +6,7 @@ use daemon_agent::AgentError;
 use daemon_lifecycle::{ErrorClass, FailureKind};
 use daemon_registry::FindDaemonError;
 use daemon_roster::{Blocker, ForbiddenRule, RosterRefusal};
-use daemon_store::StoreError;
+use daemon_store::{OtherHost, StoreError};
 use serde_json::{Value, json};
 
 use crate::roster::RosterError;
@@ -170,6 +170,27 @@ impl OpError {
             format!("unknown-{what}"),
             format!("no {what} `{shown}`"),
         )
+    }
+
+    /// Makes the error for a request about a run that only another host can answer.
+    pub fn elsewhere(run: &str, host: &OtherHost) -> Self {
+        let name = &host.name;
+        match host.is_present {
+            true => Self::new(
+                OpErrorKind::Conflict,
+                "other-host",
+                format!("run `{run}` is on the host `{name}`"),
+            )
+            .with_help("send the request to that host"),
+            false => Self::new(
+                OpErrorKind::Conflict,
+                "host-gone",
+                format!("run `{run}` is on the host `{name}`, which is gone"),
+            )
+            .with_help(format!(
+                "start that host again; `daemon-run run {run}` prints what the store has of it"
+            )),
+        }
     }
 
     /// Makes the error for an invalid argument.

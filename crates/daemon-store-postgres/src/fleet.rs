@@ -1,7 +1,7 @@
 //! What hosts know of each other: check-ins, and what a host that is gone was sending.
 
 use daemon_engine::HostEpoch;
-use daemon_store::{FleetHost, FleetState, GONE_AFTER, StuckLease};
+use daemon_store::{FleetHost, FleetState, GONE_AFTER, OtherHost, StuckLease};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::column::{Columns as _, instant, integer, micros, text};
@@ -71,6 +71,23 @@ pub(crate) async fn fleet(tx: &Tx) -> TxResult<Option<FleetState>> {
             })
             .collect::<TxResult<_>>()?,
     }))
+}
+
+pub(crate) async fn run_elsewhere(tx: &Tx, run: &str) -> TxResult<Option<OtherHost>> {
+    let found = tx
+        .maybe_row(
+            "SELECT r.host, coalesce(h.seen_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - $3, false) AS present \
+             FROM run AS r LEFT JOIN host AS h ON h.name = r.host WHERE r.id = $1 AND r.host <> $2",
+            &[&run, &tx.own.host, &integer(GONE_AFTER.as_micros())],
+        )
+        .await?;
+    let read = |row: tokio_postgres::Row| {
+        Ok(OtherHost {
+            name: row.text("host")?,
+            is_present: row.flag("present")?,
+        })
+    };
+    found.map(read).transpose()
 }
 
 fn host(row: &tokio_postgres::Row) -> TxResult<FleetHost> {

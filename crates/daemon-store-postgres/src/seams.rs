@@ -11,11 +11,11 @@ use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject, TriggerK
 use daemon_roster::{CheckInRecord, RosterChanges, RowId};
 use daemon_store::{
     Accepted, Activations, AuditQuery, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow,
-    Daemons, Ended, EventRow, Events, FleetState, Hosting, LoadedRoster, Matched, NewEvent, Outbox,
-    OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration, RegistryChange,
-    RosterRecords, RosterVersion, RunEnd, RunRow, ScheduleText, Search, SearchFound, SearchQuery,
-    StoreError, StoredAudit, StoredTick, TickActivations, TickCommit, TickResult, Ticks, TriedFact,
-    WantedFacts,
+    Daemons, Ended, EventRow, Events, FleetState, Hosting, LoadedRoster, Matched, NewEvent,
+    OtherHost, Outbox, OutputPlace, Page, Query, Rates, Reclaimed, RefCursor, Registration,
+    RegistryChange, RosterRecords, RosterVersion, RunEnd, RunRow, ScheduleText, Search,
+    SearchFound, SearchQuery, StoreError, StoredAudit, StoredTick, TickActivations, TickCommit,
+    TickResult, Ticks, TriedFact, WantedFacts,
 };
 use jiff::Timestamp;
 
@@ -312,6 +312,8 @@ seam! {
             = write("probe the store", hosting::probe);
         fn fleet() -> Option<FleetState>
             = read("read the hosts", fleet::fleet);
+        fn run_elsewhere(&run: str,) -> Option<OtherHost>
+            = read("find the host of a run", fleet::run_elsewhere);
     } and {
         async fn retain(
             &self,

@@ -47,6 +47,15 @@ impl FleetHost {
     }
 }
 
+/// Another host that has a run: its folder, and the processes that it started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherHost {
+    /// Its name.
+    pub name: String,
+    /// Whether it has checked in lately.
+    pub is_present: bool,
+}
+
 /// An activation whose lease ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StuckLease {

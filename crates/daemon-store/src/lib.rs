@@ -114,7 +114,7 @@ mod zones;
 #[cfg(feature = "internal-testing")]
 pub use canary::Canary;
 pub use error::StoreError;
-pub use fleet::{FleetHost, FleetState, GONE_AFTER, StuckLease};
+pub use fleet::{FleetHost, FleetState, GONE_AFTER, OtherHost, StuckLease};
 pub use listing::{Bounds, Listing, MAX_PAGE, Position, RUN_STATES};
 pub use roster::{
     AUDIT_RETENTION, AuditQuery, CHECK_IN_RETENTION, LoadedRoster, RosterRecords, RosterVersion,

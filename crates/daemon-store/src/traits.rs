@@ -14,7 +14,7 @@ use daemon_event::{ActivationId, DaemonKey, EventId, RepoName, Subject, TriggerK
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::fleet::FleetState;
+use crate::fleet::{FleetState, OtherHost};
 use crate::roster::RosterRecords;
 use crate::rows::{
     Accepted, Bookmark, ClaimRequest, Counts, Coverage, DaemonRow, Ended, EventRow, Matched,
@@ -460,6 +460,11 @@ pub trait Hosting: Send + Sync {
 
     /// Returns the hosts of a shared store and what waits in it; `None` for a store that is not shared.
     async fn fleet(&self) -> Result<Option<FleetState>, StoreError> {
+        Ok(None)
+    }
+
+    /// Returns the host that began a run, if it is another one than this. `None` for an unknown run, and in a store that is not shared.
+    async fn run_elsewhere(&self, _run: &str) -> Result<Option<OtherHost>, StoreError> {
         Ok(None)
     }
 

@@ -1,5 +1,6 @@
 //! Operations that read runs.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use daemon_records::FOLDER_MISSING;
@@ -56,7 +57,47 @@ pub(crate) struct RunView {
 impl Operations {
     /// Calls the `daemon` tool, and returns the reply at once and the one that it waits for.
     pub(crate) async fn run_call(&self, call: Map<String, Value>) -> Result<RunReply, OpError> {
-        self.live.run_call(call).await
+        let id = call.get("id").and_then(Value::as_str).map(str::to_owned);
+        let error = match self.live.run_call(call).await {
+            Err(error) if error.kind == OpErrorKind::NotFound => error,
+            reply => return reply,
+        };
+        // Only after a look into the run folders of this host, which has most of what is asked for.
+        if let Some(id) = id {
+            self.refuse_elsewhere(&id).await?;
+        }
+        Err(error)
+    }
+
+    /// Refuses a request that only another host can answer.
+    ///
+    /// # Errors
+    /// Another host has the run, or the store cannot be read.
+    async fn refuse_elsewhere(&self, run: &str) -> Result<(), OpError> {
+        match self.store.run_elsewhere(run).await? {
+            Some(host) => Err(OpError::elsewhere(run, &host)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns why parts of a run are unknown; where its folder is missing, the host that has it.
+    async fn problem(
+        &self,
+        run: &str,
+        found: Option<Cow<'static, str>>,
+    ) -> Result<Option<Cow<'static, str>>, OpError> {
+        if found.as_deref() != Some(FOLDER_MISSING) {
+            return Ok(found);
+        }
+        let elsewhere = self.store.run_elsewhere(run).await?;
+        let named = elsewhere.map(|host| match host.is_present {
+            true => format!("the run's folder is on the host `{}`", host.name),
+            false => format!(
+                "the run's folder is on the host `{}`, which is gone",
+                host.name
+            ),
+        });
+        Ok(named.map_or(found, |named| Some(named.into())))
     }
 
     pub(super) async fn run_get(&self, mut params: Params) -> Result<Map<String, Value>, OpError> {
@@ -66,10 +107,11 @@ impl Operations {
         let shown = self
             .folders(move |runs| Ok(crate::runs::read(&runs, &id)))
             .await?;
-        let run = without_lost_files(self.run_object(&row), shown.problem);
+        let problem = self.problem(&row.id, shown.problem.map(Into::into)).await?;
+        let run = without_lost_files(self.run_object(&row), problem.as_deref());
         let mut map = Map::new();
         map.insert("run".to_owned(), value(&run)?);
-        map.insert("problem".to_owned(), json!(shown.problem));
+        map.insert("problem".to_owned(), json!(problem));
         map.insert("timeline".to_owned(), value(&shown.timeline)?);
         map.insert("files".to_owned(), value(&shown.files)?);
         Ok(map)
@@ -93,10 +135,11 @@ impl Operations {
     /// Reads the state of a run, and then its log after a place.
     ///
     /// # Errors
-    /// If the run does not exist, or its log cannot be read.
+    /// If the run does not exist, its log cannot be read, or another host has it.
     pub(crate) async fn run_part(&self, id: &str, place: LogPlace) -> Result<RunPart, OpError> {
         // The state first: lines that the run writes just before its end are then part of this or of a later read.
         let run = self.run_object(&self.find_run(id).await?);
+        self.refuse_elsewhere(id).await?;
         let id = id.to_owned();
         let (lines, next) = self
             .folders(move |runs| {
@@ -114,15 +157,16 @@ impl Operations {
     pub(crate) async fn run_view(&self, id: &str) -> Result<RunView, OpError> {
         let row = self.find_run(id).await?;
         let (id, now) = (id.to_owned(), self.live.now());
-        let view = self
+        let mut view = self
             .folders(move |runs| Ok(View::read(&runs, &id, now)))
             .await?;
+        view.problem = self.problem(&row.id, view.problem).await?;
         let outputs = match &row.activation {
             Some(activation) => self.store.outputs_of(activation).await?,
             None => Vec::new(),
         };
         Ok(RunView {
-            run: without_lost_files(self.run_object(&row), view.problem),
+            run: without_lost_files(self.run_object(&row), view.problem.as_deref()),
             view,
             outputs: outputs.iter().map(OutputObject::new).collect(),
         })

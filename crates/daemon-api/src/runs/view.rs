@@ -1,5 +1,6 @@
 //! The contents of one run folder, shortened for a page.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -25,7 +26,7 @@ const MAX_FILES: usize = 500;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
     /// Why parts of the run are unknown.
-    pub(crate) problem: Option<&'static str>,
+    pub(crate) problem: Option<Cow<'static, str>>,
     /// The members of `daemon.json`; null for those that are unknown.
     pub(crate) document: Map<String, Value>,
     /// The time since the last heartbeat.
@@ -84,7 +85,7 @@ impl View {
         let more_files = files.len().saturating_sub(MAX_FILES);
         files.truncate(MAX_FILES);
         Self {
-            problem: record_problem(&folder),
+            problem: record_problem(&folder).map(Cow::Borrowed),
             heartbeat_age: heartbeat_age(&folder, now),
             prompt: Excerpt::of(&folder.prompt(), TEXT_BYTES),
             result: Excerpt::of(&folder.result(), TEXT_BYTES),

@@ -100,6 +100,9 @@ pub async fn without_folder(
     if !is_unknown || store.run(id).await?.is_none() {
         return Ok(error);
     }
+    if let Some(host) = store.run_elsewhere(id).await? {
+        return Ok(OpError::elsewhere(id, &host));
+    }
     let message = format!("{FOLDER_MISSING}: {id}");
     let error = OpError::new(OpErrorKind::NotFound, "folder-missing", message);
     Ok(error.with_help(format!(

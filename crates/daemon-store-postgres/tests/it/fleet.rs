@@ -4,7 +4,7 @@ use daemon_engine::{Activation, AttemptEnd, NewOutput, OutputKey, OutputState, S
 use daemon_store::{Activations as _, Hosting as _, Outbox as _, StoreError};
 use daemon_store_postgres::PostgresStore;
 
-use crate::hosts::{asked, at, claim, done, end_leases, host, register};
+use crate::hosts::{asked, at, claim, done, end_leases, host, register, run};
 use crate::server::{runtime, server, with_client};
 
 #[test]
@@ -57,7 +57,7 @@ fn what_a_host_was_sending_when_it_died_is_looked_up_by_another_and_its_late_ans
 }
 
 /// Returns the end of an attempt with one output, and the key of it.
-fn delivering(held: &Activation) -> (OutputKey, AttemptEnd) {
+pub(crate) fn delivering(held: &Activation) -> (OutputKey, AttemptEnd) {
     let key = OutputKey::derive(&held.id, 0, "git", "refs/heads/daemon/a");
     let output = NewOutput {
         key: key.clone(),
@@ -84,6 +84,39 @@ fn settled(state: OutputState) -> Settlement {
         error: None,
         not_before: None,
     }
+}
+
+#[test]
+fn a_host_knows_which_other_host_has_a_run_and_whether_it_is_gone() {
+    let Some(server) = server() else {
+        return;
+    };
+    runtime().block_on(async {
+        let address = server.database().await;
+        let (one, epoch) = host(&address, "one").await;
+        let (two, _) = host(&address, "two").await;
+        register(&one, &["a"]).await;
+        one.enqueue(asked("a", 1)).await.unwrap();
+        let held = one.claim(&claim(epoch, 60)).await.unwrap().unwrap();
+        let begun = one.start_run(&held.id, held.run_lease, run(&held), at(1));
+        begun.await.unwrap();
+        let other = async |store: &PostgresStore, run: &str| {
+            let other = store.run_elsewhere(run).await.unwrap();
+            other.map(|host| (host.name, host.is_present))
+        };
+        assert_eq!(other(&one, "r-1").await, None);
+        assert_eq!(other(&two, "r-2").await, None);
+        // It has never checked in.
+        assert_eq!(other(&two, "r-1").await, Some(("one".to_owned(), false)));
+        one.check_in("{}", at(3)).await.unwrap();
+        assert_eq!(other(&two, "r-1").await, Some(("one".to_owned(), true)));
+        with_client(&address, async |client| {
+            let gone = "UPDATE host SET seen_at = seen_at - 60000000";
+            client.batch_execute(gone).await.unwrap();
+        })
+        .await;
+        assert_eq!(other(&two, "r-1").await, Some(("one".to_owned(), false)));
+    });
 }
 
 #[test]

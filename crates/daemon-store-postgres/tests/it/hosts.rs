@@ -187,7 +187,7 @@ pub(crate) async fn end_leases(address: &str) {
     .await;
 }
 
-fn run(activation: &Activation) -> daemon_store::RunRow {
+pub(crate) fn run(activation: &Activation) -> daemon_store::RunRow {
     daemon_store::RunRow {
         id: "r-1".to_owned(),
         activation: Some(activation.id.clone()),

@@ -227,8 +227,8 @@ impl Facts<'_> {
             let dropped = format!("{} lines, {} bytes", grouped(lines), grouped(bytes));
             self.add("Output not kept", Cell::words(dropped));
         }
-        self.add_some("Record", self.run.view.problem.map(Cell::words));
-        if self.run.view.problem != Some(FOLDER_MISSING) {
+        self.add_some("Record", self.run.view.problem.as_deref().map(Cell::words));
+        if self.run.view.problem.as_deref() != Some(FOLDER_MISSING) {
             self.add("Folder", Cell::code(&self.run.run.folder));
         }
     }
