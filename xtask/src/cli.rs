@@ -5,7 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::tidy::{self, Mode};
-use crate::{agents, bench, ci, dist, docs, editors, inspector, kills, simulate, test, wheel};
+use crate::{
+    agents, bench, chaos, ci, dist, docs, editors, inspector, kills, simulate, test, wheel,
+};
 
 /// The output of `cargo xtask help`.
 pub(crate) const HELP: &str = "\
@@ -54,6 +56,11 @@ usage: cargo xtask TASK
   kills                kill a real host 20 times during long runs, 200 times under load
                        and 200 times while it takes in 50,000 webhooks, and report what
                        was left behind; about half an hour
+  chaos [--minutes N] [--seed S] [--hosts H]
+                       kill and pause H hosts (3) on one PostgreSQL server, and kill the
+                       server, for N minutes (10) while events and ticks come; check that
+                       nothing is lost or done twice, and that the checks notice when a
+                       guard is taken away
   ci                   formatting, tidy, lints and tests, the cheap ones first
   help                 this text";
 
@@ -84,6 +91,8 @@ pub(crate) enum TaskCommand {
     Simulate(Vec<String>),
     /// Kill a host hundreds of times.
     Kills,
+    /// Kill and pause hosts on one database with these arguments.
+    Chaos(Vec<String>),
     /// Test the MCP server with clients from npm.
     Inspector,
     /// Test the language server with a client from npm, and pack the extension.
@@ -135,6 +144,7 @@ impl TaskCommand {
             Self::Wheel => wheel::run(root),
             Self::Dist => dist::run(root),
             Self::Kills => kills::run(root),
+            Self::Chaos(flags) => chaos::run(root, &flags),
             Self::Ci => ci::run(root),
         }
     }
@@ -157,6 +167,9 @@ impl TaskCommand {
             ["wheel"] => Ok(Self::Wheel),
             ["dist"] => Ok(Self::Dist),
             ["kills"] => Ok(Self::Kills),
+            ["chaos", flags @ ..] if are_pairs(flags, &["--minutes", "--seed", "--hosts"]) => Ok(
+                Self::Chaos(flags.iter().map(|&flag| flag.to_owned()).collect()),
+            ),
             ["test"] => Ok(Self::Test(Tier::Change)),
             ["test", "--tier", tier] => parse_tier(tier).map(Self::Test),
             ["bench", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => Ok(
@@ -184,11 +197,15 @@ fn are_flags(args: &[&str]) -> bool {
         "--replays",
         "--calendar",
     ];
+    are_pairs(args.strip_prefix(&["--host"]).unwrap_or(args), &FLAGS)
+}
+
+/// Reports whether arguments are some flags, each followed by a number.
+fn are_pairs(args: &[&str], flags: &[&str]) -> bool {
     let is_pair = |pair: &[&str]| match pair {
-        [flag, number] => FLAGS.contains(flag) && number.parse::<u64>().is_ok(),
+        [flag, number] => flags.contains(flag) && number.parse::<u64>().is_ok(),
         _ => false,
     };
-    let args = args.strip_prefix(&["--host"]).unwrap_or(args);
     args.chunks(2).all(is_pair)
 }
 
@@ -262,6 +279,11 @@ mod tests {
         assert_eq!(parse("docs"), Ok(TaskCommand::Docs));
         assert_eq!(parse("ci"), Ok(TaskCommand::Ci));
         assert_eq!(parse("kills"), Ok(TaskCommand::Kills));
+        let flags = ["--minutes", "30", "--hosts", "2"].map(str::to_owned);
+        assert_eq!(
+            parse("chaos --minutes 30 --hosts 2"),
+            Ok(TaskCommand::Chaos(flags.to_vec()))
+        );
         assert_eq!(parse("editors"), Ok(TaskCommand::Editors));
         assert_eq!(parse("wheel"), Ok(TaskCommand::Wheel));
         assert_eq!(parse("dist"), Ok(TaskCommand::Dist));

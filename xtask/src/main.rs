@@ -1,4 +1,4 @@
-//! Workspace tasks: `cargo xtask tidy|samples|test|bench|agents|inspector|editors|wheel|dist|docs|simulate|kills|ci|help`.
+//! Workspace tasks: `cargo xtask tidy|samples|test|bench|agents|inspector|editors|wheel|dist|docs|simulate|kills|chaos|ci|help`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -7,6 +7,7 @@
 
 mod agents;
 mod bench;
+mod chaos;
 mod ci;
 mod cli;
 mod dist;

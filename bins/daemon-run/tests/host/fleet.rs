@@ -66,6 +66,20 @@ pub(crate) fn number(store: &str, sql: &str) -> i64 {
     }))
 }
 
+/// Changes rows of the database.
+pub(crate) fn execute(store: &str, sql: &str) {
+    runtime().block_on(with_client(store, async |client| {
+        client.batch_execute(sql).await.expect("a change");
+    }));
+}
+
+/// Lets the last check-in of a host be as old as if a minute had passed: it is gone.
+pub(crate) fn forget_check_in(world: &World, store: &str) {
+    let home = world.home.display();
+    let sql = format!("UPDATE host SET seen_at = seen_at - 60000000 WHERE name LIKE '%{home}'");
+    execute(store, &sql);
+}
+
 #[test]
 fn a_webhook_becomes_an_output_on_a_host_whose_store_is_a_database() {
     let Some(server) = server() else {
@@ -286,17 +300,12 @@ fn a_database_that_cannot_be_used_is_refused_with_a_reason() {
         (exit, answer["error"]["code"].clone(), message)
     };
     let raise = "INSERT INTO schema_step (version, admits) VALUES (1000, 1000)";
-    let execute = |sql: &str| {
-        runtime().block_on(with_client(&store, async |client| {
-            client.batch_execute(sql).await.expect("a change");
-        }));
-    };
-    execute(raise);
+    execute(&store, raise);
     let (exit, code, message) = failed(&one);
     assert_eq!((exit, code), (69, json!("store-failed")));
     assert!(message.contains("the store has version 1000"), "{message}");
     assert_eq!(one.refused(&[]).0, Some(69));
-    execute("DELETE FROM schema_step WHERE version > 1");
+    execute(&store, "DELETE FROM schema_step WHERE version > 1");
     let (exit, _, message) = failed(&one);
     assert_eq!(exit, 69);
     assert!(message.contains("the tables have version 1"), "{message}");

@@ -11,7 +11,7 @@ use crate::postgres::server;
 use crate::world::{World, check, eventually_within, watch};
 
 /// Makes two homes with one database.
-fn two(store: &str, more: &str) -> (World, World) {
+pub(crate) fn two(store: &str, more: &str) -> (World, World) {
     let one = World::new(&[("helper", &watch(&["when an issue is opened"]))]);
     let two = one.other_home();
     join(&one, store, "");
@@ -47,7 +47,7 @@ fn work_that_a_held_host_records_starts_at_once_on_another() {
 #[cfg(feature = "internal-testing")]
 #[test]
 fn an_output_that_a_dead_host_was_sending_is_looked_up_and_there_once() {
-    use crate::postgres::{runtime, with_client};
+    use crate::fleet::forget_check_in;
     use crate::world::Host;
 
     let Some(server) = server() else {
@@ -64,14 +64,7 @@ fn an_output_that_a_dead_host_was_sending_is_looked_up_and_there_once() {
         let other = two.serve();
         let output = |host: &Host| host.list("outputs").remove(0);
         shows!(output(&other), {"state": "sending"});
-        // Hosts are gone a minute after their last check-in.
-        runtime().block_on(with_client(&store, async |client| {
-            let sql = format!(
-                "UPDATE host SET seen_at = seen_at - 60000000 WHERE name LIKE '%{}'",
-                one.home.display()
-            );
-            assert_eq!(client.execute(&sql, &[]).await.expect("a change"), 1);
-        }));
+        forget_check_in(&one, &store);
         eventually_within(Duration::from_secs(60), "it is confirmed", || {
             let output = output(&other);
             match output["state"] == "confirmed" {
@@ -84,8 +77,50 @@ fn an_output_that_a_dead_host_was_sending_is_looked_up_and_there_once() {
     }
 }
 
+#[cfg(feature = "internal-testing")]
+#[test]
+fn a_run_ends_before_its_lease_if_the_database_is_away_and_is_begun_again() {
+    use crate::fleet::WAIT;
+    use crate::world::{processes_with, until};
+
+    let Some(mut server) = server() else {
+        return;
+    };
+    let world = World::new(&[("helper", &watch(&["when an issue is opened"]))]);
+    join(&world, &database(&server), "");
+    let (busy, go) = (world.beside("busy"), world.beside("go"));
+    let script = WAIT
+        .replace("$BUSY", &busy.display().to_string())
+        .replace("$GO", &go.display().to_string());
+    world.script(&script);
+    world.unconfined();
+    // A run is stopped after 50 s without a renewal: 5 s of this clock.
+    let clock = format!("10:{}", Timestamp::now().as_second());
+    let host = world.serve_with(&[], &[("DAEMON_TEST_CLOCK", &clock)]);
+    report(&host, 1);
+    until("the run has begun", || busy.exists());
+    server.crash();
+    let marker = format!("DAEMON_CONTEXT={}", world.home.display());
+    eventually_within(
+        Duration::from_secs(30),
+        "its processes have ended",
+        || match processes_with(&marker) {
+            left if left.is_empty() => Ok(()),
+            left => Err(format!("{left:?}")),
+        },
+    );
+    std::fs::write(&go, "").expect("a file");
+    server.start();
+    shows!(host.settled(1)[0], {"state": "succeeded", "attempts": 1, "run_lease": 2});
+    let runs = host.list("runs");
+    assert_eq!(
+        [&runs[0]["state"], &runs[1]["state"]],
+        ["done", "cancelled"]
+    );
+}
+
 /// Runs `doctor --fleet` until a host has checked in, which it does right after its start.
-fn examined(world: &World) -> (i32, Value) {
+pub(crate) fn examined(world: &World) -> (i32, Value) {
     eventually_within(Duration::from_secs(20), "both have checked in", || {
         let (exit, answer) = world.json(&["doctor", "--fleet"]);
         let hosts = answer["hosts"].as_array().cloned().unwrap_or_default();

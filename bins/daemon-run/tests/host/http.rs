@@ -91,10 +91,22 @@ pub(crate) fn try_raw(address: &str, request: &[u8]) -> Option<Answer> {
     answer_of(stream)
 }
 
+/// The same, from a host that may be paused: `None` also where no answer comes in time.
+pub(crate) fn try_raw_within(address: &str, request: &[u8], patience: Duration) -> Option<Answer> {
+    let address = address.parse().expect("the address of a listener");
+    let mut stream = TcpStream::connect_timeout(&address, patience).ok()?;
+    stream.write_all(request).unwrap_or_default();
+    answer_within(stream, patience)
+}
+
 /// Reads the answer to what was sent; `None` where the connection ended without one.
-pub(crate) fn answer_of(mut stream: TcpStream) -> Option<Answer> {
+pub(crate) fn answer_of(stream: TcpStream) -> Option<Answer> {
+    answer_within(stream, Duration::from_secs(60))
+}
+
+fn answer_within(mut stream: TcpStream, patience: Duration) -> Option<Answer> {
     stream
-        .set_read_timeout(Some(Duration::from_secs(60)))
+        .set_read_timeout(Some(patience))
         .expect("a timeout can be set");
     let mut bytes = Vec::new();
     let mut chunk = [0; 8192];

@@ -7,8 +7,8 @@ use crate::git_server::{now, tip};
 use crate::http::{self, pull_request_opened};
 use crate::world::{Host, NOTE, SECRET, World, watch};
 
-const TOKEN: &str = "ghp_NobodyMaySeeThisAtAll";
-const REPO: &str = "o/r";
+pub(crate) const TOKEN: &str = "ghp_NobodyMaySeeThisAtAll";
+pub(crate) const REPO: &str = "o/r";
 const BOT: &str = "helper-bot";
 
 /// Proposes what its capability allows, and what it does not.
@@ -24,7 +24,7 @@ echo '{"daemon":"result","ok":true,"text":"done"}'
 "#;
 
 /// Starts a GitHub with the branches of a world's repository, an issue and a pull request of `ann`.
-fn github(world: &World) -> GithubApi {
+pub(crate) fn github(world: &World) -> GithubApi {
     let api = GithubApi::start(0, FakeClock::new(now)).expect("a port");
     api.add_repo(REPO);
     api.add_token(TOKEN, BOT, GithubAccess::Write);
