@@ -205,7 +205,7 @@ impl Watcher {
         patience: Duration,
     ) -> Findings {
         let unfinished = runtime().block_on(with_client(&self.store, async |client| {
-            let begun = Instant::now();
+            let (mut begun, mut n_left) = (Instant::now(), usize::MAX);
             loop {
                 let left = texts(
                     client,
@@ -215,6 +215,10 @@ impl Watcher {
                 .await;
                 if left.is_empty() || begun.elapsed() > patience {
                     return left;
+                }
+                // What ends begins the wait again: a slow machine may have much left.
+                if left.len() < n_left {
+                    (begun, n_left) = (Instant::now(), left.len());
                 }
                 tokio::time::sleep(LOOK).await;
             }
