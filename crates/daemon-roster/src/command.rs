@@ -110,6 +110,11 @@ pub enum RosterCommand {
         /// The tool or the setting.
         what: String,
     },
+    /// A page that is not one of the host's own sent a form.
+    SendForeignForm {
+        /// The path that it was sent to.
+        path: String,
+    },
     /// A daemon is to compact its context.
     RequestCompaction(RowId),
     /// A context was compacted; `None` is the caller's own.
@@ -127,6 +132,8 @@ pub enum RosterCommand {
         reset: ResetId,
         /// The token of the successor.
         token: TokenHash,
+        /// The charter of its role, which it is to read.
+        charter: Option<PacketHash>,
     },
     /// The successor is ready to take over.
     SuccessorReady(ResetId),
@@ -402,6 +409,7 @@ impl RosterCommand {
             Self::ReportBlocked { .. } => "daemon_report_blocked",
             Self::Authorize(_) => "daemon_authorize",
             Self::Widen { .. } => "widen",
+            Self::SendForeignForm { .. } => "form",
             Self::RequestCompaction(_) => "daemon_request_compaction",
             Self::CompactionDone(_) => "daemon_compaction_done",
             Self::RequestReset { .. } => "daemon_request_reset",
@@ -424,6 +432,15 @@ impl RosterCommand {
             Self::Resume { .. } => "resume",
             Self::NoteAllowlist { .. } => "note_allowlist",
             Self::Lapse => "lapse",
+        }
+    }
+
+    /// Returns what a request that is always refused was about, for the audit log.
+    pub(crate) fn refused_subject(&self) -> Option<&str> {
+        match self {
+            Self::Widen { what } => Some(what),
+            Self::SendForeignForm { path } => Some(path),
+            _ => None,
         }
     }
 

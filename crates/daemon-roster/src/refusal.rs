@@ -115,6 +115,8 @@ pub enum ForbiddenRule {
     Role,
     /// The interface only reads.
     ReadOnly,
+    /// A request from a page is from no form of the host's own pages.
+    ForeignForm,
 }
 
 words!(ForbiddenRule, "a rule", {
@@ -123,6 +125,7 @@ words!(ForbiddenRule, "a rule", {
     OtherProject => "other-project",
     Role => "role",
     ReadOnly => "read-only",
+    ForeignForm => "foreign-form",
 });
 
 /// A transition that a state machine does not have.

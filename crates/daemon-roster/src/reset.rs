@@ -15,6 +15,7 @@ use crate::principal::Principal;
 use crate::refusal::{Blocker, ConflictReason, ForbiddenRule, InvalidParams, RosterRefusal};
 use crate::row::{Role, RosterRow};
 use crate::signal::{CoordinationSignal, SignalEvent, SignalKind};
+use crate::spawn::PacketHash;
 use crate::transition::machine;
 use crate::wind_down::WindDownEvent;
 use crate::word::words;
@@ -196,12 +197,14 @@ impl UnitOfWork<'_> {
         &mut self,
         id: &ResetId,
         token: TokenHash,
+        charter: Option<PacketHash>,
     ) -> Result<RosterAnswer, RosterRefusal> {
         let mut reset = self.reset(id)?;
         self.orchestrator_of(&reset.project, OnHold::Held)?;
         self.advance_reset(&mut reset, ResetEvent::Start, "")?;
         let predecessor = self.active(&reset.predecessor)?;
-        let successor = self.successor_row(&reset, &predecessor)?;
+        let mut successor = self.successor_row(&reset, &predecessor)?;
+        successor.charter = charter;
         self.expect_spawn(&successor, token);
         reset.successor = Some(successor.id.clone());
         let answer = reset.answer();

@@ -394,7 +394,10 @@ fn refused(request: &RosterRequest, refusal: &RosterRefusal, now: Timestamp) -> 
         from: None,
         to: None,
         rule: Some(refusal.rule()),
-        reason: refusal.to_string(),
+        reason: match request.command.refused_subject() {
+            Some(subject) => format!("{refusal}: {subject}"),
+            None => refusal.to_string(),
+        },
         request: request.idempotency.as_ref().map(|it| it.request.clone()),
         count: 1,
     }

@@ -13,6 +13,7 @@ use crate::id::{
 };
 use crate::liveness::Liveness;
 use crate::roster::REPLY_RETENTION;
+use crate::spawn::PacketHash;
 use crate::wind_down::WindDownState;
 use crate::word::words;
 
@@ -131,6 +132,8 @@ pub struct RosterRow {
     pub wind_down: WindDownState,
     /// Where its handoff is.
     pub handoff_ref: Option<HandoffRef>,
+    /// The charter that its agent was started with; for a successor, the one that it is to read. `None` if the host did not start it.
+    pub charter: Option<PacketHash>,
     /// The row that it replaces.
     pub predecessor: Option<RowId>,
     /// The row that replaces it.
@@ -253,6 +256,7 @@ impl RosterRow {
             needs_compaction: false,
             wind_down: WindDownState::None,
             handoff_ref: None,
+            charter: None,
             predecessor: None,
             successor: None,
             generation: None,

@@ -350,6 +350,7 @@ impl UnitOfWork<'_> {
         row.project = Some(plan.wanted.project.clone());
         row.role = Some(plan.wanted.role.clone());
         row.harness = Some(plan.wanted.harness.clone());
+        row.charter = facts.charter.as_deref().map(PacketHash::of);
         row.begin_spawn(
             self.fresh(Nonce::new),
             self.after(self.settings().heartbeat),

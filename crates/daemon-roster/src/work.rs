@@ -82,6 +82,7 @@ impl<'a> UnitOfWork<'a> {
             C::ReportBlocked { tool, error } => self.report_blocked(&tool, &error),
             C::Authorize(action) => self.authorize(action),
             C::Widen { .. } => Err(ForbiddenRule::SelfWidening.into()),
+            C::SendForeignForm { .. } => Err(ForbiddenRule::ForeignForm.into()),
             C::RequestCompaction(row) => self.request_compaction(&row),
             C::CompactionDone(row) => self.compaction_done(row.as_ref()),
             C::Interject(interjection) => self.interject(interjection),
@@ -94,7 +95,11 @@ impl<'a> UnitOfWork<'a> {
         use RosterCommand as C;
         match command {
             C::RequestReset { row, reason } => self.request_reset(&row, &reason),
-            C::StartReset { reset, token } => self.start_reset(&reset, token),
+            C::StartReset {
+                reset,
+                token,
+                charter,
+            } => self.start_reset(&reset, token, charter),
             C::SuccessorReady(reset) => self.successor_ready(&reset),
             C::HandOff {
                 reset,
@@ -154,6 +159,7 @@ impl<'a> UnitOfWork<'a> {
             | C::ReportBlocked { .. }
             | C::Authorize(_)
             | C::Widen { .. }
+            | C::SendForeignForm { .. }
             | C::RequestCompaction(_)
             | C::CompactionDone(_)
             | C::Interject(_)

@@ -67,7 +67,7 @@ SELECT l.repo, l.daemon, m.key, m.json FROM memory AS m JOIN lane AS l ON l.id =
 @ roster_row
 SELECT id, kind, project, role, name, actor_ref, harness, incarnation, process, session, expected_at, first_checkin_at,
   last_checkin_at, activity_at, activity_incarnation, gate, cadence, context_tokens, context_limit, needs_compaction, winddown,
-  handoff_ref, predecessor, successor, generation, trouble, nonce, handle, process_state, due_at, notified, retired_at
+  handoff_ref, predecessor, successor, generation, trouble, nonce, handle, process_state, due_at, notified, retired_at, charter
 FROM roster_row ORDER BY id
 @ roster_signal
 SELECT id, kind, project, target, dedupe_key, priority, payload, reference, status, requested_by, claimed_by, token, lease_until,

@@ -48,6 +48,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/0015.sql"),
     include_str!("schema/0016.sql"),
     include_str!("schema/0017.sql"),
+    include_str!("schema/0018.sql"),
 ];
 
 impl FileFormat {

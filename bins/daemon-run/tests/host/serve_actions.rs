@@ -158,6 +158,15 @@ fn an_action_is_taken_from_a_form_of_the_hosts_own_page_alone() {
     let got = session.get(&format!("{path}?form={}&request=r1&reason=x", form.token));
     assert_eq!((got.status, gate().as_str()), (400, "go"));
     assert_eq!(gate_changes(&world, &row), before);
+    // Seven were forged, and the repetitions within a minute make one entry.
+    let (_, listed) = world.json(&["roster", "audit"]);
+    let entries = listed["audit"].as_array().expect("a list").iter();
+    let forged: Vec<_> = entries.filter(|entry| entry["kind"] == "form").collect();
+    assert_eq!(forged.len(), 1, "{listed}");
+    shows!(forged[0], {
+        "actor": "unregistered", "rule": "foreign-form", "count": 1, "from": null, "to": null,
+        "reason": format!("forbidden by the rule `foreign-form`: {path}"),
+    });
     host.stop();
 }
 

@@ -239,6 +239,12 @@ fn five_steps_replace_a_daemon_and_the_baton_has_one_holder_throughout() {
     let expected = [(json!(row), json!(1)), (json!(successor), json!(2))];
     assert_eq!(holders, expected);
     world.is_replaced(&successor, "");
+    let (_, listed) = world.json(&["roster", "charters"]);
+    let charters = listed["charters"].as_array().expect("a list").iter();
+    let mut own = charters.filter(|charter| charter["role"] == "orchestrator");
+    let version = own.next().expect("the charter").text("version");
+    let (_, shown) = world.json(&["roster", "show", &successor]);
+    shows!(shown, {"row.charter_version": version, "charter.role": "orchestrator"});
     let packet = world.noted("packet-r-orchestrator-2");
     assert!(
         packet.starts_with("You are `o/r-orchestrator-2`"),

@@ -9,10 +9,11 @@ use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderValue, Method, Response, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::routing::{get, post};
-use daemon_records::HeldRoster;
+use daemon_records::{HeldRoster, RosterError};
+use daemon_roster::{Principal, RosterCommand};
 use futures_util::FutureExt as _;
 use hyper::body::Incoming;
 use hyper::service::{Service as _, service_fn};
@@ -44,6 +45,8 @@ const CLOSED_IN_NEED: usize = 64;
 const MAX_HEADERS: usize = 100;
 /// The maximum size of all headers of a request, in bytes.
 const HEADER_BYTES: usize = 64 * 1024;
+/// The longest path in the audit log, in characters.
+const LONGEST_AUDITED: usize = 200;
 /// The time limit for the headers of a request.
 const HEADER_TIME: Duration = Duration::from_secs(10);
 
@@ -112,6 +115,19 @@ pub struct AppState {
 impl std::fmt::Debug for AppState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AppState").finish_non_exhaustive()
+    }
+}
+
+impl AppState {
+    /// Records in the audit log of the roster that a form was refused which no page of the host sent. Repetitions within a minute make
+    /// one entry.
+    pub(crate) async fn record_foreign_form(&self, path: &str) {
+        let path = path.chars().take(LONGEST_AUDITED).collect();
+        let command = RosterCommand::SendForeignForm { path };
+        let refused = self.roster.perform(Principal::Unregistered, command, None);
+        if let Err(RosterError::Store(error)) = refused.await {
+            tracing::warn!(%error, "the refusal of a form could not be recorded");
+        }
     }
 }
 
@@ -321,7 +337,12 @@ async fn check_host(
 ) -> Response<Body> {
     match app.access.check_site(request.method(), request.headers()) {
         Ok(()) => next.run(request).await,
-        Err(status) => answer::status(status),
+        Err(status) => {
+            if request.method() == Method::POST {
+                app.record_foreign_form(request.uri().path()).await;
+            }
+            answer::status(status)
+        }
     }
 }
 

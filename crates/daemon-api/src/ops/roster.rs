@@ -75,6 +75,7 @@ impl Operations {
             Operation::RosterCancel => cancellation(params, &view)?,
             Operation::RosterPlan => self.spawn_planned(params).await?,
             Operation::RosterConfirm => self.spawn_confirmed(params, &view).await?,
+            Operation::RosterStartReset => self.reset_started(params, &view).await?,
             other => request::command(other, params, &view, self.registering(&by))?,
         };
         let daemon = gated_daemon(&command, &view);

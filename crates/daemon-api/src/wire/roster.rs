@@ -73,7 +73,7 @@ pub struct RosterRowObject {
     pub meta: RosterMetaObject,
     /// The limit of its context, as it reported it.
     pub context_limit: Option<u64>,
-    /// The version of the charter that it was started with; null for one that the host did not start from a plan.
+    /// The version of the charter that it was started with, or that it reads as a successor; null for one that the host did not start.
     pub charter_version: Option<String>,
     /// The row that it replaces.
     pub predecessor: Option<String>,
@@ -299,7 +299,7 @@ impl RosterRowObject {
                 current_cadence: row.cadence.map(Cadence::as_str),
             },
             context_limit: row.context_limit,
-            charter_version: None,
+            charter_version: text(row.charter.as_ref()),
             predecessor: text(row.predecessor.as_ref()),
             successor: text(row.successor.as_ref()),
             retired_at: row.retired_at.map(instant),

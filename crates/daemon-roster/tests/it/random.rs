@@ -90,7 +90,12 @@ impl World {
             ResetState::Requested => {
                 let token = token(self.n_tokens);
                 let reset = reset.id;
-                let start = RosterCommand::StartReset { reset, token };
+                let charter = None;
+                let start = RosterCommand::StartReset {
+                    reset,
+                    token,
+                    charter,
+                };
                 (Some(Principal::Operator), start)
             }
             ResetState::Spawned if self.dice.below(2) == 0 => (successor, tick),
@@ -230,6 +235,7 @@ impl World {
             1 => RosterCommand::StartReset {
                 reset: reset?,
                 token: token(self.n_tokens),
+                charter: None,
             },
             2 => RosterCommand::SuccessorReady(reset?),
             3 => RosterCommand::HandOff {

@@ -2,8 +2,8 @@
 
 use daemon_roster::{
     Baton, CheckInParams, GatedAction, Generation, HandOffGate, HandoffRef, Liveness, NewSignal,
-    Principal, Project, ResetId, ResetState, Role, RosterAnswer, RosterCommand, RosterEffect,
-    RosterGate, RowId, SignalKind, SignalStatus, WakeReason, WindDownState,
+    PacketHash, Principal, Project, ResetId, ResetState, Role, RosterAnswer, RosterCommand,
+    RosterEffect, RosterGate, RowId, SignalKind, SignalStatus, WakeReason, WindDownState,
 };
 use jiff::SignedDuration;
 
@@ -37,6 +37,7 @@ fn start(reset: &ResetId) -> RosterCommand {
     RosterCommand::StartReset {
         reset: reset.clone(),
         token: token(n),
+        charter: Some(PacketHash::of("Work.")),
     }
 }
 
@@ -109,6 +110,9 @@ fn the_five_steps_move_the_baton_with_one_holder_throughout() {
     assert_eq!(holder(&scene), before);
     let successor = start_and_report(&mut scene, &old, &reset);
     assert_eq!(holder(&scene), before);
+    let charters = [&id(&old), &successor].map(|row| scene.row(row).charter);
+    let given = ["Work as {{role}} of {{project}}.", "Work."];
+    assert_eq!(charters, given.map(|text| Some(PacketHash::of(text))));
 
     let new = scene.roster.principal(&token_of(&reset)).expect("a token");
     let answer = scene.check_in(&new, CheckInParams::new(WakeReason::Start));

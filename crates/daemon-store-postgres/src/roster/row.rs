@@ -51,6 +51,7 @@ pub(super) async fn put(tx: &Tx, row: &RosterRow) -> TxResult<()> {
             &row.due_at.map(micros),
             &row.notified.map(Liveness::as_str),
             &row.retired_at.map(micros),
+            &row.charter.map(|it| it.to_string()),
         ],
     )
     .await?;
@@ -118,6 +119,7 @@ fn read(row: &Row) -> TxResult<RosterRow> {
         needs_compaction: row.flag("needs_compaction")?,
         wind_down: row.word("winddown")?,
         handoff_ref: row.maybe_word("handoff_ref")?,
+        charter: row.maybe_word("charter")?,
         predecessor: row.maybe_word("predecessor")?,
         successor: row.maybe_word("successor")?,
         generation: row.maybe_count("generation")?.map(Generation),

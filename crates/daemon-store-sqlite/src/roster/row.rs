@@ -49,6 +49,7 @@ pub(super) fn put(conn: &Connection, row: &RosterRow) -> TxResult<()> {
             row.due_at.map(micros),
             row.notified.map(Liveness::as_str),
             row.retired_at.map(micros),
+            row.charter.map(|it| it.to_string()),
         ])?;
     Ok(())
 }
@@ -110,6 +111,7 @@ fn read(row: &Row<'_>) -> TxResult<RosterRow> {
         needs_compaction: row.get("needs_compaction")?,
         wind_down: row.word("winddown")?,
         handoff_ref: row.maybe_word("handoff_ref")?,
+        charter: row.maybe_word("charter")?,
         predecessor: row.maybe_word("predecessor")?,
         successor: row.maybe_word("successor")?,
         generation: row.maybe_count("generation")?.map(Generation),

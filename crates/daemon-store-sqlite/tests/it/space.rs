@@ -232,7 +232,7 @@ fn a_store_of_an_older_version_gives_space_back_too() {
          DROP TRIGGER activation_changed; ALTER TABLE lane DROP COLUMN leased; ALTER TABLE output DROP COLUMN in_doubt_since; \
          DROP TABLE roster; DROP TABLE roster_row; DROP TABLE roster_signal; DROP TABLE roster_baton; DROP TABLE roster_reset; \
          DROP TABLE roster_plan; DROP TABLE roster_plan_check; DROP TABLE roster_credential; DROP TABLE roster_checkin; \
-         DROP TABLE roster_audit; DROP TABLE roster_reply; DROP TABLE moved;",
+         DROP TABLE roster_audit; DROP TABLE roster_reply; DROP TABLE moved; DROP TABLE event_block;",
     )
     .unwrap();
     // The triggers of version 1, which a later version replaces.

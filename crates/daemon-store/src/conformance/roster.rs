@@ -2,9 +2,9 @@
 
 use daemon_roster::{
     AllowlistState, CheckInParams, Confirmation, Evaluation, GateChange, HandOffGate, Idempotency,
-    Incarnation, NewSignal, Principal, REPLY_RETENTION, Role, Roster, RosterAnswer, RosterCommand,
-    RosterRequest, RosterSettings, RosterTables, RowId, RowKind, SignalKind, SpawnFacts, TokenHash,
-    WakeReason, WantedSpawn,
+    Incarnation, NewSignal, PacketHash, Principal, REPLY_RETENTION, Role, Roster, RosterAnswer,
+    RosterCommand, RosterRequest, RosterSettings, RosterTables, RowId, RowKind, SignalKind,
+    SpawnFacts, TokenHash, WakeReason, WantedSpawn,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -330,6 +330,7 @@ pub(super) async fn a_reset_comes_back_at_every_step(store: &dyn Store) {
     let start = RosterCommand::StartReset {
         reset: reset.clone(),
         token,
+        charter: Some(PacketHash::of("Work.")),
     };
     stored.ask(&old, start).await;
     let successor = stored.row_of("garden-orchestrator-2");

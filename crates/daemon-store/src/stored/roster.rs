@@ -1,7 +1,7 @@
 //! The columns of the roster's tables, and the statement that stores a row of one.
 
 /// The columns of a row, the key first.
-pub const ROW_COLUMNS: [&str; 32] = [
+pub const ROW_COLUMNS: [&str; 33] = [
     "id",
     "kind",
     "project",
@@ -34,6 +34,7 @@ pub const ROW_COLUMNS: [&str; 32] = [
     "due_at",
     "notified",
     "retired_at",
+    "charter",
 ];
 
 /// The columns of a signal, the key first.

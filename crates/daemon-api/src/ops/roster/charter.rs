@@ -1,64 +1,63 @@
 //! Which version of its charter a daemon was started with.
 
 use daemon_records::error::{OpError, OpErrorKind};
-use daemon_roster::{
-    CharterValues, PacketHash, Role, Roster, RosterRow, SpawnPlan, kickoff_packet,
-};
+use daemon_records::random;
+use daemon_roster::{PacketHash, ResetId, Role, Roster, RosterCommand, RosterRow};
 
-use crate::ops::{CharterText, Operations};
+use super::request::needed;
+use crate::ops::{CharterText, Operations, Params};
 use crate::wire::CharterObject;
 
 impl Operations {
-    /// Returns the charter that the packet of a daemon was made from; `None` for a daemon that was not started from a plan, and for
-    /// one whose packet no version makes any more.
+    /// Returns the charter of a row; `None` for a daemon that the host did not start, and for a version that is not kept.
     pub(super) async fn charter_of(
         &self,
         row: &RosterRow,
-        roster: &Roster,
     ) -> Result<Option<CharterObject>, OpError> {
-        let mut plans = roster.tables().plans.values();
-        let Some(plan) = plans.find(|plan| plan.row.as_ref() == Some(&row.id)) else {
+        let (Some(version), Some(role)) = (row.charter, &row.role) else {
             return Ok(None);
         };
-        let charters = match self.live.charters().await {
-            Ok(charters) => charters,
-            // Nothing knows them where no host runs.
-            Err(error) if error.kind == OpErrorKind::Unavailable => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let heartbeat_minutes = roster.settings().heartbeat.as_mins();
-        Ok(started_with(plan, heartbeat_minutes, &charters))
+        let version = version.to_string();
+        let charters = self.known_charters().await?;
+        let used = charters.iter().find(|charter| charter.version == version);
+        Ok(used.map(|used| CharterObject {
+            role: Role::as_str(role).to_owned(),
+            version,
+            current: current(&charters, role).map(|charter| charter.version.clone()),
+            body: used.body.clone(),
+        }))
+    }
+
+    /// Returns the request that starts a successor, with the charter of its role: its packet has none, and it reads that one.
+    pub(super) async fn reset_started(
+        &self,
+        mut params: Params,
+        roster: &Roster,
+    ) -> Result<RosterCommand, OpError> {
+        let reset: ResetId = needed(&mut params, "reset")?;
+        params.finish()?;
+        let known = roster.tables().resets.get(&reset);
+        let charters = self.known_charters().await?;
+        let charter = known.and_then(|known| current(&charters, &known.role));
+        Ok(RosterCommand::StartReset {
+            reset,
+            token: random::agent_token(),
+            charter: charter.map(|charter| PacketHash::of(&charter.body)),
+        })
+    }
+
+    /// Returns the charters and their versions; none where no host runs.
+    async fn known_charters(&self) -> Result<Vec<CharterText>, OpError> {
+        match self.live.charters().await {
+            Err(error) if error.kind == OpErrorKind::Unavailable => Ok(Vec::new()),
+            charters => charters,
+        }
     }
 }
 
-/// Finds the version whose packet is that of a plan.
-fn started_with(
-    plan: &SpawnPlan,
-    heartbeat_minutes: i64,
-    charters: &[CharterText],
-) -> Option<CharterObject> {
-    let wanted = &plan.wanted;
-    let values = CharterValues {
-        project: wanted.project.clone(),
-        name: plan.name.clone(),
-        role: wanted.role.clone(),
-        harness: wanted.harness.clone(),
-        heartbeat_minutes,
-        predecessor: None,
-        handoff: None,
-    };
-    let mut versions = charters.iter();
-    let used = versions.find(|charter| {
-        let packet = kickoff_packet(&charter.body, &values);
-        packet.is_ok_and(|packet| PacketHash::of(&packet) == plan.packet)
-    })?;
-    let current = charters
+/// Returns the charter that a role has at present.
+fn current<'c>(charters: &'c [CharterText], role: &Role) -> Option<&'c CharterText> {
+    charters
         .iter()
-        .find(|charter| charter.role.as_ref() == Some(&wanted.role));
-    Some(CharterObject {
-        role: Role::as_str(&wanted.role).to_owned(),
-        version: used.version.clone(),
-        current: current.map(|charter| charter.version.clone()),
-        body: used.body.clone(),
-    })
+        .find(|charter| charter.role.as_ref() == Some(role))
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use daemon_records::HeldRoster;
 use daemon_records::error::OpError;
 use daemon_roster::{
-    CoordinationSignal, Liveness, Principal, Project, Role, Roster, RosterRow, RowId, RowKind,
-    SignalStatus,
+    CoordinationSignal, DaemonName, Liveness, Principal, Project, Role, Roster, RosterRow, RowId,
+    RowKind, SignalStatus,
 };
 use daemon_store::AuditQuery;
 use serde_json::{Map, Value, json};
@@ -108,13 +108,9 @@ impl Operations {
             state: row.wind_down.as_str(),
             handoff_ref: row.handoff_ref.as_ref().map(ToString::to_string),
         };
-        let charter = self.charter_of(row, roster).await?;
-        let row_object = RosterRowObject {
-            charter_version: charter.as_ref().map(|charter| charter.version.clone()),
-            ..RosterRowObject::new(row, &report)
-        };
+        let charter = self.charter_of(row).await?;
         object(json!({
-            "row": value(&row_object)?,
+            "row": value(&RosterRowObject::new(row, &report))?,
             "reason": row.trouble.clone().unwrap_or_else(|| report.reason.to_string()),
             "reset": value(&reset)?,
             "winddown": value(&winddown)?,
@@ -288,11 +284,11 @@ impl<T: PartialEq> Wanted<T> for Option<T> {
 
 /// Returns all rows by project, kind and name.
 pub(crate) fn sorted(roster: &Roster) -> Vec<&RosterRow> {
+    fn key(row: &RosterRow) -> (Option<&Project>, RowKind, &DaemonName, &RowId) {
+        (row.project.as_ref(), row.kind, &row.name, &row.id)
+    }
     let mut rows: Vec<_> = roster.tables().rows.values().collect();
-    rows.sort_by(|a, b| {
-        let key = |row: &'_ RosterRow| (row.project.clone(), row.kind, row.name.clone());
-        key(a).cmp(&key(b)).then_with(|| RowId::cmp(&a.id, &b.id))
-    });
+    rows.sort_by(|a, b| key(a).cmp(&key(b)));
     rows
 }
 

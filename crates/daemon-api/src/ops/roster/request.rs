@@ -4,7 +4,6 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use daemon_records::error::OpError;
-use daemon_records::random;
 use daemon_roster::{
     CheckInParams, DedupeKey, GateChange, HandOffGate, HandoffRef, Interjection,
     InterjectionTarget, NewSignal, ReasonText, Roster, RosterCommand, TokenHash,
@@ -71,10 +70,6 @@ fn lifecycle(
         O::RosterReset => RosterCommand::RequestReset {
             row: row(given, roster)?,
             reason: reason(given)?,
-        },
-        O::RosterStartReset => RosterCommand::StartReset {
-            reset: needed(given, "reset")?,
-            token: random::agent_token(),
         },
         O::RosterSuccessorReady => RosterCommand::SuccessorReady(needed(given, "reset")?),
         O::RosterHandOff => RosterCommand::HandOff {

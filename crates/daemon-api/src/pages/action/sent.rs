@@ -35,6 +35,7 @@ impl SentForm {
         request: Request,
     ) -> Result<Self, Refusal> {
         let headers = request.headers().clone();
+        let path = request.uri().path().to_owned();
         let read = Form::<Vec<(String, String)>>::from_request(request, &());
         let fields = match tokio::time::timeout(login::FORM_TIME, read).await {
             Ok(Ok(Form(fields))) => fields,
@@ -47,7 +48,10 @@ impl SentForm {
             Err(StatusCode::UNAUTHORIZED) => {
                 Err(Box::new(login::form(StatusCode::UNAUTHORIZED, None)))
             }
-            Err(_) => Err(Box::new(forged())),
+            Err(_) => {
+                app.record_foreign_form(&path).await;
+                Err(Box::new(forged()))
+            }
         }
     }
 

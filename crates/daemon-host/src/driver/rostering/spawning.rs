@@ -102,6 +102,9 @@ impl Spawning {
         };
         let values = values(&view, order).ok_or_else(|| failed("it has no harness".to_owned()))?;
         if order.predecessor.is_some() {
+            // It reads the charter of its role, of which its row has the version.
+            let kept = self.charters.read_and_keep(&order.role);
+            kept.map_err(|error| failed(error.to_string()))?;
             return Ok(successor_packet(&values));
         }
         let mut plans = view.tables().plans.values();
