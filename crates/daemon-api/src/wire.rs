@@ -22,7 +22,7 @@ pub use skill::{ListedSkillObject, SkillObject};
 pub use versioned::{FailureObject, Versioned};
 
 use daemon_engine::{Activation, Output};
-use daemon_event::{ActivationId, Event, TriggerKey};
+use daemon_event::{ActivationId, Event, Field, TriggerKey};
 pub use daemon_records::{RunErrorObject, RunObject, TokensObject, instant};
 use daemon_store::{DaemonRow, EventRow, StoredTick, Validity};
 use jiff::Timestamp;
@@ -254,6 +254,8 @@ pub struct EventObject {
     pub action: Option<String>,
     /// The subject, such as `github:o/r#7`.
     pub subject: Option<String>,
+    /// The title of the subject; null if none is known, and for one of more than 1 KiB in a listing.
+    pub title: Option<String>,
     /// The name of the user who acted.
     pub actor: Option<String>,
     /// The time that the service reported.
@@ -287,6 +289,7 @@ impl EventObject {
             time,
             received_at,
             delivery,
+            facts,
             ..
         } = &row.event;
         Self {
@@ -295,6 +298,7 @@ impl EventObject {
             kind: kind.clone(),
             action: action.clone(),
             subject: subject.as_ref().map(ToString::to_string),
+            title: facts.text(Field::Title).map(str::to_owned),
             actor: actor.as_ref().map(|actor| actor.name.clone()),
             time: instant(*time),
             received_at: instant(*received_at),

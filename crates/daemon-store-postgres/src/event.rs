@@ -33,12 +33,27 @@ pub(crate) async fn event(tx: &Tx, id: &EventId) -> TxResult<Option<EventRow>> {
     Ok(found.into_iter().next())
 }
 
-/// Reads some events without payloads and facts.
+/// The tables from which [`listed`] reads.
+pub(crate) const LISTED_TABLES: &str =
+    "event AS e LEFT JOIN payload AS p USING (repo, received_at, seq)";
+
+/// Reads some events as listings have them.
 pub(crate) async fn among(tx: &Tx, ids: &[EventId]) -> TxResult<Vec<EventRow>> {
     let names: Vec<&str> = ids.iter().map(EventId::as_str).collect();
-    let sql = format!("SELECT {OWN_COLUMNS} FROM event AS e WHERE e.id = ANY($1)");
+    let sql = format!("SELECT {OWN_COLUMNS}, p.facts FROM {LISTED_TABLES} WHERE e.id = ANY($1)");
     let rows = tx.rows(&sql, &[&names]).await?;
-    own(tx, &rows).await
+    listed(tx, &rows).await
+}
+
+/// Reads events with their triggers from the columns [`OWN_COLUMNS`] and `p.facts`: without payloads, and of their facts the title.
+pub(crate) async fn listed(tx: &Tx, rows: &[Row]) -> TxResult<Vec<EventRow>> {
+    let mut events = own(tx, rows).await?;
+    for (read, row) in events.iter_mut().zip(rows) {
+        if let Some(text) = row.try_get::<_, Option<&str>>("facts")? {
+            read.event.facts = facts::listed_of_text(text);
+        }
+    }
+    Ok(events)
 }
 
 /// Reads the events whose keys and places a query returns, until their payloads together are large; at least one if there is any.
@@ -83,7 +98,7 @@ pub(crate) async fn read_some(
 }
 
 /// Reads events, their triggers and their wanted facts, without payloads and facts.
-pub(crate) async fn own(tx: &Tx, rows: &[Row]) -> TxResult<Vec<EventRow>> {
+async fn own(tx: &Tx, rows: &[Row]) -> TxResult<Vec<EventRow>> {
     if rows.is_empty() {
         return Ok(Vec::new());
     }

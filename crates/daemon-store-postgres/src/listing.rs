@@ -46,14 +46,15 @@ pub(crate) async fn events(tx: &Tx, query: &Query) -> TxResult<Page<EventRow>> {
         asked.and("e.received_at < ?", micros(until));
     }
     let sql = format!(
-        "SELECT {} FROM event AS e WHERE {} ORDER BY e.seq DESC LIMIT {}",
+        "SELECT {}, p.facts FROM {} WHERE {} ORDER BY e.seq DESC LIMIT {}",
         event::OWN_COLUMNS,
+        event::LISTED_TABLES,
         asked.condition,
         // One row more than the page shows whether another page follows, without counting.
         bounds.limit + 1
     );
     let rows = asked.rows(tx, &sql).await?;
-    let events = event::own(tx, &rows).await?;
+    let events = event::listed(tx, &rows).await?;
     let placed = events
         .into_iter()
         .map(|event| (Position::of_event(event.seq), event))

@@ -15,7 +15,9 @@ use crate::column::{Columns as _, integer, micros};
 use crate::failure::{TxResult, damaged};
 use crate::identity::KeyLookup;
 use crate::recent::WriteTx;
-use crate::{admission, claim, hosting, identity, payload, pull_request, report, wanted};
+use crate::{
+    admission, claim, event_block, hosting, identity, payload, pull_request, report, wanted,
+};
 
 macro_rules! own_columns {
     () => {
@@ -24,8 +26,8 @@ macro_rules! own_columns {
     };
 }
 
-/// The columns of `event AS e` that [`read_own`] reads.
-pub(crate) const OWN_COLUMNS: &str = own_columns!();
+/// The columns that [`read_listed`] reads.
+pub(crate) const LISTED_COLUMNS: &str = concat!(own_columns!(), ", p.facts");
 
 /// The columns that [`read_event`] reads.
 // 262144 is `payload::WHOLE`: a longer body is read in pieces by its own row, and not copied into the result here.
@@ -34,7 +36,7 @@ pub(crate) const COLUMNS: &str = concat!(
     ", p.facts, iif(length(p.body) <= 262144, p.body, NULL) AS body, length(p.body) AS n_body"
 );
 
-/// The tables of [`COLUMNS`].
+/// The tables of [`COLUMNS`] and [`LISTED_COLUMNS`].
 pub(crate) const TABLES: &str = "event AS e LEFT JOIN payload AS p ON p.seq = e.seq";
 
 pub(crate) fn accept(tx: &WriteTx<'_>, events: &[NewEvent]) -> TxResult<Vec<Accepted>> {
@@ -76,6 +78,7 @@ fn accept_one(tx: &WriteTx<'_>, new: &NewEvent) -> TxResult<Accepted> {
         return Ok(accepted);
     }
     let seq = insert(tx, new)?;
+    event_block::accepted(tx, seq)?;
     let keys = new.identities.iter().chain(&new.happenings);
     identity::put(tx, keys, (seq, new.event.received_at))?;
     Ok(Accepted {
@@ -127,7 +130,7 @@ fn insert(tx: &Connection, new: &NewEvent) -> TxResult<i64> {
         event.actor.as_ref().map(|actor| actor.name.as_str()),
         event.actor.as_ref().map(|actor| actor_word(actor.kind)),
         event.repo.as_ref().map(RepoName::as_str),
-        // Folded once when stored, so that listings by repository find any spelling with an index.
+        // Folded once when stored, so that listings by repository find any spelling.
         event.repo.as_ref().map(RepoName::folded),
         micros(event.time),
         micros(event.received_at),
@@ -264,15 +267,15 @@ pub(crate) fn event(conn: &Connection, id: &EventId) -> TxResult<Option<EventRow
     }
 }
 
-/// Reads some events without payloads and facts.
+/// Reads some events as listings have them.
 pub(crate) fn among(conn: &Connection, ids: &[EventId]) -> TxResult<Vec<EventRow>> {
-    let sql = format!("SELECT {OWN_COLUMNS} FROM event AS e WHERE e.id = ?1");
+    let sql = format!("SELECT {LISTED_COLUMNS} FROM {TABLES} WHERE e.id = ?1");
     let mut find = conn.prepare_cached(&sql)?;
     let mut found = Vec::with_capacity(ids.len());
     for id in ids {
         let mut rows = find.query([id.as_str()])?;
         if let Some(row) = rows.next()? {
-            found.push(read_own(conn, row)?);
+            found.push(read_listed(conn, row)?);
         }
     }
     Ok(found)
@@ -296,8 +299,18 @@ pub(crate) fn read_event(conn: &Connection, row: &Row<'_>) -> TxResult<EventRow>
     Ok(read)
 }
 
+/// Reads an event and its triggers, without its payload, and of its facts the title.
+pub(crate) fn read_listed(conn: &Connection, row: &Row<'_>) -> TxResult<EventRow> {
+    let mut read = read_own(conn, row)?;
+    let text = row.get_ref("facts")?.as_str_or_null();
+    if let Some(text) = text.map_err(rusqlite::Error::from)? {
+        read.event.facts = facts::listed_of_text(text);
+    }
+    Ok(read)
+}
+
 /// Reads an event and its triggers, without payloads and facts.
-pub(crate) fn read_own(conn: &Connection, row: &Row<'_>) -> TxResult<EventRow> {
+fn read_own(conn: &Connection, row: &Row<'_>) -> TxResult<EventRow> {
     let id: EventId = row.word("id")?;
     let triggers = triggers(conn, &TriggerKey::Event(id.clone()))?;
     let seq = row.count("seq")?;

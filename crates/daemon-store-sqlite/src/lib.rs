@@ -51,6 +51,7 @@ mod bookmark;
 mod claim;
 mod column;
 mod event;
+mod event_block;
 mod export;
 mod failpoint;
 mod failure;

@@ -1,5 +1,7 @@
 //! Listings: one page of one table.
 
+use std::ops::RangeInclusive;
+
 use daemon_engine::{Activation, Output};
 use daemon_event::RepoName;
 use daemon_store::{Bounds, EventRow, Listing, Page, Position, Query, RunRow, StoredTick};
@@ -7,7 +9,7 @@ use rusqlite::{Connection, Row, ToSql};
 
 use crate::column::{Columns as _, integer, micros};
 use crate::failure::TxResult;
-use crate::{activation, event, output, run, tick};
+use crate::{activation, event, event_block, output, run, tick};
 
 /// The columns of a table by which listings filter and order.
 struct Table {
@@ -22,18 +24,77 @@ struct Table {
     state: &'static str,
 }
 
+/// How many activations a daemon has at most whose wakes are all looked up.
+const FEW: u32 = 5_000;
+/// Looks all wakes up: among the newest of many events may be none of them. A refused one has no activation.
+const OF_FEW_WAKES: &str = "e.seq IN (SELECT f.seq FROM event AS f WHERE f.id IN (\
+     SELECT substr(w.key, 7) FROM activation AS a JOIN wake AS w ON w.activation = a.number \
+     WHERE a.lane IN (SELECT id FROM lane WHERE daemon = ?) AND w.key GLOB 'event:*' \
+     UNION ALL SELECT substr(w.key, 7) FROM wake AS w WHERE w.activation IS NULL \
+     AND w.lane IN (SELECT id FROM lane WHERE daemon = ?) AND w.key GLOB 'event:*'))";
+/// Looks each event up among the wakes, from the newest: some of many are near.
+const OF_MANY_WAKES: &str = "EXISTS (SELECT 1 FROM wake AS w JOIN lane AS l ON l.id = w.lane \
+     WHERE w.key = 'event:' || e.id AND l.daemon = ?)";
+
+fn has_few_wakes(conn: &Connection, daemon: &str) -> TxResult<bool> {
+    let count = "SELECT count(*) FROM (SELECT 1 FROM activation \
+         WHERE lane IN (SELECT id FROM lane WHERE daemon = ?1) LIMIT ?2)";
+    let mut find = conn.prepare_cached(count)?;
+    let n: u32 = find.query_row(rusqlite::params![daemon, FEW + 1], |row| row.get(0))?;
+    Ok(n <= FEW)
+}
+
 pub(crate) fn events(conn: &Connection, query: &Query) -> TxResult<Page<EventRow>> {
     let bounds = query.bounds(Listing::Events)?;
-    let mut asked = Asked::default();
-    if let Some(before) = bounds.before {
-        asked.and("e.seq < ?", integer(before.number));
-    }
-    if let Some(daemon) = &bounds.daemon {
-        asked.and(
-            "EXISTS (SELECT 1 FROM wake AS w JOIN lane AS l ON l.id = w.lane \
-             WHERE w.key = 'event:' || e.id AND l.daemon = ?)",
-            daemon.clone(),
+    let of_daemon = match &bounds.daemon {
+        None => None,
+        Some(daemon) if has_few_wakes(conn, daemon)? => Some((daemon, OF_FEW_WAKES)),
+        Some(daemon) => Some((daemon, OF_MANY_WAKES)),
+    };
+    let ranges = match of_daemon {
+        // Its events are looked up one by one.
+        Some((_, OF_FEW_WAKES)) => vec![0..=i64::MAX],
+        _ => event_block::ranges(conn, &bounds)?,
+    };
+    let mut rows = Vec::new();
+    for range in ranges {
+        let asked = asked_of_events(&bounds, of_daemon, &range);
+        let sql = format!(
+            "SELECT {} FROM {} WHERE {} ORDER BY e.seq DESC LIMIT {}",
+            event::LISTED_COLUMNS,
+            event::TABLES,
+            asked.condition(),
+            // One row more than the page shows whether another page follows, without counting.
+            bounds.limit + 1
         );
+        rows.extend(asked.rows(conn, &sql, |row| {
+            let event = event::read_listed(conn, row)?;
+            Ok((Position::of_event(event.seq), event))
+        })?);
+        if rows.len() > bounds.limit {
+            break;
+        }
+    }
+    Ok(bounds.page(Listing::Events, rows))
+}
+
+fn asked_of_events(
+    bounds: &Bounds,
+    of_daemon: Option<(&String, &str)>,
+    range: &RangeInclusive<i64>,
+) -> Asked {
+    let mut asked = Asked::default();
+    let before = bounds.before.map(|before| integer(before.number) - 1);
+    asked.and("e.seq >= ?", *range.start());
+    asked.and(
+        "e.seq <= ?",
+        before.map_or(*range.end(), |before| before.min(*range.end())),
+    );
+    if let Some((daemon, condition)) = of_daemon {
+        asked.and(condition, daemon.clone());
+        if condition.matches('?').count() > 1 {
+            asked.values.push(Box::new(daemon.clone()));
+        }
     }
     if let Some(repo) = &bounds.repo {
         asked.and("e.repo_folded = ?", repo.folded());
@@ -44,18 +105,7 @@ pub(crate) fn events(conn: &Connection, query: &Query) -> TxResult<Page<EventRow
     if let Some(until) = bounds.until {
         asked.and("e.received_at < ?", micros(until));
     }
-    let sql = format!(
-        "SELECT {} FROM event AS e WHERE {} ORDER BY e.seq DESC LIMIT {}",
-        event::OWN_COLUMNS,
-        asked.condition(),
-        // One row more than the page shows whether another page follows, without counting.
-        bounds.limit + 1
-    );
-    let rows = asked.rows(conn, &sql, |row| {
-        let event = event::read_own(conn, row)?;
-        Ok((Position::of_event(event.seq), event))
-    })?;
-    Ok(bounds.page(Listing::Events, rows))
+    asked
 }
 
 pub(crate) fn ticks(conn: &Connection, query: &Query) -> TxResult<Page<StoredTick>> {

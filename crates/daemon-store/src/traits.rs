@@ -105,7 +105,7 @@ pub trait Events: Send + Sync {
     /// Lists events, the newest stored first; `daemon` asks for those that reached a daemon, `since` and `until` are
     /// compared with when they were received.
     ///
-    /// A listed event has no payload, no facts and no later reports: the payloads of one page may be gigabytes.
+    /// A listed event has no payload, no later reports, and of its facts the title at most: the payloads of one page may be gigabytes.
     ///
     /// # Errors
     /// `Query`, as in every listing, for a limit, state or cursor that the listing does not know.

@@ -8,6 +8,7 @@ use daemon_event::{ActivationId, Event, EventId, Subject, TriggerKey};
 use daemon_records::RecordedRun;
 use daemon_records::error::OpError;
 use daemon_run_folder::Folder;
+use futures_util::future::try_join_all;
 use serde_json::{Map, Value, json};
 
 use super::Operations;
@@ -94,10 +95,9 @@ impl Operations {
         ids: impl Iterator<Item = &str>,
     ) -> Result<BTreeMap<String, (String, Option<String>)>, OpError> {
         let ids: BTreeSet<ActivationId> = ids.filter_map(|id| id.parse().ok()).collect();
-        let mut activations = Vec::with_capacity(ids.len());
-        for id in &ids {
-            activations.extend(self.store.activation(id).await?);
-        }
+        let found = ids.iter().map(|id| self.store.activation(id));
+        let activations = try_join_all(found).await?.into_iter().flatten();
+        let activations: Vec<Activation> = activations.collect();
         let newest = activations.iter().filter_map(|one| one.triggers.last());
         let events = newest.filter_map(|trigger| match &trigger.key {
             TriggerKey::Event(id) => Some(id.clone()),
@@ -213,17 +213,10 @@ impl<'a> Happening<'a> {
     }
 }
 
-/// Returns the title in the payload of an event; a listed event has no payload.
+/// Returns the title of what an event is about, or the message of the newest commit in its payload.
 fn title(row: &Value) -> Option<String> {
-    const PLACES: [&str; 5] = [
-        "/payload/pull_request/title",
-        "/payload/issue/title",
-        "/payload/data/title",
-        "/payload/discussion/title",
-        "/payload/head_commit/message",
-    ];
-    let found = PLACES.iter().find_map(|place| row.pointer(place)?.as_str());
-    found.and_then(first_line)
+    let message = || row.pointer("/payload/head_commit/message")?.as_str();
+    first_line(row["title"].as_str().or_else(message)?)
 }
 
 /// Returns the first line of the task of a run.

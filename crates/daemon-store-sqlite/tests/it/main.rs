@@ -12,6 +12,8 @@ mod damage;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod listing;
+#[cfg(test)]
 mod roster;
 #[cfg(test)]
 mod scale;

@@ -1,7 +1,7 @@
 //! Listings: pages that neither repeat nor hide a row.
 
 use daemon_engine::{Activation, OutputState};
-use daemon_event::{EventFacts, Need, RepoName};
+use daemon_event::{Need, RepoName};
 use daemon_schedule::{Cancels, TickOutcome};
 
 use super::scene::{
@@ -10,6 +10,7 @@ use super::scene::{
 };
 use crate::error::StoreError;
 use crate::rows::{Matched, Query, TickCommit};
+use crate::stored::facts;
 use crate::traits::Store;
 
 async fn page(store: &dyn Store, query: &Query) -> (Vec<u64>, Option<String>) {
@@ -221,7 +222,7 @@ pub(super) async fn a_listed_event_has_no_payload_and_no_facts(store: &dyn Store
     // A page of 500 events could otherwise hold 500 bodies of 25 MiB.
     let mut listed = whole.clone();
     listed.event.payload = [].into();
-    listed.event.facts = EventFacts::default();
+    listed.event.facts = facts::listed(&listed.event.facts);
     let page = store.events(&first(5)).await.expect("lists");
     assert_eq!(page.rows, [listed]);
     let among = store.events_among(&[event_id(8), event_id(7)]).await;

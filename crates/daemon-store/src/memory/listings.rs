@@ -37,7 +37,7 @@ impl StoreModel {
     fn listed_event(&self, place: usize) -> EventRow {
         let mut row = self.event_row(place);
         row.event.payload = [].into();
-        row.event.facts = daemon_event::EventFacts::default();
+        row.event.facts = crate::stored::facts::listed(&row.event.facts);
         row.later_reports.clear();
         row
     }

@@ -52,6 +52,25 @@ pub fn title(text: &str) -> Option<String> {
     }
 }
 
+/// Returns what a listing has of facts: the title, unless it is read again from the payload.
+pub fn listed(facts: &EventFacts) -> EventFacts {
+    let title = facts.text(Field::Title).filter(|title| title.len() < LONG);
+    of_title(title)
+}
+
+/// Returns what a listing has of stored facts.
+pub fn listed_of_text(text: &str) -> EventFacts {
+    of_title(title(text).as_deref())
+}
+
+fn of_title(title: Option<&str>) -> EventFacts {
+    let mut facts = EventFacts::default();
+    if let Some(title) = title {
+        facts.set_text(Field::Title, title);
+    }
+    facts
+}
+
 /// Writes facts; `said` reads the facts of the payload, and is called only if one of the facts is long.
 ///
 /// # Errors
