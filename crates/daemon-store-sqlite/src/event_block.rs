@@ -59,7 +59,7 @@ pub(crate) fn ranges(conn: &Connection, bounds: &Bounds) -> TxResult<Vec<RangeIn
     Ok(between(&excluded))
 }
 
-/// Returns what lies between excluded blocks, from the end.
+/// Returns what is between excluded blocks, from the end.
 fn between(excluded: &BTreeSet<i64>) -> Vec<RangeInclusive<i64>> {
     let mut ranges = Vec::new();
     let mut last = i64::MAX;

@@ -52,7 +52,7 @@ pub(crate) fn events(conn: &Connection, query: &Query) -> TxResult<Page<EventRow
         Some(daemon) => Some((daemon, OF_MANY_WAKES)),
     };
     let ranges = match of_daemon {
-        // Its events are looked up one by one.
+        // Its events are read one by one.
         Some((_, OF_FEW_WAKES)) => vec![0..=i64::MAX],
         _ => event_block::ranges(conn, &bounds)?,
     };

@@ -14,7 +14,7 @@ use tokio_postgres::Client;
 
 use crate::postgres::{runtime, with_client};
 
-/// How often the leases are looked at.
+/// How often the leases are read.
 const LOOK: Duration = Duration::from_millis(300);
 /// A lease lasts 60 s, and hosts look for expired ones every 15 s.
 const TAKEOVER: f64 = 75.0;
@@ -34,7 +34,7 @@ pub(crate) struct Findings {
     pub(crate) n_refused: usize,
     /// The longest time from the last renewal of a lease until another holder took it, without the time that the database was down.
     pub(crate) slowest_takeover: f64,
-    /// Acknowledged events that are not there.
+    /// Acknowledged events that are missing.
     pub(crate) lost: Vec<String>,
     /// Deliveries that are two events.
     pub(crate) double_events: Vec<String>,
@@ -198,7 +198,7 @@ impl Watcher {
         self.note(|seen| end(seen.disturbed.entry(host).or_default().last_mut()));
     }
 
-    /// Waits until everything has ended, and checks what is there.
+    /// Waits until everything has ended, and checks what was recorded.
     pub(crate) fn settled(
         &mut self,
         acknowledged: &BTreeMap<u64, String>,

@@ -24,7 +24,7 @@ pub(super) struct Queued {
 /// What one caller at a time has.
 pub(super) struct Turn {
     version: RosterVersion,
-    /// The requests whose commit is under way. They are not with the caller that began it: if it is gone, the next one goes on.
+    /// The requests whose commit is under way. They are not with the caller that began it: if it is gone, the next one continues.
     group: Option<Group>,
     /// Requests of a group that failed. Each is committed alone, so that one does not fail because of another.
     alone: Vec<Queued>,
@@ -70,7 +70,7 @@ impl Turn {
         }
     }
 
-    /// Decides the requests that wait, commits what they change, puts it in force and answers; or goes on where the last caller
+    /// Decides the requests that wait, commits what they change, puts it in force and answers; or continues where the last caller
     /// stopped.
     pub(super) async fn advance(&mut self, held: &HeldRoster) {
         if self.group.is_none() {
