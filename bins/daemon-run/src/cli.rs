@@ -168,7 +168,7 @@ pub(crate) enum Command {
     Import(ImportArgs),
     /// Copies the home to a new directory, also while its host runs
     Backup(BackupArgs),
-    /// Makes the home from a backup, once every file has the hash that it had
+    /// Makes the home from a backup, after comparing every hash
     Restore(BackupArgs),
     /// Checks this machine, the home, the providers and repositories
     Doctor(DoctorArgs),
