@@ -187,7 +187,8 @@ fn page(measured: &Measurements) -> String {
     for date in dates {
         let rows = measured.rows.iter().filter(|row| row.date == date);
         let rows: Vec<&Row> = rows.map(|row| &row.row).collect();
-        acc.push_str(&format!("\n## Measured on {date}\n\n{}", table(&rows)));
+        line(&mut acc, &format!("\n## Measured on {date}\n"));
+        acc.push_str(&table(&rows));
     }
     acc
 }

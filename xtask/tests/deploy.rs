@@ -104,12 +104,12 @@ fn metrics(text: &str, beginnings: &[&str], is_metric: impl Fn(&str) -> bool) ->
 }
 
 fn sources(directory: &Path, acc: &mut String) {
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in fs::read_dir(directory).expect("a directory of the crate") {
+        let path = entry.expect("can be read").path();
         if path.is_dir() {
             sources(&path, acc);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            acc.push_str(&fs::read_to_string(path).unwrap());
+            acc.push_str(&fs::read_to_string(path).expect("a text"));
         }
     }
 }

@@ -240,7 +240,7 @@ impl Copying<'_> {
             match entry.file_type().map_err(failed("read", &path))? {
                 kind if kind.is_dir() && !is_left_out => self.directory(&path)?,
                 kind if kind.is_file() && !self.has(&path) && !is_part(&path) => {
-                    self.file(&path)?
+                    self.file(&path)?;
                 }
                 _ => {}
             }

@@ -27,7 +27,7 @@ fn event(n: u64) -> NewEvent {
         action: None,
         subject: None,
         actor: None,
-        repo: (n % 3 > 0).then(|| repo.parse().unwrap()),
+        repo: (!n.is_multiple_of(3)).then(|| repo.parse().unwrap()),
         time: at(n),
         received_at: at(n),
         delivery: format!("d-{n}").parse::<DeliveryId>().unwrap(),
