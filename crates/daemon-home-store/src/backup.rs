@@ -112,10 +112,11 @@ pub fn back_up(home: &Home, directory: &Path) -> Result<Backup, OpError> {
     let partial = begin(directory)?;
     let copied = Copying {
         root,
+        store: home.store(),
         to: &partial,
         files: Vec::new(),
     }
-    .all(home)
+    .all()
     .and_then(|files| {
         let list = List {
             version: VERSION,
@@ -206,18 +207,20 @@ fn restore_file(directory: &Path, partial: &Path, listed: &Listed) -> Result<(),
 /// A home that is being copied.
 struct Copying<'h> {
     root: &'h Path,
+    /// The store, which is copied before everything else.
+    store: PathBuf,
     to: &'h Path,
     files: Vec<Listed>,
 }
 
 impl Copying<'_> {
-    fn all(mut self, home: &Home) -> Result<Vec<Listed>, OpError> {
-        if home.store().is_file() {
+    fn all(mut self) -> Result<Vec<Listed>, OpError> {
+        let store = self.store.clone();
+        if store.is_file() {
             // Refuses a store whose log has lost commits, which a copy would hide.
-            SqliteStore::open_to_read(home.store()).map_err(|error| {
-                crate::opening::failed(&home.store().display().to_string(), &error)
-            })?;
-            self.file(&home.store())?;
+            SqliteStore::open_to_read(&store)
+                .map_err(|error| crate::opening::failed(&store.display().to_string(), &error))?;
+            self.file(&store)?;
         }
         self.directory(self.root)?;
         Ok(self.files)
@@ -239,7 +242,7 @@ impl Copying<'_> {
                 directory == self.root && LEFT_OUT.iter().any(|left_out| name == *left_out);
             match entry.file_type().map_err(failed("read", &path))? {
                 kind if kind.is_dir() && !is_left_out => self.directory(&path)?,
-                kind if kind.is_file() && !self.has(&path) && !is_part(&path) => {
+                kind if kind.is_file() && path != self.store && !is_part(&path) => {
                     self.file(&path)?;
                 }
                 _ => {}
@@ -250,11 +253,6 @@ impl Copying<'_> {
 
     fn below<'p>(&self, path: &'p Path) -> &'p Path {
         path.strip_prefix(self.root).unwrap_or(path)
-    }
-
-    fn has(&self, path: &Path) -> bool {
-        let path = self.below(path).to_string_lossy();
-        self.files.iter().take(1).any(|listed| listed.path == path)
     }
 
     fn file(&mut self, path: &Path) -> Result<(), OpError> {

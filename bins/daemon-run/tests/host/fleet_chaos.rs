@@ -10,6 +10,7 @@ use rustix::process::Signal;
 
 use crate::chaos_check::{Findings, Watcher};
 use crate::chaos_load::{EndOfLoad, Load, RETRY};
+use crate::commands::skipped;
 use crate::dice::Dice;
 use crate::fleet::{database, execute, forget_check_in, join};
 use crate::postgres::{Server, runtime, server, with_client};
@@ -365,10 +366,13 @@ fn run_without(planted: Planted, lasts: u64, first: &'static [Strike]) -> Option
     Some(run(server()?, &scenario))
 }
 
-/// How long the scenario lasts; `None` unless `cargo xtask chaos` runs it, since it needs the whole machine.
+/// How long the scenario lasts; `None` unless `cargo xtask chaos` runs it.
 fn seconds() -> Option<u32> {
     match setting("DAEMON_TEST_CHAOS_SECONDS", 0) {
-        0 => None,
+        0 => {
+            skipped("`cargo xtask chaos` runs it, since it needs the whole machine");
+            None
+        }
         seconds => Some(seconds),
     }
 }
