@@ -38,6 +38,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use conversations::turn_members;
 pub(crate) use headline::Headlined;
+pub(crate) use params::MAX_LIMIT;
 pub use params::{Params, parse_instant};
 pub use roster::RosterCaller;
 pub use runs::RunReply;

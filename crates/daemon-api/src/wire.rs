@@ -25,16 +25,11 @@ use daemon_engine::{Activation, Output};
 use daemon_event::{ActivationId, Event, Field, TriggerKey};
 pub use daemon_records::{RunErrorObject, RunObject, TokensObject, instant};
 use daemon_store::{DaemonRow, EventRow, StoredTick, Validity};
+pub use daemon_view::state_word;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-
-/// Returns the word that people see for the state of an activation or a run; the `daemon` tool names this member `status`.
-pub fn state_word(object: &Value) -> &str {
-    let state = object["state"].as_str().or(object["status"].as_str());
-    daemon_records::state_word(state.unwrap_or_default(), object["reported"] == true)
-}
 
 /// A registered daemon.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -163,7 +163,7 @@ impl BenchHome {
     }
 
     /// Returns the path of the store.
-    fn store_file(&self) -> PathBuf {
+    pub(crate) fn store_file(&self) -> PathBuf {
         self.home().join("state.db")
     }
 
@@ -298,6 +298,17 @@ impl BenchHost {
     pub(crate) fn address(&self) -> Result<&str> {
         let url = self.ready["http"].as_str().context("a host listens")?;
         url.strip_prefix("http://").context("a host serves HTTP")
+    }
+
+    /// Returns the path of the link that logs a browser in, with its code.
+    pub(crate) fn login(&self) -> Result<&str> {
+        let url = self.ready["login_url"]
+            .as_str()
+            .context("a host has a link")?;
+        let path = url
+            .strip_prefix("http://")
+            .and_then(|rest| rest.find('/').map(|at| &rest[at..]));
+        path.context("a link has a path")
     }
 
     /// Reads the resource usage of the process from `/proc`.

@@ -8,8 +8,10 @@ mod editor;
 mod fleet;
 mod host;
 mod lint;
+mod pages;
 mod parse;
 mod redact;
+mod roster;
 mod runs;
 mod schedule;
 mod store;
@@ -145,6 +147,18 @@ const ROWS: &[RowEntry] = &[
     RowEntry {
         name: "memory-remember",
         measure: agent_memory::remember,
+    },
+    RowEntry {
+        name: "pages-roster",
+        measure: pages::roster,
+    },
+    RowEntry {
+        name: "pages-1m",
+        measure: pages::million,
+    },
+    RowEntry {
+        name: "roster-checkins",
+        measure: roster::check_ins,
     },
     RowEntry {
         name: "run-list",

@@ -28,6 +28,7 @@ mod sending;
 mod signals;
 mod slots;
 mod ticking;
+mod traces;
 mod upkeep;
 
 pub use alone::{Execution, run_one};

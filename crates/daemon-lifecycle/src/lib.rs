@@ -46,5 +46,5 @@ pub use cause::{Cause, EndState};
 pub use id::{GroupId, Handle, ParseIdError, RunId};
 pub use outcome::{Failure, FailureKind, Outcome, StopReason};
 pub use process::{ChildProcess, Exit, NetworkUse, OutputStream, Speaker, ToolStatus, Truncation};
-pub use state::{ErrorClass, RunState};
+pub use state::{ErrorClass, RunState, state_word};
 pub use word::UnknownWord;

@@ -50,3 +50,11 @@ words!(ErrorClass, "an error class", {
     Retryable => "retryable",
     Final => "final",
 });
+
+/// Returns the word that people read for the state of an activation or a run: what ended well without a model is `reported`.
+pub fn state_word(state: &str, is_reported: bool) -> &str {
+    match state {
+        "succeeded" | "done" if is_reported => "reported",
+        state => state,
+    }
+}

@@ -34,8 +34,6 @@ mod recorded;
 mod roster;
 
 pub use find::folder_of;
-pub use object::{
-    RunErrorObject, RunObject, TokensObject, counted_usd, instant, refresh, second, state_word,
-};
+pub use object::{RunErrorObject, RunObject, TokensObject, counted_usd, instant, refresh, second};
 pub use recorded::{FOLDER_MISSING, RecordedRun, heartbeat_age, record_problem};
 pub use roster::{HeldRoster, RosterError};

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use daemon_lifecycle::state_word;
 use daemon_run_folder::{DocumentReading, FailureKind};
 use daemon_store::RunRow;
 use jiff::Timestamp;
@@ -239,14 +240,6 @@ pub fn instant(at: Timestamp) -> String {
 /// Formats an instant to the second, as run folders contain it.
 pub fn second(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
-
-/// Returns the word that people read for the state of an activation or a run: what ended well without a model is `reported`.
-pub fn state_word(state: &str, is_reported: bool) -> &str {
-    match state {
-        "succeeded" | "done" if is_reported => "reported",
-        state => state,
-    }
 }
 
 #[cfg(test)]

@@ -159,6 +159,7 @@ mod serve_start;
 mod serve_strays;
 mod serve_surfaces;
 mod serve_tcp;
+mod serve_telemetry;
 mod serve_traced;
 mod serve_trees;
 mod serve_turn_kills;

@@ -1,7 +1,9 @@
 //! Pages that say what happened in words, and those of the schedule, the search, the usage and the home.
 
+use daemon_fakes::Reply;
 use serde_json::{Value, json};
 
+use crate::conversing::{api, call, history, world};
 use crate::fields::Shown as _;
 use crate::http::pull_request_opened;
 use crate::serve_pages::missing;
@@ -57,6 +59,7 @@ fn an_event_says_why_each_daemon_woke_or_did_not() {
         "no condition names github pull_request.opened",
         "✓</span> woken",
         "■</span> not met",
+        "<a href=\"https://github.com/o/r/pull/8\"",
     ];
     assert_eq!(missing(&page, &shown), [""; 0], "{page:?}");
     let short = format!("title=\"{id}\">{}…{}</span>", &id[..5], &id[id.len() - 6..]);
@@ -154,6 +157,38 @@ fn the_search_finds_ids_by_their_beginning_and_words() {
         [""; 0]
     );
     assert_eq!(host.page("/search").status, 200);
+}
+
+#[test]
+fn the_page_of_a_conversation_shows_its_messages_and_the_calls_of_tools() {
+    let api = api([
+        Reply::call("list", json!({"path": "<b>"})),
+        Reply::text("<script>alert(1)</script> is \u{202e}here."),
+    ]);
+    let world = world(&api, "");
+    let host = world.serve();
+    call(
+        &host,
+        "conversation/send",
+        &json!({"content": "What is\nhere?"}),
+    );
+    let path = "/conversation?agent=scout&sender=t";
+    let page = host.page(path);
+    let shown = [
+        "<h1>What is</h1>",
+        "What is\nhere?",
+        "scout · m",
+        "list {&#34;path&#34;:&#34;&#60;b&#62;&#34;}",
+        "&#60;script&#62;alert(1)&#60;/script&#62; is ⟨U+202E⟩here.",
+    ];
+    assert_eq!(missing(&page, &shown), [""; 0], "{}", page.body);
+    assert_eq!(host.object(path).json()["lines"], json!(history(&host)));
+    let listed = host.page("/conversations");
+    let link = "href=\"/conversation?agent=scout&#38;sender=t\"";
+    assert_eq!(missing(&listed, &[link]), [""; 0], "{}", listed.body);
+    let unknown = host.page("/conversation?agent=scout&sender=nobody");
+    assert_eq!(unknown.status, 404, "{}", unknown.body);
+    assert_eq!(host.page("/conversation?agent=scout").status, 400);
 }
 
 #[test]

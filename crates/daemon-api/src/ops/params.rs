@@ -13,7 +13,7 @@ use crate::Period;
 /// The default number of rows of a page.
 const DEFAULT_LIMIT: u32 = 50;
 /// The maximum number of rows of a page.
-const MAX_LIMIT: u32 = 500;
+pub(crate) const MAX_LIMIT: u32 = 500;
 /// The maximum length of a request id, in bytes; as that of an `Idempotency-Key`, which becomes one.
 const MAX_REQUEST_ID: usize = 256;
 

@@ -10,6 +10,24 @@ use crate::wire::OutputObject;
 /// The number of activations and of outputs on the page of a daemon.
 const NEWEST: u32 = 10;
 
+/// Where payloads of services have the address of what they are about, the most exact first.
+const WEB_URLS: [&str; 14] = [
+    "/payload/comment/html_url",
+    "/payload/review/html_url",
+    "/payload/release/html_url",
+    "/payload/check_run/html_url",
+    "/payload/check_suite/html_url",
+    "/payload/workflow_run/html_url",
+    "/payload/alert/html_url",
+    "/payload/discussion/html_url",
+    "/payload/pull_request/html_url",
+    "/payload/issue/html_url",
+    "/payload/compare",
+    "/payload/url",
+    "/payload/data/url",
+    "/payload/data/issue/web_url",
+];
+
 impl Operations {
     /// Adds the headline of an object to the answer of the operation that returned it.
     ///
@@ -67,8 +85,10 @@ impl Operations {
         Ok(())
     }
 
-    /// Adds why each daemon woke for an event or did not.
+    /// Adds why each daemon woke for an event or did not, and where a browser shows what the event is about.
     async fn add_reasons(&self, found: &mut Value) -> Result<(), OpError> {
+        let url = WEB_URLS.iter().find_map(|at| found.pointer(at)?.as_str());
+        found["url"] = json!(url);
         let mut asked = Map::new();
         asked.insert("event".to_owned(), found["id"].clone());
         asked.insert("all_daemons".to_owned(), json!(true));

@@ -20,12 +20,12 @@ use daemon_records::error::{OpError, OpErrorKind};
 use daemon_records::random;
 use serde_json::{Map, Value};
 
-use super::cell::{Cell, Column};
 use super::frame::{self, Frame, page};
 use super::login;
-use super::text::{encoded, short, visible};
 use crate::http::AppState;
 use crate::ops::{Operation, Params};
+use daemon_view::text::{encoded, short, visible};
+use daemon_view::{PageCell, PageColumn};
 
 pub(super) use form::{ActionForm, ActionLinks};
 use sent::is_read_only;
@@ -49,7 +49,7 @@ pub(super) struct Subject {
     /// The JSON pointer of its name in the result; empty for the id.
     pub(super) headline: &'static str,
     /// What a confirmation shows of the object.
-    pub(super) summary: &'static [Column],
+    pub(super) summary: &'static [PageColumn],
     pub(super) actions: &'static [Action],
 }
 
@@ -104,7 +104,7 @@ struct Confirmation {
     frame: Frame,
     headline: String,
     problem: Option<(String, Option<String>)>,
-    facts: Vec<Cell>,
+    facts: Vec<PageCell>,
     form: ActionForm,
     back: String,
 }
@@ -353,7 +353,7 @@ impl Subject {
     }
 
     /// Returns the first action that is possible with a row of a listing, as a cell with a link.
-    pub(super) fn in_row(&self, row: &Value) -> Cell {
+    pub(super) fn in_row(&self, row: &Value) -> PageCell {
         let id = row["id"].as_str().unwrap_or_default();
         let actions = self
             .actions
@@ -363,9 +363,9 @@ impl Subject {
         match possible.next() {
             Some(action) => {
                 let path = format!("{}/{}", self.path(id, &[]), action.verb);
-                Cell::action(action.label, path)
+                PageCell::action(action.label, path)
             }
-            None => Cell::action("", String::new()),
+            None => PageCell::action("", String::new()),
         }
     }
 }

@@ -16,15 +16,16 @@ use serde_json::{Value, json};
 
 use super::accept::{self, Representation};
 use super::action::{self, ActionLinks, Subject};
-use super::cell::{Cell, Column, Form};
-use super::chart::{self, Chart};
 use super::frame::{self, Frame, page};
 use super::login;
-use super::table::{Kind, Table, column};
-use super::text::{short, visible};
+use super::table::column;
 use crate::http::{AppState, answer, api};
 use crate::ops::{Operations, Params};
 use daemon_records::error::OpError;
+use daemon_view::text::{short, visible};
+use daemon_view::{CellForm, PageCell, PageColumn};
+use daemon_view::{Chart, daemon_charts};
+use daemon_view::{PageTable, TableKind};
 use live::LiveDetail;
 use table::DETAILS;
 pub(super) use table::{activation, roster_row};
@@ -36,12 +37,12 @@ const LONGEST: usize = 65_536;
 struct Detail {
     subject: Subject,
     /// What is read first, below the headline.
-    lead: &'static [Column],
+    lead: &'static [PageColumn],
     /// The lists before the facts.
-    first: &'static [&'static Kind],
-    facts: &'static [Column],
+    first: &'static [&'static TableKind],
+    facts: &'static [PageColumn],
     /// The lists after the facts.
-    tables: &'static [&'static Kind],
+    tables: &'static [&'static TableKind],
     /// The member that is shown as JSON; empty for none.
     json: &'static str,
 }
@@ -55,13 +56,13 @@ struct DetailPage {
     noun: &'static str,
     /// Its id, if the headline is another.
     id: Option<String>,
-    lead: Vec<Cell>,
-    first: Vec<Table>,
+    lead: Vec<PageCell>,
+    first: Vec<PageTable>,
     charts: Vec<Chart>,
     notice: Option<String>,
     actions: ActionLinks,
-    facts: Vec<Cell>,
-    tables: Vec<Table>,
+    facts: Vec<PageCell>,
+    tables: Vec<PageTable>,
     /// The title and the text of a member that is shown as JSON.
     json: Option<String>,
 }
@@ -141,11 +142,11 @@ impl Detail {
 
     fn page(&self, id: &str, found: &Value) -> DetailPage {
         let object = self.object(found);
-        let cells = |columns: &[Column]| -> Vec<Cell> {
+        let cells = |columns: &[PageColumn]| -> Vec<PageCell> {
             let known = columns.iter().filter(|fact| fact.is_known(object));
             known.map(|fact| fact.cell(object)).collect()
         };
-        let table = |kind: &&Kind| {
+        let table = |kind: &&TableKind| {
             let rows = found[kind.plural].as_array();
             kind.table(rows.map(Vec::as_slice).unwrap_or_default())
         };
@@ -165,7 +166,7 @@ impl Detail {
             headline,
             lead: cells(self.lead),
             first: self.first.iter().map(table).collect(),
-            charts: found.get("usage").map(chart::of_daemon).unwrap_or_default(),
+            charts: found.get("usage").map(daemon_charts).unwrap_or_default(),
             notice: None,
             actions: ActionLinks::default(),
             facts,
@@ -185,11 +186,11 @@ impl Detail {
 }
 
 /// Returns the link from a row of the roster to the run or the daemon file that it is about.
-fn origin(found: &Value) -> Option<Cell> {
+fn origin(found: &Value) -> Option<PageCell> {
     let row = found.get("row")?;
     let of = match row["kind"].as_str()? {
-        "run" => column("Run", "/of", Form::Id("/runs/")),
-        "repository" => column("Daemon file", "/of", Form::Daemon),
+        "run" => column("Run", "/of", CellForm::Id("/runs/")),
+        "repository" => column("Daemon file", "/of", CellForm::Daemon),
         _ => return None,
     };
     Some(of.cell(&json!({"of": row["actor_ref"], "repo": row["project"]})))

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 use super::accept::Representation;
 use super::assets;
 use super::login;
-use super::text::visible;
 use crate::http::{AppState, answer};
 use crate::ops::Params;
+use daemon_view::text::visible;
 
 /// The content security policy: only the host's own style, script, icon, streams and forms.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \

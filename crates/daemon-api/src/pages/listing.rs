@@ -2,7 +2,7 @@
 
 mod table;
 
-use crate::ops::{Operation, Operations, Params};
+use crate::ops::{MAX_LIMIT, Operation, Operations, Params};
 use std::sync::Arc;
 
 use askama::Template;
@@ -18,10 +18,10 @@ use super::accept::Representation;
 use super::action::Subject;
 use super::frame::{self, Frame, page};
 use super::live::LiveListing;
-use super::table::{Kind, Table};
-use super::text::encoded;
-use super::{accept, action, login, text};
+use super::{accept, action, login};
 use crate::http::{AppState, answer, api};
+use daemon_view::text::{encoded, short, visible};
+use daemon_view::{PageTable, TableKind};
 use table::LISTINGS;
 
 /// A filter of a listing: parameter, label, and an example.
@@ -29,13 +29,15 @@ type Filter = (&'static str, &'static str, &'static str);
 
 /// The page of one listing operation.
 pub(super) struct Listing {
-    kind: &'static Kind,
+    kind: &'static TableKind,
     filters: &'static [Filter],
     choice: (&'static str, &'static str),
     /// What the rows are, in a sentence; empty if the caption says it.
     intro: &'static str,
+    /// The most rows of its page, if they are more than its operation returns.
+    rows: Option<usize>,
     /// Further lists of the same result.
-    more: &'static [&'static Kind],
+    more: &'static [&'static TableKind],
     path: &'static str,
     operation: Operation,
     states: fn() -> Vec<&'static str>,
@@ -76,7 +78,7 @@ struct ListingPage {
     /// The link to the next older rows.
     older: Option<String>,
     /// The listing, then the further lists.
-    tables: Vec<Table>,
+    tables: Vec<PageTable>,
 }
 
 /// Builds the routes of all listings.
@@ -125,17 +127,63 @@ async fn show(
 }
 
 impl Listing {
-    /// Performs the operation.
+    /// Performs the operation, and again for the next rows until the page has as many as it may.
     pub(super) async fn read(
         &self,
         operations: &Operations,
         query: &[(String, String)],
     ) -> Result<Map<String, Value>, OpError> {
-        let params = Params::default().with_url(query.to_vec())?;
-        let mut answer = operations.call(self.operation, params).await?;
         let plural = self.kind.plural;
+        let is_sized = query.iter().any(|(name, _)| name == "limit");
+        let mut answer = match self.rows.filter(|_| !is_sized) {
+            Some(most) => self.whole(operations, query, most).await?,
+            None => self.part(operations, query.to_vec()).await?,
+        };
         operations.add_headlines_to(plural, &mut answer).await?;
         Ok(answer)
+    }
+
+    /// Reads up to `most` rows, which are more than the operation returns at once.
+    async fn whole(
+        &self,
+        operations: &Operations,
+        query: &[(String, String)],
+        most: usize,
+    ) -> Result<Map<String, Value>, OpError> {
+        let mut query = query.to_vec();
+        query.push(("limit".to_owned(), MAX_LIMIT.to_string()));
+        let mut answer = self.part(operations, query.clone()).await?;
+        let plural = self.kind.plural;
+        while let Some(next) = answer
+            .get("next")
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+        {
+            let rows = answer.get_mut(plural).and_then(Value::as_array_mut);
+            let Some(rows) = rows.filter(|rows| rows.len() < most) else {
+                break;
+            };
+            query.retain(|(name, _)| name != "after");
+            query.push(("after".to_owned(), next));
+            // The row of the cursor may have left the list since: then the page ends there.
+            let Ok(mut more) = self.part(operations, query.clone()).await else {
+                break;
+            };
+            if let Some(Value::Array(more)) = more.get_mut(plural) {
+                rows.append(more);
+            }
+            answer.insert("next".to_owned(), more.remove("next").unwrap_or_default());
+        }
+        Ok(answer)
+    }
+
+    async fn part(
+        &self,
+        operations: &Operations,
+        query: Vec<(String, String)>,
+    ) -> Result<Map<String, Value>, OpError> {
+        let params = Params::default().with_url(query)?;
+        operations.call(self.operation, params).await
     }
 
     /// Returns the warnings of an answer.
@@ -145,7 +193,7 @@ impl Listing {
             .into_iter()
             .flatten()
             .filter_map(|it| it["message"].as_str());
-        messages.map(text::visible).collect()
+        messages.map(visible).collect()
     }
 
     /// Formats the rows of an answer: those of the listing, then the further lists.
@@ -153,14 +201,15 @@ impl Listing {
         &self,
         answer: &Map<String, Value>,
         offered: Option<&Subject>,
-    ) -> Vec<Table> {
-        let rows = |kind: &Kind| {
+    ) -> Vec<PageTable> {
+        let rows = |kind: &TableKind| {
             let rows = answer.get(kind.plural).and_then(Value::as_array);
             rows.map(Vec::as_slice).unwrap_or_default()
         };
         let mut table = self.kind.table(rows(self.kind));
         if let Some(subject) = offered {
-            table.offer(subject, rows(self.kind));
+            let cells = rows(self.kind).iter().map(|row| subject.in_row(row));
+            table.add_column("Action", cells);
         }
         let more = self.more.iter().map(|kind| kind.table(rows(kind)));
         std::iter::once(table).chain(more).collect()
@@ -221,6 +270,6 @@ impl Listing {
 impl ListingPage {
     /// Formats a state as the rows do.
     fn word(state: &str) -> String {
-        text::short(state, 40).replace('_', " ")
+        short(state, 40).replace('_', " ")
     }
 }

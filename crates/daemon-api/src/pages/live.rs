@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::action::Subject;
 use super::listing::Listing;
-use super::table::{Row, Table};
 use crate::http::stream::{Follow, StreamState, event};
 use crate::ops::Operations;
 use crate::wire::Versioned;
+use daemon_view::{PageRow, PageTable};
 
 /// How often a list is read: a change is to be seen within a second.
 pub(super) const PERIOD: Duration = Duration::from_millis(400);
@@ -81,8 +81,8 @@ impl LiveListing {
 
 impl Seen {
     /// Returns the order of the rows and those that are not as they were; `None` if all are.
-    fn change(&mut self, table: &Table) -> Option<Value> {
-        let is_same = |row: &Row| {
+    fn change(&mut self, table: &PageTable) -> Option<Value> {
+        let is_same = |row: &PageRow| {
             let known = self.rows.get(&row.key);
             // An age grows in the browser, too; it is sent when it was set back.
             known.is_some_and(|(text, age)| *text == row.text() && row.age() >= *age)

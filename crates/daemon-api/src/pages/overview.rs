@@ -10,14 +10,15 @@ use daemon_records::error::OpError;
 use serde_json::{Map, Value, json};
 
 use super::accept::Representation;
-use super::cell::Badge;
 use super::frame::{self, Frame};
 use super::login;
-use super::table::{ACTIVATIONS, DAEMONS, RUNS, Table};
-use super::text::{short, visible};
+use super::table::{ACTIVATIONS, DAEMONS, RUNS};
 use crate::http::AppState;
 use crate::ops::NO_MODEL;
 use crate::ops::Operation;
+use daemon_view::Badge;
+use daemon_view::PageTable;
+use daemon_view::text::{short, visible};
 
 /// The seconds after which the page is reloaded.
 const REFRESH: u32 = 10;
@@ -31,9 +32,9 @@ struct Overview {
     is_held: bool,
     /// The warning if no model is configured.
     without_model: Option<&'static str>,
-    running: Table,
-    activations: Table,
-    daemons: Table,
+    running: PageTable,
+    activations: PageTable,
+    daemons: PageTable,
     /// The errors of invalid daemon files.
     problems: Vec<String>,
     has_more_daemons: bool,

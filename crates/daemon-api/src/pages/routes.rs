@@ -9,7 +9,10 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::get;
 
 use super::accept::{self, Representation};
-use super::{assets, detail, frame, listing, login, overview, run, schedule, search, spawn, usage};
+use super::{
+    assets, conversation, detail, frame, listing, login, overview, run, schedule, search, spawn,
+    usage,
+};
 use crate::http::{AppState, answer};
 
 /// Builds the routes of the pages.
@@ -20,6 +23,7 @@ pub(crate) fn router() -> Router<Arc<AppState>> {
     listing::router()
         .merge(detail::router())
         .route("/", get(overview::show))
+        .route("/conversation", get(conversation::show))
         .route("/schedule", get(schedule::show))
         .route("/search", get(search::show))
         .route("/usage", get(usage::show))

@@ -17,15 +17,16 @@ use serde_json::{Value, json};
 
 use super::accept::Representation;
 use super::action::{self, ActionLinks, RUN_ACTIONS, Subject};
-use super::ansi::{Piece, Style};
-use super::cell::{Badge, Cell, Form};
 use super::frame::{self, Frame, page};
 use super::login;
-use super::table::{OUTPUTS, Table, column};
-use super::text::{encoded, grouped, moment, short, visible};
+use super::table::{OUTPUTS, column};
 use crate::http::{AppState, api};
 use crate::ops::{Headlined, Operation, RunView};
 use crate::runs::{Excerpt, View};
+use daemon_view::PageTable;
+use daemon_view::ansi::{AnsiStyle, Piece};
+use daemon_view::text::{encoded, grouped, moment, short, visible};
+use daemon_view::{Badge, CellForm, PageCell};
 use facts::Fact;
 use timeline::{Span, Step};
 
@@ -43,12 +44,12 @@ pub(super) static RUN: Subject = Subject {
     member: "run",
     headline: "/run/headline",
     summary: &[
-        column("State", "/state", Form::State),
-        column("Daemon", "/daemon_id", Form::Name),
-        column("Provider", "/provider", Form::Name),
-        column("Started", "/started_at", Form::Instant),
-        column("Current tool", "/current_tool", Form::Words),
-        column("Result", "/result_preview", Form::Words),
+        column("State", "/state", CellForm::State),
+        column("Daemon", "/daemon_id", CellForm::Name),
+        column("Provider", "/provider", CellForm::Name),
+        column("Started", "/started_at", CellForm::Instant),
+        column("Current tool", "/current_tool", CellForm::Words),
+        column("Result", "/result_preview", CellForm::Words),
     ],
     actions: RUN_ACTIONS,
 };
@@ -62,7 +63,7 @@ struct RunPage {
     id: String,
     notice: Option<String>,
     actions: ActionLinks,
-    state: Cell,
+    state: PageCell,
     is_running: bool,
     /// The stream of further lines while the run is active.
     follow: Option<String>,
@@ -77,7 +78,7 @@ struct RunPage {
     timeline: Vec<Step>,
     is_whole: bool,
     followups: Vec<Followup>,
-    outputs: Table,
+    outputs: PageTable,
     prompt: Text,
     files: Vec<String>,
     more_files: usize,
@@ -101,7 +102,7 @@ struct Line {
 /// A message to the run with its state and its reply.
 struct Followup {
     n: u64,
-    state: Cell,
+    state: PageCell,
     started: String,
     error: String,
     reply: Text,
@@ -179,7 +180,7 @@ impl RunPage {
             id: short(&run.id, 80),
             notice: None,
             actions: ActionLinks::default(),
-            state: Cell::state(run.word()),
+            state: PageCell::state(run.word()),
             is_running,
             follow: is_running.then(|| follow(&run.id, view.next)),
             task: short(text("task").unwrap_or_default(), 300),
@@ -221,7 +222,7 @@ fn follow(id: &str, place: LogPlace) -> String {
 fn lines(view: &View) -> Vec<Line> {
     let first = view.output.len().saturating_sub(OUTPUT_LINES);
     // Each stream has a style of its own.
-    let mut styles = [Style::default(); 2];
+    let mut styles = [AnsiStyle::default(); 2];
     let lines = view.output.iter().map(|line| Line {
         is_stderr: line.is_stderr,
         pieces: styles[usize::from(line.is_stderr)].pieces(&line.text),
@@ -238,7 +239,7 @@ fn followups(view: &View) -> Vec<Followup> {
         let message = followup.pointer("/error/message").and_then(Value::as_str);
         Followup {
             n,
-            state: Cell::state(text("state")),
+            state: PageCell::state(text("state")),
             started: moment(text("started_at")),
             error: visible(message.unwrap_or_default()),
             reply: reply.map_or_else(

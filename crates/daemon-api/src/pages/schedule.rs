@@ -9,11 +9,12 @@ use axum::http::{HeaderMap, Response};
 use jiff::civil::Date;
 use serde_json::{Map, Value};
 
-use super::cell::{Cell, Form};
 use super::frame::{self, Frame};
-use super::table::{MISSED, Table, column};
-use super::text::{encoded, short, visible};
+use super::table::{MISSED, column};
 use crate::http::AppState;
+use daemon_view::PageTable;
+use daemon_view::text::{encoded, short, visible};
+use daemon_view::{CellForm, PageCell};
 
 /// The instants of a day that its cell shows; of more, their number.
 const MOST_SHOWN: usize = 2;
@@ -31,16 +32,16 @@ struct SchedulePage {
     frame: Frame,
     days: Vec<String>,
     rows: Vec<Row>,
-    missed: Table,
+    missed: PageTable,
 }
 
 /// One schedule.
 struct Row {
-    name: Cell,
+    name: PageCell,
     reading: String,
     expression: String,
-    gate: Option<Cell>,
-    next: Cell,
+    gate: Option<PageCell>,
+    next: PageCell,
     days: Vec<Day>,
 }
 
@@ -89,15 +90,15 @@ impl Row {
     fn of(row: &Value) -> Self {
         let text = |name: &str| row[name].as_str().unwrap_or_default();
         let name = match text("kind") {
-            "cron" => Cell::words(format!("cron {}: {}", text("id"), text("about")))
+            "cron" => PageCell::words(format!("cron {}: {}", text("id"), text("about")))
                 .to("/crons".to_owned()),
             _ => {
                 let (id, repo) = (text("id"), text("repo"));
                 let path = format!("/daemons/{}?repo={}", encoded(id), encoded(repo));
-                Cell::words(id).to(path)
+                PageCell::words(id).to(path)
             }
         };
-        let gate = column("Gate", "/gate", Form::State);
+        let gate = column("Gate", "/gate", CellForm::State);
         let days = row["days"].as_array().into_iter().flatten();
         Self {
             name,
@@ -108,7 +109,7 @@ impl Row {
                 short(text("zone"), 60)
             ),
             gate: Some(gate.cell(row)).filter(|_| row["gate"].is_string() && row["gate"] != "open"),
-            next: column("Next", "/next", Form::Instant).cell(row),
+            next: column("Next", "/next", CellForm::Instant).cell(row),
             days: days.map(Day::of).collect(),
         }
     }

@@ -9,12 +9,13 @@ use axum::http::{HeaderMap, Response};
 use serde_json::{Map, Value};
 
 use super::frame::{self, Frame};
-use super::table::{ACTIVATIONS, DAEMONS, EVENTS, Kind, OUTPUTS, ROSTER, RUNS, Table};
-use super::text::{grouped, visible};
+use super::table::{ACTIVATIONS, DAEMONS, EVENTS, OUTPUTS, ROSTER, RUNS};
 use crate::http::AppState;
+use daemon_view::text::{grouped, visible};
+use daemon_view::{PageTable, TableKind};
 
 /// What a search finds, in the order of the page.
-const KINDS: [&Kind; 6] = [&DAEMONS, &ROSTER, &ACTIVATIONS, &RUNS, &OUTPUTS, &EVENTS];
+const KINDS: [&TableKind; 6] = [&DAEMONS, &ROSTER, &ACTIVATIONS, &RUNS, &OUTPUTS, &EVENTS];
 
 #[derive(Template)]
 #[template(path = "search.html")]
@@ -23,7 +24,7 @@ struct SearchPage {
     query: String,
     /// How many rows of each kind are searched for words.
     searched: String,
-    tables: Vec<Table>,
+    tables: Vec<PageTable>,
 }
 
 /// Searches.
@@ -39,7 +40,7 @@ pub(super) async fn show(
 impl SearchPage {
     fn of(members: &Map<String, Value>) -> Self {
         let query = members.get("q").and_then(Value::as_str).unwrap_or_default();
-        let rows = |kind: &Kind| {
+        let rows = |kind: &TableKind| {
             let rows = members.get(kind.plural).and_then(Value::as_array);
             rows.map(Vec::as_slice).unwrap_or_default()
         };

@@ -15,28 +15,29 @@ use serde_json::{Map, Value, json};
 
 use super::accept::Representation;
 use super::action::{FORM_BYTES, SentForm, form_token, refused_form};
-use super::cell::Form;
 use super::frame::{self, Frame, page};
 use super::login;
-use super::table::{Kind, Table, column};
-use super::text::{encoded, visible};
+use super::table::column;
 use crate::http::{AppState, answer};
 use crate::ops::Operation;
+use daemon_view::CellForm;
+use daemon_view::text::{encoded, visible};
+use daemon_view::{PageTable, TableKind};
 
 /// The fields of the form of a plan.
 const FIELDS: [&str; 4] = ["project", "role", "harness", "name"];
 
 /// The checks of a plan.
-const CHECKS: Kind = Kind::new(
-    "checks",
-    "Checks",
-    "Nothing was checked.",
-    &[
-        column("Check", "/name", Form::Name),
-        column("Outcome", "/outcome", Form::State),
-        column("Why", "/why", Form::Words),
+const CHECKS: TableKind = TableKind {
+    plural: "checks",
+    caption: "Checks",
+    empty: "Nothing was checked.",
+    columns: &[
+        column("Check", "/name", CellForm::Name),
+        column("Outcome", "/outcome", CellForm::State),
+        column("Why", "/why", CellForm::Words),
     ],
-);
+};
 
 #[derive(Template)]
 #[template(path = "spawn.html")]
@@ -65,7 +66,7 @@ struct Chosen {
 struct Plan {
     id: String,
     is_clear: bool,
-    checks: Table,
+    checks: PageTable,
     packet: String,
     packet_sha256: String,
     minutes: i64,

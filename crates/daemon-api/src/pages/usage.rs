@@ -9,8 +9,8 @@ use axum::http::{HeaderMap, Response};
 use serde_json::{Map, Value};
 
 use super::frame::{self, Frame};
-use super::text::{encoded, grouped, usd, visible};
 use crate::http::AppState;
+use daemon_view::text::{encoded, grouped, usd, visible};
 
 /// The height of the bars in the cells, in their own units.
 const HEIGHT: f64 = 24.0;

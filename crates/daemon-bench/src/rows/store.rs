@@ -156,9 +156,9 @@ pub(super) enum Steps {
 }
 
 async fn cycle(store: &impl Store, daemon: &DaemonKey, n: u64, steps: Steps) -> Result<()> {
-    let now = Timestamp::from_second(1_767_225_600)? + SignedDuration::from_millis(n.try_into()?);
+    let now = instant(n)?;
     let id = EventId::new(n, [0; 10]);
-    store.accept(vec![event(&id, n, now)?]).await?;
+    store.accept(vec![accepted(n)?]).await?;
     let trigger = NewTrigger {
         daemon: daemon.clone(),
         rev: "rev".to_owned(),
@@ -213,6 +213,16 @@ async fn complete(
     let end = AttemptEnd::new(AttemptOutcome::Done, now, 0);
     store.end_attempt(id, lease, end).await?;
     Ok(())
+}
+
+/// Returns the instant of the event with a number.
+fn instant(n: u64) -> Result<Timestamp> {
+    Ok(Timestamp::from_second(1_767_225_600)? + SignedDuration::from_millis(n.try_into()?))
+}
+
+/// Returns the event with a number, received at its instant.
+pub(super) fn accepted(n: u64) -> Result<NewEvent> {
+    event(&EventId::new(n, [0; 10]), n, instant(n)?)
 }
 
 pub(super) fn event(id: &EventId, n: u64, now: Timestamp) -> Result<NewEvent> {

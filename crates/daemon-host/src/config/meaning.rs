@@ -45,6 +45,7 @@ pub(super) fn faults(config: &Config) -> Vec<ConfigFault> {
     faults.extend(super::surfaces::faults(&config.surfaces));
     faults.extend(log(&config.log.level));
     faults.extend(super::tokens::faults(&config.token));
+    faults.extend(super::telemetry::faults(&config.telemetry));
     faults.extend(super::transports::faults(&config.tcp));
     faults.extend(config.conversing().faults());
     faults.extend(super::roster::faults(&config.roster));

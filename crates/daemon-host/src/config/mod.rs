@@ -17,6 +17,7 @@ mod roster;
 mod size;
 mod sources;
 mod surfaces;
+mod telemetry;
 mod tokens;
 mod transports;
 
@@ -41,6 +42,7 @@ pub use sources::{
     ApiAccess, CloudEventsConfig, HookConfig, LinearConfig, SecretPlaces, SourceConfig, Sources,
 };
 pub use surfaces::{GitSurface, GithubSurfaceConfig, ServiceSurfaceConfig, Surfaces};
+pub use telemetry::Telemetry;
 pub use tokens::{TokenConfig, TokenScope};
 pub use transports::{Tcp, Uds};
 

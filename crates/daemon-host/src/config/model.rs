@@ -20,6 +20,7 @@ use super::roster::RosterConfig;
 use super::size::ByteSize;
 use super::sources::{SecretPlaces, Sources};
 use super::surfaces::Surfaces;
+use super::telemetry::Telemetry;
 use super::tokens::TokenConfig;
 use super::transports::{Tcp, Uds};
 
@@ -67,6 +68,8 @@ pub struct Config {
     pub retain: Retain,
     /// The log of the host.
     pub log: Log,
+    /// What the host reports to collectors.
+    pub telemetry: Telemetry,
     /// Further tokens of HTTP and of the control protocol.
     pub token: Vec<TokenConfig>,
 }

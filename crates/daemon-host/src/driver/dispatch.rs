@@ -222,6 +222,9 @@ impl Driver {
         // An effect catches its own panics, and none is ever aborted.
         let Done { event, failure } = done.expect("an effect reports its result");
         self.failure = failure.or(self.failure.take());
+        if let HostEvent::Settled(output) = &event {
+            self.host.trace(&output.activation);
+        }
         Some(event)
     }
 
@@ -231,6 +234,7 @@ impl Driver {
     ) -> Option<HostEvent> {
         // An abandoned attempt is taken back by the next host.
         let (id, lease, failure) = ended.ok()?;
+        self.host.trace(&id);
         self.failure = failure.or(self.failure.take());
         Some(HostEvent::AttemptEnded(id, lease))
     }

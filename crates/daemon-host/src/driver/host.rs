@@ -7,7 +7,7 @@ use daemon_agent::Conversations;
 use daemon_api::control::RunTokens;
 use daemon_dispatch::Concern;
 use daemon_engine::HostEpoch;
-use daemon_event::RepoName;
+use daemon_event::{ActivationId, RepoName};
 use daemon_records::HeldRoster;
 use daemon_records::clock::Clock;
 use daemon_registry::SharedRegistry;
@@ -39,6 +39,7 @@ use super::rostering::{RosterRounds, Spawning};
 use super::run_directory::{RunDirectory, SharedRuntime, run_paths};
 use super::signals::Signals;
 use super::ticking::TickRecorder;
+use super::traces::TraceQueue;
 use super::upkeep::{self, Upkeep};
 use super::{Parts, Runtime, repos};
 use crate::charters::Charters;
@@ -95,6 +96,7 @@ pub struct Host {
     pub(crate) conversations: Arc<Conversations>,
     /// The MCP servers of agents.
     pub(crate) servers: Arc<SharedServers>,
+    pub(crate) traces: TraceQueue,
 }
 
 impl std::fmt::Debug for Host {
@@ -165,6 +167,7 @@ impl Host {
             renames: Renames::default(),
             conversations,
             servers,
+            traces: TraceQueue::default(),
         })
     }
 
@@ -196,6 +199,13 @@ impl Host {
     /// Returns why no activation may start, if so.
     pub(crate) fn activations_pause(&self) -> Option<String> {
         self.pause().or_else(|| self.claims.reason())
+    }
+
+    /// Notes that an activation may have ended, if traces are sent.
+    pub(crate) fn trace(&self, id: &ActivationId) {
+        if self.runtime().config.telemetry.traces.is_some() {
+            self.traces.add(id.clone());
+        }
     }
 
     /// Matches all events that wait.

@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use super::failures::Failures;
 use super::host::Host;
-use super::{conversing, dispatch, facts, reconciling, repos, rostering, ticking, upkeep};
+use super::{conversing, dispatch, facts, reconciling, repos, rostering, ticking, traces, upkeep};
 use daemon_records::HeldRoster;
 use daemon_roster::Bridge;
 use daemon_runner::defect::guarded;
@@ -71,6 +71,8 @@ pub async fn start(
     tasks.spawn(supervisor.lasting("ticks", move || ticking::run(ticks.clone())));
     let rounds = host.roster_rounds(roster, bridge);
     tasks.spawn(supervisor.lasting("roster", move || rostering::run(rounds.clone())));
+    let traced = Arc::clone(host);
+    tasks.spawn(supervisor.lasting("traces", move || traces::run(Arc::clone(&traced))));
     let published = Arc::clone(runs);
     tasks.spawn(supervisor.lasting("notices", move || {
         emanation::publish(Arc::clone(&published))

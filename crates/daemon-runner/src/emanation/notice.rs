@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use daemon_records::{second, state_word};
+use daemon_lifecycle::state_word;
+use daemon_records::second;
 use daemon_run_folder::{Document, Folder, Followup, RunError, RunState, StopReason};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};

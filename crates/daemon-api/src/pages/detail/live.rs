@@ -9,8 +9,8 @@ use serde_json::json;
 use super::{Detail, DetailPage};
 use crate::http::stream::{Follow, StreamState, event};
 use crate::ops::Operations;
-use crate::pages::cell::Cell;
 use crate::wire::Versioned;
+use daemon_view::PageCell;
 
 /// The page of one object that a browser follows.
 pub(super) struct LiveDetail {
@@ -65,8 +65,8 @@ impl DetailPage {
         let cells = self.lead.iter().chain(&self.facts);
         let cells = cells.filter(|cell| cell.age.is_none());
         let parts = std::iter::once(self.headline.clone())
-            .chain(cells.map(Cell::all_text))
-            .chain(rows.map(super::super::table::Row::text));
+            .chain(cells.map(PageCell::all_text))
+            .chain(rows.map(daemon_view::PageRow::text));
         parts.collect::<Vec<_>>().join("\n")
     }
 }

@@ -4,8 +4,8 @@ use daemon_records::FOLDER_MISSING;
 use serde_json::Value;
 
 use crate::ops::RunView;
-use crate::pages::cell::Cell;
-use crate::pages::text::{encoded, grouped, seconds, usd};
+use daemon_view::PageCell;
+use daemon_view::text::{encoded, grouped, seconds, usd};
 
 /// A row of the table.
 pub(super) struct Fact {
@@ -14,7 +14,7 @@ pub(super) struct Fact {
     /// The member of the run's object that the script updates; empty for a fact that does not change.
     pub(super) member: &'static str,
     /// The value.
-    pub(super) cell: Cell,
+    pub(super) cell: PageCell,
 }
 
 /// Collects the facts that are known.
@@ -38,15 +38,15 @@ pub(super) fn of(run: &RunView) -> Vec<Fact> {
 }
 
 impl Facts<'_> {
-    fn add(&mut self, name: &'static str, cell: Cell) {
+    fn add(&mut self, name: &'static str, cell: PageCell) {
         self.add_live(name, "", cell);
     }
 
-    fn add_live(&mut self, name: &'static str, member: &'static str, cell: Cell) {
+    fn add_live(&mut self, name: &'static str, member: &'static str, cell: PageCell) {
         self.all.push(Fact { name, member, cell });
     }
 
-    fn add_some(&mut self, name: &'static str, cell: Option<Cell>) {
+    fn add_some(&mut self, name: &'static str, cell: Option<PageCell>) {
         if let Some(cell) = cell {
             self.add(name, cell);
         }
@@ -86,51 +86,51 @@ impl Facts<'_> {
             .map(|name| format!("preset {name}"));
         let provider = [Some(run.provider.as_str()), model, preset.as_deref()];
         let provider: Vec<&str> = provider.into_iter().flatten().collect();
-        self.add("Provider", Cell::words(provider.join(" · ")));
+        self.add("Provider", PageCell::words(provider.join(" · ")));
         if let Some(daemon) = &run.daemon_id {
             let path = format!("/daemons/{}", encoded(daemon));
-            self.add("Daemon", Cell::code(daemon).to(path));
+            self.add("Daemon", PageCell::code(daemon).to(path));
         } else {
-            self.add_some("Parent", self.text("parent_addr").map(Cell::code));
-            self.add_some("Group", self.text("group_id").map(Cell::code));
+            self.add_some("Parent", self.text("parent_addr").map(PageCell::code));
+            self.add_some("Group", self.text("group_id").map(PageCell::code));
         }
         if let Some(activation) = &run.activation_id {
             let path = format!("/activations/{}", encoded(activation));
-            self.add("Activation", Cell::code(activation).to(path));
-            self.add("Attempt", Cell::words(run.attempt.to_string()));
+            self.add("Activation", PageCell::code(activation).to(path));
+            self.add("Attempt", PageCell::words(run.attempt.to_string()));
         }
     }
 
     /// Adds the times, the current tool and the number of tool calls.
     fn progress(&mut self) {
         let run = &self.run.run;
-        self.add("Started", Cell::instant(&run.started_at));
+        self.add("Started", PageCell::instant(&run.started_at));
         if let Some(finished) = &run.finished_at {
-            self.add("Finished", Cell::instant(finished));
+            self.add("Finished", PageCell::instant(finished));
         }
         let name = if run.finished_at.is_some() {
             "Took"
         } else {
             "Has taken"
         };
-        self.add_live(name, "elapsed_s", Cell::words(seconds(run.elapsed_s)));
+        self.add_live(name, "elapsed_s", PageCell::words(seconds(run.elapsed_s)));
         if run.state == "running" {
             let tool = run.current_tool.as_deref().unwrap_or("none");
-            self.add_live("Current tool", "current_tool", Cell::code(tool));
+            self.add_live("Current tool", "current_tool", PageCell::code(tool));
         }
-        let n_tools = Cell::words(grouped(run.tool_call_count));
+        let n_tools = PageCell::words(grouped(run.tool_call_count));
         self.add_live("Tools called", "tool_call_count", n_tools);
         if run.turn > 0 {
-            self.add_live("Turn", "turn", Cell::words(run.turn.to_string()));
+            self.add_live("Turn", "turn", PageCell::words(run.turn.to_string()));
         }
         if let Some(at) = &run.last_output_at {
-            self.add_live("Last output", "last_output_at", Cell::instant(at));
+            self.add_live("Last output", "last_output_at", PageCell::instant(at));
         }
         if run.state == "running"
             && let Some(age) = self.run.view.heartbeat_age
         {
             let age = format!("{} ago", seconds(age.as_secs_f64()));
-            self.add("Last heartbeat", Cell::words(age));
+            self.add("Last heartbeat", PageCell::words(age));
         }
     }
 
@@ -139,18 +139,18 @@ impl Facts<'_> {
         let permissions = self
             .text("permissions")
             .map(|permissions| match permissions {
-                "bypass" => Cell {
+                "bypass" => PageCell {
                     text: "bypass: its own checks are switched off".to_owned(),
-                    ..Cell::state(permissions)
+                    ..PageCell::state(permissions)
                 },
-                other => Cell::words(other),
+                other => PageCell::words(other),
             });
         self.add_some("Permissions", permissions);
         let sandbox = self
             .number("sandbox/level")
             .map(|level| match self.text("sandbox/detail") {
-                Some(detail) => Cell::words(format!("level {level}: {detail}")),
-                None => Cell::words(format!("level {level}")),
+                Some(detail) => PageCell::words(format!("level {level}: {detail}")),
+                None => PageCell::words(format!("level {level}")),
             });
         self.add_some("Sandbox", sandbox);
         let limits = [
@@ -162,7 +162,7 @@ impl Facts<'_> {
         ];
         let limits: Vec<String> = limits.into_iter().flatten().collect();
         if !limits.is_empty() {
-            self.add("Limits", Cell::words(limits.join(", ")));
+            self.add("Limits", PageCell::words(limits.join(", ")));
         }
         let budget = [
             self.at("budget/usd").and_then(Value::as_f64).map(usd),
@@ -175,7 +175,7 @@ impl Facts<'_> {
             true => self.at("budget").map(|_| "none".to_owned()),
             false => Some(budget.join(", ")),
         };
-        self.add_some("Budget", budget.map(Cell::words));
+        self.add_some("Budget", budget.map(PageCell::words));
     }
 
     /// Adds the tokens and the cost.
@@ -195,12 +195,12 @@ impl Facts<'_> {
                 })
                 .collect();
             if !counts.is_empty() {
-                self.add(name, Cell::words(counts.join(", ")));
+                self.add(name, PageCell::words(counts.join(", ")));
             }
         }
         self.add_some(
             "Cost",
-            self.run.run.cost_usd.map(|cost| Cell::words(usd(cost))),
+            self.run.run.cost_usd.map(|cost| PageCell::words(usd(cost))),
         );
     }
 
@@ -211,25 +211,28 @@ impl Facts<'_> {
             (None, Some(signal)) => Some(format!("signal {signal}")),
             (None, None) => None,
         };
-        self.add_some("Exit", exit.map(Cell::words));
+        self.add_some("Exit", exit.map(PageCell::words));
         let stopped = self.text("cli_termination/reason").map(|reason| {
             let detail = self.text("cli_termination/detail");
             detail.map_or_else(|| reason.to_owned(), |detail| format!("{reason}: {detail}"))
         });
-        self.add_some("Stopped by the host", stopped.map(Cell::words));
+        self.add_some("Stopped by the host", stopped.map(PageCell::words));
         let sessions = ["claude", "codex", "opencode", "command"];
         let session = sessions
             .iter()
-            .find_map(|name| self.text(&format!("{name}_session_id")).map(Cell::code));
+            .find_map(|name| self.text(&format!("{name}_session_id")).map(PageCell::code));
         self.add_some("Session", session);
         if let Some(lines) = self.number("dropped/lines").filter(|lines| *lines > 0) {
             let bytes = self.number("dropped/bytes").unwrap_or_default();
             let dropped = format!("{} lines, {} bytes", grouped(lines), grouped(bytes));
-            self.add("Output not kept", Cell::words(dropped));
+            self.add("Output not kept", PageCell::words(dropped));
         }
-        self.add_some("Record", self.run.view.problem.as_deref().map(Cell::words));
+        self.add_some(
+            "Record",
+            self.run.view.problem.as_deref().map(PageCell::words),
+        );
         if self.run.view.problem.as_deref() != Some(FOLDER_MISSING) {
-            self.add("Folder", Cell::code(&self.run.run.folder));
+            self.add("Folder", PageCell::code(&self.run.run.folder));
         }
     }
 }

@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::pages::ansi;
-use crate::pages::cell::Badge;
-use crate::pages::text::{seconds, visible};
 use crate::runs::TimelineEntry;
+use daemon_view::Badge;
+use daemon_view::ansi;
+use daemon_view::text::{seconds, visible};
 
 /// The maximum number of rows; of longer timelines, the last are shown.
 const MOST_ROWS: usize = 500;

@@ -1,9 +1,10 @@
 //! Charts: bars that the host draws as SVG, each with the table of its values.
 
+use askama::Template;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::text::{grouped, moment, seconds, usd};
+use crate::text::{grouped, moment, seconds, usd};
 
 /// The size of a chart, in its own units.
 const WIDTH: f64 = 560.0;
@@ -11,31 +12,39 @@ const HEIGHT: f64 = 110.0;
 /// The maximum number of labels below a chart.
 const MOST_LABELS: usize = 8;
 
-/// A chart of bars in groups.
-#[derive(Clone, Debug)]
-pub(super) struct Chart {
-    pub(super) title: &'static str,
+/// A chart of bars in groups; its `Display` is HTML.
+#[derive(Clone, Debug, Template)]
+#[template(path = "chart.html")]
+pub struct Chart {
+    /// The caption.
+    pub title: &'static str,
     /// What it shows, for those who do not see it.
-    pub(super) summary: String,
+    pub summary: String,
     /// The value of the highest bar.
-    pub(super) top: String,
-    pub(super) bars: Vec<Bar>,
+    pub top: String,
+    /// The bars of all series.
+    pub bars: Vec<Bar>,
     /// The labels of groups with their places.
-    pub(super) labels: Vec<(String, String)>,
+    pub labels: Vec<(String, String)>,
     /// The class and the name of each series.
-    pub(super) legend: Vec<(&'static str, &'static str)>,
+    pub legend: Vec<(&'static str, &'static str)>,
     /// The rows of the table: a group, and its values. Groups without values are left out.
-    pub(super) rows: Vec<(String, Vec<String>)>,
+    pub rows: Vec<(String, Vec<String>)>,
 }
 
-/// A bar.
+/// A bar, in the units of its chart.
 #[derive(Clone, Debug)]
-pub(super) struct Bar {
-    pub(super) class: &'static str,
-    pub(super) x: String,
-    pub(super) y: String,
-    pub(super) width: String,
-    pub(super) height: String,
+pub struct Bar {
+    /// The class of its series.
+    pub class: &'static str,
+    /// The distance of its left edge from the left.
+    pub x: String,
+    /// The distance of its upper edge from the top.
+    pub y: String,
+    /// How wide it is.
+    pub width: String,
+    /// How high it is.
+    pub height: String,
 }
 
 /// The values of one kind, one for each group.
@@ -45,8 +54,8 @@ struct Series {
     values: Vec<f64>,
 }
 
-/// Returns the charts of a daemon.
-pub(super) fn of_daemon(usage: &Value) -> Vec<Chart> {
+/// Returns the charts of the usage of a daemon: activity, waits and durations, cost, and tokens.
+pub fn daemon_charts(usage: &Value) -> Vec<Chart> {
     let series = |list: &str, name: &'static str, member: &str, class: &'static str| Series {
         name,
         class,
@@ -62,7 +71,7 @@ pub(super) fn of_daemon(usage: &Value) -> Vec<Chart> {
         date.get(5..).unwrap_or(date).to_owned()
     });
     let finished = texts_of(&usage["finished"], "at");
-    let whole = |n: f64| grouped(super::text::whole(n));
+    let whole = |n: f64| grouped(crate::text::whole(n));
     vec![
         Chart::new(
             "The last 24 hours",
@@ -150,7 +159,7 @@ impl Chart {
     }
 
     /// Reports whether there is nothing to show.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 }
@@ -197,7 +206,7 @@ fn labels(groups: &[String]) -> Vec<(String, String)> {
 mod tests {
     use serde_json::json;
 
-    use super::of_daemon;
+    use super::daemon_charts;
 
     #[test]
     fn a_chart_has_a_bar_and_a_cell_for_each_value() {
@@ -206,7 +215,7 @@ mod tests {
             "now": "2026-01-02T12:00:00Z", "dates": ["2026-01-01", "2026-01-02"], "days": [used(0, 0.0), used(4, 0.5)],
             "hours": vec![used(2, 0.0); 24], "finished": [{"at": "2026-01-02T11:00:00Z", "wait_s": 1.0, "took_s": 90.0}],
         });
-        let charts = of_daemon(&usage);
+        let charts = daemon_charts(&usage);
         let shape: Vec<_> = charts
             .iter()
             .map(|chart| (chart.title, chart.bars.len(), chart.rows.len()))

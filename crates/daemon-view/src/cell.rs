@@ -2,52 +2,52 @@
 
 use std::collections::BTreeSet;
 
+use askama::Template;
 use serde_json::Value;
 
-use crate::wire::state_word;
-
-use super::text::{
+use crate::text::{
     ago, encoded, grouped, moment, seconds, short, short_id, shown, usd, visible, whole,
 };
 
 /// The maximum length of a cell, in characters.
 const WIDEST: usize = 160;
 
-/// One value of a page. Its text has no hidden characters; templates escape it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Cell {
+/// One value of a page. Its text has no hidden characters, and its `Display` is HTML.
+#[derive(Clone, Debug, Default, Template)]
+#[template(path = "cell.html")]
+pub struct PageCell {
     /// The title of its column.
-    pub(super) title: &'static str,
+    pub title: &'static str,
     /// The text that a page shows.
-    pub(super) text: String,
+    pub text: String,
     /// What the text is short for.
-    pub(super) whole: Option<String>,
+    pub whole: Option<String>,
     /// A second line.
-    pub(super) note: Option<String>,
+    pub note: Option<String>,
     /// The address that the text links to.
-    pub(super) link: Option<String>,
+    pub link: Option<String>,
     /// The instant that the text shows, for a `time` element.
-    pub(super) instant: Option<String>,
+    pub instant: Option<String>,
     /// The seconds that the text shows, if they grow while the page is open.
-    pub(super) age: Option<u64>,
+    pub age: Option<u64>,
     /// The sign and colour, if the text is a state.
-    pub(super) badge: Option<Badge>,
+    pub badge: Option<Badge>,
     /// The CSS class: `code`, `number`, `words` or empty.
-    pub(super) class: &'static str,
+    pub class: &'static str,
 }
 
 /// The sign and the colour of a state, which are shown with its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Badge {
+pub struct Badge {
     /// The CSS class: `going`, `good`, `bad`, `waits` or `still`.
-    pub(super) class: &'static str,
+    pub class: &'static str,
     /// One character.
-    pub(super) sign: &'static str,
+    pub sign: &'static str,
 }
 
 impl Badge {
     /// Returns the badge of a state of a run, an activation, an output, a tick or a daemon.
-    pub(super) fn of(state: &str) -> Self {
+    pub fn of(state: &str) -> Self {
         let (class, sign) = match state {
             "running" | "claimed" | "delivering" | "sending" => ("going", "▶"),
             "done" | "succeeded" | "reported" | "confirmed" | "enqueued" | "open" | "valid"
@@ -69,7 +69,7 @@ impl Badge {
 
 /// The format of the values of a column.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Form {
+pub enum CellForm {
     /// A string from any source.
     Words,
     /// A short name.
@@ -90,6 +90,10 @@ pub(super) enum Form {
     Daemon,
     /// The name of a row of the roster, which links to its page.
     Row,
+    /// The title of a conversation, which links to the page of the agent and the sender of the row.
+    Conversation,
+    /// A string that links to the URL in this member of the row, if that is one of the web.
+    Linked(&'static str),
     /// The kind of a trigger, which links to the newest event if it is one.
     Trigger,
     /// A state, with its badge.
@@ -110,23 +114,27 @@ pub(super) enum Form {
     Count,
     /// A string that links to the URL in a member of the row, with another member, the kind and the id of what was made.
     Web {
+        /// The member with the URL.
         url: &'static str,
+        /// The member with the kind and the id.
         made: &'static str,
     },
 }
 
 /// A column: its title, the JSON pointer of its value in a row, and the format.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Column {
-    pub(super) title: &'static str,
+pub struct PageColumn {
+    /// The title above the column.
+    pub title: &'static str,
     pointer: &'static str,
     /// The JSON pointer of the value to show if the first is null; empty for none.
     or: &'static str,
-    form: Form,
+    form: CellForm,
 }
 
-impl Column {
-    pub(super) const fn new(title: &'static str, pointer: &'static str, form: Form) -> Self {
+impl PageColumn {
+    /// Creates a column.
+    pub const fn new(title: &'static str, pointer: &'static str, form: CellForm) -> Self {
         Self {
             title,
             pointer,
@@ -136,7 +144,7 @@ impl Column {
     }
 
     /// Sets another value to show if the first is null.
-    pub(super) const fn or(self, pointer: &'static str) -> Self {
+    pub const fn or(self, pointer: &'static str) -> Self {
         Self {
             or: pointer,
             ..self
@@ -144,32 +152,32 @@ impl Column {
     }
 
     /// Reports whether a row has the value.
-    pub(super) fn is_known(&self, row: &Value) -> bool {
+    pub fn is_known(&self, row: &Value) -> bool {
         row.pointer(self.pointer)
             .is_some_and(|value| !value.is_null())
     }
 
     /// Formats the value of a row.
-    pub(super) fn cell(&self, row: &Value) -> Cell {
+    pub fn cell(&self, row: &Value) -> PageCell {
         let at = |pointer: &str| row.pointer(pointer).filter(|value| !value.is_null());
         let or = Some(self.or).filter(|or| !or.is_empty());
         let value = at(self.pointer).or_else(|| at(or?)).unwrap_or(&Value::Null);
         // People see `reported` for some states, which depends on another member of the same object.
         let word = match (self.form, self.pointer.strip_suffix("/state")) {
-            (Form::State, Some(of)) => row.pointer(of).map(state_word).map(Value::from),
+            (CellForm::State, Some(of)) => row.pointer(of).map(state_word).map(Value::from),
             _ => None,
         };
         let value = word.as_ref().filter(|_| !value.is_null()).unwrap_or(value);
-        Cell {
+        PageCell {
             title: self.title,
-            ..Cell::of(value, self.form, row)
+            ..PageCell::of(value, self.form, row)
         }
     }
 }
 
-impl Cell {
+impl PageCell {
     /// Creates a cell with a string from any source.
-    pub(super) fn words(text: impl AsRef<str>) -> Self {
+    pub fn words(text: impl AsRef<str>) -> Self {
         Self {
             text: visible(text.as_ref()),
             class: "words",
@@ -178,7 +186,7 @@ impl Cell {
     }
 
     /// Creates a cell with an identifier or a path.
-    pub(super) fn code(text: impl AsRef<str>) -> Self {
+    pub fn code(text: impl AsRef<str>) -> Self {
         Self {
             class: "code",
             ..Self::words(text)
@@ -186,7 +194,7 @@ impl Cell {
     }
 
     /// Creates a cell with a state and its badge.
-    pub(super) fn state(state: &str) -> Self {
+    pub fn state(state: &str) -> Self {
         Self {
             badge: Some(Badge::of(state)),
             text: short(state, 40).replace('_', " "),
@@ -195,7 +203,7 @@ impl Cell {
     }
 
     /// Creates a cell with an instant.
-    pub(super) fn instant(text: &str) -> Self {
+    pub fn instant(text: &str) -> Self {
         Self {
             text: moment(text),
             instant: text
@@ -207,7 +215,7 @@ impl Cell {
     }
 
     /// Creates a cell of the column with actions; an empty one for a row without an action.
-    pub(super) fn action(label: &str, path: String) -> Self {
+    pub fn action(label: &str, path: String) -> Self {
         Self {
             title: "Action",
             text: label.to_owned(),
@@ -228,7 +236,7 @@ impl Cell {
 
     /// Links the cell to a path.
     #[must_use]
-    pub(super) fn to(self, path: String) -> Self {
+    pub fn to(self, path: String) -> Self {
         Self {
             link: Some(path),
             ..self
@@ -236,7 +244,7 @@ impl Cell {
     }
 
     /// Returns all that a person reads in it, and where it leads.
-    pub(super) fn all_text(&self) -> String {
+    pub fn all_text(&self) -> String {
         let more = [self.link.as_deref(), self.note.as_deref()];
         let all = [self.text.as_str()].into_iter();
         all.chain(more.into_iter().flatten())
@@ -245,7 +253,7 @@ impl Cell {
     }
 
     /// Returns the text in pieces between which a line may end: addresses and names are long words otherwise.
-    pub(super) fn pieces(&self) -> impl Iterator<Item = &str> {
+    pub fn pieces(&self) -> impl Iterator<Item = &str> {
         self.text.split_inclusive(['/', '#', '@'])
     }
 
@@ -288,13 +296,13 @@ impl Cell {
     }
 
     /// Creates a cell with a duration, a number or a length.
-    fn number(value: &Value, form: Form, row: &Value) -> Self {
+    fn number(value: &Value, form: CellForm, row: &Value) -> Self {
         let (text, age) = match (form, value) {
-            (Form::Age, value) => {
+            (CellForm::Age, value) => {
                 let age = value.as_u64();
                 (ago(age.unwrap_or_default()), age)
             }
-            (Form::Seconds, value) => {
+            (CellForm::Seconds, value) => {
                 let duration = value.as_f64().unwrap_or_default();
                 let grows = row["state"] == "running";
                 (seconds(duration), grows.then(|| whole(duration)))
@@ -315,7 +323,7 @@ impl Cell {
 
     /// Links the name of a place on a surface to the URL of what was made there.
     fn web(self, row: &Value, url: &str, made: &str) -> Self {
-        match row[url].as_str().filter(|url| is_web(url)) {
+        match web_url(&row[url]) {
             Some(url) => {
                 let made = row[made].as_str().unwrap_or_default();
                 let text = format!("{} {}", self.text, short(made, WIDEST).replace(':', " "));
@@ -340,7 +348,7 @@ impl Cell {
         }
     }
 
-    fn of(value: &Value, form: Form, row: &Value) -> Self {
+    fn of(value: &Value, form: CellForm, row: &Value) -> Self {
         let words = Self {
             text: shown(value, WIDEST),
             class: "words",
@@ -352,76 +360,102 @@ impl Cell {
         };
         match (form, value) {
             (_, Value::Null) => Self::none(),
-            (Form::Words, _) => words,
-            (Form::Flag(word), Value::Bool(true)) => Self::state(word),
-            (Form::Flag(_), _) => Self::none(),
-            (Form::Notable, Value::Bool(true)) => Self::state("needed"),
-            (Form::Notable, Value::String(word)) if word != "none" => Self::state(word),
-            (Form::Notable, _) => Self::none(),
-            (Form::Name, _) => with(""),
-            (Form::Id(path), Value::String(id)) => {
+            (CellForm::Words, _) => words,
+            (CellForm::Flag(word), Value::Bool(true)) => Self::state(word),
+            (CellForm::Flag(_), _) => Self::none(),
+            (CellForm::Notable, Value::Bool(true)) => Self::state("needed"),
+            (CellForm::Notable, Value::String(word)) if word != "none" => Self::state(word),
+            (CellForm::Notable, _) => Self::none(),
+            (CellForm::Name, _) => with(""),
+            (CellForm::Id(path), Value::String(id)) => {
                 with("code").to(format!("{path}{}", encoded(id)))
             }
-            (Form::Daemon, Value::String(id)) => {
-                let repo = row["repo"].as_str();
-                let repo = repo.map(|repo| format!("?repo={}", encoded(repo)));
-                let path = format!("/daemons/{}{}", encoded(id), repo.unwrap_or_default());
-                with("code").to(path)
-            }
-            (Form::Row, _) => match row["id"].as_str() {
+            (CellForm::Daemon, Value::String(id)) => with("code").to(daemon(row, id)),
+            (CellForm::Row, _) => match row["id"].as_str() {
                 Some(id) => words.to(format!("/roster/{}", encoded(id))),
                 None => words,
             },
-            (Form::ShortId(path), Value::String(id)) => Self::short_id(path, id),
-            (Form::Headline(path), Value::String(id)) => Self::headline(row, path, id),
-            (Form::Woken, Value::Array(verdicts)) => Self::woken(verdicts),
-            (Form::Usd, _) => Self {
+            (CellForm::Conversation, _) => with("what").to(conversation(row)),
+            (CellForm::Linked(url), _) => match web_url(&row[url]) {
+                Some(url) => words.to(url.to_owned()),
+                None => words,
+            },
+            (CellForm::ShortId(path), Value::String(id)) => Self::short_id(path, id),
+            (CellForm::Headline(path), Value::String(id)) => Self::headline(row, path, id),
+            (CellForm::Woken, Value::Array(verdicts)) => Self::woken(verdicts),
+            (CellForm::Usd, _) => Self {
                 text: usd(value.as_f64().unwrap_or_default()),
                 ..with("number")
             },
-            (Form::Cause, cause) => {
+            (CellForm::Cause, cause) => {
                 let id = cause["id"].as_str().unwrap_or_default();
                 Self::headline(cause, "/activations/", id)
             }
-            (Form::Trigger, trigger) => Self::trigger(trigger),
-            (Form::State, Value::String(state)) => Self::state(state),
-            (Form::State, Value::Bool(is_valid)) => {
+            (CellForm::Trigger, trigger) => Self::trigger(trigger),
+            (CellForm::State, Value::String(state)) => Self::state(state),
+            (CellForm::State, Value::Bool(is_valid)) => {
                 Self::state(if *is_valid { "valid" } else { "invalid" })
             }
-            (Form::Instant, Value::String(text)) => Self::instant(text),
-            (Form::Seconds | Form::Age | Form::Number | Form::Count, value) => {
+            (CellForm::Instant, Value::String(text)) => Self::instant(text),
+            (CellForm::Seconds | CellForm::Age | CellForm::Number | CellForm::Count, value) => {
                 Self::number(value, form, row)
             }
-            (Form::Web { url, made }, _) => words.web(row, url, made),
+            (CellForm::Web { url, made }, _) => words.web(row, url, made),
             _ => words,
         }
     }
 }
 
-/// Reports whether a link from a surface is an HTTP URL.
+/// Returns the path of the page of a daemon in the repository of a row.
+fn daemon(row: &Value, id: &str) -> String {
+    let repo = row["repo"].as_str();
+    let repo = repo.map(|repo| format!("?repo={}", encoded(repo)));
+    format!("/daemons/{}{}", encoded(id), repo.unwrap_or_default())
+}
+
+/// Returns the path of the page of the conversation of a row.
+fn conversation(row: &Value) -> String {
+    let part = |name: &str| encoded(row[name].as_str().unwrap_or_default());
+    format!(
+        "/conversation?agent={}&sender={}",
+        part("agent"),
+        part("sender")
+    )
+}
+
+/// Returns the word that people see for the state of an activation or a run; the `daemon` tool names this member `status`.
+pub fn state_word(object: &Value) -> &str {
+    let state = object["state"].as_str().or(object["status"].as_str());
+    daemon_lifecycle::state_word(state.unwrap_or_default(), object["reported"] == true)
+}
+
+/// Returns an HTTP URL that came from a surface or an event.
 // A `javascript:` or `data:` URL would run in the page of a user who is logged in.
-fn is_web(url: &str) -> bool {
-    ["https://", "http://"]
-        .iter()
-        .any(|scheme| url.starts_with(scheme))
+fn web_url(value: &Value) -> Option<&str> {
+    let is_web = |url: &&str| {
+        ["https://", "http://"]
+            .iter()
+            .any(|scheme| url.starts_with(scheme))
+    };
+    value.as_str().filter(is_web)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{Column, Form};
+    use super::{CellForm, PageColumn};
 
     #[test]
     fn links_are_own_pages_or_http_urls() {
         let row = |id: &str, url: &str| json!({"id": id, "target": "o/r", "url": url});
-        let link = |row: &serde_json::Value, form| Column::new("", "/id", form).cell(row).link;
-        let id = Form::Id("/runs/");
+        let link = |row: &serde_json::Value, form| PageColumn::new("", "/id", form).cell(row).link;
+        let id = CellForm::Id("/runs/");
         assert_eq!(
             link(&row("../a?b#c\"", ""), id).as_deref(),
             Some("/runs/..%2Fa%3Fb%23c%22")
         );
-        let form = Form::Web {
+        let form = CellForm::Web {
             url: "url",
             made: "made",
         };
@@ -432,7 +466,7 @@ mod tests {
         );
         let made =
             json!({"id": "github:o/r", "url": "https://example.com/1", "made": "pull_request:3"});
-        let text = Column::new("", "/id", form).cell(&made).text;
+        let text = PageColumn::new("", "/id", form).cell(&made).text;
         assert_eq!(text, "github:o/r pull_request 3");
         for url in [
             "javascript:alert(1)",
@@ -447,11 +481,19 @@ mod tests {
     #[test]
     fn a_missing_value_is_shown_as_a_dash_or_as_the_alternative() {
         let row = json!({"a": null, "b": "other"});
-        let text = |column: Column| column.cell(&row).text;
-        for form in [Form::Words, Form::State, Form::Instant, Form::Seconds] {
-            assert_eq!(text(Column::new("", "/a", form)), "–");
-            assert_eq!(text(Column::new("", "/c", form)), "–");
+        let text = |column: PageColumn| column.cell(&row).text;
+        for form in [
+            CellForm::Words,
+            CellForm::State,
+            CellForm::Instant,
+            CellForm::Seconds,
+        ] {
+            assert_eq!(text(PageColumn::new("", "/a", form)), "–");
+            assert_eq!(text(PageColumn::new("", "/c", form)), "–");
         }
-        assert_eq!(text(Column::new("", "/a", Form::Words).or("/b")), "other");
+        assert_eq!(
+            text(PageColumn::new("", "/a", CellForm::Words).or("/b")),
+            "other"
+        );
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Replaces control characters, direction marks and characters without width by their codes.
 ///
 /// Line ends and tabs are kept, and so are the joiners that some scripts and emoji need.
-pub(super) fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     let mut acc = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -23,7 +23,7 @@ pub(super) fn visible(text: &str) -> String {
 }
 
 /// Shortens a string to one line of at most `most` characters, with hidden characters made visible.
-pub(super) fn short(text: &str, most: usize) -> String {
+pub fn short(text: &str, most: usize) -> String {
     let mut chars = text.chars();
     let mut head: String = chars
         .by_ref()
@@ -39,7 +39,7 @@ pub(super) fn short(text: &str, most: usize) -> String {
 /// Shortens an id to its first and last characters.
 ///
 /// The first ones of a time-ordered id say when it was made, and its last ones are random: ids of one page differ in them.
-pub(super) fn short_id(id: &str) -> String {
+pub fn short_id(id: &str) -> String {
     let chars: Vec<char> = id.chars().collect();
     match chars.len() {
         0..=14 => visible(id),
@@ -52,7 +52,7 @@ pub(super) fn short_id(id: &str) -> String {
 }
 
 /// Formats a JSON value for people.
-pub(super) fn shown(value: &Value, most: usize) -> String {
+pub fn shown(value: &Value, most: usize) -> String {
     match value {
         Value::Null => "–".to_owned(),
         Value::String(text) => short(text, most),
@@ -70,7 +70,7 @@ pub(super) fn shown(value: &Value, most: usize) -> String {
 }
 
 /// Formats an instant to the second, in UTC as on all pages.
-pub(super) fn moment(text: &str) -> String {
+pub fn moment(text: &str) -> String {
     match text.parse::<Timestamp>() {
         Ok(at) => at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
         Err(_) => short(text, 40),
@@ -78,7 +78,7 @@ pub(super) fn moment(text: &str) -> String {
 }
 
 /// Formats a duration in seconds.
-pub(super) fn seconds(seconds: f64) -> String {
+pub fn seconds(seconds: f64) -> String {
     if seconds < 60.0 {
         return format!("{seconds:.1} s");
     }
@@ -92,7 +92,7 @@ pub(super) fn seconds(seconds: f64) -> String {
 }
 
 /// Returns the whole seconds of a duration.
-pub(super) fn whole(seconds: f64) -> u64 {
+pub fn whole(seconds: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -103,7 +103,7 @@ pub(super) fn whole(seconds: f64) -> u64 {
 }
 
 /// Formats how long ago something was.
-pub(super) fn ago(seconds: u64) -> String {
+pub fn ago(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3_600 => format!("{} min", seconds / 60),
@@ -113,7 +113,7 @@ pub(super) fn ago(seconds: u64) -> String {
 }
 
 /// Formats a number with separators between thousands.
-pub(super) fn grouped(n: u64) -> String {
+pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut acc = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
@@ -125,7 +125,8 @@ pub(super) fn grouped(n: u64) -> String {
     acc
 }
 
-pub(super) fn usd(usd: f64) -> String {
+/// Formats an amount of US dollars.
+pub fn usd(usd: f64) -> String {
     let exact = format!("{usd:.4}");
     // At least two decimals, as amounts of money have.
     let short = exact.trim_end_matches('0');
@@ -134,7 +135,7 @@ pub(super) fn usd(usd: f64) -> String {
 }
 
 /// Percent-encodes a string as part of a URL.
-pub(super) fn encoded(text: &str) -> String {
+pub fn encoded(text: &str) -> String {
     let mut acc = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {

@@ -1,35 +1,35 @@
 //! Colour codes of terminals: the text between them, with the class of its style.
 
-use super::text::visible;
+use crate::text::visible;
 
 /// Text in one style.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub struct Piece {
     /// The CSS classes; empty for plain text.
-    pub(super) class: String,
+    pub class: String,
     /// The text without hidden characters.
-    pub(super) text: String,
+    pub text: String,
 }
 
 /// Returns a line without its colours.
-pub(super) fn plain(line: &str) -> String {
-    let pieces = Style::default().pieces(line).into_iter();
+pub fn plain(line: &str) -> String {
+    let pieces = AnsiStyle::default().pieces(line).into_iter();
     pieces.map(|piece| piece.text).collect()
 }
 
 /// The style of a terminal, which lasts from line to line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Style {
+pub struct AnsiStyle {
     /// A colour from 0 to 15.
     colour: Option<u8>,
     is_bold: bool,
     is_faint: bool,
 }
 
-impl Style {
+impl AnsiStyle {
     /// Cuts a line where its style changes. Codes that move the cursor or erase are left out; all other hidden characters are
     /// shown by their codes.
-    pub(super) fn pieces(&mut self, line: &str) -> Vec<Piece> {
+    pub fn pieces(&mut self, line: &str) -> Vec<Piece> {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut rest = line;
         while !rest.is_empty() {
@@ -120,10 +120,10 @@ fn code(text: &str) -> Option<(&str, char, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::Style;
+    use super::AnsiStyle;
 
     fn check(lines: &[&str], expected: &[&str]) {
-        let mut style = Style::default();
+        let mut style = AnsiStyle::default();
         let shown = lines.iter().map(|line| {
             let pieces = style.pieces(line).into_iter();
             let pieces = pieces.map(|piece| match piece.class.as_str() {
