@@ -64,7 +64,6 @@ mod slack_workspace;
 
 mod verbs;
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::event::Source;
@@ -249,21 +248,22 @@ pub fn kinds() -> &'static [&'static EventKind] {
     &KINDS
 }
 
-/// The rows of each noun, with their kinds.
-static ROWS: LazyLock<HashMap<Noun, Vec<(&'static EventKind, &'static ActionRow)>>> =
-    LazyLock::new(|| {
-        let mut rows: HashMap<Noun, Vec<_>> = HashMap::new();
-        for kind in KINDS.iter().copied() {
-            for row in kind.rows {
-                rows.entry(row.noun).or_default().push((kind, row));
+/// The rows of each noun with their kinds, by the noun's number.
+static ROWS: LazyLock<Vec<Vec<(&'static EventKind, &'static ActionRow)>>> = LazyLock::new(|| {
+    let mut rows = vec![Vec::new(); Noun::ALL.len()];
+    for kind in KINDS.iter().copied() {
+        for row in kind.rows {
+            if let Some(of_noun) = rows.get_mut(row.noun as usize) {
+                of_noun.push((kind, row));
             }
         }
-        rows
-    });
+    }
+    rows
+});
 
 /// Returns the rows that name a noun, in the order of [`kinds`].
 pub fn rows(noun: Noun) -> &'static [(&'static EventKind, &'static ActionRow)] {
-    ROWS.get(&noun).map_or(&[], Vec::as_slice)
+    ROWS.get(noun as usize).map_or(&[], Vec::as_slice)
 }
 
 /// Returns the source and the kind that a CloudEvents type `<source>.<event>.<action>` names, or `<source>.<event>` for an

@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use aho_corasick::{AhoCorasick, MatchKind};
+
 use crate::span::Span;
 
 /// The phrases of instructions: a phrase, what it is, and a line that contains an instruction by it. Quotes keep the blanks
@@ -14,19 +16,30 @@ static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
         let rows = rows().filter(move |(_, kind, _)| *kind == wanted);
         rows.map(|(phrase, ..)| phrase).collect()
     };
+    let all = |phrases: &[&Vec<&str>]| {
+        let phrases = phrases.iter().copied().flatten();
+        let built = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostFirst)
+            .build(phrases);
+        built.expect("the phrases are few")
+    };
+    let (sequels, openers) = (of("sequel"), of("opener"));
     Phrases {
-        orders: of("order"),
-        sequels: of("sequel"),
+        orders: all(&[&of("order")]),
+        links: all(&[&sequels, &openers]),
+        sequels,
         imperatives: of("imperative"),
         objects: of("object"),
-        openers: of("opener"),
+        openers,
         also: of("also"),
     }
 });
 
 struct Phrases {
     /// Openings that always begin an instruction.
-    orders: Vec<&'static str>,
+    orders: AhoCorasick,
+    /// The sequels and openers, of which most lines have none.
+    links: AhoCorasick,
     /// Connectives after which an imperative is an instruction.
     sequels: Vec<&'static str>,
     imperatives: Vec<&'static str>,
@@ -55,7 +68,25 @@ fn rows() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
 pub(crate) fn instruction(condition: &str) -> Option<Span> {
     // `when a comment says "please, close it"` quotes a user and contains no instruction.
     let text = unquoted(condition);
-    let orders = PHRASES.orders.iter().filter_map(|order| text.find(order));
+    let order = PHRASES.orders.find(&text).map(|found| found.start());
+    let rest = if PHRASES.links.is_match(&text) {
+        sequel(&text)
+    } else {
+        None
+    };
+    // Everything after the first instruction belongs to it.
+    let at = order.into_iter().chain(rest).min()?;
+    let is_before = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '.');
+    let rest = text[at..].trim_start_matches(is_before);
+    let rest = rest.strip_prefix("and ").unwrap_or(rest);
+    Some(Span::new(
+        text.len() - rest.len(),
+        condition.trim_end().len(),
+    ))
+}
+
+/// Finds the first imperative behind a link.
+fn sequel(text: &str) -> Option<usize> {
     let sequels = PHRASES.sequels.iter().flat_map(|sequel| {
         let found = text.match_indices(sequel);
         found.filter_map(|(at, sequel)| {
@@ -74,15 +105,7 @@ pub(crate) fn instruction(condition: &str) -> Option<Span> {
         // `when a comment, review or check is created` is a list of nouns, some of which are imperatives too.
         (PHRASES.imperatives.contains(&first) && PHRASES.objects.contains(&second)).then_some(at)
     });
-    // Everything after the first instruction belongs to it.
-    let at = orders.chain(sequels).chain(imperatives).min()?;
-    let is_before = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '.');
-    let rest = text[at..].trim_start_matches(is_before);
-    let rest = rest.strip_prefix("and ").unwrap_or(rest);
-    Some(Span::new(
-        text.len() - rest.len(),
-        condition.trim_end().len(),
-    ))
+    sequels.chain(imperatives).min()
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

@@ -36,12 +36,15 @@ pub(crate) enum TokenKind {
     Mark,
 }
 
+/// The bytes of most words, with the blank behind them.
+const USUAL_BYTES: usize = 5;
+
 /// Splits a line. Contractions come apart: `isn't` is `is` and `not`, `PR's` is `pr` and `'s`.
 pub(crate) fn tokens(line: &str) -> Vec<Token> {
     let mut scanner = Scanner {
         line,
         at: 0,
-        tokens: Vec::new(),
+        tokens: Vec::with_capacity(line.len() / USUAL_BYTES + 2),
         unclosed: Vec::new(),
     };
     while scanner.at < line.len() {
@@ -200,26 +203,24 @@ impl Scanner<'_> {
             });
         } else if word.bytes().all(|b| b.is_ascii_digit()) {
             self.tokens.push(owned(TokenKind::Number));
-        // `isn't` becomes `is` and `not`, so that negation has one spelling for all rules.
-        } else if let Some(words) = apart(word) {
-            let words = words.split(' ').map(|word| Token {
-                kind: TokenKind::Word,
-                span,
-                text: word.to_owned(),
-            });
-            self.tokens.extend(words);
-        } else if !self.alternatives(start, word) {
-            let kind = if is_code(word) {
-                TokenKind::Code
-            } else {
-                TokenKind::Word
-            };
-            let text = if kind == TokenKind::Word {
-                fold(word)
-            } else {
-                word.to_owned()
-            };
-            self.tokens.push(Token { kind, span, text });
+        } else {
+            let folded = fold(word);
+            // `isn't` becomes `is` and `not`, so that negation has one spelling for all rules.
+            if let Some(words) = apart(&folded) {
+                let words = words.split(' ').map(|word| Token {
+                    kind: TokenKind::Word,
+                    span,
+                    text: word.to_owned(),
+                });
+                self.tokens.extend(words);
+            } else if !self.alternatives(start, word) {
+                let (kind, text) = if is_code(word, &folded) {
+                    (TokenKind::Code, word.to_owned())
+                } else {
+                    (TokenKind::Word, folded)
+                };
+                self.tokens.push(Token { kind, span, text });
+            }
         }
     }
 
@@ -327,10 +328,10 @@ fn plain(c: char) -> String {
 }
 
 fn fold(word: &str) -> String {
-    let lower = word.to_lowercase();
-    if lower.is_ascii() {
-        return lower;
+    if word.is_ascii() {
+        return word.to_ascii_lowercase();
     }
+    let lower = word.to_lowercase();
     // Hyphens and apostrophes as editors and keyboards spell them.
     let plain = lower.chars().map(|c| match c {
         '’' | '´' => '\'',
@@ -367,8 +368,7 @@ static APART: LazyLock<FxHashMap<&'static str, &'static str>> = LazyLock::new(||
 
 /// Returns the words of a contraction: "isn't" is "is not".
 fn apart(word: &str) -> Option<String> {
-    let word = fold(word);
-    if let Some(words) = APART.get(word.as_str()) {
+    if let Some(words) = APART.get(word) {
         return Some((*words).to_owned());
     }
     let stem = word.strip_suffix("n't")?;
@@ -376,10 +376,10 @@ fn apart(word: &str) -> Option<String> {
 }
 
 /// Whether a word is code: a path, a glob, an extension, or punctuation that prose does not use.
-fn is_code(word: &str) -> bool {
+fn is_code(word: &str, folded: &str) -> bool {
     let looks_like_code = word.contains(['/', '*', '{', '[', '<', '\\', '=', '$'])
         || (word.contains('.') && !word.ends_with('.') && word.len() > 1);
     // `(i.e. not a draft)` would be read as a changed file.
-    let is_abbreviation = matches!(fold(word).as_str(), "i.e" | "e.g");
-    looks_like_code && !is_abbreviation && !crate::reader::is_known(&fold(word))
+    let is_abbreviation = matches!(folded, "i.e" | "e.g");
+    looks_like_code && !is_abbreviation && !crate::reader::is_known(folded)
 }

@@ -65,13 +65,10 @@ pub(crate) fn interpret(line: &str) -> Interpretation {
         return time_based(line, TimeKind::Schedule(Some(cron)));
     }
     let order = instruction(line);
-    let is_condition = |token: &Token| order.is_none_or(|order| token.span.end <= order.start);
-    let mut condition: Vec<Token> = words
-        .iter()
-        .filter(|token| is_condition(token))
-        .cloned()
-        .collect();
-    let aside = aside::aside(&GRAMMAR, &condition);
+    let is_order = |token: &Token| order.is_some_and(|order| token.span.end > order.start);
+    let n_before = words.iter().position(is_order).unwrap_or(words.len());
+    let mut condition = &words[..n_before];
+    let aside = aside::aside(&GRAMMAR, condition);
     let times = time::Words::new(&words);
     let before = || aside.and_then(|at| time::Words::new(&words[..at]).schedule());
     if let Some(schedule) = times.schedule().or_else(before) {
@@ -80,8 +77,10 @@ pub(crate) fn interpret(line: &str) -> Interpretation {
         return named.unwrap_or_else(|| time_based(line, schedule));
     }
     // "is opened and then close it": what joins the instruction is no part of the condition.
-    while (order.and(condition.last())).is_some_and(|last| GRAMMAR.lexicon.joins(&last.text)) {
-        condition.pop();
+    while let (Some(_), [before @ .., last]) = (order, condition)
+        && GRAMMAR.lexicon.joins(&last.text)
+    {
+        condition = before;
     }
     let found = read_before(line, condition, aside);
     // `a PR has been open for three days` contains `open`, but no event reports the end of the three days.
@@ -122,16 +121,16 @@ pub(crate) fn is_event_word(word: &str) -> bool {
 }
 
 /// Reads a condition, without the aside at its end if the words of the aside are not read.
-fn read_before(line: &str, words: Vec<Token>, aside: Option<usize>) -> Option<Interpretation> {
+fn read_before(line: &str, words: &[Token], aside: Option<usize>) -> Option<Interpretation> {
     let Some(at) = aside.filter(|at| *at < words.len()) else {
         return read(line, words);
     };
-    let whole = read(line, words.clone());
+    let whole = read(line, words);
     if (whole.as_ref()).is_some_and(|whole| whole.status == Status::Mapped) {
         return whole;
     }
     let (before, behind) = words.split_at(at);
-    let Some(mut found) = read(line, before.to_vec()) else {
+    let Some(mut found) = read(line, before) else {
         return whole;
     };
     let ends = (behind.get(1), behind.last());
@@ -143,12 +142,12 @@ fn read_before(line: &str, words: Vec<Token>, aside: Option<usize>) -> Option<In
 }
 
 /// Reads a condition; `None` if no parse of all its words has a meaning.
-fn read(line: &str, words: Vec<Token>) -> Option<Interpretation> {
+fn read(line: &str, words: &[Token]) -> Option<Interpretation> {
     read_within(line, words, &[Leaving::Nothing, Leaving::Some], usize::MAX).0
 }
 
 /// Reads a condition of which no word is left over.
-fn read_whole(line: &str, words: Vec<Token>, most: usize) -> (Option<Interpretation>, usize) {
+fn read_whole(line: &str, words: &[Token], most: usize) -> (Option<Interpretation>, usize) {
     let (found, n_edges) = read_within(line, words, &[Leaving::Nothing], most);
     let whole = found.filter(|found| found.status == Status::Mapped);
     (whole, n_edges)
@@ -157,7 +156,7 @@ fn read_whole(line: &str, words: Vec<Token>, most: usize) -> (Option<Interpretat
 /// Reads a condition with a number of edges, and returns how many of them it takes.
 fn read_within(
     line: &str,
-    words: Vec<Token>,
+    words: &[Token],
     leaving: &[Leaving],
     most: usize,
 ) -> (Option<Interpretation>, usize) {
@@ -304,7 +303,7 @@ fn mark_corrected(line: &str, meaning: &mut Interpretation) {
 
 /// Returns the cost, the number of edges and the parse of a line as a tree, for those who extend the grammar.
 pub fn trace(line: &str) -> String {
-    let tokens = spoken(&GRAMMAR, tokens(line));
+    let tokens = spoken(&GRAMMAR, &tokens(line));
     let words = Words::of(&GRAMMAR, line, &tokens);
     let most = usize::MAX;
     let mut chart = Chart::new(&GRAMMAR, line, &tokens, &words, Leaving::Some, most);
@@ -316,7 +315,7 @@ pub fn trace(line: &str) -> String {
 /// Returns how many edges the first parse of a line takes.
 #[cfg(test)]
 fn edges(line: &str) -> usize {
-    let tokens = spoken(&GRAMMAR, tokens(line));
+    let tokens = spoken(&GRAMMAR, &tokens(line));
     let words = Words::of(&GRAMMAR, line, &tokens);
     let most = usize::MAX;
     let mut chart = Chart::new(&GRAMMAR, line, &tokens, &words, Leaving::Some, most);
@@ -325,16 +324,20 @@ fn edges(line: &str) -> usize {
 }
 
 /// Drops fillers and the marks at the end, so that no rule has to name them.
-fn spoken(grammar: &Grammar, all: Vec<Token>) -> Vec<Token> {
-    let is_kept = |at: &usize| {
-        let token = &all[*at];
+fn spoken(grammar: &Grammar, all: &[Token]) -> Vec<Token> {
+    let is_kept = |at: usize| {
+        let token = &all[at];
         token.kind != TokenKind::Word
             || !grammar.lexicon.is_filler(token.text.as_str())
             // "direct" is passed over in "a direct push" and not in "a direct message".
-            || grammar.lexicon.begins_phrase(&all[*at..])
+            || grammar.lexicon.begins_phrase(&all[at..])
     };
-    let kept = (0..all.len()).filter(is_kept).map(|at| all[at].clone());
-    let mut kept: Vec<Token> = kept.flat_map(|token| apart(grammar, token)).collect();
+    let mut kept = Vec::with_capacity(all.len() + 1);
+    for (at, token) in all.iter().enumerate() {
+        if is_kept(at) {
+            apart(grammar, token, &mut kept);
+        }
+    }
     for token in &mut kept {
         // A dash and the end of a sentence separate clauses as a comma does.
         let is_dash = token.kind == TokenKind::Word && matches!(token.text.as_str(), "-" | "--");
@@ -353,27 +356,28 @@ fn spoken(grammar: &Grammar, all: Vec<Token>) -> Vec<Token> {
     kept
 }
 
-/// "fatal-level" is two words: the second names an attribute.
-fn apart(grammar: &Grammar, token: Token) -> Vec<Token> {
+/// Adds a token; "fatal-level" is two words: the second names an attribute.
+fn apart(grammar: &Grammar, token: &Token, kept: &mut Vec<Token>) {
     let words = (token.kind == TokenKind::Word)
         .then(|| token.text.split_once('-'))
         .flatten();
-    let (Some((value, attribute)), false) = (words, grammar.lexicon.is_word(&token.text)) else {
-        return vec![token];
+    let is_two = |(value, attribute): &(&str, &str)| {
+        !grammar.lexicon.is_word(&token.text)
+            && grammar.lexicon.is_word(value)
+            && grammar.lexicon.is_second(attribute)
     };
-    if !grammar.lexicon.is_word(value) || !grammar.lexicon.is_second(attribute) {
-        return vec![token];
-    }
+    let Some((value, attribute)) = words.filter(is_two) else {
+        kept.push(token.clone());
+        return;
+    };
     let dash = token.span.start + value.len();
     let part = |text: &str, start: usize, end: usize| Token {
         kind: TokenKind::Word,
         span: Span::new(start, end),
         text: text.to_owned(),
     };
-    vec![
-        part(value, token.span.start, dash),
-        part(attribute, dash + 1, token.span.end),
-    ]
+    kept.push(part(value, token.span.start, dash));
+    kept.push(part(attribute, dash + 1, token.span.end));
 }
 
 #[cfg(test)]

@@ -17,6 +17,9 @@ use crate::interpretation::{Clause, EventPattern};
 /// The most clauses of one line.
 const MOST_CLAUSES: usize = 64;
 
+/// The events of clauses with their filters, by number.
+type Groups = Vec<(Vec<EventPattern>, Vec<usize>)>;
+
 /// Builds the clauses of all events, or returns `None` if a statement has no field in an event.
 pub(crate) fn emit(line: Spoken<'_>, events: &[GuardedEvent]) -> Option<ClauseSet> {
     let mut found = ClauseSet::default();
@@ -25,59 +28,8 @@ pub(crate) fn emit(line: Spoken<'_>, events: &[GuardedEvent]) -> Option<ClauseSe
         if event.source.is_none() && is_label_of(line, event.noun) {
             sources.retain(|source| *source == Source::Github);
         }
-        let mut is_met = false;
-        let mut groups: Vec<(Vec<EventPattern>, Vec<usize>)> = Vec::new();
-        for kind in vocabulary::kinds() {
-            let is_other = event.on == [Noun::Issue] && kind.name.starts_with("pull_request");
-            if !sources.contains(&kind.source) || event.without == Some(kind.name) || is_other {
-                continue;
-            }
-            if let Some((name, action)) = event.raw {
-                if kind.name == name && kind.source == event.source.unwrap_or(Source::Github) {
-                    is_met = true;
-                    let pattern = EventPattern {
-                        source: kind.source,
-                        kind: kind.name,
-                        action,
-                    };
-                    add(
-                        line,
-                        event,
-                        kind,
-                        pattern,
-                        Vec::new(),
-                        &mut groups,
-                        &mut found,
-                    )?;
-                }
-                continue;
-            }
-            for row in kind
-                .rows
-                .iter()
-                .filter(|row| row.noun == event.noun && row.verbs.contains(&event.verb))
-            {
-                is_met = true;
-                let pattern = EventPattern {
-                    source: kind.source,
-                    kind: kind.name,
-                    action: row.action,
-                };
-                add(
-                    line,
-                    event,
-                    kind,
-                    pattern,
-                    row.guards.iter().map(Test::from).collect(),
-                    &mut groups,
-                    &mut found,
-                )?;
-            }
-        }
-        // Without this, an event whose statements fit none of its kinds would vanish next to other alternatives.
-        if !is_met || groups.is_empty() {
-            return None;
-        }
+        // An event whose statements fit none of its kinds would vanish next to other alternatives.
+        let groups = groups(line, event, &sources, &mut found)?;
         if event.raw.is_none()
             && let Some(note) = default_note(
                 event.noun,
@@ -100,22 +52,55 @@ pub(crate) fn emit(line: Spoken<'_>, events: &[GuardedEvent]) -> Option<ClauseSe
         };
         let span = line.span(&(event.start..line.tokens.len()));
         for (events, filters) in groups {
-            let clause = Clause {
-                events,
-                filters,
-                span,
-                mark,
-            };
             let is_known = found
                 .clauses
                 .iter()
-                .any(|known| known.events == clause.events && known.filters == clause.filters);
+                .any(|known| known.events == events && known.filters == filters);
             if !is_known {
-                found.clauses.push(clause);
+                found.clauses.push(Clause {
+                    events,
+                    filters,
+                    span,
+                    mark,
+                });
             }
         }
     }
     (!found.clauses.is_empty() && found.clauses.len() <= MOST_CLAUSES).then_some(found)
+}
+
+/// Returns the events that the vocabulary has for one event in some sources, by their filters; `None` if there are none.
+fn groups(
+    line: Spoken<'_>,
+    event: &GuardedEvent,
+    sources: &[Source],
+    found: &mut ClauseSet,
+) -> Option<Groups> {
+    let mut groups = Groups::new();
+    let is_meant = |kind: &EventKind| {
+        let is_other = event.on == [Noun::Issue] && kind.name.starts_with("pull_request");
+        sources.contains(&kind.source) && event.without != Some(kind.name) && !is_other
+    };
+    let pattern = |kind: &EventKind, action| EventPattern {
+        source: kind.source,
+        kind: kind.name,
+        action,
+    };
+    if let Some((name, action)) = event.raw {
+        let kind = vocabulary::kind(event.source.unwrap_or(Source::Github), name)?;
+        is_meant(kind).then_some(())?;
+        let pattern = pattern(kind, action);
+        add(line, event, kind, pattern, Vec::new(), &mut groups, found)?;
+    } else {
+        for (kind, row) in vocabulary::rows(event.noun) {
+            if row.verbs.contains(&event.verb) && is_meant(kind) {
+                let pattern = pattern(kind, row.action);
+                let tests = row.guards.iter().map(Test::from).collect();
+                add(line, event, kind, pattern, tests, &mut groups, found)?;
+            }
+        }
+    }
+    (!groups.is_empty()).then_some(groups)
 }
 
 fn names_source(event: &GuardedEvent) -> bool {
@@ -170,7 +155,7 @@ fn add(
     kind: &EventKind,
     pattern: EventPattern,
     tests: Vec<Test>,
-    groups: &mut Vec<(Vec<EventPattern>, Vec<usize>)>,
+    groups: &mut Groups,
     found: &mut ClauseSet,
 ) -> Option<()> {
     let whole = event.start..line.tokens.len();

@@ -1,6 +1,7 @@
 //! The chart: edges over the tokens of a line, combined cheapest first.
 
 mod buffers;
+mod estimate;
 mod parse;
 
 use std::cell::OnceCell;
@@ -10,7 +11,7 @@ use std::rc::Rc;
 
 use buffers::{Begun, Buffers, Waiting};
 
-use super::category::{Category, CategorySets};
+use super::category::Category;
 use super::compose::{Call, Composition};
 use super::grammar::{Grammar, MOST_ITEMS};
 use super::skips::{LEAST_SKIP, READ_INSTEAD, skips};
@@ -21,8 +22,6 @@ use crate::normalise::Token;
 
 /// The most edges of a line; the rest of a longer one is not read.
 const MOST_EDGES: usize = 2_700;
-/// The items of most rules.
-const USUAL_ITEMS: usize = 4;
 /// The most meanings of a category over one span.
 const MOST_MEANINGS: usize = 3;
 /// The most meanings of a line.
@@ -59,6 +58,20 @@ struct Active {
     last: usize,
 }
 
+/// The edges of a rule.
+struct Items {
+    edges: [usize; MOST_ITEMS],
+    first: usize,
+}
+
+impl std::ops::Deref for Items {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        &self.edges[self.first..]
+    }
+}
+
 /// The number of something of which a chart has few; lines of more tokens than fit are not read.
 fn small<N: TryFrom<usize>>(number: usize) -> N {
     N::try_from(number)
@@ -84,18 +97,10 @@ const OUTSIDE_BITS: u32 = 8;
 
 /// The parses of one line.
 pub(super) struct Chart<'g> {
-    grammar: &'g Grammar,
+    grammar: &'static Grammar,
     words: &'g Words<'g>,
     n_tokens: usize,
     buffers: Buffers,
-    /// The categories with which an active edge that ends before a token continues.
-    wanted: CategorySets,
-    /// The categories with which something wanted before a token can begin.
-    predicted: CategorySets,
-    /// The categories that can begin with a word at a token.
-    possible: CategorySets,
-    /// The least cost of the tokens before a place.
-    least: Vec<u32>,
     read_instead: Vec<Category>,
     unknown_word: Option<Category>,
     /// The most edges that are made, and the cost from which a parse that leaves words over may be cheaper.
@@ -107,15 +112,17 @@ pub(super) struct Chart<'g> {
 pub(super) struct Words<'l> {
     line: &'l str,
     tokens: &'l [Token],
-    found: Vec<Word<'l>>,
+    found: Vec<Word>,
     /// The values that were asked for.
     values: Vec<OnceCell<Rc<Value>>>,
     is_known: Vec<bool>,
 }
 
 impl<'l> Words<'l> {
-    pub(super) fn of(grammar: &'l Grammar, line: &'l str, tokens: &'l [Token]) -> Self {
-        let found = words(grammar, line, tokens);
+    pub(super) fn of(grammar: &'static Grammar, line: &'l str, tokens: &'l [Token]) -> Self {
+        let (mut found, mut values) = buffers::spare_words();
+        words(grammar, line, tokens, &mut found);
+        values.resize(found.len(), OnceCell::new());
         let mut is_known = vec![false; tokens.len()];
         for word in found.iter().filter(|word| word.is_known(grammar)) {
             is_known[word.range.clone()].fill(true);
@@ -123,7 +130,7 @@ impl<'l> Words<'l> {
         Self {
             line,
             tokens,
-            values: vec![OnceCell::new(); found.len()],
+            values,
             found,
             is_known,
         }
@@ -145,7 +152,7 @@ pub(super) enum Leaving {
 impl<'g> Chart<'g> {
     /// Prepares the chart of a line that is read with a number of edges.
     pub(super) fn new(
-        grammar: &'g Grammar,
+        grammar: &'static Grammar,
         line: &str,
         tokens: &[Token],
         words: &'g Words<'g>,
@@ -154,7 +161,7 @@ impl<'g> Chart<'g> {
     ) -> Self {
         let n_tokens = tokens.len();
         let categories = READ_INSTEAD.iter();
-        let mut buffers = Buffers::of(n_tokens + 1);
+        let mut buffers = Buffers::of(n_tokens + 1, grammar.categories.len());
         let candidates = words.found.iter().enumerate();
         buffers
             .candidates
@@ -170,10 +177,6 @@ impl<'g> Chart<'g> {
             words,
             n_tokens,
             buffers,
-            wanted: grammar.sets(n_tokens + 1),
-            predicted: grammar.sets(n_tokens + 1),
-            possible: grammar.sets(n_tokens + 1),
-            least: Vec::new(),
             most_edges: most_edges.min(MOST_EDGES),
             most_cost: match leaving {
                 Leaving::Nothing => Priority::from(LEAST_SKIP),
@@ -185,6 +188,7 @@ impl<'g> Chart<'g> {
                 .collect(),
         };
         chart
+            .buffers
             .predicted
             .add(0, &grammar.begins_with[grammar.goal.index()]);
         if leaving == Leaving::Some {
@@ -206,49 +210,6 @@ impl<'g> Chart<'g> {
         chart
     }
 
-    /// Notes what can begin with the words at each token.
-    fn note_possible(&mut self) {
-        for Candidate {
-            category, start, ..
-        } in &self.buffers.candidates
-        {
-            // What begins with a known category is known as well.
-            if !self.possible.contains(*start, *category) {
-                let begins = &self.grammar.begins[category.index()];
-                self.possible.add(*start, begins);
-            }
-        }
-    }
-
-    /// Finds the least cost at which each token can be covered.
-    fn estimate(&mut self) {
-        let mut each = vec![u32::MAX; self.n_tokens];
-        for candidate in &self.buffers.candidates {
-            let length = u32::try_from(candidate.end - candidate.start).unwrap_or(u32::MAX);
-            for least in &mut each[candidate.start..candidate.end] {
-                *least = (*least).min(candidate.cost / length);
-            }
-        }
-        self.least = vec![0];
-        for least in each {
-            let before = self.least.last().copied().unwrap_or(0);
-            self.least
-                .push(before.saturating_add(if least == u32::MAX { 0 } else { least }));
-        }
-    }
-
-    fn schedule(&mut self, number: usize) {
-        let candidate = &self.buffers.candidates[number];
-        let inside = self.least[candidate.end] - self.least[candidate.start];
-        let outside = self.least[self.n_tokens] - inside;
-        let length = candidate.end - candidate.start;
-        let cost = Priority::from(candidate.cost + outside);
-        let priority = (cost << OUTSIDE_BITS | (self.n_tokens - length) as Priority) << NUMBER_BITS;
-        self.buffers
-            .agenda
-            .push(Reverse(priority | number as Priority));
-    }
-
     /// Returns the next cheapest parse of the whole line.
     pub(super) fn next_goal(&mut self) -> Option<usize> {
         while let Some(Reverse(priority)) = self.buffers.agenda.pop() {
@@ -256,11 +217,6 @@ impl<'g> Chart<'g> {
             let cost = priority >> (OUTSIDE_BITS + NUMBER_BITS);
             if self.is_full() || cost >= self.most_cost {
                 return None;
-            }
-            let candidate = &self.buffers.candidates[number];
-            if !self.predicted.contains(candidate.start, candidate.category) {
-                self.buffers.parked[candidate.start].push(number);
-                continue;
             }
             let Some(edge) = self.accept(number) else {
                 continue;
@@ -287,18 +243,27 @@ impl<'g> Chart<'g> {
         let candidate = &self.buffers.candidates[number];
         let begun = &self.buffers.beginning[candidate.start];
         let end: u16 = small(candidate.end);
-        let same = |edge: &&Begun| edge.end == end && edge.category == candidate.category;
         // The accounts refuse some readings of a line, and the next cheapest of them is tried.
         let most = if candidate.category == self.grammar.goal {
             MOST_GOALS
         } else {
             MOST_MEANINGS
         };
-        let known = || begun.iter().filter(same);
-        if known().count() >= most {
-            return None;
+        let mut known = [0; MOST_GOALS];
+        let mut n_known = 0;
+        for edge in begun {
+            if edge.end == end && edge.category == candidate.category {
+                known[n_known] = edge.edge;
+                n_known += 1;
+                if n_known >= most {
+                    return None;
+                }
+            }
         }
         let value = match candidate.made {
+            Made::Word(number) if self.words.found[number].is_structure() => {
+                Rc::clone(&self.buffers.nothing)
+            }
             Made::Word(number) => self.words.value(number),
             Made::LeftOver => {
                 let is_read = (begun.iter())
@@ -312,7 +277,8 @@ impl<'g> Chart<'g> {
                 self.compose(rule, active, candidate.start..candidate.end)?
             }
         };
-        if known().any(|known| *self.buffers.edges[known.edge as usize].value == *value) {
+        let mut known = known[..n_known].iter();
+        if known.any(|known| *self.buffers.edges[*known as usize].value == *value) {
             return None;
         }
         Some(Edge {
@@ -333,7 +299,7 @@ impl<'g> Chart<'g> {
         let mut next = Some(active);
         while let Some(at) = next {
             let active = &self.buffers.actives[at];
-            if *self.buffers.edges[active.last].value != Value::Nothing {
+            if !matches!(*self.buffers.edges[active.last].value, Value::Nothing) {
                 first -= 1;
                 edges[first] = active.last;
             }
@@ -363,15 +329,18 @@ impl<'g> Chart<'g> {
     }
 
     /// Returns the edges of an active edge, in order.
-    fn items(&self, active: usize) -> Vec<usize> {
-        let mut found = Vec::with_capacity(USUAL_ITEMS);
+    fn items(&self, active: usize) -> Items {
+        let mut items = Items {
+            edges: [0; MOST_ITEMS],
+            first: MOST_ITEMS,
+        };
         let mut next = Some(active);
         while let Some(at) = next {
-            found.push(self.buffers.actives[at].last);
+            items.first -= 1;
+            items.edges[items.first] = self.buffers.actives[at].last;
             next = self.buffers.actives[at].before;
         }
-        found.reverse();
-        found
+        items
     }
 
     /// Continues every active edge before an edge, and begins rules with it.
@@ -389,7 +358,7 @@ impl<'g> Chart<'g> {
                 last: at,
             });
         }
-        let is_wanted = self.wanted.contains(start, category);
+        let is_wanted = self.buffers.wanted.contains(start, category);
         for before in self.buffers.waiting[start].iter().filter(|_| is_wanted) {
             if let Some(node) = self.grammar.after(before.node, category) {
                 let before = before.active as usize;
@@ -419,6 +388,9 @@ impl<'g> Chart<'g> {
             cost,
             ..
         } = active;
+        if self.is_too_dear(start, end, cost) {
+            return;
+        }
         self.buffers.actives.push(active);
         for rule in self.grammar.complete(node) {
             let rule = *rule as usize;
@@ -460,21 +432,23 @@ impl<'g> Chart<'g> {
         if place >= self.n_tokens {
             return false;
         }
-        let (mut is_possible, mut is_new) = (false, false);
-        for (item, _) in self.grammar.next_of(node) {
-            if self.possible.contains(place, *item) {
-                is_possible = true;
-                if self.wanted.insert(place, *item) {
-                    let begins_with = &self.grammar.begins_with[item.index()];
-                    is_new |= self.predicted.add(place, begins_with);
-                }
-            }
+        // Another edge that ends here has predicted the same.
+        let waiting = &self.buffers.waiting[place];
+        if waiting.iter().any(|waiting| waiting.node == node) {
+            return true;
         }
+        let (mut is_possible, mut is_new) = (false, false);
+        self.grammar
+            .continue_with(node, self.buffers.possible.at(place), |item| {
+                is_possible = true;
+                if self.buffers.wanted.insert(place, item) {
+                    let begins_with = &self.grammar.begins_with[item.index()];
+                    is_new |= self.buffers.predicted.add(place, begins_with);
+                }
+            });
         if is_new {
             let mut parked = std::mem::take(&mut self.buffers.parked[place]);
-            for number in parked.drain(..) {
-                self.schedule(number);
-            }
+            parked.retain(|number| !self.admit(*number));
             self.buffers.parked[place] = parked;
         }
         is_possible

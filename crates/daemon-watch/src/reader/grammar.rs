@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::category::{Categories, Category, CategorySet, CategorySets};
+use super::category::{Categories, CategoriesAt, Category, CategorySet};
 use super::compose::{Composition, composition};
 use super::lexicon::Lexicon;
 use super::value::Sense;
@@ -41,15 +41,38 @@ impl Grammar {
 
     /// Returns the node behind another one and an item of a category.
     pub(super) fn after(&self, node: u32, category: Category) -> Option<u32> {
+        let node = &self.nodes[node as usize];
+        if (node.items.as_ref()).is_some_and(|items| !items.contains(category)) {
+            return None;
+        }
         let next = self.next_of(node);
         let found = next.binary_search_by_key(&category, |(item, _)| *item);
         found.ok().map(|at| next[at].1)
     }
 
+    /// Calls a function with the categories that continue a node and are possible.
+    pub(super) fn continue_with(
+        &self,
+        node: u32,
+        possible: CategoriesAt<'_>,
+        mut with: impl FnMut(Category),
+    ) {
+        let node = &self.nodes[node as usize];
+        match &node.items {
+            Some(items) => possible.of(items).for_each(with),
+            None => {
+                for (item, _) in self.next_of(node) {
+                    if possible.contains(*item) {
+                        with(*item);
+                    }
+                }
+            }
+        }
+    }
+
     /// Returns the categories that continue a node, each with the node behind it.
-    pub(super) fn next_of(&self, node: u32) -> &[(Category, u32)] {
-        let Range { start, end } = self.nodes[node as usize].next;
-        &self.next[start as usize..end as usize]
+    fn next_of(&self, node: &Node) -> &[(Category, u32)] {
+        &self.next[node.next.start as usize..node.next.end as usize]
     }
 
     /// Returns the rules that are complete at a node.
@@ -62,11 +85,6 @@ impl Grammar {
         let category = self.categories.find(name);
         let mut words = self.lexicon.alone(&token.text).iter();
         token.kind == TokenKind::Word && words.any(|phrase| Some(phrase.category) == category)
-    }
-
-    /// Returns empty sets of the categories of the grammar.
-    pub(super) fn sets(&self, count: usize) -> CategorySets {
-        CategorySets::new(count, self.categories.len())
     }
 }
 
@@ -85,8 +103,13 @@ pub(super) struct Rule {
 struct Node {
     /// Where what continues it is in the list of the grammar.
     next: Range<u32>,
+    /// The categories that continue it, where they are many.
+    items: Option<CategorySet>,
     complete: Vec<u32>,
 }
+
+/// From this number of continuations on, a set of them is faster than the list.
+const MANY_ITEMS: usize = 16;
 
 /// A rule with its items, while the grammar is built.
 pub(super) struct Written {
@@ -244,7 +267,14 @@ impl Builder {
         let mut start = 0;
         for same in edges.chunk_by(|((one, _), _), ((other, _), _)| one == other) {
             let ((node, _), _) = same[0];
-            nodes[node as usize].next = small(start)..small(start + same.len());
+            let node: &mut Node = &mut nodes[node as usize];
+            node.next = small(start)..small(start + same.len());
+            if same.len() >= MANY_ITEMS {
+                let items = node.items.insert(CategorySet::with_room(begins.len()));
+                for ((_, item), _) in same {
+                    items.insert(*item);
+                }
+            }
             start += same.len();
         }
         let mut starts = vec![None; self.categories.len()];

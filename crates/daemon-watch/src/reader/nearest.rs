@@ -63,7 +63,7 @@ pub(super) fn edited(grammar: &Grammar, line: &str, words: &[Token]) -> Option<S
             continue;
         }
         let left = MOST_EDGES.checked_sub(n_edges)?;
-        let (found, taken) = read_whole(&said, tokens(&said), left);
+        let (found, taken) = read_whole(&said, &tokens(&said), left);
         n_edges += taken + EDGES_OF_TOKEN * words.len();
         if found.is_some() {
             return Some(said);
@@ -206,7 +206,7 @@ fn tidied(text: &str) -> String {
 }
 
 fn is_whole(line: &str) -> bool {
-    read_whole(line, tokens(line), usize::MAX).0.is_some()
+    read_whole(line, &tokens(line), usize::MAX).0.is_some()
 }
 
 #[cfg(test)]

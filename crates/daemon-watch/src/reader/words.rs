@@ -13,35 +13,40 @@ use crate::meaning::formula::Formula;
 use crate::normalise::{Token, TokenKind};
 
 /// A word or phrase over a span of tokens.
-pub(super) struct Word<'g> {
+pub(super) struct Word {
     pub(super) category: Category,
     pub(super) range: Range<usize>,
     pub(super) cost: u32,
-    said: Said<'g>,
+    said: Said,
     /// The token that was misspelt, and the word that it was read as.
     pub(super) mended: Option<(usize, &'static str)>,
 }
 
 /// What a word says. Its value is made when a parse asks for it, since most words of a line are in no parse.
 #[derive(Clone)]
-enum Said<'g> {
+enum Said {
     /// A sense of the lexicon.
-    Sense(&'g Sense),
+    Sense(&'static Sense),
     /// The token, as its author writes it.
     Token,
-    Value(Value),
+    Value(Box<Value>),
 }
 
 /// The categories of words that are known in one place of a line only: elsewhere, "fine" and "support" say what no event holds.
 pub(super) const PLACED: &[&str] = &["order", "order.n", "lead", "excl.ed"];
 
-impl Word<'_> {
+impl Word {
     pub(super) fn value(&self, line: &str, tokens: &[Token]) -> Value {
         match &self.said {
             Said::Sense(sense) => sense.value(&self.range),
             Said::Token => strings(written(line, &tokens[self.range.start])),
-            Said::Value(value) => value.clone(),
+            Said::Value(value) => (**value).clone(),
         }
+    }
+
+    /// Whether the word only marks structure and has no value.
+    pub(super) fn is_structure(&self) -> bool {
+        matches!(self.said, Said::Sense(Sense::Nothing | Sense::Word(_)))
     }
 
     /// Whether the word is one of the lexicon at any place of a line.
@@ -71,15 +76,16 @@ const TYPO: u32 = 60;
 /// The base form behind "is", where English has the participle: "is merge into main".
 const BASE_FORM: u32 = 30;
 
-/// The words that usually begin at one token.
-const USUAL_WORDS: usize = 12;
-
-/// Returns the words that begin at each token.
-pub(super) fn words<'g>(grammar: &'g Grammar, line: &str, tokens: &[Token]) -> Vec<Word<'g>> {
+/// Adds the words that begin at each token.
+pub(super) fn words(
+    grammar: &'static Grammar,
+    line: &str,
+    tokens: &[Token],
+    found: &mut Vec<Word>,
+) {
     let mended: Vec<Option<&'static str>> = (tokens.iter())
         .map(|token| mended(grammar, line, token))
         .collect();
-    let mut found = Vec::with_capacity(tokens.len() * USUAL_WORDS);
     let lists = lists(tokens);
     for (at, token) in tokens.iter().enumerate() {
         if let Some(list) = lists.iter().find(|list| list.contains(&at)) {
@@ -88,14 +94,14 @@ pub(super) fn words<'g>(grammar: &'g Grammar, line: &str, tokens: &[Token]) -> V
         }
         let before = found.len();
         if matches!(token.kind, TokenKind::Word | TokenKind::Mark) {
-            phrases(grammar, tokens, &mended, at, &mut found);
+            phrases(grammar, tokens, &mended, at, found);
         }
         let is_known = found[before..].iter().any(|word| word.is_known(grammar));
         let Some((name, cost)) = value_of(grammar, line, token, is_known) else {
             continue;
         };
         let text = written(line, token);
-        let mut add = |name: &str, cost: u32, said: Said<'g>| {
+        let mut add = |name: &str, cost: u32, said: Said| {
             if let Some(category) = grammar.categories.find(name) {
                 found.push(Word {
                     category,
@@ -107,10 +113,10 @@ pub(super) fn words<'g>(grammar: &'g Grammar, line: &str, tokens: &[Token]) -> V
             }
         };
         if let Some((value, name)) = compound(text) {
-            add(name, 0, Said::Value(strings(value)));
+            add(name, 0, Said::Value(Box::new(strings(value))));
         }
         if let Some(channel) = channel(token, text) {
-            add("lit.channel", 0, Said::Value(strings(channel)));
+            add("lit.channel", 0, Said::Value(Box::new(strings(channel))));
         }
         for (name, cost) in capitals(token, text, is_known, at) {
             add(name, cost, Said::Token);
@@ -118,12 +124,12 @@ pub(super) fn words<'g>(grammar: &'g Grammar, line: &str, tokens: &[Token]) -> V
         let behind = tokens.get(at + 1).map_or("", |token| token.text.as_str());
         if let Some(event) = raw(text, behind, at) {
             let events = Value::Events(vec![event], Vec::new());
-            add("raw", 0, Said::Value(events));
+            add("raw", 0, Said::Value(Box::new(events)));
         }
         let elsewhere = raw_elsewhere(text, at);
         if !elsewhere.is_empty() {
             let events = Value::Events(elsewhere, Vec::new());
-            add("raw.other", 0, Said::Value(events));
+            add("raw.other", 0, Said::Value(Box::new(events)));
         }
         // A misspelt word of the lexicon is a value only if nothing else is meant.
         let typo = if mended[at].is_some() { TYPO } else { 0 };
@@ -132,7 +138,6 @@ pub(super) fn words<'g>(grammar: &'g Grammar, line: &str, tokens: &[Token]) -> V
         }
         add(name, cost + typo, Said::Token);
     }
-    found
 }
 
 /// The least number of literals in a row that are one word: no rule has to join them one by one.
@@ -162,7 +167,7 @@ fn lists(tokens: &[Token]) -> Vec<Range<usize>> {
 }
 
 /// Returns a list of literals as one literal with several values.
-fn list_word<'g>(grammar: &Grammar, tokens: &[Token], list: &Range<usize>) -> Option<Word<'g>> {
+fn list_word(grammar: &Grammar, tokens: &[Token], list: &Range<usize>) -> Option<Word> {
     let name = match tokens[list.start].kind {
         TokenKind::Code => "lit.code",
         _ => "lit.quoted",
@@ -172,9 +177,9 @@ fn list_word<'g>(grammar: &Grammar, tokens: &[Token], list: &Range<usize>) -> Op
         category: grammar.categories.find(name)?,
         range: list.clone(),
         cost: 0,
-        said: Said::Value(Value::Strings(
+        said: Said::Value(Box::new(Value::Strings(
             literals.map(|token| token.text.clone()).collect(),
-        )),
+        ))),
         mended: None,
     })
 }
@@ -205,13 +210,13 @@ fn capitals(token: &Token, text: &str, is_known: bool, at: usize) -> Vec<(&'stat
 }
 
 /// Adds the participles of the verbs that are found in their base form; a word that is an adjective too is meant as one.
-fn participles<'g>(grammar: &Grammar, before: usize, found: &mut Vec<Word<'g>>) {
-    let name = |word: &Word<'_>| grammar.categories.name(word.category);
+fn participles(grammar: &Grammar, before: usize, found: &mut Vec<Word>) {
+    let name = |word: &Word| grammar.categories.name(word.category);
     let is_adjective = found[before..]
         .iter()
         .any(|word| name(word).starts_with("adj"));
     let behind = if is_adjective { found.len() } else { before };
-    let participle = |word: &Word<'g>| {
+    let participle = |word: &Word| {
         let verb = name(word).strip_suffix(".b")?;
         let category = grammar.categories.find(&format!("{verb}.ed"))?;
         verb.starts_with("v.").then(|| Word {
@@ -222,7 +227,7 @@ fn participles<'g>(grammar: &Grammar, before: usize, found: &mut Vec<Word<'g>>) 
             mended: word.mended,
         })
     };
-    let more: Vec<Word<'g>> = found[behind..].iter().filter_map(participle).collect();
+    let more: Vec<Word> = found[behind..].iter().filter_map(participle).collect();
     found.extend(more);
 }
 
@@ -355,12 +360,12 @@ fn mended(grammar: &Grammar, line: &str, token: &Token) -> Option<&'static str> 
         .flatten()
 }
 
-fn phrases<'g>(
-    grammar: &'g Grammar,
+fn phrases(
+    grammar: &'static Grammar,
     tokens: &[Token],
     mended: &[Option<&'static str>],
     at: usize,
-    found: &mut Vec<Word<'g>>,
+    found: &mut Vec<Word>,
 ) {
     let spellings = [Some(tokens[at].text.as_str()), mended[at]];
     let before = found.len();

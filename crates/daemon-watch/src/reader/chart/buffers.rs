@@ -1,13 +1,14 @@
 //! The lists of a chart, which a thread keeps for its next chart.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 
-use super::{Active, Candidate, Chart, Edge, Priority};
-use crate::reader::category::Category;
+use super::{Active, Candidate, Chart, Edge, Priority, Words};
+use crate::reader::category::{Category, CategorySets};
 use crate::reader::value::Value;
+use crate::reader::words::Word;
 
 /// An edge by its category and its end.
 #[derive(Clone, Copy)]
@@ -41,16 +42,49 @@ pub(super) struct Buffers {
     pub(super) waiting: Vec<Vec<Waiting>>,
     /// The candidates at a token that wait until one of their category is predicted there.
     pub(super) parked: Vec<Vec<usize>>,
+    /// The categories with which an active edge that ends before a token continues.
+    pub(super) wanted: CategorySets,
+    /// The categories with which something wanted before a token can begin.
+    pub(super) predicted: CategorySets,
+    /// The categories that can begin with a word at a token.
+    pub(super) possible: CategorySets,
+    /// The least cost of the tokens before a place.
+    pub(super) least: Vec<u32>,
 }
+
+/// The words of a line and the values that were asked for.
+type WordLists = (Vec<Word>, Vec<OnceCell<Rc<Value>>>);
 
 thread_local! {
     static SPARE: Cell<Buffers> = Cell::default();
+    static SPARE_WORDS: Cell<WordLists> = Cell::default();
+}
+
+/// Returns empty lists for the words of a line.
+pub(super) fn spare_words() -> WordLists {
+    SPARE_WORDS.take()
+}
+
+impl Drop for Words<'_> {
+    fn drop(&mut self) {
+        self.found.clear();
+        self.values.clear();
+        let lists = (
+            std::mem::take(&mut self.found),
+            std::mem::take(&mut self.values),
+        );
+        SPARE_WORDS.set(lists);
+    }
 }
 
 impl Buffers {
-    /// Returns empty lists for a number of places.
-    pub(super) fn of(n_places: usize) -> Self {
+    /// Returns empty lists for a number of places, and empty sets for a number of categories.
+    pub(super) fn of(n_places: usize, n_categories: usize) -> Self {
         let mut buffers = SPARE.take();
+        buffers.wanted.clear(n_places, n_categories);
+        buffers.predicted.clear(n_places, n_categories);
+        buffers.possible.clear(n_places, n_categories);
+        buffers.least.clear();
         let n_places = n_places.max(buffers.waiting.len());
         buffers.beginning.resize_with(n_places, Vec::new);
         buffers.waiting.resize_with(n_places, Vec::new);

@@ -39,7 +39,7 @@ impl Chart<'_> {
                 // "second approval": the noun alone would be another condition.
                 found.push(edge.start..edge.end);
             } else {
-                open.extend(items);
+                open.extend_from_slice(&items);
             }
         }
         found.sort_unstable_by_key(|range| range.start);
@@ -62,7 +62,7 @@ impl Chart<'_> {
                 return Some(edge.start..edge.end);
             }
             if let Made::Rule(_, active) = edge.made {
-                open.extend(self.items(active));
+                open.extend_from_slice(&self.items(active));
             }
         }
         None
@@ -79,7 +79,7 @@ impl Chart<'_> {
                 Made::Rule(_, active) => {
                     let name = self.grammar.categories.name(edge.category);
                     let is_inside = is_inside || name.starts_with(EXCEPTION);
-                    open.extend(self.items(active).into_iter().map(|item| (item, is_inside)));
+                    open.extend(self.items(active).iter().map(|item| (*item, is_inside)));
                 }
             }
         }
@@ -103,7 +103,7 @@ impl Chart<'_> {
         while let Some(at) = open.pop() {
             match self.buffers.edges[at].made {
                 Made::Word(..) | Made::LeftOver => found.push(at),
-                Made::Rule(_, active) => open.extend(self.items(active)),
+                Made::Rule(_, active) => open.extend_from_slice(&self.items(active)),
             }
         }
         found.sort_unstable_by_key(|at| self.buffers.edges[*at].start);
@@ -120,7 +120,7 @@ impl Chart<'_> {
             let rule = match edge.made {
                 Made::Rule(rule, active) => {
                     let items = self.items(active);
-                    open.extend(items.into_iter().rev().map(|item| (item, depth + 1)));
+                    open.extend(items.iter().rev().map(|item| (*item, depth + 1)));
                     &*self.grammar.rules[rule].text
                 }
                 Made::Word(..) | Made::LeftOver => "",

@@ -1,6 +1,9 @@
 //! Guards: conditions on things, and people as conditions on the actor.
 
+use std::sync::LazyLock;
+
 use daemon_event::Field;
+use rustc_hash::FxHashMap;
 
 use super::super::value::{Sense, Value, says_at};
 use super::{Call, Row};
@@ -421,9 +424,14 @@ fn changed(call: &Call<'_>) -> Option<Value> {
     Some(Value::Guard(says_at(says, &call.range)))
 }
 
+/// The fields by their names.
+static FIELDS: LazyLock<FxHashMap<&'static str, Field>> = LazyLock::new(|| {
+    let fields = Field::ALL.iter().copied();
+    fields.map(|field| (field.name(), field)).collect()
+});
+
 fn known_field(name: &str) -> Option<Field> {
-    let mut fields = Field::ALL.iter().copied();
-    fields.find(|field| field.name() == name)
+    FIELDS.get(name).copied()
 }
 
 fn glob_op(names: &[String]) -> Op {
