@@ -128,7 +128,8 @@ fn an_accessibility_engine_finds_nothing_on_any_page_in_light_and_dark_wide_and_
         Reply::call("list", json!({"path": "."})),
         Reply::text("Nothing is here."),
     ]);
-    let talking = world(&api, "").serve();
+    let world = world(&api, "");
+    let talking = world.serve();
     call(
         &talking,
         "conversation/send",
@@ -192,8 +193,10 @@ fn a_person_finds_an_activation_and_its_run_by_keyboard_alone() {
     let focused = || {
         browser.value("document.activeElement.getAttribute('href') ?? document.activeElement.name")
     };
-    browser.press("/", 1);
-    assert_eq!(focused(), "q");
+    until("the search has the focus", || {
+        browser.press("/", 1);
+        focused() == "q"
+    });
     browser.visit(&host, "/activations");
     browser.shows("pusher on");
     let activation = format!("/activations/{}", host.list("activations")[0].text("id"));
