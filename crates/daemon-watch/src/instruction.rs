@@ -23,9 +23,11 @@ static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
             .build(phrases);
         built.expect("the phrases are few")
     };
+    let orders: Vec<&str> = of("order");
     let (sequels, openers) = (of("sequel"), of("opener"));
     Phrases {
-        orders: all(&[&of("order")]),
+        n_orders: orders.len(),
+        orders: all(&[&orders, &of("duty")]),
         links: all(&[&sequels, &openers]),
         sequels,
         imperatives: of("imperative"),
@@ -36,8 +38,9 @@ static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
 });
 
 struct Phrases {
-    /// Openings that always begin an instruction.
+    /// Openings that always begin an instruction, and behind them those that do behind a condition only: "you should".
     orders: AhoCorasick,
+    n_orders: usize,
     /// The sequels and openers, of which most lines have none.
     links: AhoCorasick,
     /// Connectives after which an imperative is an instruction.
@@ -68,7 +71,10 @@ fn rows() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
 pub(crate) fn instruction(condition: &str) -> Option<Span> {
     // `when a comment says "please, close it"` quotes a user and contains no instruction.
     let text = unquoted(condition);
-    let order = PHRASES.orders.find(&text).map(|found| found.start());
+    let mut orders = PHRASES.orders.find_iter(&text);
+    let order =
+        orders.find(|order| order.start() > 0 || order.pattern().as_usize() < PHRASES.n_orders);
+    let order = order.map(|order| order.start());
     let rest = if PHRASES.links.is_match(&text) {
         sequel(&text)
     } else {

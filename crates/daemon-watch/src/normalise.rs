@@ -78,7 +78,7 @@ impl Scanner<'_> {
             let span = Span::new(self.at, self.at + name.len() + 2);
             let text = name.to_owned();
             self.push(TokenKind::Code, span, text);
-        } else if is_mark(first) && !is_extension(rest) && !is_relative(rest) {
+        } else if is_mark(first) && !is_extension(rest) && !is_relative(rest) && !is_banged(rest) {
             self.push(
                 TokenKind::Mark,
                 Span::new(self.at, self.at + first.len_utf8()),
@@ -201,6 +201,13 @@ impl Scanner<'_> {
                 span,
                 text: "or".to_owned(),
             });
+        } else if matches!(word, "=" | "==") {
+            // `merged = true` says what `merged is true` does.
+            self.tokens.push(Token {
+                kind: TokenKind::Word,
+                span,
+                text: "is".to_owned(),
+            });
         } else if word.bytes().all(|b| b.is_ascii_digit()) {
             self.tokens.push(owned(TokenKind::Number));
         } else {
@@ -270,6 +277,19 @@ impl Scanner<'_> {
 /// Whether a string begins with a path that is relative to the directory, `./x`, or to the one above, `../x`.
 fn is_relative(text: &str) -> bool {
     text.starts_with("./") || text.starts_with("../")
+}
+
+/// Whether a string begins with a word behind an exclamation mark, as some labels and commands are: `!triage`.
+fn is_banged(text: &str) -> bool {
+    let word = text
+        .strip_prefix('!')
+        .and_then(|rest| rest.split([' ', ',', '.']).next());
+    word.is_some_and(|word| {
+        word.len() > 1
+            && word
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+    })
 }
 
 fn is_mark(c: char) -> bool {
@@ -377,7 +397,8 @@ fn apart(word: &str) -> Option<String> {
 
 /// Whether a word is code: a path, a glob, an extension, or punctuation that prose does not use.
 fn is_code(word: &str, folded: &str) -> bool {
-    let looks_like_code = word.contains(['/', '*', '{', '[', '<', '\\', '=', '$'])
+    let looks_like_code = is_banged(word)
+        || word.contains(['/', '*', '{', '[', '<', '\\', '=', '$'])
         || (word.contains('.') && !word.ends_with('.') && word.len() > 1);
     // `(i.e. not a draft)` would be read as a changed file.
     let is_abbreviation = matches!(folded, "i.e" | "e.g");

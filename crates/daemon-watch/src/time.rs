@@ -86,9 +86,13 @@ impl<'t> Words<'t> {
         let speaks_of_time = rest
             .clone()
             .any(|word| is_unit(word) || is_day(word) || is_clock(word));
-        let only_of_time = rest
-            .clone()
-            .all(|word| is_unit(word) || is_day(word) || is_clock(word) || is(word, Kind::Part));
+        let only_of_time = rest.clone().all(|word| {
+            is_unit(word)
+                || is_day(word)
+                || is_clock(word)
+                || is(word, Kind::Part)
+                || is(word, Kind::Number)
+        });
         if begins && speaks_of_time && only_of_time {
             return Some(TimeKind::Schedule(self.on_day().or_else(|| self.clock())));
         }

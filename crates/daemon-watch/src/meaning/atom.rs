@@ -108,6 +108,8 @@ pub(crate) enum Who {
     Bot,
     Maintainer,
     FirstTimer,
+    Owner,
+    Member,
     Named(Vec<String>),
     /// The author of the pull request or issue.
     TheAuthor,
@@ -276,6 +278,8 @@ impl Atom {
             Who::Bot => is(kind, &["bot"]),
             Who::Maintainer => is(association?, INSIDERS),
             Who::FirstTimer => is(association?, FIRST),
+            Who::Owner => is(association?, &["OWNER"]),
+            Who::Member => is(association?, &["MEMBER"]),
             Who::Named(names) => Test::new(name, Op::Is, names.clone()),
             Who::TheAuthor => return None,
         };
@@ -304,9 +308,8 @@ impl Atom {
             || tells(event.source, event.kind, Field::Author));
         match role {
             UserRole::Author | UserRole::AuthorOfIt if has_author => author,
-            UserRole::Actor if event.is_about_writing() || is_said(event.noun, event.verb) => {
-                author
-            }
+            UserRole::Actor if event.is_about_writing() && event.has_writer() => author,
+            UserRole::Actor if is_said(event.noun, event.verb) => author,
             UserRole::Actor | UserRole::Author | UserRole::AuthorOfIt
                 if event.noun == Noun::CodeScanningAlert && event.verb == Verb::Create =>
             {
@@ -396,6 +399,11 @@ impl RowOfEvent {
             _ if tells(self.source, self.kind, Field::Branch) => Some(Field::Branch),
             _ => None,
         }
+    }
+
+    /// Whether the payload says who wrote the thing: Sentry says only who acts.
+    fn has_writer(&self) -> bool {
+        self.source != Source::Sentry || tells(self.source, self.kind, Field::Author)
     }
 
     /// Whether the actor of the event is the author.

@@ -69,7 +69,7 @@ pub(crate) fn emit(line: Spoken<'_>, events: &[GuardedEvent]) -> Option<ClauseSe
     (!found.clauses.is_empty() && found.clauses.len() <= MOST_CLAUSES).then_some(found)
 }
 
-/// Returns the events that the vocabulary has for one event in some sources, by their filters; `None` if there are none.
+/// Returns the events that the vocabulary has for one event in some sources, by their filters; `None` if it has no event.
 fn groups(
     line: Spoken<'_>,
     event: &GuardedEvent,

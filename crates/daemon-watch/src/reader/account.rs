@@ -134,7 +134,7 @@ fn has_sources(
     tokens.iter().enumerate().all(|(at, token)| {
         let mut sources = Source::ALL.iter().filter(|source| **source != Source::Git);
         // "The GitHub integration" acts, and can act elsewhere.
-        let acts = |next: &Token| grammar.is_one(next, "p.noun");
+        let acts = |next: &Token| grammar.is_one(next, "p.noun") || grammar.is_one(next, "acts");
         let is_name =
             token.kind == TokenKind::Word && !is_left(at) && !tokens.get(at + 1).is_some_and(acts);
         let named = sources.find(|source| is_name && source.as_str() == token.text);
@@ -149,8 +149,11 @@ fn has_foreign_login(tokens: &[Token], found: &ClauseSet) -> bool {
             .iter()
             .any(|token| is_literal(token) && token.text == name)
     };
+    // `KilnBot` is a login, and "Kiln" is a name.
+    let is_camel = |name: &str| name.chars().skip(1).any(char::is_uppercase);
     let is_login = |name: &String| {
-        is_quoted(name) || !name.contains(' ') && !name.starts_with(char::is_uppercase)
+        let is_name = name.starts_with(char::is_uppercase) && !is_camel(name);
+        is_quoted(name) || !name.contains(' ') && !is_name
     };
     let of_github = (found.clauses.iter()).filter(|clause| {
         let mut sources = clause.events.iter().map(|event| event.source);
@@ -158,7 +161,9 @@ fn has_foreign_login(tokens: &[Token], found: &ClauseSet) -> bool {
     });
     of_github.flat_map(|clause| &clause.filters).any(|at| {
         let test = &found.filters[*at].test;
-        PEOPLE.contains(&test.field()) && !test.values().iter().all(is_login)
+        // A name that is no login excludes no user.
+        let is_excluded = test.op().is_negated();
+        PEOPLE.contains(&test.field()) && !is_excluded && !test.values().iter().all(is_login)
     })
 }
 
@@ -209,7 +214,12 @@ fn is_value(token: &Token, found: &ClauseSet) -> bool {
     if events.any(|event| names(event.kind) || event.action == Some(token.text.as_str())) {
         return true;
     }
-    let wanted = token.text.to_lowercase();
+    // The name of a channel may be in backticks, with its mark.
+    let wanted = token.text.trim_start_matches('#').to_lowercase();
+    let wanted = wanted
+        .strip_prefix("refs/heads/")
+        .unwrap_or(&wanted)
+        .to_owned();
     let bare = wanted.trim_start_matches("./").trim_end_matches('/');
     let mut values = found.filters.iter().flat_map(|filter| filter.test.values());
     values.any(|value| {
@@ -219,9 +229,17 @@ fn is_value(token: &Token, found: &ClauseSet) -> bool {
             || wanted.strip_suffix('*') == Some(value.as_str())
             // Payloads spell some values of several words as one.
             || value.contains('_') && value == wanted.replace([' ', '-'], "_")
+            // `docs/-only` is a folder and a word.
+            || is_folder_of(value.trim_start_matches('!'), &wanted)
             // Of `@owner/team`, payloads have the team only.
             || wanted.ends_with(&format!("/{value}"))
     })
+}
+
+/// Whether a literal is a folder with a word behind it: `docs/-only`.
+fn is_folder_of(folder: &str, literal: &str) -> bool {
+    let behind = literal.strip_prefix(folder);
+    folder.ends_with('/') && behind.is_some_and(|behind| behind.starts_with('-'))
 }
 
 #[cfg(test)]

@@ -109,7 +109,9 @@ fn restricts_nothing(grammar: &Grammar, tokens: &[Token], kind: Kind) -> bool {
     };
     // Nothing happens yet in "the team wants to review it".
     let wanted = |at: usize| at > 0 && is(at - 1, &["modal"]);
-    let does = |at: usize| tokens[at].kind != TokenKind::Word || is(at, ACTORS);
+    // A noun, and no verb, is behind a preposition: "ready for review".
+    let does =
+        |at: usize| tokens[at].kind != TokenKind::Word || is(at, ACTORS) && !is(at, &["place"]);
     let happens = |at: usize| {
         is(at, &["v.act.f"]) && at > 0 && does(at - 1) && !wanted(at)
             || is(at, &["be.f", "be.ed", "get.f"]) && is(at + 1, &["v.act.ed"])

@@ -7,6 +7,7 @@ mod guards;
 mod happens;
 mod minus;
 mod names;
+mod restated;
 mod tails;
 mod things;
 
@@ -50,6 +51,7 @@ pub(super) fn composition(name: &str) -> Option<Composition> {
         names::TABLE,
         tails::TABLE,
         minus::TABLE,
+        restated::TABLE,
     ];
     let mut rows = tables.into_iter().flatten();
     let found = rows.find(|(known, _)| *known == name);

@@ -27,6 +27,8 @@ pub(super) struct Lexicon {
     closed: FxHashSet<String>,
     words: FxHashSet<String>,
     qualities: FxHashSet<String>,
+    /// The ends of words that describe a thing so: "risky-looking".
+    quality_ends: Vec<String>,
     /// Words that join alternatives, that lead a participle, and that name a source.
     joints: FxHashSet<String>,
     passive: FxHashSet<String>,
@@ -94,6 +96,8 @@ const SECOND: &str = "compound";
 const PASSIVE: &[&str] = &["be.f", "get.f"];
 /// The category of words that describe a thing in a way that no event holds: neither known nor a value.
 const QUALITY: &str = "quality";
+/// The category of the ends of such words.
+const QUALITY_END: &str = "quality.end";
 /// The category of words that are passed over at any place of a line.
 const FILLER: &str = "filler";
 
@@ -170,6 +174,10 @@ impl Lexicon {
         }
         if row.category == SOURCE {
             self.sources.insert(row.phrase.to_owned());
+        }
+        if row.category == QUALITY_END {
+            self.quality_ends.push(row.phrase.to_owned());
+            return;
         }
         if row.category == SECOND {
             self.seconds.insert(row.phrase.to_owned());
@@ -295,7 +303,7 @@ impl Lexicon {
     }
 
     pub(super) fn is_closed(&self, word: &str) -> bool {
-        self.closed.contains(word)
+        self.closed.contains(word) || self.has_quality_end(word)
     }
 
     /// Whether a word is in a phrase.
@@ -305,7 +313,12 @@ impl Lexicon {
 
     /// Whether a word describes a thing in a way that no event holds.
     pub(super) fn is_quality(&self, word: &str) -> bool {
-        self.qualities.contains(word)
+        self.qualities.contains(word) || self.has_quality_end(word)
+    }
+
+    fn has_quality_end(&self, word: &str) -> bool {
+        let mut ends = self.quality_ends.iter();
+        word.contains('-') && ends.any(|end| word.ends_with(end.as_str()))
     }
 
     fn signal(&mut self, phrase: &str, signal: Signal) {

@@ -43,6 +43,8 @@ const RULES: &[&str] = &[
     include_str!("../../grammar/tails.txt"),
     include_str!("../../grammar/trackers.txt"),
     include_str!("../../grammar/workspace.txt"),
+    include_str!("../../grammar/forms.txt"),
+    include_str!("../../grammar/restated.txt"),
 ];
 
 /// The files of frames, which fill the templates of the rules.

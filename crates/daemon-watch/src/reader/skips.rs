@@ -49,6 +49,8 @@ const NOUN: Marks = 512;
 const PLACE: Marks = 1024;
 /// The name of a branch.
 const HEAD: Marks = 2048;
+/// A verb of a quality: "feels slow".
+const FEELS: Marks = 4096;
 
 /// A word that opens a phrase: a preposition, a relative, an operator or a connective.
 const OPENS: Marks = OPENER | SAYS | COMMA;
@@ -61,6 +63,9 @@ const MARKS: &[(&str, Marks)] = &[
     ("branch.name", HEAD),
     ("branch.default", HEAD),
     ("v.say.g", SAYS),
+    ("v.contain.g", SAYS),
+    ("v.request.g", SAYS),
+    ("v.mention.g", SAYS),
     ("negator", NEGATOR),
     ("adverb", ADVERB),
     ("be.f", FINITE),
@@ -71,6 +76,7 @@ const MARKS: &[(&str, Marks)] = &[
     ("n.run", NOUN),
     ("v.reach.f", EVENTLESS),
     ("v.come.f", EVENTLESS),
+    ("v.feel.f", FEELS),
 ];
 
 /// What the spans of a line are made of.
@@ -248,8 +254,13 @@ impl Spans<'_> {
             if before.span.of(self.line).contains(char::is_uppercase) {
                 return;
             }
-            let ends = end == self.tokens.len() || self.is(end, FINITE);
-            if ends && !self.is(end - 1, OPENER) {
+            // What feels, seems or deserves something is no event.
+            if self.is(end - 1, FEELS) {
+                return;
+            }
+            let is_last = end == self.tokens.len();
+            let ends = is_last || self.is(end, FINITE);
+            if ends && (!self.is(end - 1, OPENER) || is_last && self.is_stranded(end)) {
                 self.add(name, at..end, SPAN);
             }
         }

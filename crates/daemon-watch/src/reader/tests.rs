@@ -1,5 +1,6 @@
 //! Every row of the lexicon and the frames is tested by its example, and the chart by whole readings.
 
+mod again;
 mod counts;
 mod wordings;
 
@@ -40,6 +41,7 @@ fn reading(line: &str) -> String {
 fn status(category: &str) -> Status {
     match category {
         "foreign" | "unsupported" => Status::Unmapped,
+        "quality.end" => Status::Partial,
         "state.word" => Status::Vague,
         _ => Status::Mapped,
     }

@@ -20,6 +20,8 @@ const TWO_EDITS: usize = 8;
 const ORDINARY: &str = include_str!("../../lexicon/ordinary.txt");
 /// The first words of conditions, which are corrected as those of events are.
 const OPENINGS: &str = include_str!("../../lexicon/openings.txt");
+/// The categories of other words that are corrected: people, and what is left out.
+const MENDED: &[&str] = &["p.noun", "excl.ed"];
 /// The beginning of the names of categories of nouns.
 const NOUN: &str = "n.";
 
@@ -80,7 +82,8 @@ fn phrases() -> Vec<(String, Meaning)> {
     });
     let parts = GRAMMAR.lexicon.phrases().filter_map(|(phrase, category)| {
         let name = GRAMMAR.categories.name(category);
-        let is_part = name.starts_with(NOUN) && name != super::lexicon::THING;
+        let is_noun = name.starts_with(NOUN) && name != super::lexicon::THING;
+        let is_part = is_noun || MENDED.contains(&name);
         is_part.then(|| (phrase, Meaning::Part(name.to_owned())))
     });
     let openings = OPENINGS.lines();

@@ -262,6 +262,8 @@ fn who(name: &str) -> Option<Option<Who>> {
         "Bot" => Some(Who::Bot),
         "Maintainer" => Some(Who::Maintainer),
         "FirstTimer" => Some(Who::FirstTimer),
+        "Member" => Some(Who::Member),
+        "Owner" => Some(Who::Owner),
         "TheAuthor" => Some(Who::TheAuthor),
         named => Some(Who::Named(vec![named.to_owned()])),
     })

@@ -1,5 +1,7 @@
 //! The words of a line as edges: phrases of the lexicon, literals, and words that may be values.
 
+mod shape;
+
 use std::ops::Range;
 
 use daemon_event::{Source, vocabulary};
@@ -11,6 +13,7 @@ use super::value::{Sense, Value};
 use crate::meaning::event::GuardedEvent;
 use crate::meaning::formula::Formula;
 use crate::normalise::{Token, TokenKind};
+use shape::{compound, has_inner_capital, is_name_like, is_version};
 
 /// A word or phrase over a span of tokens.
 pub(super) struct Word {
@@ -33,7 +36,17 @@ enum Said {
 }
 
 /// The categories of words that are known in one place of a line only: elsewhere, "fine" and "support" say what no event holds.
-pub(super) const PLACED: &[&str] = &["order", "order.n", "lead", "excl.ed"];
+pub(super) const PLACED: &[&str] = &[
+    "order",
+    "order.n",
+    "lead",
+    "lead.subject",
+    "lead.verb",
+    "lead.object",
+    "lead.start",
+    "linked",
+    "excl.ed",
+];
 
 impl Word {
     pub(super) fn value(&self, line: &str, tokens: &[Token]) -> Value {
@@ -62,13 +75,6 @@ const KNOWN: u32 = 60;
 
 /// The longest key of a team, such as `OPS`.
 const LONGEST_KEY: usize = 5;
-
-/// The ends of compounds whose first part is a value: "bug-labelled issues", "docs-only pushes".
-const COMPOUNDS: &[(&str, &str)] = &[
-    ("-labelled", "bare.labelled"),
-    ("-labeled", "bare.labelled"),
-    ("-only", "bare.only"),
-];
 
 /// A misspelt word.
 const TYPO: u32 = 60;
@@ -101,6 +107,7 @@ pub(super) fn words(
             continue;
         };
         let text = written(line, token);
+        found.extend(full_name(line, tokens, at, is_known, grammar));
         let mut add = |name: &str, cost: u32, said: Said| {
             if let Some(category) = grammar.categories.find(name) {
                 found.push(Word {
@@ -118,7 +125,8 @@ pub(super) fn words(
         if let Some(channel) = channel(token, text) {
             add("lit.channel", 0, Said::Value(Box::new(strings(channel))));
         }
-        for (name, cost) in capitals(token, text, is_known, at) {
+        let is_noun = is_thing(grammar, &token.text);
+        for (name, cost) in capitals(token, text, is_known, is_noun, at) {
             add(name, cost, Said::Token);
         }
         let behind = tokens.get(at + 1).map_or("", |token| token.text.as_str());
@@ -133,7 +141,7 @@ pub(super) fn words(
         }
         // A misspelt word of the lexicon is a value only if nothing else is meant.
         let typo = if mended[at].is_some() { TYPO } else { 0 };
-        if name == "bare" && !is_thing(grammar, &token.text) {
+        if name == "bare" && !is_noun {
             add("bare.branch", cost + typo, Said::Token);
         }
         add(name, cost + typo, Said::Token);
@@ -184,6 +192,33 @@ fn list_word(grammar: &Grammar, tokens: &[Token], list: &Range<usize>) -> Option
     })
 }
 
+/// Returns two capitalised words that are not in the lexicon as the name of a person: "Ida Brook".
+fn full_name(
+    line: &str,
+    tokens: &[Token],
+    at: usize,
+    is_known: bool,
+    grammar: &Grammar,
+) -> Option<Word> {
+    let (first, second) = (&tokens[at], tokens.get(at + 1)?);
+    let is_name = |token: &Token| {
+        let text = token.span.of(line);
+        token.kind == TokenKind::Word
+            && text.starts_with(char::is_uppercase)
+            && text.chars().skip(1).all(char::is_lowercase)
+    };
+    let is_unknown = !is_known && !grammar.lexicon.is_word(&second.text);
+    (is_unknown && is_name(first) && is_name(second)).then_some(())?;
+    let name = format!("{} {}", first.span.of(line), second.span.of(line));
+    Some(Word {
+        category: grammar.categories.find("bare.full")?,
+        range: at..at + 2,
+        cost: 2 * NAME_LIKE,
+        said: Said::Value(Box::new(strings(&name))),
+        mended: None,
+    })
+}
+
 /// Returns the name of a channel in quotes or backticks.
 fn channel<'t>(token: &Token, text: &'t str) -> Option<&'t str> {
     let is_literal = matches!(token.kind, TokenKind::Code | TokenKind::Quoted);
@@ -192,7 +227,13 @@ fn channel<'t>(token: &Token, text: &'t str) -> Option<&'t str> {
 }
 
 /// Returns the categories of a word with capitals, with their prices: what a comment says, the key of a team, and a name.
-fn capitals(token: &Token, text: &str, is_known: bool, at: usize) -> Vec<(&'static str, u32)> {
+fn capitals(
+    token: &Token,
+    text: &str,
+    is_known: bool,
+    is_thing: bool,
+    at: usize,
+) -> Vec<(&'static str, u32)> {
     if token.kind != TokenKind::Word {
         return Vec::new();
     }
@@ -205,7 +246,8 @@ fn capitals(token: &Token, text: &str, is_known: bool, at: usize) -> Vec<(&'stat
     }
     let is_key = text.len() <= LONGEST_KEY && !is_known;
     let key = is_key.then_some(("bare.key", NAME_LIKE));
-    let upper = [("bare.upper", KNOWN)].into_iter();
+    // A comment "says PR" in no line: the word is a noun there.
+    let upper = (!is_thing).then_some(("bare.upper", KNOWN)).into_iter();
     upper.chain(key).chain(proper).collect()
 }
 
@@ -243,14 +285,6 @@ fn strings(text: &str) -> Value {
     Value::Strings(vec![text.to_owned()])
 }
 
-/// Returns the first part of a compound that ends as those of a category do, and the category.
-fn compound(text: &str) -> Option<(&str, &'static str)> {
-    COMPOUNDS.iter().find_map(|(end, name)| {
-        let value = text.strip_suffix(end)?;
-        (!value.is_empty()).then_some((value, *name))
-    })
-}
-
 /// Returns the category of a token as a value, with its price.
 fn value_of(
     grammar: &Grammar,
@@ -279,6 +313,14 @@ fn value_of(
         // A number of a version is no name of a project, and no source but GitHub has versions.
         TokenKind::Word if is_version(&token.text) => ("bare.version", NAME_LIKE),
         TokenKind::Word if is_name_like(&token.text) && !is_kind(grammar, &token.text) => {
+            ("bare.name", NAME_LIKE)
+        }
+        // `KilnBot` is a login or a name.
+        TokenKind::Word
+            if !is_known
+                && has_inner_capital(written)
+                && !grammar.lexicon.is_signal(&token.text) =>
+        {
             ("bare.name", NAME_LIKE)
         }
         // A capital inside a line makes a name of a known word too.
@@ -423,15 +465,4 @@ fn is_thing(grammar: &Grammar, word: &str) -> bool {
 fn is_kind(grammar: &Grammar, word: &str) -> bool {
     let last = word.rsplit_once('-').map(|(_, last)| last);
     last.is_some_and(|last| last.ends_with('s') && grammar.lexicon.is_word(last))
-}
-
-/// `2.4.0`
-fn is_version(word: &str) -> bool {
-    word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.')
-}
-
-/// Whether a word looks like a name: `mira-holt`, `v2`, `needs_review`, and not `customer-reported`.
-fn is_name_like(word: &str) -> bool {
-    let is_participle = word.contains('-') && word.ends_with("ed");
-    !is_participle && (word.contains(['-', '_']) || word.bytes().any(|b| b.is_ascii_digit()))
 }

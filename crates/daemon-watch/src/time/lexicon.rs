@@ -70,6 +70,8 @@ kinds! {
     Per = "per",
     Perfect = "perfect",
     Rate = "rate",
+    /// The first part of a zone: "europe/berlin".
+    Region = "region",
     /// A phrase that alone says that something recurs.
     Recurring = "recurring",
     /// A unit of durations.

@@ -41,6 +41,15 @@ pub(super) fn is_clock(word: &str) -> bool {
         .all(|part| !part.is_empty() && part.len() <= 2 && part.bytes().all(|b| b.is_ascii_digit()))
         && (parts.len() == 2 || !half.is_empty() || parts.len() == 1)
         || is(word, Kind::Clock)
+        || is_zone(word)
+}
+
+/// `Europe/Berlin`
+fn is_zone(word: &str) -> bool {
+    let region = word
+        .split_once('/')
+        .map(|(region, _)| region.to_lowercase());
+    region.is_some_and(|region| is(&region, Kind::Region))
 }
 
 /// `1st`, `15th`.

@@ -10,7 +10,7 @@ use super::tails::{has_facts, reviews};
 use super::{Call, Row};
 use crate::meaning::atom::{Atom, Guard, Says, State, UserRole};
 use crate::meaning::event::{GuardedEvent, of_parent};
-use crate::meaning::facts::has_row;
+use crate::meaning::facts::{has_row, name_op};
 use crate::meaning::formula::Formula;
 
 pub(super) const TABLE: &[Row] = &[
@@ -79,7 +79,11 @@ fn source_events(call: &Call<'_>) -> Option<Value> {
         _ => None,
     });
     let events = call.events()?;
-    let sources: Vec<Source> = sources.collect();
+    let named = call.arguments.iter().filter_map(|argument| match argument {
+        Sense::Source(source) => Some(*source),
+        _ => None,
+    });
+    let sources: Vec<Source> = sources.chain(named).collect();
     // "opened on GitHub or created in Linear": the last source is not that of the first event.
     let is_elsewhere = |source: Source| !sources.contains(&source);
     (!events
@@ -278,7 +282,12 @@ fn there(call: &Call<'_>) -> Option<Value> {
     let has_people = call.word() == Some("same");
     let is_shared =
         |atom: &Atom| is_place(atom) || has_people && matches!(atom.says, Says::Person(..));
-    let place = left.iter().find_map(|event| event.guard.part(&is_shared));
+    let place = left.iter().find_map(|event| {
+        event
+            .guard
+            .part(&is_shared)
+            .or_else(|| created_branch(event))
+    });
     let source = left.iter().find_map(|event| event.source);
     (place.is_some() || source.is_some()).then_some(())?;
     let mut events = left.clone();
@@ -291,6 +300,21 @@ fn there(call: &Call<'_>) -> Option<Value> {
         events.push(event);
     }
     Some(Value::Events(events, about.clone()))
+}
+
+/// "a release/* branch is created, or someone pushes to one": the name of the branch as that of the place.
+fn created_branch(event: &GuardedEvent) -> Option<Guard> {
+    (event.noun == Noun::Branch).then_some(())?;
+    let named = event
+        .guard
+        .part(&|atom| matches!(atom.says, Says::Name(..)))?;
+    super::guards::mapped(&named, &mut |atom| match &atom.says {
+        Says::Name(names) => {
+            let (op, names) = name_op(names);
+            Some(Says::Branch(op, names))
+        }
+        _ => None,
+    })
 }
 
 /// Whether a statement says where something happens.
@@ -352,7 +376,7 @@ fn narrow_events(call: &Call<'_>) -> Option<Value> {
 }
 
 /// Whether a guard requires that the pull request is merged.
-fn is_merged(guard: &Guard) -> bool {
+pub(super) fn is_merged(guard: &Guard) -> bool {
     match guard {
         Formula::Atom(atom) => atom.says == Says::State(State::Merged),
         Formula::All(all) => all.iter().any(is_merged),

@@ -9,6 +9,9 @@ use crate::filter::{Op, Test};
 use crate::meaning::atom::{Atom, Guard, Says};
 use crate::meaning::formula::Formula;
 
+/// The beginning of the full names of branches.
+pub(super) const FULL_REF: &str = "refs/heads/";
+
 pub(super) const TABLE: &[Row] = &[
     ("files", files),
     ("within", within),
@@ -24,7 +27,9 @@ pub(super) const TABLE: &[Row] = &[
 
 fn files(call: &Call<'_>) -> Option<Value> {
     let paths = call.strings()?;
-    if paths.iter().any(|path| is_outside(path)) {
+    // `#general` is a channel, and `refs/heads/main` a branch.
+    let is_other = |path: &String| path.starts_with('#') || path.starts_with(FULL_REF);
+    if (paths.iter()).any(|path| is_outside(path) || is_other(path)) {
         return None;
     }
     // Events have paths from the root of the repository.

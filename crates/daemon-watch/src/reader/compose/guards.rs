@@ -6,6 +6,7 @@ use daemon_event::Field;
 use rustc_hash::FxHashMap;
 
 use super::super::value::{Sense, Value, says_at};
+use super::files::FULL_REF;
 use super::{Call, Row};
 use crate::filter::{Op, Test};
 use crate::meaning::atom::{Atom, Guard, Says, TextPlace, UserRole, Who};
@@ -23,6 +24,8 @@ pub(super) const TABLE: &[Row] = &[
     ("named-code", named_code),
     ("says", says),
     ("named", named),
+    ("no-participle", no_participle),
+    ("not-named", not_named),
     ("author", author),
     ("author-not", author_not),
     ("of-it", of_it),
@@ -33,6 +36,7 @@ pub(super) const TABLE: &[Row] = &[
     ("begins", begins),
     ("milestone", milestone),
     ("branch", branch),
+    ("full-ref", full_ref),
     ("head", head),
     ("label", label),
     ("label-words", label_words),
@@ -120,6 +124,21 @@ fn named(call: &Call<'_>) -> Option<Value> {
     Some(Value::Guard(says_at(says, &call.range)))
 }
 
+/// A bare word as a name: "a team mapped to …" names no team.
+fn no_participle(call: &Call<'_>) -> Option<Value> {
+    let names = call.strings()?;
+    let is_participle = |name: &String| name.ends_with("ed");
+    (!names.iter().any(is_participle)).then_some(Value::Strings(names))
+}
+
+/// "non-kilnbot authors"
+fn not_named(call: &Call<'_>) -> Option<Value> {
+    let Value::Guard(guard) = named(call)? else {
+        return None;
+    };
+    Some(Value::Guard(guard.not()))
+}
+
 /// People as the author of the thing next to the words.
 fn author(call: &Call<'_>) -> Option<Value> {
     let guard = author_of(call.guard()?)?;
@@ -177,12 +196,25 @@ fn branch(call: &Call<'_>) -> Option<Value> {
     // No branch ends with a slash: that is a folder. A star before a dot selects files by their extension.
     let is_path = |name: &String| {
         let is_folder = name.ends_with('/') && !name.starts_with(BEGINS);
-        is_folder || name.starts_with("*.") || name.contains("**/*.")
+        is_folder
+            || name.starts_with(['#', '.'])
+            || name.starts_with("*.")
+            || name.contains("**/*.")
     };
     (!names.iter().any(is_path)).then_some(())?;
+    // `refs/heads/main` is the full name of a branch.
+    let short = |name: &String| name.strip_prefix(FULL_REF).unwrap_or(name).to_owned();
+    let names: Vec<String> = names.iter().map(short).collect();
     let (op, names) = name_op(&names);
     let says = Says::Branch(op, names);
     Some(Value::Guard(says_at(says, &call.range)))
+}
+
+/// A branch by its full name only: `refs/heads/main`.
+fn full_ref(call: &Call<'_>) -> Option<Value> {
+    let names = call.strings()?;
+    (names.iter().all(|name| name.starts_with(FULL_REF))).then_some(())?;
+    branch(call)
 }
 
 /// Branches as the source of a pull request.
@@ -300,8 +332,9 @@ fn field(call: &Call<'_>) -> Option<Value> {
     let field = known_field(call.word()?)?;
     let mut strings = call.strings()?;
     // "unless it changes tests/": a path is no state.
-    let is_path = |name: &String| name.contains(['/', '*']);
-    (field != Field::State || !strings.iter().any(is_path)).then_some(())?;
+    let is_path = |name: &String| name.contains(['/', '*']) || name.starts_with('#');
+    let is_word = matches!(field, Field::State | Field::Category);
+    (!is_word || !strings.iter().any(is_path)).then_some(())?;
     if field == Field::StateReason {
         // Payloads spell "not planned" as one word.
         strings = strings
@@ -346,7 +379,10 @@ fn one_of(call: &Call<'_>) -> Option<Value> {
         _ => None,
     };
     let fields: Option<Vec<Field>> = call.arguments.iter().map(field).collect();
-    let says = Says::OneOf(fields?, call.strings()?);
+    let names = call.strings()?;
+    // A channel in quotes is neither a project nor a category.
+    (!names.iter().any(|name| name.starts_with('#'))).then_some(())?;
+    let says = Says::OneOf(fields?, names);
     Some(Value::Guard(says_at(says, &call.range)))
 }
 

@@ -87,6 +87,10 @@ fn happens(thing: &Thing, verb: Verb, deed: &Deed) -> Option<Vec<GuardedEvent>> 
             vec![synchronized(thing)]
         }
         (Noun::File, _) => of_files(thing, verb, &deed.guard)?,
+        // Merged pull requests with files are merges, and no push into an open one.
+        (Noun::PullRequest, Verb::Touch) if super::events::is_merged(&thing.guard) => {
+            vec![event(thing, Verb::Merge)]
+        }
         // A new pull request that touches files is opened, and no other event of it counts.
         (_, Verb::Touch) if thing.is_new => return None,
         // The push of a new branch creates it, and the creation is an event of its own.

@@ -8,6 +8,7 @@ use super::{Call, Row};
 use super::{deeds, happens};
 use crate::filter::{Op, Test};
 use crate::meaning::atom::Says;
+use crate::meaning::event::GuardedEvent;
 use crate::meaning::facts::BEGINS;
 use crate::meaning::formula::Formula;
 
@@ -100,31 +101,58 @@ fn scanner_does(call: &Call<'_>) -> Option<Value> {
 
 /// "a secret alert is raised by secret scanning": who raises an alert is its scanner, and who else acts is a person.
 fn done_by_scanner(call: &Call<'_>) -> Option<Value> {
-    let [
-        alerts @ Value::Things(things),
-        deeds,
-        Value::Things(scanners),
-    ] = call.values
-    else {
-        return None;
+    match call.values {
+        [
+            alerts @ Value::Things(things),
+            deeds,
+            Value::Things(scanners),
+        ] => {
+            let found = Value::Things(scanned(things, scanners)?);
+            let things = if things.iter().any(is_any_alert) {
+                &found
+            } else {
+                alerts
+            };
+            deeds::done(&Call {
+                values: &[things, deeds],
+                arguments: call.arguments,
+                range: call.range.clone(),
+            })
+        }
+        [Value::Events(events, about), Value::Things(scanners)] => {
+            let found = scanned(about, scanners)?;
+            let of = |event: &GuardedEvent| {
+                let is_any = is_any_alert(&Thing::of(event.noun, event.start));
+                let nouns = found.iter().map(|scanner| scanner.noun);
+                let nouns: Vec<Noun> = if is_any {
+                    nouns.collect()
+                } else {
+                    vec![event.noun]
+                };
+                let event = event.clone();
+                nouns.into_iter().map(move |noun| GuardedEvent {
+                    noun,
+                    ..event.clone()
+                })
+            };
+            let events = events.iter().flat_map(of).collect();
+            Some(Value::Events(events, found))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a thing is an alert of any scanner.
+fn is_any_alert(thing: &Thing) -> bool {
+    matches!(thing.noun, Noun::SecurityAlert | Noun::Alert)
+}
+
+/// Returns the alerts of the scanners, if those are the scanners of the things.
+fn scanned(things: &[Thing], scanners: &[Thing]) -> Option<Vec<Thing>> {
+    let is_own = |thing: &Thing| {
+        is_any_alert(thing) || scanners.iter().any(|scanner| scanner.noun == thing.noun)
     };
-    let is_any = |thing: &Thing| matches!(thing.noun, Noun::SecurityAlert | Noun::Alert);
-    let is_own =
-        |thing: &Thing| is_any(thing) || scanners.iter().any(|scanner| scanner.noun == thing.noun);
-    let things = if things.iter().any(is_any) {
-        Value::Things(scanners.clone())
-    } else {
-        (*alerts).clone()
-    };
-    let Value::Things(all) = alerts else {
-        return None;
-    };
-    all.iter().all(is_own).then_some(())?;
-    deeds::done(&Call {
-        values: &[&things, deeds],
-        arguments: call.arguments,
-        range: call.range.clone(),
-    })
+    (!things.is_empty() && things.iter().all(is_own)).then(|| scanners.to_vec())
 }
 
 /// "it is the lint check": the name of what was spoken about.

@@ -119,9 +119,18 @@ fn put_on(call: &Call<'_>) -> Option<Value> {
     } else {
         (first, second)
     };
-    let placed: Option<Vec<Vec<Thing>>> =
-        things.iter().map(|thing| placed(thing, parents)).collect();
-    placed.map(|placed| Value::Things(placed.concat()))
+    let mut found = Vec::new();
+    // Of the senses of a noun, those count that can be there: a "comment thread on an issue" has comments and no review.
+    for senses in things.chunk_by(|one, next| one.start == next.start) {
+        let placed: Vec<Thing> = senses
+            .iter()
+            .filter_map(|thing| placed(thing, parents))
+            .flatten()
+            .collect();
+        (!placed.is_empty()).then_some(())?;
+        found.extend(placed);
+    }
+    Some(Value::Things(found))
 }
 
 /// Returns a comment on its parents, one for each of their sources; `None` if it cannot be on them.
@@ -151,7 +160,10 @@ fn placed_on(thing: &Thing, parents: &[Thing]) -> Option<Thing> {
     let first = parents.first()?;
     let mut thing = thing.clone();
     if !thing.on.is_empty() {
-        return None;
+        // "a PR comment on an open PR" says the place twice.
+        let is_same = thing.on == nouns && thing.noun == Noun::Comment;
+        is_same.then_some(())?;
+        thing.on = Vec::new();
     }
     match thing.noun {
         Noun::Comment if is_on(&[Noun::Discussion]) => thing.noun = Noun::DiscussionComment,

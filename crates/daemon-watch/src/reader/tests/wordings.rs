@@ -4,7 +4,7 @@ use crate::interpretation::Status;
 use crate::reader::interpret;
 
 #[track_caller]
-fn same(pairs: &[(&str, &str)]) {
+pub(super) fn same(pairs: &[(&str, &str)]) {
     let differs = |(line, plain): &&(&str, &str)| {
         let (meaning, meant) = (interpret(line), interpret(plain));
         let is_read = meaning.status == Status::Mapped && meant.status == Status::Mapped;
