@@ -1,7 +1,7 @@
 //! Checking a file separately and in comparison with the other files of its repository.
 
 use daemon_cron::Zone;
-use daemon_spec::{DaemonFile, Diagnostic, Parse};
+use daemon_spec::{DaemonFile, Diagnostic, Parse, parse};
 use daemon_validate::{
     Profile, Subject, SupportEntry, Validation, apply_severity, validate_repository, validation,
 };
@@ -9,6 +9,7 @@ use daemon_watch::Interpreter;
 use jiff::Timestamp;
 
 use crate::conditions::verdicts;
+use crate::fix::{CheckResult, withdraw_bad_ones};
 
 /// The context of a file. A missing part disables the rules that need it.
 pub(crate) struct FileContext<'a> {
@@ -21,7 +22,36 @@ pub(crate) struct FileContext<'a> {
 
 impl FileContext<'_> {
     /// Returns the diagnostics of a file without those that compare it with others.
+    ///
+    /// A fix is part of them only if the file is better after it.
     pub(crate) fn check(
+        &self,
+        interpreter: &dyn Interpreter,
+        parsed: &Parse,
+        profile: Profile,
+    ) -> Validation {
+        let mut checked = self.run_rules(interpreter, parsed, profile);
+        if checked.diagnostics.iter().all(|found| found.fix.is_none()) {
+            return checked;
+        }
+        let found = checked.diagnostics.clone();
+        let before = CheckResult {
+            completeness: parsed.file.completeness(),
+            diagnostics: &found,
+        };
+        let bytes = parsed.file.source().as_bytes();
+        withdraw_bad_ones(bytes, &mut checked.diagnostics, |bytes, codes| {
+            let parsed = parse(bytes);
+            let after = CheckResult {
+                completeness: parsed.file.completeness(),
+                diagnostics: &self.run_rules(interpreter, &parsed, profile).diagnostics,
+            };
+            before.is_improved_by(codes, after)
+        });
+        checked
+    }
+
+    fn run_rules(
         &self,
         interpreter: &dyn Interpreter,
         parsed: &Parse,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::{self, FileType};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use daemon_validate::{SupportKind, holds_daemons, is_daemon_path};
 
@@ -44,7 +44,7 @@ pub(crate) fn find(paths: &[PathBuf], directory: &Path) -> Vec<FoundFile> {
         of_repository(&root, &shown, &mut acc);
     }
     for path in paths {
-        of_path(path, &directory.join(path), &mut acc);
+        of_path(path, &normalised(&directory.join(path)), &mut acc);
     }
     // Paths can overlap, such as a repository and a file in it. Each file is linted once.
     if paths.len() < 2 {
@@ -56,6 +56,23 @@ pub(crate) fn find(paths: &[PathBuf], directory: &Path) -> Vec<FoundFile> {
         seen.insert(known)
     });
     acc
+}
+
+/// Returns a path without `.` and `..`, because the place of a file in its repository is read from the
+/// path.
+fn normalised(path: &Path) -> PathBuf {
+    // Only the file system knows the directory above a link.
+    let known = path
+        .components()
+        .any(|part| part == Component::ParentDir)
+        .then(|| match (path.parent(), path.file_name()) {
+            // A link at the end of the path must stay one, because it is refused.
+            (Some(parent), Some(name)) => Some(fs::canonicalize(parent).ok()?.join(name)),
+            _ => fs::canonicalize(path).ok(),
+        });
+    known
+        .flatten()
+        .unwrap_or_else(|| path.components().collect())
 }
 
 fn of_path(shown: &Path, location: &Path, acc: &mut Vec<FoundFile>) {
@@ -75,26 +92,33 @@ fn of_directory(shown: &Path, location: &Path, acc: &mut Vec<FoundFile>) {
             has_support_tree: true,
             ..of_file(&shown.join("DAEMON.md"), &file)
         });
-    } else if location.ends_with(".agents/daemons") {
-        in_daemons(shown, location, acc);
+    } else if let Some(below) = [".agents", ".agents/daemons"]
+        .into_iter()
+        .find(|below| location.ends_with(below))
+    {
+        in_repository(shown, location, Path::new(below), acc);
     // A directory without daemon files is not an error, but an unreadable one is.
     } else if let Err(error) = fs::read_dir(location) {
         acc.push(refused(shown, location, error));
     }
 }
 
-/// Finds the files of a repository whose `.agents/daemons` was given.
-fn in_daemons(shown: &Path, location: &Path, acc: &mut Vec<FoundFile>) {
-    let root = location.ancestors().nth(2).unwrap_or(location);
-    let before = acc.len();
-    of_repository(root, Path::new(""), acc);
-    for found in acc.iter_mut().skip(before) {
-        let below = found
-            .in_repository
-            .strip_prefix(".agents/daemons/")
-            .unwrap_or_default();
-        found.shown = text(&shown.join(below));
-    }
+/// Finds the files of a repository whose directory `below` was given.
+fn in_repository(shown: &Path, location: &Path, below: &Path, acc: &mut Vec<FoundFile>) {
+    let root = location.ancestors().nth(below.components().count());
+    let mut all = Vec::new();
+    of_repository(root.unwrap_or(location), Path::new(""), &mut all);
+    acc.extend(all.into_iter().filter_map(|found| {
+        let path = Path::new(&found.in_repository);
+        let shown = match path.strip_prefix(below) {
+            Ok(rest) if rest.as_os_str().is_empty() => text(shown),
+            Ok(rest) => text(&shown.join(rest)),
+            // An error of a directory above the given one concerns it too.
+            Err(_) if found.refusal.is_some() && below.starts_with(path) => text(shown),
+            Err(_) => return None,
+        };
+        Some(FoundFile { shown, ..found })
+    }));
 }
 
 fn of_file(shown: &Path, location: &Path) -> FoundFile {
@@ -116,7 +140,7 @@ fn of_file(shown: &Path, location: &Path) -> FoundFile {
 
 /// Returns the file at `path`, which need not exist: its content comes from standard input.
 pub(crate) fn at(path: &Path, directory: &Path) -> FoundFile {
-    of_file(path, &directory.join(path))
+    of_file(path, &normalised(&directory.join(path)))
 }
 
 fn refused(shown: &Path, location: &Path, error: io::Error) -> FoundFile {
@@ -221,7 +245,8 @@ fn foreign(kind: FileType, path: &Path) -> Option<io::Error> {
     Some(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
-fn is_support(name: &OsStr) -> bool {
+/// Returns `true` for the directories of a support tree.
+pub(crate) fn is_support(name: &OsStr) -> bool {
     name == "scripts" || name == "references"
 }
 

@@ -89,7 +89,6 @@ pub fn report_text(input: TextInput, now: Timestamp) -> String {
     let checked = context.check(&CachedInterpreter::default(), &parsed, profile);
     let linted = Linted {
         path: path.unwrap_or_else(|| "<text>".to_owned()),
-        location: None,
         root: None,
         file: Some(parsed.file),
         diagnostics: checked.diagnostics,

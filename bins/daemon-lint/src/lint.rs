@@ -31,8 +31,6 @@ pub(crate) struct Linter {
 pub(crate) struct Linted {
     /// The path in reports.
     pub(crate) path: String,
-    /// The path to which fixes are written. `None` for standard input.
-    pub(crate) location: Option<PathBuf>,
     /// The root of its repository. `None` for a file that is not a daemon of a repository.
     pub(crate) root: Option<PathBuf>,
     /// The parsed file. `None` if it could not be read.
@@ -128,7 +126,6 @@ impl Linter {
         let checked = self.check(&parsed, found, support.as_deref());
         Linted {
             path: found.map_or_else(|| "<stdin>".to_owned(), |found| found.shown.clone()),
-            location: found.map(|found| found.location.clone()),
             root: found
                 .filter(|found| found.is_of_its_directory())
                 .and_then(|found| found.root.clone()),
@@ -201,7 +198,6 @@ fn unreadable(found: &FoundFile, error: &io::Error) -> Linted {
     .with_help(disk::reason(error));
     Linted {
         path: found.shown.clone(),
-        location: None,
         root: None,
         file: None,
         diagnostics: vec![diagnostic],

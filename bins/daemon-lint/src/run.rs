@@ -244,19 +244,7 @@ impl<'a> Linting<'a> {
         let found = discovery::find(&self.lint.paths, &directory);
         self.files = linter.lint_all(&found);
         if self.lint.fix {
-            for _ in 0..fix::MAX_ROUNDS {
-                let (applied, failed) = write_fixes(&self.files, streams)?;
-                self.exit_floor = self.exit_floor.max(failed);
-                if applied == 0 {
-                    break;
-                }
-                self.fixed += applied;
-                self.files = linter.lint_all(&found);
-                // A file that cannot be written would fail again in each round.
-                if failed != exit::DONE {
-                    break;
-                }
-            }
+            self.write_fixes(linter, &found, streams)?;
         }
         if self.files.is_empty() && !self.common.quiet {
             writeln!(
@@ -265,6 +253,42 @@ impl<'a> Linting<'a> {
             )?;
         }
         self.note_files(&found, streams)?;
+        Ok(())
+    }
+
+    /// Fixes the files, writes those that changed, and lints all of them again.
+    fn write_fixes(
+        &mut self,
+        linter: &Linter,
+        found: &[FoundFile],
+        streams: &mut StandardStreams<'_>,
+    ) -> io::Result<()> {
+        for (linted, found) in std::mem::take(&mut self.files).into_iter().zip(found) {
+            let Some(before) = linted.source().map(|source| source.as_bytes().to_vec()) else {
+                continue;
+            };
+            let lint = |bytes| {
+                let found = Some(found);
+                linter.lint_content(FileContent { bytes, found })
+            };
+            let (linted, n_fixed) = fix::settle(linted, lint);
+            let Some(after) = linted.source().filter(|_| n_fixed > 0) else {
+                continue;
+            };
+            match disk::replace(&found.location, &before, after.as_bytes()) {
+                Ok(()) => self.fixed += n_fixed,
+                Err(error) => {
+                    self.exit_floor = self.exit_floor.max(exit::CANNOT_WRITE);
+                    writeln!(
+                        streams.notes,
+                        "error: cannot write `{}`: {}",
+                        visible_line(&linted.path),
+                        disk::reason(&error)
+                    )?;
+                }
+            }
+        }
+        self.files = linter.lint_all(found);
         Ok(())
     }
 
@@ -319,13 +343,7 @@ impl<'a> Linting<'a> {
         let mut linted = lint(bytes);
         if self.lint.fix {
             self.target = Target::Text;
-            for _ in 0..fix::MAX_ROUNDS {
-                let Some((bytes, applied)) = fix::fixed(&linted) else {
-                    break;
-                };
-                self.fixed += applied;
-                linted = lint(bytes);
-            }
+            (linted, self.fixed) = fix::settle(linted, lint);
         }
         self.files = vec![linted];
         Ok(())
@@ -396,25 +414,4 @@ impl<'a> Linting<'a> {
         }
         writeln!(streams.notes, "{}", report.summary().words())
     }
-}
-
-/// Writes the fixes of all files. Returns their number and the exit code of failed writes.
-fn write_fixes(files: &[Linted], streams: &mut StandardStreams<'_>) -> io::Result<(usize, u8)> {
-    let mut fixed = 0;
-    let mut code = exit::DONE;
-    for linted in files {
-        match fix::write(linted) {
-            Ok(applied) => fixed += applied,
-            Err(error) => {
-                code = exit::CANNOT_WRITE;
-                writeln!(
-                    streams.notes,
-                    "error: cannot write `{}`: {}",
-                    visible_line(&linted.path),
-                    disk::reason(&error)
-                )?;
-            }
-        }
-    }
-    Ok((fixed, code))
 }

@@ -2,81 +2,144 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use daemon_validate::{
-    MAX_SUPPORT_DEPTH, MAX_SUPPORT_FILES, SupportEntry, SupportKind, is_ancestor, resolve_link,
-};
+use daemon_validate::{MAX_SUPPORT_FILES, SupportEntry, SupportKind, is_ancestor, resolve_link};
 
+use crate::discovery::is_support;
 use crate::disk;
 
-// The rule counts files, so more entries than this cannot change its result. The limit bounds the time
-// for a directory with millions of entries.
-const MAX_ENTRIES: usize = 4 * MAX_SUPPORT_FILES;
+/// The maximum number of entries that are listed. It bounds the time for a directory with millions of
+/// entries.
+const MAX_ENTRIES: usize = 20_000;
+
+// The entries outside of the support tree are only named, and the rule reports at most a hundred.
+const MAX_OTHERS: usize = 200;
+
+// A run gets no more files, so the first lines of the others are not checked.
+const MAX_HEADS: usize = 4 * MAX_SUPPORT_FILES;
 
 // The kernel reads at most 256 bytes of a `#!` line.
 const HEAD_BYTES: usize = 256;
 
-/// Returns the entries below `directory`.
+/// Returns the entries of `directory`, and those below its `scripts` and `references`.
 ///
 /// A link that stays in the repository at `root` is replaced by its target, as in the host. Other links
-/// are listed and not followed.
+/// are listed and not followed. Without a repository, links that stay in `directory` are followed. A
+/// directory that is not listed completely has the kind [`SupportKind::Unlisted`].
 pub fn list(directory: &Path, root: Option<&Path>) -> Vec<SupportEntry> {
-    let root = root.and_then(|root| fs::canonicalize(root).ok());
-    let repository = root.as_deref().and_then(|root| {
+    let root = fs::canonicalize(root.unwrap_or(directory)).ok();
+    let place = root.as_deref().and_then(|root| {
         let directory = fs::canonicalize(directory).ok()?;
         let origin = directory.strip_prefix(root).ok()?;
-        Some((root, slashed(origin)))
+        Some(Place {
+            root,
+            path: slashed(origin),
+            way: Way::Direct,
+        })
     });
-    let mut acc = Vec::new();
-    let mut waiting = vec![Waiting {
+    let mut walk = Walk::default();
+    walk.waiting.push(Waiting {
         location: directory.to_owned(),
         path: Vec::new(),
-        depth: 0,
-        place: repository.map(|(root, path)| Place {
-            root,
-            path,
-            way: Way::Direct,
-        }),
-    }];
-    while let Some(at) = waiting.pop() {
+        place,
+    });
+    // The depth has no limit here: the rule reports the files that are too deep.
+    while let Some(at) = walk.waiting.pop() {
+        walk.read(&at);
+    }
+    walk.acc
+}
+
+/// The listing of a support tree.
+#[derive(Default)]
+struct Walk<'r> {
+    acc: Vec<SupportEntry>,
+    waiting: Vec<Waiting<'r>>,
+}
+
+impl<'r> Walk<'r> {
+    fn read(&mut self, at: &Waiting<'r>) {
+        let is_top = at.path.is_empty();
         let Ok(entries) = fs::read_dir(&at.location) else {
-            continue;
-        };
-        let mut entries: Vec<(PathBuf, bool)> = entries
-            .filter_map(Result::ok)
-            .map(|entry| {
-                let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-                (entry.path(), is_link)
-            })
-            .collect();
-        // Sorted, so that the report does not depend on the file system.
-        entries.sort();
-        for (location, is_link) in entries {
-            let name = location.file_name().unwrap_or_default();
-            if acc.len() >= MAX_ENTRIES {
-                return acc;
+            // The directory of a file from standard input need not exist.
+            if !is_top {
+                self.acc.push(unlisted(&at.path));
             }
-            let path = joined(&at.path, name);
-            let place = at.place.as_ref().map(|place| place.enter(name, is_link));
-            let real = place.as_ref().map(Place::location);
-            let Some(entry) = entry(real.as_deref().unwrap_or(&location), path.clone()) else {
+            return;
+        };
+        let mut entries: Vec<fs::DirEntry> = entries.filter_map(Result::ok).collect();
+        // Sorted, so that the report does not depend on the file system.
+        entries.sort_by_cached_key(fs::DirEntry::file_name);
+        let mut n_others = 0;
+        for found in entries {
+            let name = found.file_name();
+            let is_other = is_top && !is_support(&name);
+            n_others += usize::from(is_other);
+            if is_other && n_others > MAX_OTHERS {
                 continue;
+            }
+            if self.acc.len() >= MAX_ENTRIES {
+                self.acc.push(unlisted(&at.path));
+                self.waiting.clear();
+                return;
+            }
+            let is_link = found.file_type().is_ok_and(|kind| kind.is_symlink());
+            let path = joined(&at.path, &name);
+            let place = at.place.as_ref().map(|place| place.enter(&name, is_link));
+            let location = place.as_ref().map_or_else(|| found.path(), Place::location);
+            let entry = match self.entry(&location, path.clone()) {
+                Ok(entry) => entry,
+                // It was deleted in the meantime.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(_) => {
+                    self.acc.push(unlisted(&at.path));
+                    return;
+                }
             };
-            let is_directory = entry.kind == SupportKind::Directory;
-            acc.push(entry);
-            // One level above the limit is read, so that the rule sees that the limit is exceeded.
-            if is_directory && at.depth <= MAX_SUPPORT_DEPTH {
-                waiting.push(Waiting {
-                    location: real.unwrap_or(location),
+            let is_entered = entry.kind == SupportKind::Directory && !is_other;
+            self.acc.push(entry);
+            if is_entered {
+                self.waiting.push(Waiting {
+                    location,
                     path,
-                    depth: at.depth + 1,
                     place,
                 });
             }
         }
     }
-    acc
+
+    fn entry(&self, location: &Path, path: Vec<u8>) -> io::Result<SupportEntry> {
+        let metadata = fs::symlink_metadata(location)?;
+        let kind = match metadata.file_type() {
+            kind if kind.is_symlink() => SupportKind::Symlink,
+            kind if kind.is_file() => SupportKind::File,
+            kind if kind.is_dir() && location.join(".git").exists() => SupportKind::Submodule,
+            kind if kind.is_dir() => SupportKind::Directory,
+            _ => SupportKind::Special,
+        };
+        let is_file = kind == SupportKind::File;
+        Ok(SupportEntry {
+            path,
+            kind,
+            size: if is_file { metadata.len() } else { 0 },
+            permissions: disk::permissions(&metadata),
+            // Without its first line a script is not checked, so an unreadable one needs no error here.
+            head: if is_file && self.acc.len() < MAX_HEADS {
+                disk::read_head(location, HEAD_BYTES).unwrap_or_default()
+            } else {
+                Vec::new()
+            },
+        })
+    }
+}
+
+fn unlisted(path: &[u8]) -> SupportEntry {
+    SupportEntry {
+        kind: SupportKind::Unlisted,
+        ..SupportEntry::file(path, 0)
+    }
 }
 
 /// A directory that is still to be read.
@@ -84,8 +147,7 @@ struct Waiting<'r> {
     location: PathBuf,
     /// The path relative to the daemon's directory.
     path: Vec<u8>,
-    depth: usize,
-    /// `None` outside a repository.
+    /// `None` if the directory is not below the root.
     place: Option<Place<'r>>,
 }
 
@@ -147,30 +209,6 @@ fn follow(root: &Path, path: &[u8], way: Way) -> Option<Vec<u8>> {
         kind.is_file()
     };
     is_usable.then_some(real)
-}
-
-fn entry(location: &Path, path: Vec<u8>) -> Option<SupportEntry> {
-    let metadata = fs::symlink_metadata(location).ok()?;
-    let kind = match metadata.file_type() {
-        kind if kind.is_symlink() => SupportKind::Symlink,
-        kind if kind.is_file() => SupportKind::File,
-        kind if kind.is_dir() && location.join(".git").exists() => SupportKind::Submodule,
-        kind if kind.is_dir() => SupportKind::Directory,
-        _ => SupportKind::Special,
-    };
-    let is_file = kind == SupportKind::File;
-    Some(SupportEntry {
-        path,
-        kind,
-        size: if is_file { metadata.len() } else { 0 },
-        permissions: disk::permissions(&metadata),
-        // Without its first line a script is not checked, so an unreadable one needs no error here.
-        head: if is_file {
-            disk::read_head(location, HEAD_BYTES).unwrap_or_default()
-        } else {
-            Vec::new()
-        },
-    })
 }
 
 /// Returns a path with `/` between its parts, as in a repository.

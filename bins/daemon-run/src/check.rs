@@ -59,7 +59,7 @@ fn support(source: &DaemonSource) -> Vec<SupportEntry> {
         let kind = match &entry.reason {
             EntryRefusal::Kind(EntryKind::Symlink) => SupportKind::Symlink,
             EntryRefusal::Kind(EntryKind::Submodule) => SupportKind::Submodule,
-            EntryRefusal::Kind(EntryKind::Directory) => SupportKind::Directory,
+            EntryRefusal::Kind(EntryKind::Directory) => SupportKind::Unlisted,
             EntryRefusal::Kind(_) | EntryRefusal::Name | EntryRefusal::Unreadable(_) => {
                 SupportKind::Special
             }
@@ -73,7 +73,7 @@ fn support(source: &DaemonSource) -> Vec<SupportEntry> {
         .support
         .left_out
         .iter()
-        .map(|path| SupportEntry::file(path.as_str(), 0));
+        .map(|file| SupportEntry::file(file.path.as_str(), file.size));
     let stray = source
         .support
         .stray

@@ -111,8 +111,8 @@ pub use removal::remove_tree;
 pub use repository::Repository;
 pub use sparse::SparsePatterns;
 pub use support::{
-    EntryRefusal, MAX_SUPPORT_DEPTH, MAX_SUPPORT_FILE, MAX_SUPPORT_FILES, MAX_SUPPORT_TREE,
-    RefusedEntry, Rev, SupportFile, SupportTree,
+    EntryRefusal, LeftOutFile, MAX_SUPPORT_DEPTH, MAX_SUPPORT_FILE, MAX_SUPPORT_FILES,
+    MAX_SUPPORT_TREE, RefusedEntry, Rev, SupportFile, SupportTree,
 };
 pub use tree::EntryKind;
 pub use uncommitted::UncommittedDirectory;

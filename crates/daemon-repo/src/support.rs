@@ -10,14 +10,15 @@ use crate::object::{InvalidName, ObjectId, hex};
 use crate::path::TreePath;
 use crate::tree::{EntryKind, RawEntry};
 
+// The linter has the same limits, so that it reports exactly the files that a run does not get.
 /// The maximum number of files in a support tree.
-pub const MAX_SUPPORT_FILES: usize = 200;
+pub const MAX_SUPPORT_FILES: usize = daemon_validate::MAX_SUPPORT_FILES;
 /// The maximum size of one support file, in bytes.
-pub const MAX_SUPPORT_FILE: u64 = 1 << 20;
+pub const MAX_SUPPORT_FILE: u64 = daemon_validate::MAX_SUPPORT_FILE_BYTES;
 /// The maximum size of a support tree, in bytes.
-pub const MAX_SUPPORT_TREE: u64 = 8 << 20;
-/// The maximum number of components in a support file's path, counted from the daemon's directory.
-pub const MAX_SUPPORT_DEPTH: usize = 8;
+pub const MAX_SUPPORT_TREE: u64 = daemon_validate::MAX_SUPPORT_BYTES;
+/// The maximum number of directories between the daemon's directory and a support file.
+pub const MAX_SUPPORT_DEPTH: usize = daemon_validate::MAX_SUPPORT_DEPTH;
 
 /// The maximum number of names kept of entries that are not part of a support tree.
 const MAX_NAMES: usize = 200;
@@ -29,8 +30,8 @@ pub struct SupportTree {
     pub files: Vec<SupportFile>,
     /// Entries that are rejected regardless of the limits.
     pub refused: Vec<RefusedEntry>,
-    /// DirectoryFiles that exceed the limits, the first 200 of them.
-    pub left_out: Vec<TreePath>,
+    /// The files that exceed the limits, the first 200 of them.
+    pub left_out: Vec<LeftOutFile>,
     /// The number of files that exceed the limits.
     pub n_left_out: usize,
     /// Other entries in the daemon's directory, the first 200 of them; invalid UTF-8 is replaced.
@@ -50,6 +51,15 @@ pub struct SupportFile {
     pub size: u64,
     /// The object name of the content.
     pub object: ObjectId,
+}
+
+/// A file that exceeds the limits of a support tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOutFile {
+    /// The path relative to the daemon's directory.
+    pub path: TreePath,
+    /// The size in bytes.
+    pub size: u64,
 }
 
 /// An entry that the daemon cannot use.
@@ -194,7 +204,7 @@ impl SupportCandidates {
                 Ok(_) if !entry.kind.is_file() => Some(EntryRefusal::Kind(entry.kind)),
                 Ok(path) if !bounds.admit(&path, entry.size) => {
                     rev.unread(relative, entry.kind, entry.size);
-                    acc.leave_out(path);
+                    acc.leave_out(path, entry.size);
                     continue;
                 }
                 Ok(path) => acc.keep(path, &entry, rev, read(&entry)),
@@ -210,10 +220,10 @@ impl SupportCandidates {
 }
 
 impl SupportTree {
-    fn leave_out(&mut self, path: TreePath) {
+    fn leave_out(&mut self, path: TreePath, size: u64) {
         self.n_left_out += 1;
         if self.left_out.len() < MAX_NAMES {
-            self.left_out.push(path);
+            self.left_out.push(LeftOutFile { path, size });
         }
     }
 
@@ -256,7 +266,8 @@ struct SupportLimits {
 
 impl SupportLimits {
     fn admit(&mut self, path: &TreePath, size: u64) -> bool {
-        if size > MAX_SUPPORT_FILE || path.depth() > MAX_SUPPORT_DEPTH {
+        // The last component is the file.
+        if size > MAX_SUPPORT_FILE || path.depth() > MAX_SUPPORT_DEPTH + 1 {
             // Does not set `is_full`: a single file that is too large does not exclude the files after it.
             return false;
         }

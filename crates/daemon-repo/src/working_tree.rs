@@ -148,8 +148,12 @@ impl DirectoryWalk {
         };
         for entry in entries.flatten() {
             let name = entry.file_name().to_bytes();
-            if matches!(name, b"." | b"..") || self.entries.len() >= MAX_ENTRIES {
+            if matches!(name, b"." | b"..") {
                 continue;
+            }
+            if self.entries.len() >= MAX_ENTRIES {
+                // Pushed above the limit, so that the directory is reported as not listed.
+                return self.push(path, EntryKind::Directory, 0);
             }
             let path = [path, b"/", name].concat();
             let Ok(stat) = statat(&directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) else {

@@ -100,7 +100,7 @@ pub fn build(from: &Ingredients<'_>) -> Result<Built, ContextError> {
     let support = support(from.daemon);
     let source = from.daemon.source.as_ref();
     let left_out = source.iter().flat_map(|source| &source.support.left_out);
-    let left_out: Vec<&str> = left_out.map(daemon_repo::TreePath::as_str).collect();
+    let left_out: Vec<&str> = left_out.map(|file| file.path.as_str()).collect();
     let servers: Vec<&str> = from.servers.iter().map(String::as_str).collect();
     let offered = Offered::by(from.rules);
     let open_outputs: Vec<OpenOutput<'_>> = offered.open_outputs().collect();

@@ -3,6 +3,7 @@
 //! The front matter is divided at its top-level keys, and a list at its dashes. The YAML library parses
 //! each piece separately. A bad entry then affects only itself, and each bad piece is reported.
 
+use crate::cause::{BrokenPiece, PieceKind};
 use crate::fields::FieldReader;
 use crate::file::{Fields, Layout};
 use crate::frame::{SourceLine, is_blank, lines, slice};
@@ -79,7 +80,7 @@ struct Recovery<'t> {
     n_errors: usize,
 }
 
-impl Recovery<'_> {
+impl<'t> Recovery<'t> {
     fn piece(&mut self, piece: Span) {
         let tree = compose(slice(self.text, piece), piece.start);
         let Some(error) = &tree.error else {
@@ -101,7 +102,7 @@ impl Recovery<'_> {
         match items.filter(|_| is_blank(&line[length + 1..]) && is_item(value_line)) {
             Some(items) => self.list(key, items, error),
             None => {
-                let value = self.entry(value, error);
+                let value = self.entry(value, error, self.field(piece));
                 self.set_text(key, value);
             }
         }
@@ -175,7 +176,8 @@ impl Recovery<'_> {
             }
         }
         if entries.is_empty() {
-            let value = self.entry(self.value_span(items), error);
+            let field = Span::new(key.start, items.end);
+            let value = self.entry(self.value_span(items), error, self.field(field));
             return self.set_text(key, value);
         }
         let start = entries
@@ -219,15 +221,20 @@ impl Recovery<'_> {
                 },
             );
         };
-        self.entry(self.value_span(rest), error)
+        let piece = BrokenPiece {
+            text: self.text,
+            span: item,
+            kind: PieceKind::Entry,
+        };
+        self.entry(self.value_span(rest), error, piece)
     }
 
     /// Reads the value at `value` as the string that quotes would make of it. If quotes do not fix the
     /// error, the entry is unreadable. The error is reported in both cases.
-    fn entry(&mut self, value: Span, error: &SyntaxError) -> ListEntry {
+    fn entry(&mut self, value: Span, error: &SyntaxError, piece: BrokenPiece<'_>) -> ListEntry {
         self.n_errors += 1;
         let raw = slice(self.text, value);
-        let found = cause::of(value, raw, error);
+        let found = cause::of(value, raw, error, piece);
         let is_text = found.fix.is_some();
         self.acc.push(found);
         if !is_text {
@@ -250,6 +257,14 @@ impl Recovery<'_> {
     fn syntax(&mut self, error: &SyntaxError) {
         self.n_errors += 1;
         self.acc.push(codes::syntax(error));
+    }
+
+    fn field(&self, span: Span) -> BrokenPiece<'t> {
+        BrokenPiece {
+            text: self.text,
+            span,
+            kind: PieceKind::Field,
+        }
     }
 
     /// Returns the byte range of a value without surrounding blanks and without a trailing comment.

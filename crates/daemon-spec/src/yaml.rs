@@ -89,6 +89,13 @@ impl<'a> YamlTree<'a> {
         &self.nodes[id]
     }
 
+    /// Returns `true` if a scalar has exactly this byte range.
+    pub(crate) fn has_scalar(&self, span: Span) -> bool {
+        self.nodes
+            .iter()
+            .any(|node| node.span == span && matches!(node.kind, NodeKind::Scalar { .. }))
+    }
+
     /// Follows aliases to the node that they refer to. Returns `None` for an unknown anchor.
     pub(crate) fn resolve(&self, id: NodeId) -> Option<NodeId> {
         let mut id = id;

@@ -11,6 +11,8 @@ pub enum SupportKind {
     Symlink,
     /// A git submodule.
     Submodule,
+    /// A directory whose entries are not all known.
+    Unlisted,
     /// A device, pipe, socket or another special file.
     Special,
 }
@@ -24,6 +26,7 @@ impl SupportKind {
             Self::Directory => "a directory",
             Self::Symlink => "a symbolic link, which is not followed",
             Self::Submodule => "another repository (a submodule), which is not read",
+            Self::Unlisted => "a directory that cannot be listed",
             Self::Special => "not a regular file",
         }
     }

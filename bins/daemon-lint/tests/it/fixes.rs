@@ -87,6 +87,67 @@ fn the_fixed_file_is_printed_on_standard_output_and_the_report_on_standard_error
 }
 
 #[test]
+fn a_fix_after_which_the_file_is_invalid_is_neither_offered_nor_applied() {
+    // Quotes make the first error a second one: lines of quoted text are indented deeper than the dash.
+    let text = CLEAN.replace(
+        "list broken links in one comment",
+        "post one comment that lists: broken\n links",
+    );
+    let world = World::of_daemon(&text);
+    let ran = world.run(&["--fix", "--json"]);
+    let summary = &ran.json()["summary"];
+    assert_eq!(world.read(PATH), text);
+    assert_eq!(ran.findings(), [format!("{PATH} D010 8:2")]);
+    assert_eq!(
+        (ran.code, &summary["fixed"], &summary["fixable"]),
+        (1, &0.into(), &0.into())
+    );
+    let ran = world.run_with_input(&["--stdin", "--fix"], text.as_bytes());
+    assert_eq!((ran.code, ran.output), (1, text));
+}
+
+#[test]
+fn a_fix_that_would_add_errors_is_not_offered() {
+    // As `watch`, the entries would be conditions, and none of them names an event.
+    let text = CLEAN
+        .replace("deny:", "schedule: 0 9 * * *\ndeny:")
+        .replace(
+            "watch:\n  - when a pull request is opened\n",
+            "triggers:\n  - stay calm\n  - be kind\n",
+        );
+    let world = World::of_daemon(&text);
+    let ran = world.run(&["--fix", "--json"]);
+    assert_eq!((world.read(PATH), ran.code), (text, 0));
+    assert_eq!(ran.findings(), [format!("{PATH} D101 4:1")]);
+}
+
+#[test]
+fn a_fix_that_reveals_absent_fields_is_applied() {
+    let world = World::of_daemon("---\nid: tidy\nschedule: */20 * * * *\n---\nBe brief.\n");
+    let ran = world.run(&["--fix", "--json"]);
+    assert_eq!(
+        world.read(PATH),
+        "---\nid: tidy\nschedule: \"*/20 * * * *\"\n---\nBe brief.\n"
+    );
+    assert_eq!(
+        ran.findings(),
+        [format!("{PATH} D120 1:1"), format!("{PATH} D400 1:1")]
+    );
+}
+
+#[test]
+fn fixes_that_are_bad_together_are_applied_one_after_the_other() {
+    let text = CLEAN.replace("  - merge pull requests\n", "  - ''\n  -\n");
+    let world = World::of_daemon(&text);
+    let ran = world.run(&["--fix", "--json"]);
+    assert_eq!(ran.json()["summary"]["fixable"], 0);
+    assert_eq!(
+        world.read(PATH),
+        CLEAN.replace("deny:\n  - merge pull requests\n", "")
+    );
+}
+
+#[test]
 fn standard_input_without_fixes_is_printed_unchanged() {
     let world = World::new("");
     for bytes in [

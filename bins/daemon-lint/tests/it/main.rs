@@ -9,6 +9,8 @@ mod fixtures;
 mod formats;
 mod program;
 mod repositories;
+#[cfg(unix)]
+mod support_trees;
 mod watch_events;
 mod watch_kit;
 mod watch_meanings;

@@ -122,14 +122,16 @@ fn files_beyond_the_limits_are_left_out_in_path_order() {
     tree.extend((0..250).map(|n| file(&format!(".agents/daemons/a/references/{n:03}"), "x")));
     let support = discover(&tree).daemons.remove(0).support;
     assert_eq!((support.files.len(), support.n_left_out), (200, 50));
-    assert_eq!(support.left_out[0].as_str(), "references/200");
+    assert_eq!(support.left_out[0].path.as_str(), "references/200");
 
     let mut big = file(".agents/daemons/a/references/a-big", "x");
     big.0.size = (1 << 20) + 1;
-    let deep = file(".agents/daemons/a/references/2/3/4/5/6/7/8/9", "x");
+    let edge = file(".agents/daemons/a/references/2/3/4/5/6/7/8/edge", "x");
+    let deep = file(".agents/daemons/a/references/2/3/4/5/6/7/8/9/deep", "x");
     let found = discover(&[
         tree[0].clone(),
         big,
+        edge,
         deep,
         file(".agents/daemons/a/references/b", "x"),
     ]);
@@ -140,9 +142,20 @@ fn files_beyond_the_limits_are_left_out_in_path_order() {
             .iter()
             .map(|f| f.path.as_str())
             .collect::<Vec<_>>(),
-        ["references/b"]
+        ["references/2/3/4/5/6/7/8/edge", "references/b"]
     );
-    assert_eq!(support.n_left_out, 2);
+    let left_out: Vec<_> = support
+        .left_out
+        .iter()
+        .map(|file| (file.path.as_str(), file.size))
+        .collect();
+    assert_eq!(
+        left_out,
+        [
+            ("references/2/3/4/5/6/7/8/9/deep", 1),
+            ("references/a-big", (1 << 20) + 1)
+        ]
+    );
 }
 
 #[test]

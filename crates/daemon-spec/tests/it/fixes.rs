@@ -83,6 +83,36 @@ fn a_value_before_its_fix_equals_the_value_after_it() {
 }
 
 #[test]
+fn a_value_whose_lines_are_not_indented_enough_for_quotes_has_no_fix() {
+    let rows = [
+        "---\nroutines:\n  - lists: broken\n links\n---\n",
+        "---\nroutines:\n  - lists: broken\n  links\n---\n",
+        "---\nroutines:\r\n    - `x` lists broken\r\n  links\r\n---\n",
+        "---\nroutines:\n- lists: broken\nlinks\n---\n",
+        "---\npurpose: lists: broken\nlinks\n---\n",
+    ];
+    for input in rows {
+        let found = parsed(input).diagnostics;
+        let shown: Vec<_> = found
+            .iter()
+            .map(|one| (one.code.number(), one.fix.is_some()))
+            .collect();
+        assert_eq!(shown, [(10, false)], "{input:?}");
+    }
+}
+
+#[test]
+fn a_value_whose_lines_are_indented_enough_is_quoted() {
+    for indent in ["   ", "    ", "   \t"] {
+        let input = format!("---\nroutines:\n  - lists: broken\n{indent}links\n---\n");
+        let output = fixed(&input);
+        let expected = format!("---\nroutines:\n  - 'lists: broken\n{indent}links'\n---\n");
+        assert_eq!(output, expected);
+        assert_eq!(parsed(&output).diagnostics, [], "{input:?}");
+    }
+}
+
+#[test]
 fn fixes_that_conflict_with_an_earlier_one_are_not_applied() {
     let fix = |edits: &[(usize, usize, &str)]| Fix {
         title: "edit".to_owned(),

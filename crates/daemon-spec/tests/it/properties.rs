@@ -218,6 +218,20 @@ proptest! {
     }
 
     #[test]
+    fn every_fix_of_a_folded_value_removes_its_diagnostic(
+        value in words(),
+        entry in words(),
+        more in words(),
+        indent in "[ ]{0,5}\t?",
+        ending in prop_oneof![Just("\n"), Just("\r\n")],
+    ) {
+        let input = format!(
+            "---\nid: x\npurpose: {value}\n{indent}{more}\nwatch:\n  - {entry}\n{indent}{more}\n  - {more}\n---\nbody: a: b\n"
+        );
+        check_fixes(&input.replace('\n', ending))?;
+    }
+
+    #[test]
     fn a_quoted_string_parses_to_its_text(purpose in text(), entries in vec(text(), 1..4), body in text()) {
         let list: String = entries.iter().map(|entry| format!("  - {}\n", quoted(entry))).collect();
         let input = format!("---\npurpose: {}\nwatch:\n{list}---\n{body}", quoted(&purpose));

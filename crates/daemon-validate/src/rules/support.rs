@@ -28,18 +28,22 @@ pub(crate) fn escape(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     for entry in entries(subject) {
         let path = shown(&entry.path);
         let message = match entry.kind {
-            SupportKind::Symlink => format!("`{path}` is a symbolic link"),
+            SupportKind::Symlink => format!("`{path}` is a symbolic link that is not followed"),
             SupportKind::Submodule => format!("`{path}` is a submodule"),
             SupportKind::Special => format!("`{path}` is not a regular file"),
-            SupportKind::File | SupportKind::Directory => match path_fault(&entry.path) {
-                Some(fault) => format!("`{path}` {fault}"),
-                None => continue,
-            },
+            SupportKind::File | SupportKind::Directory | SupportKind::Unlisted => {
+                match path_fault(&entry.path) {
+                    Some(fault) => format!("`{path}` {fault}"),
+                    None => continue,
+                }
+            }
         };
-        acc.push(
-            report(500, Span::at(0), message)
-                .with_help("copy what is needed into the daemon's directory as a plain file"),
-        );
+        let help = if entry.kind == SupportKind::Symlink {
+            "link by a relative path to another file or directory of the repository, or copy the file in"
+        } else {
+            "copy what is needed into the daemon's directory as a plain file"
+        };
+        acc.push(report(500, Span::at(0), message).with_help(help));
     }
 }
 
@@ -158,6 +162,10 @@ pub(crate) fn missing(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     let Some(support) = subject.support() else {
         return;
     };
+    // The file can be among the entries that were not listed.
+    if entries(subject).any(|entry| entry.kind == SupportKind::Unlisted) {
+        return;
+    }
     let text = subject.text();
     let mentions = mentions(text, subject.directory());
     let mut paths: Vec<&[u8]> = support.iter().map(|entry| entry.path.as_slice()).collect();
@@ -268,6 +276,13 @@ pub(crate) fn size(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
     if let Some(entry) = too_deep {
         push(format!(
             "`{}` is more than {MAX_SUPPORT_DEPTH} directories deep",
+            shown(&entry.path)
+        ));
+    }
+    // The numbers above are then those of a part of the tree.
+    for entry in entries(subject).filter(|entry| entry.kind == SupportKind::Unlisted) {
+        push(format!(
+            "`{}` has entries that were not listed",
             shown(&entry.path)
         ));
     }

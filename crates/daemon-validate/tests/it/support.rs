@@ -59,10 +59,10 @@ fn entries_that_lead_outside_or_are_not_files_are_errors() {
             SupportEntry::file(b"references/\xff".to_vec(), 1),
         ],
         expect![[r#"
-            error D500 1:1 [] `references/out.md` is a symbolic link | copy what is needed into the daemon's directory as a plain file
+            error D500 1:1 [] `references/out.md` is a symbolic link that is not followed | link by a relative path to another file or directory of the repository, or copy the file in
             error D500 1:1 [] `references/other` is a submodule | copy what is needed into the daemon's directory as a plain file
             error D500 1:1 [] `scripts/pipe` is not a regular file | copy what is needed into the daemon's directory as a plain file
-            error D500 1:1 [] `scripts` is a symbolic link | copy what is needed into the daemon's directory as a plain file
+            error D500 1:1 [] `scripts` is a symbolic link that is not followed | link by a relative path to another file or directory of the repository, or copy the file in
             error D500 1:1 [] `references/../../x` leads out of the daemon's directory | copy what is needed into the daemon's directory as a plain file
             error D500 1:1 [] `references/a\nb` has a control character in its name | copy what is needed into the daemon's directory as a plain file
             error D500 1:1 [] `references/�` has a name that is not UTF-8 | copy what is needed into the daemon's directory as a plain file
@@ -159,6 +159,21 @@ fn a_tree_above_its_limits_is_reported_without_reading_it() {
         )])
         .collect();
     check(CLEAN, &edge, expect![""]);
+}
+
+#[test]
+fn a_tree_that_was_not_listed_completely_is_reported_and_no_file_of_it_is_missing() {
+    check(
+        &format!("{CLEAN}Run `scripts/run.sh`.\n"),
+        &[
+            SupportEntry::file("references/a.md", 1),
+            kind("references/huge", SupportKind::Directory),
+            kind("references/huge", SupportKind::Unlisted),
+        ],
+        expect![[r#"
+            warning D504 1:1 [] `references/huge` has entries that were not listed | trim it; a run gets no files above the limit
+        "#]],
+    );
 }
 
 #[test]
