@@ -300,8 +300,15 @@ fn invalid(path: &Path, error: &ConfigError) -> OpError {
         format!("{}:{line}:{column}: {message}", path.display())
     });
     let message = problems.collect::<Vec<_>>().join("\n");
-    OpError::new(OpErrorKind::Config, "config-invalid", message)
-        .with_help("`daemon-run schema config` lists every key and its type")
+    let refused = OpError::new(OpErrorKind::Config, "config-invalid", message)
+        .with_help("`daemon-run schema config` lists every key and its type");
+    match error.problems.first() {
+        Some(first) => {
+            let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+            refused.at(number(first.line), number(first.column))
+        }
+        None => refused,
+    }
 }
 
 impl Composer {

@@ -1,6 +1,7 @@
 //! Parses the arguments, runs the command and maps its result to an exit code.
 
 use std::io::IsTerminal as _;
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
@@ -8,6 +9,7 @@ use clap::error::ErrorKind;
 use daemon_api::ops::Operation;
 use daemon_home_store::{back_up, restore};
 use daemon_host::config::Log;
+use daemon_host::serve::Compose as _;
 use daemon_runner::secrets::HostSecrets;
 
 use crate::cli::{self, Color, Command, CommandLine, GlobalArgs, OutputsArgs, OutputsVerb};
@@ -16,6 +18,7 @@ use crate::commands::{
     agent, backup, call, chat, completions, context, demo, doctor, emanate, events, explain, fire,
     import, init, lint, listings, lsp, new, next, prune, roster, rule, schema, serve, show, test,
 };
+use crate::compose::{Composer, Overrides};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::logs;
 use crate::out::Out;
@@ -109,7 +112,9 @@ fn start(cli: &CommandLine, out: Out) -> Result<u8, CommandFailure> {
     }
     // Only a host has concurrent work; the other commands need no worker threads.
     let mut builder = if is_serving {
-        tokio::runtime::Builder::new_multi_thread()
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(workers(&place));
+        builder
     } else {
         tokio::runtime::Builder::new_current_thread()
     };
@@ -126,6 +131,18 @@ fn start(cli: &CommandLine, out: Out) -> Result<u8, CommandFailure> {
     // A blocking read of standard input cannot be cancelled; without a deadline it would keep the program from ending.
     runtime.shutdown_timeout(std::time::Duration::from_millis(200));
     code
+}
+
+/// Returns the number of threads of a host: as configured, or one for each core and at most 4.
+fn workers(place: &Place) -> usize {
+    // What is wrong with the configuration is reported when the host reads it.
+    let config = Composer::new(place, Overrides::default()).load().ok();
+    let configured = config.and_then(|config| config.host.workers);
+    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    configured.map_or_else(
+        || cores().min(4),
+        |workers| usize::try_from(workers).unwrap_or(4),
+    )
 }
 
 /// Waits for ctrl-c. Commands that stop in order, as a host does, handle signals themselves.

@@ -51,17 +51,20 @@ pub(crate) fn begin(
     begun.map_err(|error| CommandFailure::bug(format!("logging cannot start: {error}")))
 }
 
-/// Writes redacted lines to standard error. Each call gets one whole line, so no secret is split between two calls.
+/// Writes redacted lines to standard error, as far as it takes them. Each call gets one whole line, so no secret is split between two calls.
 struct Clean(Redactor);
 
 impl Write for Clean {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);
-        io::stderr().write_all(self.0.text(&text).as_bytes())?;
+        // A line that cannot be written is lost: the terminal was closed, the reader of the pipe has ended, or the disk is full. The
+        // caller would report an error on standard error itself, and panic.
+        drop(io::stderr().write_all(self.0.text(&text).as_bytes()));
         Ok(line.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        io::stderr().flush()
+        drop(io::stderr().flush());
+        Ok(())
     }
 }

@@ -162,6 +162,7 @@ impl Composer {
     ) -> Result<Arc<dyn Provider>, OpError> {
         let wrong = |message: String| self.wrong_provider(name, &message);
         let mut found = llm::configure(self.home(), name, api, provider).map_err(wrong)?;
+        found.bash_time = config.tools.bash_timeout.unsigned();
         found.enclosure = enclosure(config, name);
         found.readable = self.readable(name, provider, config)?;
         found.egress = egress(config, name);

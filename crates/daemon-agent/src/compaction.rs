@@ -121,7 +121,10 @@ pub(crate) async fn only(
         Ok(None) => Err(AgentError::Conflict(
             "there is nothing to summarise".to_owned(),
         )),
-        Err(LoopEnd::Failed(failure)) => Err(failure.into()),
+        Err(LoopEnd::Failed(mut failure)) => {
+            failure.message = context.redactor.text(&failure.message).into_owned();
+            Err(failure.into())
+        }
         Err(LoopEnd::Stopped | LoopEnd::Done) => Err(AgentError::Killed),
     }
 }

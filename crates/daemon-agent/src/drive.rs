@@ -245,7 +245,11 @@ impl Conversations {
             ))),
         };
         // The log failed: an end could not be stored either, and the next use of the log closes the turn.
-        let (outcome, failure) = outcome_of(end?, live.why());
+        let (outcome, mut failure) = outcome_of(end?, live.why());
+        // A service may quote the request that it refused, with its key.
+        if let (Some(failure), Some(context)) = (&mut failure, &known) {
+            failure.message = context.redactor.text(&failure.message).into_owned();
+        }
         let error = failure.as_ref().map(|failure| failure.message.clone());
         let (result, is_stored) = self.close_turn(conversation, outcome, error).await?;
         if is_stored {

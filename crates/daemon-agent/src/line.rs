@@ -62,7 +62,7 @@ pub(crate) enum Entry {
     Assistant {
         turn: u64,
         content: String,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         calls: Vec<CallLine>,
         model: String,
         usage: TurnTokens,

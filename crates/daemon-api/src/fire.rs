@@ -38,6 +38,8 @@ pub struct Moment {
     pub now: Timestamp,
     /// The reason if no run may start, for example a full disk.
     pub pause: Option<String>,
+    /// Whether the budget of the day is used up.
+    pub is_over_budget: bool,
 }
 
 /// The trigger that a person chose.
@@ -307,7 +309,7 @@ pub async fn submit(
             is_duplicate: true,
         });
     }
-    check_start(store, daemon, moment.pause).await?;
+    check_start(store, daemon, moment).await?;
     let Some(wake) = request.wake(store, daemon).await? else {
         return Ok(Fired {
             activation: None,
@@ -337,16 +339,24 @@ pub async fn submit(
 async fn check_start(
     store: &dyn Store,
     daemon: &Registered,
-    pause: Option<String>,
+    moment: Moment,
 ) -> Result<(), OpError> {
     may_start(daemon)?;
     if store.host_gate().await? != Gate::Open {
         let held = OpError::new(OpErrorKind::Busy, "held", "the host is held");
         return Err(held.with_help("daemon-run go"));
     }
-    match pause {
-        Some(why) => Err(OpError::new(OpErrorKind::Busy, "paused", why)),
-        None => Ok(()),
+    if let Some(why) = moment.pause {
+        return Err(OpError::new(OpErrorKind::Busy, "paused", why));
+    }
+    match moment.is_over_budget {
+        true => Err(OpError::new(
+            OpErrorKind::Forbidden,
+            "over-budget",
+            "the budget of the day is used up",
+        )
+        .with_help("raise `budget.day_usd`, or fire again later: it counts the last 24 hours")),
+        false => Ok(()),
     }
 }
 

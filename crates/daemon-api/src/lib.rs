@@ -36,6 +36,7 @@ pub mod intake;
 pub mod ops;
 mod pages;
 mod period;
+pub mod recording;
 mod runs;
 mod times;
 mod tokens;

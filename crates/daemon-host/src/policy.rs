@@ -34,7 +34,7 @@ pub fn run_policy(
             .named
             .get(provider)
             .and_then(|provider| provider.context_bytes),
-        limits: limits(config),
+        limits: limits(config, daemon),
         is_instructed: config.policy.repo_instructions == RepoInstructions::DefaultBranch,
         mcp: daemon
             .and_then(|daemon| config.own(daemon, |own| own.mcp.clone()))
@@ -96,12 +96,13 @@ pub fn is_offline(config: &Config, provider: &str) -> bool {
     named.is_some_and(|named| named.is_offline(provider))
 }
 
-fn limits(config: &Config) -> Limits {
+fn limits(config: &Config, daemon: Option<&DaemonKey>) -> Limits {
+    let own = daemon.and_then(|daemon| config.own(daemon, |own| own.activation_usd));
     Limits {
         wall: config.limits.wall.unsigned(),
         idle: Some(config.limits.idle.unsigned()),
         max_turns: None,
-        budget: Some(micros(config.budget.activation_usd)),
+        budget: Some(micros(own.unwrap_or(config.budget.activation_usd))),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Serving: start, ready, reload, stop.
 
 mod begin;
+mod health;
 mod listener;
 mod login_links;
 mod seams;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use daemon_egress::EgressList;
 use daemon_process::{ChildLimits, Enclosure};
@@ -13,6 +14,9 @@ use crate::provider::Bash;
 
 /// Whether this build can call model APIs: whether the feature `client` is on.
 pub const HAS_CLIENT: bool = cfg!(feature = "client");
+
+/// The time limit of a command of `bash`, if the configuration does not say.
+const BASH_TIME: Duration = Duration::from_secs(30);
 
 /// Configuration of an [`LlmProvider`](crate::LlmProvider).
 #[derive(Debug, Clone)]
@@ -45,6 +49,8 @@ pub struct LlmConfig {
     pub egress: EgressList,
     /// Whether the tool `bash` is offered.
     pub bash: Bash,
+    /// The time limit of a command of `bash`.
+    pub bash_time: Duration,
 }
 
 impl LlmConfig {
@@ -64,6 +70,7 @@ impl LlmConfig {
             readable: Vec::new(),
             egress: EgressList::nothing(),
             bash: Bash::Absent,
+            bash_time: BASH_TIME,
         }
     }
 

@@ -115,7 +115,10 @@ impl LlmProvider {
             acc.push(Arc::new(OutputTools(Arc::clone(&request.grants))));
         }
         if wants("bash") && self.config.bash == Bash::Confined {
-            acc.push(Arc::new(ShellTools(Arc::clone(&programs))));
+            acc.push(Arc::new(ShellTools {
+                programs: Arc::clone(&programs),
+                time: self.config.bash_time,
+            }));
         }
         // Servers are registered for one run, so their tools are offered with any list of groups.
         if is_activation {

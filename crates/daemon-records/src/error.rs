@@ -131,6 +131,8 @@ pub struct OpError {
     pub help: Option<String>,
     /// What programs read about a refusal of the roster.
     pub refusal: Option<Box<RefusalDetails>>,
+    /// Where the configuration is wrong: line and column, from 1.
+    pub place: Option<(u32, u32)>,
 }
 
 /// What programs read about a refusal of the roster.
@@ -151,7 +153,15 @@ impl OpError {
             message: message.into(),
             help: None,
             refusal: None,
+            place: None,
         }
+    }
+
+    /// Adds where the configuration is wrong: line and column, from 1.
+    #[must_use]
+    pub fn at(mut self, line: u32, column: u32) -> Self {
+        self.place = Some((line, column));
+        self
     }
 
     /// Adds what to do about it.

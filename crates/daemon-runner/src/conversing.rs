@@ -23,7 +23,7 @@ use daemon_run_folder::Handle;
 
 use crate::budget::{BudgetOnly, RunBudget};
 use crate::policy::RunPolicy;
-use crate::run_context::RunContext;
+use crate::run_context::{EXPOSED, RunContext};
 use crate::settings::RunSettings;
 use program::ProgramModel;
 use tools::TurnTools;
@@ -73,6 +73,14 @@ impl OwnPlace {
 /// # Errors
 /// No run may start, policy or the sandbox refuses the turn, or the provider cannot hold a conversation.
 pub async fn open(context: &RunContext, turn: &TurnRequest) -> Result<OpenedTurn, Failure> {
+    let opened = opened(context, turn).await;
+    opened.map_err(|failure| Failure {
+        message: context.secrets.removed_from(&failure.message),
+        ..failure
+    })
+}
+
+async fn opened(context: &RunContext, turn: &TurnRequest) -> Result<OpenedTurn, Failure> {
     let settings = context.host.settings();
     check_start(context, &settings)?;
     let (policy, provider) = provider(&settings, turn.agent.as_ref())?;
@@ -86,8 +94,8 @@ pub async fn open(context: &RunContext, turn: &TurnRequest) -> Result<OpenedTurn
     let request = request(context, &settings, (&policy, limits), turn)?;
     let mut redactor = context.secrets.redactor();
     let grants = Arc::clone(&request.grants);
-    let opened = provider.open_loop(&request).await;
-    let tools = match opened.map_err(|error| refused(&error))? {
+    let offered = provider.open_loop(&request).await;
+    let tools = match offered.map_err(|error| refused(&error))? {
         Some(opened) => opened,
         None if provider.follow_ups() == FollowUps::Resumes => {
             let wait = turn.ask.saturating_add(limits.wall);
@@ -197,6 +205,10 @@ fn request(
     let work = turn.cwd.clone().unwrap_or_else(|| place.work());
     if !work.is_dir() {
         let message = format!("`{}` is not a directory", work.display());
+        return Err(failed(FailureKind::Spawn, ErrorClass::Final, message));
+    }
+    if turn.cwd.is_some() && context.paths.exposes_home(&work) {
+        let message = format!("`{}` {EXPOSED}", work.display());
         return Err(failed(FailureKind::Spawn, ErrorClass::Final, message));
     }
     let mut environment = settings.environment(&policy.provider);

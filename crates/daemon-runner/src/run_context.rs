@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -73,10 +73,31 @@ pub struct RunPaths {
     pub running: PathBuf,
 }
 
+/// Why a run may not work in a directory, after its path.
+pub(crate) const EXPOSED: &str = "is or contains the home of the host, or is in it: no run may reach its token and configuration";
+
 /// The number of scratch directories that were named since the start.
 static N_SCRATCH: AtomicUsize = AtomicUsize::new(0);
 
 impl RunPaths {
+    /// Reports whether a run in a directory would reach what the home keeps from runs: its token, its configuration, the records of
+    /// other runs. Links are followed. The places that the home makes for runs are excepted.
+    pub fn exposes_home(&self, directory: &Path) -> bool {
+        let resolved = |path: &Path| {
+            path.canonicalize()
+                .unwrap_or_else(|_missing| path.to_owned())
+        };
+        let (Some(home), directory) = (self.runs.parent().map(resolved), resolved(directory))
+        else {
+            return false;
+        };
+        let places = [&self.worktrees, &self.conversations];
+        let is_place = places
+            .iter()
+            .any(|place| directory.starts_with(resolved(place)));
+        home.starts_with(&directory) || (directory.starts_with(&home) && !is_place)
+    }
+
     /// Returns the directory of one attempt's work tree.
     pub fn worktree(&self, id: &ActivationId, lease: RunLease) -> PathBuf {
         self.worktrees.join(format!("{id}-{}", lease.0))

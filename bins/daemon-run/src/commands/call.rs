@@ -9,10 +9,21 @@ use crate::cli::CallArgs;
 use crate::failure::CommandFailure;
 use crate::out::Out;
 use crate::place::Place;
-use crate::session::{CommandSession, Intent, call_failure};
+use crate::session::{self, CommandSession, Intent, call_failure};
+
+/// The method that asks whether the host answers.
+const PING: &str = "ping";
 
 /// Calls a method and prints the members of its result; a stream prints a line for each event first.
 pub(crate) async fn run(args: &CallArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
+    let params = params(args.params.as_deref())?;
+    // It is about the connection, and not an operation.
+    if args.method == PING {
+        let live = session::live(place).await?;
+        let mut client = live.ok_or_else(session::no_host_runs)?;
+        let answer = client.request(PING, params).await;
+        return out.envelope(answer.map_err(call_failure)?);
+    }
     let operation: Operation =
         args.method
             .parse()
@@ -20,7 +31,6 @@ pub(crate) async fn run(args: &CallArgs, place: &Place, out: Out) -> Result<(), 
                 CommandFailure::usage(error.to_string())
                     .help("`daemon-run schema protocol` lists every method")
             })?;
-    let params = params(args.params.as_deref())?;
     let mut session = CommandSession::open(place, Intent::Change).await?;
     let answer = match &mut session {
         CommandSession::Live(client) if operation == Operation::ConversationStream => {

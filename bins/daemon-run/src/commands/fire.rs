@@ -245,6 +245,7 @@ async fn fire_alone(
     let moment = Moment {
         now: clock::now(),
         pause: host.pause(),
+        is_over_budget: host.is_over_budget(),
     };
     let fired = submit(&*alone.store, &registry, &request, moment).await;
     let fired = fired.map_err(|error| uncommitted(error.into(), root, &args.id))?;

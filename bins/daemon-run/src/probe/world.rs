@@ -128,6 +128,7 @@ impl ProbeWorld {
         let moment = Moment {
             now: clock::now(),
             pause: host.pause(),
+            is_over_budget: host.is_over_budget(),
         };
         let registry = host.registry().get();
         let fired = submit(&*self.alone.store, &registry, &request, moment).await?;

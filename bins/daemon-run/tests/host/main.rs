@@ -114,6 +114,7 @@ mod serve_kills;
 mod serve_kills_intake;
 #[cfg(feature = "internal-testing")]
 mod serve_late;
+mod serve_limits;
 mod serve_links;
 mod serve_mcp;
 mod serve_mcp_http;

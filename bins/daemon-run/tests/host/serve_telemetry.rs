@@ -56,9 +56,7 @@ impl Collector {
             let spans = body.pointer("/resourceSpans/0/scopeSpans/0/spans");
             spans.and_then(Value::as_array).cloned().unwrap_or_default()
         });
-        spans
-            .map(|span| (span.text("name").to_owned(), span))
-            .collect()
+        spans.map(|span| (span.text("name"), span)).collect()
     }
 }
 

@@ -255,7 +255,14 @@ impl Requests {
                 reply(&self.replies, answer).await;
             }
             _ => match self.check_allowed(&message) {
-                Ok(()) => self.start(id, message),
+                Ok(()) => match self.control.dispatches.take() {
+                    Some(place) => self.start(id, message, place),
+                    None => {
+                        let words = "the host serves as many requests as it may";
+                        let busy = ServerMessage::error(Some(id), -32007, "busy", words);
+                        reply(&self.replies, busy).await;
+                    }
+                },
                 Err(error) => {
                     reply(&self.replies, ServerMessage::op_error(id, &error)).await;
                 }
@@ -322,7 +329,7 @@ impl Requests {
     }
 
     /// Runs an operation in a task, because it may take longer than the client waits before its next request.
-    fn start(&self, id: RequestId, message: ClientMessage) {
+    fn start(&self, id: RequestId, message: ClientMessage, place: OwnedSemaphorePermit) {
         let cancelled = CancellationToken::new();
         self.open
             .lock()
@@ -376,6 +383,7 @@ impl Requests {
             // The id is free once its response is queued; a client that does not read keeps its requests open.
             let queued = replies.room_for(answer).await;
             open.lock().expect("no holder panics").remove(&id);
+            drop(place);
             if let Some(queued) = queued {
                 replies.put(queued).await;
             }

@@ -7,6 +7,9 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
 use super::MAX_LINE;
 use super::wire::{ClientMessage, RequestId, ServerMessage};
 
+/// The members of a message.
+const ENVELOPE: [&str; 4] = ["jsonrpc", "id", "method", "params"];
+
 /// A line from a client.
 pub(super) enum Line {
     /// A complete line, without its end.
@@ -87,6 +90,14 @@ pub(super) fn read_message(bytes: &[u8]) -> Result<ClientMessage, Box<ServerMess
     if !value.is_object() {
         let words = "a message is a JSON object".to_owned();
         return refuse(None, -32600, "invalid-request", words);
+    }
+    // What a caller misspells is refused as a wrong parameter is: the method is known, and its caller reads why.
+    let is_unknown = |name: &&String| !ENVELOPE.contains(&name.as_str());
+    let members = value.as_object().into_iter().flat_map(|it| it.keys());
+    if let Some(name) = members.clone().find(is_unknown).filter(|_| id.is_some()) {
+        let shown: String = name.chars().take(80).collect();
+        let words = format!("a request has no member `{shown}`");
+        return refuse(id, -32602, "invalid-params", words);
     }
     match serde_json::from_value::<ClientMessage>(value) {
         Ok(message) if message.jsonrpc == "2.0" => Ok(message),

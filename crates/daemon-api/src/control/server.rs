@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::connection::{NewClient, Stopping, serve_client};
+use super::places::ControlPlaces;
 use super::run_client::serve_run;
 use super::run_tokens::RunTokens;
 use crate::ops::Operations;
@@ -42,7 +43,9 @@ pub struct Control {
     /// The instant of the host's start, for the uptime that `ping` returns.
     pub started: Instant,
     /// The places of connected clients, on all transports.
-    pub places: Arc<Semaphore>,
+    pub places: ControlPlaces,
+    /// The places of requests that run or wait, of all clients.
+    pub dispatches: ControlPlaces,
     /// The tokens of active runs.
     pub tokens: RunTokens,
     /// Notifications for every client that has sent `initialize`.
@@ -100,7 +103,7 @@ pub async fn serve(
             }
         };
         // Above the limit the connection is closed at once; the client may try again.
-        let Ok(place) = Arc::clone(&control.places).try_acquire_owned() else {
+        let Some(place) = control.places.take() else {
             continue;
         };
         let control = Arc::clone(&control);
@@ -136,8 +139,7 @@ pub async fn serve_tcp(
             continue;
         };
         let permit = Arc::clone(&unknown).try_acquire_owned();
-        let place = Arc::clone(&control.places).try_acquire_owned();
-        let (Ok(permit), Ok(place)) = (permit, place) else {
+        let (Ok(permit), Some(place)) = (permit, control.places.take()) else {
             continue;
         };
         if let Err(error) = configure(&stream) {

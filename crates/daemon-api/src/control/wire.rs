@@ -139,6 +139,12 @@ pub struct ErrorData {
     /// Whether a turn that failed at its provider may succeed another time: `retryable` or `final`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
+    /// The line of the configuration that is wrong, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The column of it, in characters from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
     /// The rule of the roster that forbids the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
@@ -166,6 +172,8 @@ impl ServerMessage {
             help: None,
             retry_after_ms: None,
             class: None,
+            line: None,
+            column: None,
             rule: None,
             blockers: Vec::new(),
         };
@@ -199,6 +207,8 @@ impl ServerMessage {
                 OpErrorKind::Provider { .. } => Some("final".to_owned()),
                 _ => None,
             },
+            line: error.place.map(|(line, _)| line),
+            column: error.place.map(|(_, column)| column),
             rule: refusal.rule.map(Cow::into_owned),
             blockers: refusal.blockers,
         };

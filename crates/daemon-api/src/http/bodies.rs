@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Response, StatusCode, header};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body_util::BodyExt as _;
 use tokio::time::{Instant, timeout_at};
 
 use super::answer;
@@ -14,6 +14,9 @@ use super::connections::{Connection, Kept};
 const SHORTEST: Duration = Duration::from_secs(2);
 /// The maximum time limit of a body, at any size.
 const LONGEST: Duration = Duration::from_secs(15);
+/// How much of a body that is refused for its size is read and thrown away, in bytes, and for how long. Most clients read the
+/// response only after they have sent the body; a connection that is closed before looks broken to them.
+const DISCARDED: (usize, Duration) = (8 << 20, Duration::from_secs(1));
 /// The minimum rate of a sender after the first two seconds, in bytes per second.
 const SLOWEST: usize = 1_024;
 
@@ -61,7 +64,7 @@ pub(super) async fn read<'a>(
 ) -> Result<(Vec<u8>, Held<'a>), Box<Response<Body>>> {
     let refused = |status| Box::new(answer::status(status));
     let held = Held(connection);
-    let mut body = Limited::new(body, cap);
+    let mut body = body;
     let mut bytes = Vec::new();
     let begun = Instant::now();
     loop {
@@ -69,15 +72,15 @@ pub(super) async fn read<'a>(
         let frame = match timeout_at(deadline, body.frame()).await {
             Err(_) => return Err(refused(StatusCode::REQUEST_TIMEOUT)),
             Ok(None) => return Ok((bytes, held)),
-            Ok(Some(Err(error))) if error.is::<LengthLimitError>() => {
-                return Err(refused(StatusCode::PAYLOAD_TOO_LARGE));
-            }
             Ok(Some(Err(_))) => return Err(refused(StatusCode::BAD_REQUEST)),
             Ok(Some(Ok(frame))) => frame,
         };
         let Ok(data) = frame.into_data() else {
             continue;
         };
+        if bytes.len() + data.len() > cap {
+            return Err(too_large(body).await);
+        }
         // Bytes count when they are received: a declared length would reserve memory for senders that send nothing.
         if connection.hold(data.len() as u64).is_err() {
             return Err(Box::new(answer::unavailable(
@@ -87,6 +90,23 @@ pub(super) async fn read<'a>(
         make_room(&mut bytes, data.len(), declared.unwrap_or(cap));
         bytes.extend_from_slice(&data);
     }
+}
+
+/// Returns the response to a body that is too large, after reading a part of it.
+pub(super) async fn too_large(mut body: Body) -> Box<Response<Body>> {
+    let (most, time) = DISCARDED;
+    let mut n_bytes = 0;
+    let discarded = async {
+        while n_bytes < most {
+            let Some(Ok(frame)) = body.frame().await else {
+                return;
+            };
+            n_bytes += frame.data_ref().map_or(0, Bytes::len);
+        }
+    };
+    // A slow sender gets the response as it is.
+    drop(tokio::time::timeout(time, discarded).await);
+    Box::new(answer::status(StatusCode::PAYLOAD_TOO_LARGE))
 }
 
 /// Returns the time limit of a sender that has sent this many bytes.

@@ -229,7 +229,7 @@ async fn accept(
     let length = bodies::declared_length(&parts.headers).map_err(refused)?;
     let cap = source.max_body();
     if length.is_some_and(|length| length > cap) {
-        return Err(refused(StatusCode::PAYLOAD_TOO_LARGE));
+        return Err(bodies::too_large(body).await);
     }
     hooks.check_room(length.unwrap_or(0) as u64)?;
     let (body, held) = bodies::read(body, length, cap, connection).await?;

@@ -161,6 +161,7 @@ impl Operations {
         let moment = Moment {
             now: self.live.now(),
             pause: self.live.pause(),
+            is_over_budget: self.live.is_over_budget().await?,
         };
         let registry = self.registry.get();
         let fired = crate::fire::submit(&*self.store, &registry, &fire, moment).await?;

@@ -28,8 +28,7 @@ use daemon_view::text::{encoded, short, visible};
 use daemon_view::{PageCell, PageColumn};
 
 pub(super) use form::{ActionForm, ActionLinks};
-use sent::is_read_only;
-pub(super) use sent::{FORM_BYTES, SentForm, form_token, refused_form};
+pub(super) use sent::{FORM_BYTES, SentForm, form_token, is_read_only, refused_form};
 pub(super) use table::{
     ACTIVATION_ACTIONS, DAEMON_ACTIONS, EVENT_ACTIONS, ROSTER_ACTIONS, RUN_ACTIONS,
 };

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderMap, Response, StatusCode};
+use axum::http::{HeaderMap, Response, StatusCode, header};
 use axum::routing::{get, post};
 use daemon_records::error::OpError;
 use daemon_records::random;
@@ -14,7 +14,7 @@ use daemon_roster::Role;
 use serde_json::{Map, Value, json};
 
 use super::accept::Representation;
-use super::action::{FORM_BYTES, SentForm, form_token, refused_form};
+use super::action::{FORM_BYTES, SentForm, form_token, is_read_only, refused_form};
 use super::frame::{self, Frame, page};
 use super::login;
 use super::table::column;
@@ -88,6 +88,13 @@ async fn show(State(app): State<Arc<AppState>>, headers: HeaderMap) -> Response<
     };
     match (wanted, form_token(&app, &headers)) {
         (Representation::Json, _) => answer::members(StatusCode::OK, choices(&app).await),
+        // A token of the host has no forms: it gets the page, whose forms are refused.
+        (Representation::Page, None)
+            if headers.contains_key(header::AUTHORIZATION) && !is_read_only(&app) =>
+        {
+            let shown = SpawnPage::new(&app, String::new(), Chosen::default()).await;
+            page(StatusCode::OK, &shown)
+        }
         (Representation::Page, None) => refused_form(&app),
         (Representation::Page, Some(token)) => {
             let shown = SpawnPage::new(&app, token, Chosen::default()).await;

@@ -12,6 +12,9 @@ use super::fault::ConfigFault;
 /// The longest time that a question may wait for its answer.
 const LONGEST_ASK: Period = Period::from_secs(7 * 86_400);
 
+/// The longest time that a command of a model may take.
+const LONGEST_COMMAND: Period = Period::from_secs(3_600);
+
 /// The model of agents.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -89,14 +92,25 @@ impl Default for EventsConfig {
     }
 }
 
-/// What clients with a token may use of this machine.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+/// What clients with a token may use of this machine, and the tools of models.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Tools")]
 pub struct ToolsConfig {
     /// Directories below which clients of the control protocol with a token may let agents and runs work, as absolute paths. The
     /// owner may name any directory.
     pub roots: Vec<PathBuf>,
+    /// How long a command of the tool `bash` may take, 1 second to 1 hour.
+    pub bash_timeout: Period,
+}
+
+impl Default for ToolsConfig {
+    fn default() -> Self {
+        Self {
+            roots: Vec::new(),
+            bash_timeout: Period::from_secs(30),
+        }
+    }
 }
 
 /// The sections of conversations.
@@ -144,6 +158,13 @@ impl Conversing<'_> {
             let message =
                 format!("`conversation.ask_timeout` is {ask}, it must be 1s to {LONGEST_ASK}");
             let path = ["conversation", "ask_timeout"];
+            faults.push(ConfigFault::of_value(&path, message));
+        }
+        let bash = self.tools.bash_timeout;
+        if !(Period::from_secs(1)..=LONGEST_COMMAND).contains(&bash) {
+            let message =
+                format!("`tools.bash_timeout` is {bash}, it must be 1s to {LONGEST_COMMAND}");
+            let path = ["tools", "bash_timeout"];
             faults.push(ConfigFault::of_value(&path, message));
         }
         for (index, root) in self.tools.roots.iter().enumerate() {

@@ -132,6 +132,10 @@ fn daemon(key: &str, policy: &DaemonPolicy, faults: &mut Vec<ConfigFault>) {
         let message = format!("`settle` is {settle}, at most {LONGEST_SETTLE} is served");
         faults.push(ConfigFault::of_key(&path("settle"), message));
     }
+    if policy.activation_usd.is_some_and(is_no_amount) {
+        let message = format!("`{}` must not be negative", dotted(&path("activation_usd")));
+        faults.push(ConfigFault::of_key(&path("activation_usd"), message));
+    }
     for (index, target) in policy.targets.iter().flatten().enumerate() {
         if let Err(error) = target.parse::<TargetPattern>() {
             let (list, index) = (path("targets"), index.to_string());
@@ -172,6 +176,23 @@ fn amounts(config: &Config, faults: &mut Vec<ConfigFault>) {
             message,
         ));
     }
+    if config
+        .host
+        .workers
+        .is_some_and(|workers| !(1..=256).contains(&workers))
+    {
+        let message = "`host.workers` must be 1 to 256";
+        faults.push(ConfigFault::of_key(&["host", "workers"], message));
+    }
+    for (name, count) in [
+        ("clients", config.host.clients),
+        ("dispatches", config.host.dispatches),
+    ] {
+        if count == 0 {
+            let message = format!("`host.{name}` must be at least 1");
+            faults.push(ConfigFault::of_key(&["host", name], message));
+        }
+    }
     for (name, count) in [
         ("host", config.limits.host),
         ("daemon", config.limits.daemon),
@@ -188,11 +209,15 @@ fn amounts(config: &Config, faults: &mut Vec<ConfigFault>) {
         ("activation_usd", Some(config.budget.activation_usd)),
         ("day_usd", config.budget.day_usd),
     ] {
-        if usd.is_some_and(|usd| !usd.is_finite() || usd < 0.0) {
+        if usd.is_some_and(is_no_amount) {
             let message = format!("`budget.{name}` must not be negative");
             faults.push(ConfigFault::of_key(&["budget", name], message));
         }
     }
+}
+
+fn is_no_amount(usd: f64) -> bool {
+    !usd.is_finite() || usd < 0.0
 }
 
 fn active_model(config: &Config) -> Option<ConfigFault> {

@@ -7,6 +7,7 @@ pub(crate) mod edit;
 mod fault;
 mod filter;
 mod keys;
+mod limits;
 mod load;
 mod mcp;
 mod meaning;
@@ -28,11 +29,12 @@ pub use daemon_api::{InvalidPeriod, Period};
 pub use fault::{ConfigError, ConfigFault, Problem, dotted, locate};
 pub use filter::filter_fault;
 pub use keys::nearest;
+pub use limits::LimitsConfig;
 pub use load::{parse, parse_with, schema};
 pub use mcp::{Mcp, McpTransport};
 pub use model::{
-    BudgetConfig, Capability, Config, DaemonPolicy, Host, LimitsConfig, Log, LogFormat, Misfire,
-    Overlap, Policy, Repo, RepoInstructions, Retain, ScheduleConfig,
+    BudgetConfig, Capability, Config, DaemonPolicy, Host, Log, LogFormat, Misfire, Overlap, Policy,
+    Repo, RepoInstructions, Retain, ScheduleConfig,
 };
 pub use provider::{PriceConfig, ProviderConfig, Providers};
 pub use retention::Retention;

@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use super::agents::{
     ConversationConfig, Conversing, EventsConfig, MemoryConfig, ModelConfig, ToolsConfig,
 };
+use super::limits::LimitsConfig;
 use super::mcp::Mcp;
 use super::provider::Providers;
 use super::retention::Retention;
 use super::roster::RosterConfig;
-use super::size::ByteSize;
 use super::sources::{SecretPlaces, Sources};
 use super::surfaces::Surfaces;
 use super::telemetry::Telemetry;
@@ -81,6 +81,12 @@ impl Config {
         let own = policies.filter_map(|policy| policy.provider.as_ref());
         own.chain([&self.provider.default])
             .any(|name| self.provider.kind_of(name) != "builtin")
+    }
+
+    /// Returns the provider, or the model of one, that answers for agents that name none.
+    pub fn active_model(&self) -> &str {
+        let active = self.model.active.as_deref();
+        active.unwrap_or(&self.provider.default)
     }
 
     /// Returns the zone of a daemon's schedule: its own, else its repository's, else the general one.
@@ -151,6 +157,10 @@ pub struct Host {
     pub token_file: Option<PathBuf>,
     /// The maximum number of clients of the control protocol.
     pub clients: u32,
+    /// The maximum number of requests of all these clients that are open at the same time.
+    pub dispatches: u32,
+    /// The number of threads that work for clients and runs; by default one for each core, and at most 4.
+    pub workers: Option<u32>,
 }
 
 impl Default for Host {
@@ -166,6 +176,8 @@ impl Default for Host {
             drain: Period::from_secs(25),
             token_file: None,
             clients: 1024,
+            dispatches: 256,
+            workers: None,
         }
     }
 }
@@ -357,6 +369,8 @@ pub struct DaemonPolicy {
     pub settle: Option<Period>,
     /// The MCP servers whose tools its runs get.
     pub mcp: Option<Vec<String>>,
+    /// The most that one of its activations may cost, in US dollars; by default `budget.activation_usd`.
+    pub activation_usd: Option<f64>,
     /// What its outputs may be about, in addition to what woke it and to its own outputs: `github:owner/name`,
     /// `linear:ENG-*`, `slack:C024BE91L`; and names that they may mention, such as `@octocat`.
     pub targets: Option<Vec<String>>,
@@ -373,53 +387,6 @@ impl DaemonPolicy {
         match key.rsplit_once('/') {
             Some((repo, id)) => (Some(repo), id),
             None => (None, key),
-        }
-    }
-}
-
-/// The limits of the number, rate and duration of runs.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-#[schemars(rename = "Limits")]
-pub struct LimitsConfig {
-    /// The maximum number of activations that run at the same time. One that only delivers its outputs does not count.
-    pub host: u32,
-    /// The same for the activations of one daemon.
-    pub daemon: u32,
-    /// The maximum number of activations of one daemon about one subject that start in an hour; more wait and are merged.
-    pub rate_subject: u32,
-    /// The maximum number of activations of one daemon that start in an hour.
-    pub rate_daemon: u32,
-    /// The maximum number of activations that start in an hour.
-    pub rate_host: u32,
-    /// The maximum number of active dispatched runs.
-    pub emanations: u32,
-    /// The maximum depth of a chain of daemons that wake each other.
-    pub chain_depth: u32,
-    /// The maximum duration of a run.
-    pub wall: Period,
-    /// The maximum time that a run may produce no output.
-    pub idle: Period,
-    /// The maximum number of checked-out trees of one repository that are kept between runs; with 0, each run gets a new checkout.
-    pub trees: u32,
-    /// The maximum disk space of the kept trees of all repositories: `8GiB`, or a number of bytes. Those in use are not removed.
-    pub trees_bytes: ByteSize,
-}
-
-impl Default for LimitsConfig {
-    fn default() -> Self {
-        Self {
-            host: 4,
-            daemon: 1,
-            rate_subject: 6,
-            rate_daemon: 60,
-            rate_host: 600,
-            emanations: 100,
-            chain_depth: 3,
-            wall: Period::from_secs(30 * 60),
-            idle: Period::from_secs(10 * 60),
-            trees: 4,
-            trees_bytes: ByteSize::from_gib(8),
         }
     }
 }

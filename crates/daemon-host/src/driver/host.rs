@@ -201,6 +201,13 @@ impl Host {
         self.pause().or_else(|| self.claims.reason())
     }
 
+    /// Reports whether the budget of the day is used up.
+    pub fn is_over_budget(&self) -> bool {
+        let context = &self.runs().context;
+        let day = context.host.settings().bounds.day;
+        !context.budget.lets_start(day)
+    }
+
     /// Notes that an activation may have ended, if traces are sent.
     pub(crate) fn trace(&self, id: &ActivationId) {
         if self.runtime().config.telemetry.traces.is_some() {

@@ -17,11 +17,11 @@ use daemon_roster::Bridge;
 use daemon_store::Store;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
+use super::health::HostHealth;
 use super::listener::{ListenerSecrets, hosts};
-use super::seams::{HostHealth, HostLive, Intake};
+use super::seams::{HostLive, Intake};
 use super::{Compose, HostInputs, OpenFailure, begin_epoch, tcp_address, unusable, warn_of};
 use crate::config::Config;
 use crate::driver::{
@@ -130,12 +130,7 @@ pub(super) async fn begin(
     let access = Access::new(tokens_of_host.clone(), hosts(bound));
     let mcp = mcp(&host, compose, &operations);
     let app = app(&host, (access, hooks, mcp), &socket, &operations, &roster);
-    let control = control(
-        &host,
-        (operations, roster),
-        started,
-        (tokens, tokens_of_host),
-    );
+    let control = control(&host, &live, (operations, roster), (tokens, tokens_of_host));
     stop.disarm();
     Ok(Begun {
         live,
@@ -331,21 +326,19 @@ fn bridge(
 /// Creates the state of the control protocol.
 fn control(
     host: &Host,
+    live: &HostLive,
     (operations, roster): (Operations, Arc<HeldRoster>),
-    started: Instant,
     (tokens, access): (RunTokens, HostTokens),
 ) -> Control {
-    let clients = host.runtime().config.host.clients;
     Control {
         operations,
         roster,
         epoch: host.upkeep.epoch.0,
         actor: "owner".to_owned(),
-        started,
+        started: live.started,
         access,
-        places: Arc::new(Semaphore::new(
-            usize::try_from(clients).unwrap_or(Semaphore::MAX_PERMITS),
-        )),
+        places: live.clients.clone(),
+        dispatches: live.dispatches.clone(),
         tokens,
         events: host.runs().context.emanations.events(),
     }

@@ -1,28 +1,28 @@
-//! The host as its listeners see it: the intake of webhooks, the health checks and the operations of a live host.
+//! The host as its listeners see it: the intake of webhooks and the operations of a live host.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use daemon_agent::{Conversations, Skills};
 use daemon_api::TokenHolders;
-use daemon_api::http::{Admit, Condition, Health, Hooks};
+use daemon_api::control::ControlPlaces;
+use daemon_api::http::{Admit, Hooks};
 use daemon_api::ops::{CharterText, Live, Prune, RunReply, SettingsRequest};
 use daemon_event::{ActivationId, RepoName, Source};
 use daemon_ingest::SenderTokens;
 use daemon_provider::StopReason;
 use daemon_records::HeldRoster;
-use daemon_records::error::{OpError, OpErrorKind, chain};
+use daemon_records::error::{OpError, OpErrorKind};
 use daemon_roster::{SpawnFacts, WantedSpawn};
 use daemon_runner::pruning::PruneScope;
 use daemon_store::{Accepted, NewEvent, Rates, StoreError};
 use jiff::Timestamp;
-use metrics_exporter_prometheus::PrometheusHandle;
 use serde_json::{Value, json};
-use tokio::net::UnixStream;
 
 use super::begin::{Deadlines, check_policies, parts};
+use super::health;
 use super::listener::{holders, sources};
 use super::login_links::LoginLinks;
 use super::{Compose, OpenFailure};
@@ -32,9 +32,6 @@ use crate::driver::{Host, NotOpen, Unopened, roster_settings};
 
 /// The delay before a repository that git refused is opened again.
 const OPEN_AGAIN: Duration = Duration::from_secs(30);
-
-/// How long a connection to the control socket may take.
-const SOCKET_ANSWERS: Duration = Duration::from_secs(2);
 
 /// Stores webhooks and wakes matching.
 pub(super) struct Intake {
@@ -96,83 +93,6 @@ impl Admit for Intake {
     }
 }
 
-/// The health checks and metrics of a host.
-pub(super) struct HostHealth {
-    pub(super) host: Arc<Host>,
-    pub(super) metrics: PrometheusHandle,
-    /// The path of the control socket.
-    pub(super) socket: PathBuf,
-}
-
-#[async_trait]
-impl Health for HostHealth {
-    async fn parts(&self) -> Vec<(&'static str, Condition)> {
-        // A store that hangs must not make the health check hang, too.
-        let store =
-            match tokio::time::timeout(Duration::from_secs(2), self.host.store.probe()).await {
-                Ok(probed) => probed.map_err(|error| chain(&error)),
-                Err(_) => Err("the store does not answer".to_owned()),
-            };
-        vec![
-            ("store", store.into()),
-            (
-                "disk",
-                Space::of(self.host.home.root())
-                    .pause(self.host.home.root())
-                    .map_or(Condition::Up, Condition::Down),
-            ),
-            ("clock", crate::doctor::clock(self.host.now()).into()),
-            ("listeners", listeners(&self.socket).await.into()),
-            ("loops", self.host.failures.recent_panics().into()),
-            ("repositories", repositories(&self.host)),
-        ]
-    }
-
-    async fn metrics(&self) -> String {
-        if let Ok(counts) = self.host.store.counts().await {
-            gauges(&counts);
-        }
-        self.metrics.render()
-    }
-}
-
-/// Checks that the control socket accepts connections; the HTTP listener does, because it received this request.
-async fn listeners(socket: &Path) -> Result<(), String> {
-    let connected = tokio::time::timeout(SOCKET_ANSWERS, UnixStream::connect(socket)).await;
-    match connected {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => Err(format!("the control socket takes no connection: {error}")),
-        Err(_) => Err("the control socket does not answer".to_owned()),
-    }
-}
-
-/// Reports the repositories that could not be read.
-fn repositories(host: &Host) -> Condition {
-    let unread = host.registrations.states.unread();
-    let names: Vec<String> = unread.iter().map(|(repo, _)| repo.to_string()).collect();
-    match names.is_empty() {
-        true => Condition::Up,
-        // Not `Down`: removing the host from rotation would turn the failure of one repository into that of all.
-        false => Condition::Noted(format!("not read yet: {}", names.join(", "))),
-    }
-}
-
-fn gauges(counts: &daemon_store::Counts) {
-    #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
-    let float = |n: u64| n as f64;
-    metrics::gauge!("daemon_events").set(float(counts.events));
-    metrics::gauge!("daemon_events_unmatched").set(float(counts.unmatched));
-    for (state, n) in &counts.activations {
-        metrics::gauge!("daemon_activations", "state" => state.as_str()).set(float(*n));
-    }
-    for (state, n) in &counts.outputs {
-        metrics::gauge!("daemon_outputs", "state" => state.as_str()).set(float(*n));
-    }
-    for (state, n) in &counts.facts {
-        metrics::gauge!("daemon_facts", "state" => state.as_str()).set(float(*n));
-    }
-}
-
 /// The operations of a host that need the running process.
 pub(super) struct HostLive {
     pub(super) host: Arc<Host>,
@@ -189,6 +109,9 @@ pub(super) struct HostLive {
     replacing: tokio::sync::Mutex<()>,
     /// Held while the configuration file is edited and put in force.
     pub(super) editing: tokio::sync::Mutex<()>,
+    /// The places of clients of the control protocol, and of their requests.
+    pub(super) clients: ControlPlaces,
+    pub(super) dispatches: ControlPlaces,
     /// What makes links for browsers, once the HTTP listener serves.
     pub(super) logins: OnceLock<LoginLinks>,
 }
@@ -201,6 +124,9 @@ fn needs_restart(initial: &Config, new: &Config) -> Vec<&'static str> {
         ("host.name", before.name != after.name),
         ("host.store", before.store != after.store),
         ("host.token_file", before.token_file != after.token_file),
+        ("host.clients", before.clients != after.clients),
+        ("host.dispatches", before.dispatches != after.dispatches),
+        ("host.workers", before.workers != after.workers),
         ("uds.path", initial.uds.path != new.uds.path),
         ("tcp.listen", initial.tcp.listen != new.tcp.listen),
         ("tcp.public", initial.tcp.public != new.tcp.public),
@@ -218,12 +144,15 @@ impl HostLive {
         (own, holders): (SenderTokens, TokenHolders),
         started: Instant,
     ) -> Self {
+        let initial = Arc::clone(&host.runtime().config);
         Self {
+            clients: ControlPlaces::new(initial.host.clients),
+            dispatches: ControlPlaces::new(initial.host.dispatches),
             host: Arc::clone(host),
             roster: Arc::clone(roster),
             compose: Arc::clone(compose),
             started,
-            initial: Arc::clone(&host.runtime().config),
+            initial,
             hooks: Arc::clone(hooks),
             own,
             holders,
@@ -231,6 +160,24 @@ impl HostLive {
             editing: tokio::sync::Mutex::new(()),
             logins: OnceLock::new(),
         }
+    }
+
+    async fn n_agents(&self) -> Result<usize, OpError> {
+        let conversations = Arc::clone(&self.host.conversations);
+        let listed = tokio::task::spawn_blocking(move || conversations.agents().list()).await;
+        let listed = listed
+            .map_err(|error| OpError::new(OpErrorKind::Internal, "internal", error.to_string()))?;
+        Ok(listed?.len())
+    }
+
+    /// Returns what keeps the host from doing all of its work; `None` if nothing does.
+    fn degraded(&self) -> Option<Vec<String>> {
+        let unread = self.host.registrations.states.unread().into_iter();
+        let unread = unread.map(|(repo, why)| format!("`{repo}` is not read: {why}"));
+        let panics = self.host.failures.recent_panics().err();
+        let reasons = unread.chain(panics).chain(self.host.activations_pause());
+        let reasons: Vec<String> = reasons.collect();
+        Some(reasons).filter(|reasons| !reasons.is_empty())
     }
 
     /// Reads the configuration again and puts it in force as a whole, or not at all.
@@ -377,10 +324,7 @@ impl Live for HostLive {
     }
 
     async fn is_over_budget(&self) -> Result<bool, OpError> {
-        let context = &self.host.runs().context;
-        Ok(!context
-            .budget
-            .lets_start(context.host.settings().bounds.day))
+        Ok(self.host.is_over_budget())
     }
 
     fn nudge(&self) {
@@ -434,6 +378,12 @@ impl Live for HostLive {
             "has_model": self.host.runtime().config.has_model(),
             "running": self.host.runs().leases().len(),
             "active_conversations": self.host.conversations.n_active(),
+            "registered_agents": self.n_agents().await?,
+            "active_model": self.host.runtime().config.active_model(),
+            "clients": self.clients.n_taken(),
+            "dispatches": self.dispatches.n_taken(),
+            "rss_bytes": health::resident_bytes(),
+            "degraded": self.degraded(),
             "crons": self.host.conversations.n_crons().await,
             "subscriptions": self.host.conversations.n_subscriptions().await,
             "events": counts.events,

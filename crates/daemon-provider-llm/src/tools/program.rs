@@ -21,8 +21,6 @@ use daemon_provider::tool_loop::{ToolError, ToolOutput, ToolSource, ToolSpec};
 
 /// Time limit of a support script.
 const SCRIPT_TIME: Duration = Duration::from_secs(120);
-/// Time limit of a shell command.
-const SHELL_TIME: Duration = Duration::from_secs(30);
 /// The most bytes of a program's output that the model receives.
 const MOST_OUTPUT: usize = 64 << 10;
 
@@ -298,7 +296,11 @@ impl ToolSource for ScriptTools {
 
 /// The tool that runs shell commands.
 #[derive(Debug)]
-pub(crate) struct ShellTools(pub(crate) Arc<Programs>);
+pub(crate) struct ShellTools {
+    pub(crate) programs: Arc<Programs>,
+    /// The time limit of a command.
+    pub(crate) time: Duration,
+}
 
 #[derive(Debug, Deserialize)]
 struct Bash {
@@ -308,9 +310,12 @@ struct Bash {
 #[async_trait]
 impl ToolSource for ShellTools {
     fn tools(&self) -> Vec<ToolSpec> {
+        let seconds = self.time.as_secs();
         vec![spec(
             "bash",
-            "Runs a command of the shell in the worktree, confined to it, for up to 30 s; answers what it printed.",
+            &format!(
+                "Runs a command of the shell in the worktree, confined to it, for up to {seconds} s; answers what it printed."
+            ),
             &["command"],
             json!({"command": {"type": "string", "minLength": 1, "maxLength": 32768}}),
         )]
@@ -319,12 +324,11 @@ impl ToolSource for ShellTools {
     async fn call(&self, _: &str, arguments: Value) -> Result<ToolOutput, ToolError> {
         let Bash { command } = read(arguments)?;
         let args = ["-c".to_owned(), command];
-        self.0
-            .run(Path::new("/bin/sh"), &args, "", SHELL_TIME)
-            .await
+        let shell = Path::new("/bin/sh");
+        self.programs.run(shell, &args, "", self.time).await
     }
 
     async fn close(&self) {
-        self.0.close().await;
+        self.programs.close().await;
     }
 }

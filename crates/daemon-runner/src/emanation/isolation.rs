@@ -10,7 +10,7 @@ use super::call::PlaceChoice;
 use super::fault::CallFault;
 use super::own_place::PlaceRecord;
 use super::plan::Plan;
-use crate::run_context::RunPaths;
+use crate::run_context::{EXPOSED, RunPaths};
 use crate::settings;
 
 /// Chooses the place of each run. An own one that a task asks for and that cannot be made is a fault. Git runs, which blocks.
@@ -55,6 +55,13 @@ pub(super) fn choose(paths: &RunPaths, plans: &mut [Plan], faults: &mut Vec<Call
                 faults.push(fault.with_help("`shared` works in the directory itself"));
             }
             Err(why) => tracing::debug!(why, "the runs of a batch share their directory"),
+        }
+    }
+    for (index, plan) in plans.iter().enumerate() {
+        let shared = plan.task.cwd.as_ref().filter(|_| plan.place.is_none());
+        if let Some(directory) = shared.filter(|directory| paths.exposes_home(directory)) {
+            let message = format!("tasks[{index}].cwd: `{}` {EXPOSED}", directory.display());
+            faults.push(CallFault::policy(message).with_help("start it in another directory"));
         }
     }
 }

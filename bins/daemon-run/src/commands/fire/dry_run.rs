@@ -4,6 +4,7 @@ use std::path::Path;
 
 use daemon_api::wire::ActivationObject;
 use daemon_host::serve::Compose as _;
+use daemon_provider::MicroUsd;
 use daemon_records::clock;
 use serde_json::{Value, json};
 
@@ -47,7 +48,7 @@ pub(super) fn dry_run(
         "provider": policy.provider,
         "capability": policy.permissions.as_str(),
         "sandbox": sandbox.level,
-        "budget": {"activation_usd": config.budget.activation_usd},
+        "budget": {"activation_usd": policy.limits.budget.map(MicroUsd::as_usd)},
         "context": measured(&preview.built),
     });
     Ok(answer)
