@@ -14,6 +14,7 @@ pub(super) const FULL_REF: &str = "refs/heads/";
 
 pub(super) const TABLE: &[Row] = &[
     ("files", files),
+    ("bare-folder", bare_folder),
     ("within", within),
     ("only-files", only_files),
     ("except-files", except_files),
@@ -38,6 +39,13 @@ fn files(call: &Call<'_>) -> Option<Value> {
         .map(|path| path.trim_start_matches("./").to_owned());
     let says = Says::Files(Op::Any, paths.collect());
     Some(Value::Guard(says_at(says, &call.range)))
+}
+
+/// A word as a folder: "in a PR" names none.
+fn bare_folder(call: &Call<'_>) -> Option<Value> {
+    let is_upper = |name: &String| name.bytes().all(|b| b.is_ascii_uppercase());
+    (!call.strings()?.iter().any(is_upper)).then_some(())?;
+    files(call)
 }
 
 /// A path out of the repository, `../x`, which no file of an event has.
@@ -92,6 +100,15 @@ fn repository(call: &Call<'_>) -> Option<Value> {
     names.iter().all(is_name).then_some(())?;
     let test = Test::new(Field::Repo, Op::Is, names);
     Some(Value::Guard(says_at(Says::Test(test), &call.range)))
+}
+
+/// Whether a name is that of a file: `go.mod`, and neither `v1.x` nor `release/1.0`.
+pub(super) fn is_file(name: &str) -> bool {
+    let ends = name.rsplit_once('.');
+    ends.is_some_and(|(before, end)| {
+        let is_end = (2..=5).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_lowercase());
+        is_end && before.ends_with(|c: char| c.is_ascii_alphabetic())
+    })
 }
 
 fn folder(path: &str) -> String {

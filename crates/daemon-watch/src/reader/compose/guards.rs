@@ -6,7 +6,7 @@ use daemon_event::Field;
 use rustc_hash::FxHashMap;
 
 use super::super::value::{Sense, Value, says_at};
-use super::files::FULL_REF;
+use super::files::{FULL_REF, is_file};
 use super::{Call, Row};
 use crate::filter::{Op, Test};
 use crate::meaning::atom::{Atom, Guard, Says, TextPlace, UserRole, Who};
@@ -197,6 +197,7 @@ fn branch(call: &Call<'_>) -> Option<Value> {
     let is_path = |name: &String| {
         let is_folder = name.ends_with('/') && !name.starts_with(BEGINS);
         is_folder
+            || is_file(name)
             || name.starts_with(['#', '.'])
             || name.starts_with("*.")
             || name.contains("**/*.")

@@ -94,6 +94,50 @@ fn who_wakes_and_which_product_it_is_says_nothing_of_the_event() {
 }
 
 #[test]
+fn what_is_in_parentheses_narrows_what_is_in_front_of_it() {
+    same(&[
+        (
+            "Issue labelled \"bug\" (GitHub only)",
+            "when a GitHub issue is labelled bug",
+        ),
+        (
+            "when a GitHub issue is closed (as completed)",
+            "when a GitHub issue is closed as completed",
+        ),
+        (
+            "PR merged to main (not by bots)",
+            "when a PR is merged to main, not by a bot",
+        ),
+    ]);
+}
+
+#[test]
+fn the_name_of_a_file_is_no_branch() {
+    same(&[(
+        "go.mod is updated by @kit",
+        "when go.mod is changed by @kit",
+    )]);
+}
+
+#[test]
+fn a_label_or_a_reviewer_without_its_thing_is_one_of_those_that_have_it() {
+    same(&[
+        (
+            "the label \"ready\" is added",
+            "when a pull request or an issue is labelled \"ready\"",
+        ),
+        (
+            "a reviewer is added or removed",
+            "when a reviewer is added to or removed from a pull request",
+        ),
+    ]);
+    let meaning = interpret("the label \"ready\" is added or removed");
+    let mut events = meaning.clauses.iter().flat_map(|clause| &clause.events);
+    // "Removed" is the label and no issue.
+    assert!(events.all(|event| event.action != Some("deleted") && event.action != Some("remove")));
+}
+
+#[test]
 fn names_in_other_shapes_are_names() {
     same(&[
         (
