@@ -98,7 +98,7 @@ pub(crate) fn why(parts: &ContextParts<'_>, boundary: &str) -> RenderedSection {
             }
             Reason::Person { by, at } => {
                 let by = page.quote(by, MAX_NAME);
-                format!("- A person, {by}, requested it at {at}.")
+                format!("- A person, {by}, requested it at {at:.0}.")
             }
         };
         if text.len() > page.room() {
@@ -274,7 +274,7 @@ pub(crate) fn capability(capability: &RunPermissions<'_>, boundary: &str) -> Ren
         page.line(&format!("Left to spend: {own} for this activation{today}."));
     }
     if let Some(deadline) = capability.deadline {
-        page.line(&format!("The run is ended at {deadline}."));
+        page.line(&format!("The run is ended at {deadline:.0}."));
     }
     if let [first, ..] = capability.servers {
         let servers = capability.servers.join(", ");

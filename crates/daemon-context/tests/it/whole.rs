@@ -138,6 +138,22 @@ fn the_sections_are_written_in_their_order() {
 }
 
 #[test]
+fn instants_are_written_in_whole_seconds() {
+    let build_at = |nanoseconds| {
+        let at = AT + SignedDuration::from_nanos(nanoseconds);
+        build(&ContextParts {
+            reasons: &[Reason::Person { by: "kit", at }],
+            capability: RunPermissions {
+                deadline: Some(at),
+                ..PERMISSIONS
+            },
+            ..parts(FILE)
+        })
+    };
+    assert_eq!(text(&build_at(999_999_999)), text(&build_at(0)));
+}
+
+#[test]
 fn hashes_cover_the_bytes() {
     let context = build(&parts(b"abc"));
     let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
