@@ -1,6 +1,6 @@
 //! Runs the transcripts of `tests/transcripts`: Markdown files of commands and the output that is expected of them.
 //!
-//! `docs/testing.md` describes the format. `UPDATE_TRANSCRIPTS=1` rewrites the output in the files instead of comparing it.
+//! `docs/program-tests.md` describes the format. `UPDATE_TRANSCRIPTS=1` rewrites the output in the files instead of comparing it.
 
 mod builtins;
 mod document;
@@ -66,11 +66,20 @@ transcripts! {
     unregistered,
 }
 
-/// The tutorial of the documentation is a transcript as well.
+/// Pages of the documentation are transcripts as well.
+fn verify_page(name: &str) {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    verify_file(&docs.join(name));
+}
+
 #[test]
 fn the_tutorial_does_what_it_prints() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    verify_file(&root.join("docs/tutorial.md"));
+    verify_page("tutorial.md");
+}
+
+#[test]
+fn the_guide_for_authors_does_what_it_prints() {
+    verify_page("authors.md");
 }
 
 fn verify(name: &str) {
