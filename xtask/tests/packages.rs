@@ -48,10 +48,10 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether a file is compiled for tests only: those of a module, and the README as documentation.
+/// Whether a file is compiled for tests only: those of a module, and documents with examples.
 fn is_of_tests(source: &Path) -> bool {
     let is_named = |name: &str| source.components().any(|part| part.as_os_str() == name);
-    is_named("tests") || is_named("tests.rs") || is_named("readme.rs")
+    is_named("tests") || is_named("tests.rs") || is_named("documents.rs")
 }
 
 /// Returns the paths that a file includes at compile time.

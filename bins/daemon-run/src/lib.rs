@@ -17,6 +17,8 @@ mod cli;
 mod commands;
 mod compose;
 mod dispatch;
+#[cfg(doctest)]
+mod documents;
 mod event_input;
 mod failure;
 mod guarded;
@@ -32,8 +34,6 @@ mod place;
 mod planner;
 mod probe;
 mod providers;
-#[cfg(doctest)]
-mod readme;
 mod sandboxes;
 mod scratch;
 mod services;
