@@ -1,9 +1,11 @@
 //! The shape of the repository: layers, sizes, names, pages, documents, words and forbidden patterns.
 
+mod book;
 mod ceilings;
 mod documents;
 mod functions;
 mod layers;
+mod links;
 mod pages;
 mod patterns;
 mod phrases;
@@ -101,11 +103,8 @@ fn of_files(tree: &RepositoryFiles) -> Vec<TidyFinding> {
         .into_iter()
         .chain([pages::crate_pages, pages::roots, phrases::in_code])
         .chain([patterns::code, patterns::words, patterns::machine_paths])
-        .chain([
-            documents::presence,
-            documents::error_pages,
-            documents::links,
-        ])
+        .chain([documents::presence, documents::error_pages])
+        .chain([links::targets, links::inside_the_book, book::summary])
         .flat_map(|check| check(tree))
         .collect()
 }

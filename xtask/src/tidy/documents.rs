@@ -1,4 +1,4 @@
-//! Checks of documents: required files, error pages, the crate table, dependencies and links.
+//! Checks of documents: required files, error pages, the crate table and dependencies.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use super::layers::Package;
 use super::tree::{RepositoryFiles, TidyFinding};
 
-const REQUIRED: [&str; 7] = [
+const REQUIRED: [&str; 10] = [
     "CHANGELOG.md",
     "LICENSE-APACHE",
     "LICENSE-MIT",
@@ -15,6 +15,9 @@ const REQUIRED: [&str; 7] = [
     "docs/ARCHITECTURE.md",
     "docs/DECISIONS.md",
     "docs/PERFORMANCE.md",
+    "docs/README.md",
+    "docs/SUMMARY.md",
+    "docs/book.toml",
 ];
 
 /// The table of the diagnostics: one row `201 "field-count" ...` for each code.
@@ -191,50 +194,6 @@ fn leading_names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Checks that the targets of links between documents exist.
-pub(crate) fn links(tree: &RepositoryFiles) -> Vec<TidyFinding> {
-    let mut acc = Vec::new();
-    let is_document = |path: &str| path.ends_with(".md") && !path.starts_with("fixtures/");
-    for (path, text) in tree.texts().filter(|(path, _)| is_document(path)) {
-        for (at, line) in text.lines().enumerate() {
-            for target in targets(line).filter(|target| !resolves(tree, path, target)) {
-                acc.push(TidyFinding::new(
-                    path,
-                    at + 1,
-                    format!("`{target}` does not exist"),
-                ));
-            }
-        }
-    }
-    acc
-}
-
-fn targets(line: &str) -> impl Iterator<Item = &str> {
-    let after = line.split("](").skip(1);
-    let targets = after.filter_map(|rest| rest.split_once(')').map(|(target, _)| target));
-    targets.filter(|target| {
-        !target.contains("://") && !target.starts_with('#') && !target.starts_with("mailto:")
-    })
-}
-
-fn resolves(tree: &RepositoryFiles, from: &str, target: &str) -> bool {
-    let target = target.split('#').next().unwrap_or(target);
-    let mut parts: Vec<&str> = from.split('/').collect();
-    parts.pop();
-    for part in target.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                if parts.pop().is_none() {
-                    return false;
-                }
-            }
-            name => parts.push(name),
-        }
-    }
-    tree.holds(&parts.join("/"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,24 +276,6 @@ mod tests {
                 "docs/DECISIONS.md:1: error: give `e` its line under \"## Dependencies\"",
                 "docs/DECISIONS.md:5: error: `gone` is not a dependency",
                 "Cargo.toml:1: error: no crate uses `b`",
-            ]
-        );
-    }
-
-    #[test]
-    fn the_target_of_a_link_must_be_a_file_or_a_folder() {
-        let tree = RepositoryFiles::from([
-            (
-                "README.md",
-                "[a](docs/A.md#part) [b](https://example.com/x) [c](#here) [d](docs) [e](docs/B.md)",
-            ),
-            ("docs/A.md", "[up](../README.md) [out](../../README.md)"),
-        ]);
-        assert_eq!(
-            shown(links(&tree)),
-            [
-                "README.md:1: error: `docs/B.md` does not exist",
-                "docs/A.md:1: error: `../../README.md` does not exist",
             ]
         );
     }
