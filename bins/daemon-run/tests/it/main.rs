@@ -2,6 +2,7 @@
 
 mod author_tests;
 mod context;
+mod documents;
 mod listings;
 mod lsp;
 mod mcp;
