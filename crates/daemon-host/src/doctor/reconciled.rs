@@ -89,7 +89,7 @@ fn check(source: Source, places: Option<Places>) -> Option<Check> {
     if problems.is_empty() {
         return Some(Check::ok(name, detail));
     }
-    let remedy = "the page `docs/serving.md` lists the rights that comparisons need";
+    let remedy = "the page `docs/webhooks.md` lists the rights that comparisons need";
     let detail = format!("{}; {detail}", problems.join("; "));
     Some(Check::warn(name, detail, remedy))
 }
