@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::shell;
 
 /// Tests that compare a document with the code, and write it if `UPDATE_EXPECT` is set: package, name.
-const WRITERS: [(&str, &str); 3] = [
+const WRITERS: [(&str, &str); 4] = [
     (
         "daemon-ffi",
         "header::the_header_declares_what_the_library_exports",
@@ -20,6 +20,10 @@ const WRITERS: [(&str, &str); 3] = [
     (
         "daemon-surface",
         "page::the_page_of_outputs_holds_the_table_of_verbs",
+    ),
+    (
+        "daemon-run",
+        "reference::the_reference_lists_every_command_and_every_key",
     ),
 ];
 

@@ -119,7 +119,9 @@ fn problem(words: &[String]) -> Option<String> {
 fn the_documentation_names_commands_and_options_that_exist() {
     let mut n_commands = 0;
     let mut problems = Vec::new();
-    for page in pages() {
+    // The page of the commands is written from them, with placeholders such as `[OPTIONS]`.
+    let pages = pages().into_iter();
+    for page in pages.filter(|page| page.path != "docs/commands.md") {
         for line in lines(&page.text) {
             for words in commands(&line) {
                 n_commands += 1;

@@ -11,6 +11,7 @@ mod mcp_client;
 mod pages;
 #[path = "../kit/paths.rs"]
 mod paths;
+mod reference;
 mod streams;
 mod templates;
 mod transcripts;
