@@ -280,6 +280,10 @@ impl Provider for AgentProvider {
         &self.config.program.provider
     }
 
+    fn is_installed(&self) -> bool {
+        self.config.program.resolve().is_ok()
+    }
+
     fn model(&self) -> Option<&str> {
         self.config.model.as_deref()
     }

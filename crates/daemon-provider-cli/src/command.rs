@@ -137,6 +137,10 @@ impl Provider for CommandProvider {
         &self.config.program.provider
     }
 
+    fn is_installed(&self) -> bool {
+        self.config.program.resolve().is_ok()
+    }
+
     fn pricing(&self) -> Pricing {
         Pricing::Reported
     }

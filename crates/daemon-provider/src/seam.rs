@@ -52,6 +52,11 @@ pub trait Provider: Send + Sync {
         Pricing::Free
     }
 
+    /// Returns whether its program is there to be started; a provider without a program is always there.
+    fn is_installed(&self) -> bool {
+        true
+    }
+
     /// Returns whether only isolated children of its runs use the worktree, so that it may be an overlay that they alone see.
     fn works_in_overlays(&self) -> bool {
         false

@@ -20,7 +20,9 @@ use crate::run_context::RunContext;
 const SUMMARY_CHARS: usize = 500;
 /// The characters of a result that become the commit message if the run proposed none.
 const MESSAGE_CHARS: usize = 2_000;
-/// The surface of refused proposals, which name no surface that the host serves.
+/// The characters of the target of a refused proposal that are stored.
+const TARGET_CHARS: usize = 200;
+/// The surface of refused proposals without a target, which name no surface that the host serves.
 const UNSERVED: &str = "none";
 
 /// Returns what the end of the attempt commits.
@@ -214,11 +216,18 @@ fn edits(rules: &ProposalRules, act: &Act) -> Option<String> {
 
 /// Makes the output of a refused proposal; `shown` is the proposal without secrets.
 fn refused(activation: &Activation, ordinal: u32, shown: &str, reason: &str) -> NewOutput {
+    let proposal: serde_json::Value = serde_json::from_str(shown).unwrap_or_default();
+    let target = proposal["target"].as_str().unwrap_or_default();
+    // Where it was to go, for those who read why it did not: the text is the run's, and nothing is sent there.
+    let surface = match target.split_once(':') {
+        Some((surface @ ("github" | "linear" | "slack"), _)) => surface,
+        _ => UNSERVED,
+    };
     NewOutput {
         key: OutputKey::derive(&activation.id, ordinal, UNSERVED, shown),
         ordinal,
-        surface: UNSERVED.to_owned(),
-        target: String::new(),
+        surface: surface.to_owned(),
+        target: target.chars().take(TARGET_CHARS).collect(),
         content: serde_json::Value::String(shown.to_owned()).to_string(),
         revision: None,
         state: OutputState::Refused,

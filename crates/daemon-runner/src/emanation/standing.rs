@@ -97,7 +97,7 @@ pub fn revoke(run_context: &RunContext, nonce: &str) {
     run_context.emanations.revoke(&parent(nonce));
 }
 
-/// Reports whether a provider can run standing daemons: it resumes sessions, and its program uses MCP servers.
+/// Reports whether a provider can run standing daemons: its program is installed, resumes sessions, and uses MCP servers.
 pub fn is_harness(run_context: &RunContext, name: &str) -> bool {
     let settings = run_context.host.settings();
     let configured = settings.providers.get(plan::canonical(name));
@@ -105,7 +105,8 @@ pub fn is_harness(run_context: &RunContext, name: &str) -> bool {
         && configured.is_some_and(|configured| {
             let provider = &configured.provider;
             let uses_servers = matches!(provider.mcp(), McpUse::ByProgram | McpUse::ByFile);
-            provider.follow_ups() == FollowUps::Resumes && uses_servers
+            let is_able = provider.follow_ups() == FollowUps::Resumes && uses_servers;
+            is_able && provider.is_installed()
         })
 }
 
