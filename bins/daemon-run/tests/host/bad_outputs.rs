@@ -43,7 +43,7 @@ fn an_output_reaches_the_outbox_once_and_a_forbidden_one_is_refused_and_recorded
         outputs(&host),
         [
             json!(["git", "confirmed", null]),
-            json!(["none", "refused", refusal])
+            json!(["github", "refused", refusal])
         ]
     );
     let branches = world.branches();
