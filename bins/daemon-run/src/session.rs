@@ -30,7 +30,7 @@ use crate::out::Out;
 use crate::place::Place;
 
 /// The code of the failure when there is neither a host nor a store.
-const NO_HOME: &str = "no-home";
+pub(crate) const NO_HOME: &str = "no-home";
 
 /// The code of the failure when no daemon has an id.
 const UNKNOWN_DAEMON: &str = "unknown-daemon";
@@ -257,6 +257,8 @@ pub(crate) fn home_failure(error: HomeError) -> CommandFailure {
         HomeError::Owned { .. } => CommandFailure::new(ExitKind::TryLater, "home-owned", message)
             .help("stop that process, or use another --home"),
         HomeError::Io { .. } => CommandFailure::new(ExitKind::CannotWrite, "home", message),
+        HomeError::Foreign { .. } => CommandFailure::new(ExitKind::Config, "home", message)
+            .help("name a new or an empty directory, or make an empty `config.toml` in it"),
         _ => CommandFailure::new(ExitKind::Config, "home", message),
     }
 }

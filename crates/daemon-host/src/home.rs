@@ -1,12 +1,11 @@
 //! The home: the directory of the host, its owner and its token.
 
+mod directory;
 mod ownership;
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{
-    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
-};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -14,6 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use daemon_records::random;
 use daemon_run_folder::write_atomic;
+use directory::{make_directory, refuse_foreign, refuse_network};
 pub use ownership::Ownership;
 use ownership::read_pid;
 
@@ -49,14 +49,6 @@ const PLACES: &str = "places";
 const SESSIONS: &str = "sessions";
 /// The name of the directory of skills.
 const SKILLS: &str = "skills";
-/// File systems on which `flock` and SQLite's write-ahead log are unreliable, by the magic number of `statfs`.
-const NETWORK_FILE_SYSTEMS: [(u32, &str); 5] = [
-    (0x6969, "NFS"),
-    (0x517B, "SMB"),
-    (0xFF53_4D42, "CIFS"),
-    (0xFE53_4D42, "SMB2"),
-    (0x0102_1997, "9P"),
-];
 /// How long a child that a killed owner had just forked may keep the lock, until it executes another program.
 const LAST_GASP: Duration = Duration::from_secs(2);
 /// The minimum length of the bearer token, in bytes.
@@ -93,6 +85,14 @@ pub enum HomeError {
         /// The kind of file system.
         kind: &'static str,
     },
+    /// A directory has entries of others and nothing of a home.
+    #[error("`{directory}` is no home, and it is not empty: it has `{entry}`")]
+    Foreign {
+        /// The directory.
+        directory: PathBuf,
+        /// One of its entries.
+        entry: String,
+    },
     /// A file or directory is accessible to other users, or has the wrong owner or content.
     #[error("`{path}` {problem}")]
     Unsafe {
@@ -118,8 +118,10 @@ impl Home {
     /// Opens a home and creates it and its directories (0700) if they are missing.
     ///
     /// # Errors
-    /// If a directory cannot be created, or the home is on a network file system.
+    /// If a directory cannot be created, the home is on a network file system, or the directory belongs to something else, which
+    /// is then left as it is.
     pub fn open(root: &Path) -> Result<Self, HomeError> {
+        refuse_foreign(root)?;
         make_directory(root)?;
         let root = root.canonicalize().map_err(io_error(root, "resolve"))?;
         refuse_network(&root)?;
@@ -355,42 +357,6 @@ fn is_alive(pid: u32) -> bool {
         .rsplit_once(')')
         .and_then(|(_, rest)| rest.trim_start().chars().next());
     !matches!(state, Some('Z' | 'X'))
-}
-
-fn make_directory(path: &Path) -> Result<(), HomeError> {
-    match DirBuilder::new().recursive(true).mode(0o700).create(path) {
-        Ok(()) => {}
-        Err(source) => return Err(io_error(path, "make")(source)),
-    }
-    let metadata = fs::metadata(path).map_err(io_error(path, "read"))?;
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(HomeError::Unsafe {
-            path: path.to_owned(),
-            problem: "belongs to another user".to_owned(),
-        });
-    }
-    // An existing directory may be accessible to other users.
-    if metadata.permissions().mode() & 0o077 != 0 {
-        fs::set_permissions(path, fs::Permissions::from_mode(0o700))
-            .map_err(io_error(path, "close to others"))?;
-    }
-    Ok(())
-}
-
-fn refuse_network(root: &Path) -> Result<(), HomeError> {
-    let status =
-        rustix::fs::statfs(root).map_err(|error| io_error(root, "examine")(error.into()))?;
-    let magic = u32::try_from(status.f_type & 0xFFFF_FFFF).expect("masked to 32 bits");
-    match NETWORK_FILE_SYSTEMS
-        .iter()
-        .find(|(known, _)| *known == magic)
-    {
-        Some((_, kind)) => Err(HomeError::Network {
-            home: root.to_owned(),
-            kind,
-        }),
-        None => Ok(()),
-    }
 }
 
 #[cfg(test)]
