@@ -101,7 +101,7 @@ struct Listed {
 /// name when the backup is complete.
 ///
 /// # Errors
-/// `NotFound` without a home; `Conflict` if the directory exists; `Damaged` for a database with a wrong page; `Unavailable` if a file
+/// `NotFound` without a home; `Conflict` if the directory exists; `InvalidParams` if it would be in the home; `Damaged` for a database with a wrong page; `Unavailable` if a file
 /// cannot be read or written.
 pub fn back_up(home: &Home, directory: &Path) -> Result<Backup, OpError> {
     let root = home.root();
@@ -109,6 +109,11 @@ pub fn back_up(home: &Home, directory: &Path) -> Result<Backup, OpError> {
         let message = format!("`{}` is no home", root.display());
         return Err(OpError::new(OpErrorKind::NotFound, "no-home", message));
     }
+    refuse_within(
+        directory,
+        root,
+        "a backup cannot be in the home that it copies",
+    )?;
     let partial = begin(directory)?;
     let copied = Copying {
         root,
@@ -142,7 +147,8 @@ pub fn back_up(home: &Home, directory: &Path) -> Result<Backup, OpError> {
 /// Makes a home from a backup. Nothing is there until every file has the hash of the list. The call blocks.
 ///
 /// # Errors
-/// `NotFound` if the directory is no backup; `Conflict` if there is something in place of the home; `Damaged` if a file is missing or
+/// `NotFound` if the directory is no backup; `Conflict` if there is something in place of the home; `InvalidParams` if the home would
+/// be in the backup; `Damaged` if a file is missing or
 /// has another content, or the list names a file outside of the home; `Unavailable` if a file cannot be read or written.
 pub fn restore(home: &Home, directory: &Path) -> Result<Backup, OpError> {
     let root = home.root();
@@ -167,6 +173,11 @@ pub fn restore(home: &Home, directory: &Path) -> Result<Backup, OpError> {
             fs::remove_dir(root).map_err(failed("replace", root))?;
         }
     }
+    refuse_within(
+        root,
+        directory,
+        "a home cannot be in the backup that it is made from",
+    )?;
     let partial = begin(root)?;
     let copied = list
         .files
@@ -240,8 +251,11 @@ impl Copying<'_> {
             let name = entry.file_name();
             let is_left_out =
                 directory == self.root && LEFT_OUT.iter().any(|left_out| name == *left_out);
+            if is_left_out {
+                continue;
+            }
             match entry.file_type().map_err(failed("read", &path))? {
-                kind if kind.is_dir() && !is_left_out => self.directory(&path)?,
+                kind if kind.is_dir() => self.directory(&path)?,
                 kind if kind.is_file() && path != self.store && !is_part(&path) => {
                     self.file(&path)?;
                 }
@@ -293,6 +307,24 @@ fn is_database(path: &Path) -> bool {
     let mut begin = [0; DATABASE.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut begin));
     read.is_ok() && begin == *DATABASE
+}
+
+/// Refuses a directory to be made that is another one or is in it, also behind links.
+fn refuse_within(new: &Path, other: &Path, problem: &str) -> Result<(), OpError> {
+    let parent = match new.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    // A parent that does not exist is an error where the directory is made.
+    let (Ok(parent), Ok(other)) = (parent.canonicalize(), other.canonicalize()) else {
+        return Ok(());
+    };
+    if !parent.starts_with(&other) {
+        return Ok(());
+    }
+    let message = format!("`{}`: {problem}", new.display());
+    let error = OpError::new(OpErrorKind::InvalidParams, "within", message);
+    Err(error.with_help(format!("name a directory outside of `{}`", other.display())))
 }
 
 /// Makes the directory that gets its name at the end.

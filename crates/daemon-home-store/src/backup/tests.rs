@@ -46,6 +46,7 @@ fn home() -> (TempDir, Home, SqliteStore) {
     fs::write(root.join("daemons/em-1/daemon.json"), "{}").unwrap();
     fs::write(root.join("run/host.lock"), "1").unwrap();
     fs::write(root.join("logs/host.log"), "started").unwrap();
+    fs::write(root.join("reserve"), [0; 4_096]).unwrap();
     symlink("/etc/passwd", root.join("skills/passwd")).unwrap();
     (dir, home, store)
 }
@@ -109,7 +110,7 @@ async fn a_home_that_is_written_meanwhile_is_copied_whole_and_restored() {
         fs::read_to_string(restored.join("config.toml")).unwrap(),
         "[policy]\n"
     );
-    for left_out in ["run", "logs", "skills/passwd", "state.db-mark"] {
+    for left_out in ["run", "logs", "reserve", "skills/passwd", "state.db-mark"] {
         assert!(!to.join(left_out).exists(), "{left_out}");
     }
     for path in [&to, &restored] {
@@ -166,6 +167,44 @@ fn nothing_that_exists_is_replaced() {
         message(restore(&Home::named(&dir.path().join("other")), &restored))
             .contains("is no backup")
     );
+}
+
+#[test]
+fn a_backup_in_its_home_and_a_home_in_its_backup_are_refused_also_behind_links() {
+    let (dir, home, _store) = home();
+    let (to, link) = (dir.path().join("backup"), dir.path().join("link"));
+    back_up(&home, &to).unwrap();
+    for (target, below, problem) in [
+        (
+            home.root(),
+            "b",
+            "a backup cannot be in the home that it copies",
+        ),
+        (
+            home.root(),
+            "daemons/b",
+            "a backup cannot be in the home that it copies",
+        ),
+        (
+            &to,
+            "h",
+            "a home cannot be in the backup that it is made from",
+        ),
+    ] {
+        symlink(target, &link).unwrap();
+        for place in [target.join(below), link.join(below)] {
+            let refused = match problem.starts_with("a backup") {
+                true => message(back_up(&home, &place)),
+                false => message(restore(&Home::named(&place), &to)),
+            };
+            assert_eq!(refused, format!("`{}`: {problem}", place.display()));
+            assert!(!place.exists());
+        }
+        fs::remove_file(&link).unwrap();
+    }
+    // The home may be named by a link, too.
+    symlink(home.root(), &link).unwrap();
+    message(back_up(&Home::named(&link), &home.root().join("b")));
 }
 
 #[test]
