@@ -30,6 +30,7 @@
 //! - [`Linting`] separates checking from printing, for a program that requests other wordings of unclear
 //!   conditions in between. Every [`Wording`] is one that the interpreter reads as `mapped`.
 //! - [`support_entries`] lists the directory of a daemon on disk for a [`FileInput`].
+//! - [`replace`] replaces a file that was read, and [`write_new`] writes files where none are, for a program that makes daemons.
 //! - [`Surroundings`] and [`StandardStreams`] pass the working directory, the time and the standard streams.
 //!
 //! # Example: checking files in memory
@@ -65,7 +66,7 @@
 //!
 //! - Only links of a support tree within the repository are followed. Pipes and devices are rejected
 //!   without blocking.
-//! - Without `--fix` nothing is written. With it only the linted files are replaced, each atomically.
+//! - Linting writes nothing without `--fix`. With it only the linted files are replaced, each atomically.
 //! - Every path is reported; a path that cannot be read has the code `D000`.
 //!
 //! # Features and versions
@@ -82,6 +83,7 @@ pub mod exit;
 mod fix;
 mod interpretations;
 mod lint;
+mod new_files;
 mod own_output;
 mod report;
 mod run;
@@ -92,6 +94,7 @@ mod surroundings;
 pub use arguments::{ColorChoice, CommonArguments, Format, LintArguments, ProfileName, command};
 pub use disk::{read_daemon_file, replace};
 pub use embed::{CheckedFile, FileInput, TextInput, check_files, report_text};
+pub use new_files::{NewFile, WriteError, write_new};
 pub use run::{Linting, run, run_with};
 pub use suggestions::{Suggestion, SuggestionFailure, Suggestions, UnclearCondition, Wording};
 pub use support_tree::list as support_entries;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use daemon_host::config::{Config, Repo, nearest};
 use daemon_host::driver::Checked;
-use daemon_repo::{DaemonContent, DaemonSource, Discovery, ObjectFormat, discover_working_tree};
+use daemon_repo::{
+    DaemonContent, DaemonSource, Discovery, ObjectFormat, bare_repository, discover_working_tree,
+};
 use daemon_spec::{DaemonFile, parse};
 
 use crate::check::check;
@@ -134,6 +136,9 @@ fn unknown<'a>(
     failure.help(
         match (nearest(id, known.iter().copied()), known.as_slice()) {
             (Some(near), _) => format!("did you mean `{near}`?"),
+            (None, []) if bare_repository(root).is_some() => {
+                "a bare repository has no working tree; work in a clone of it".to_owned()
+            }
             (None, []) => "create one with `daemon-run new ID`".to_owned(),
             (None, known) => format!("known daemons: `{}`", known.join("`, `")),
         },

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use daemon_repo::bare_repository;
+
 use crate::cli::GlobalArgs;
 use crate::failure::{CommandFailure, ExitKind};
 
@@ -94,4 +96,21 @@ pub(crate) fn repository_root(directory: &Path) -> PathBuf {
         })
         .unwrap_or(directory)
         .to_owned()
+}
+
+/// Returns the root of the working tree around a directory, else the directory itself.
+///
+/// # Errors
+/// The directory is in a bare repository, where files would be among those of git.
+pub(crate) fn working_root(directory: &Path) -> Result<PathBuf, CommandFailure> {
+    let root = repository_root(directory);
+    match bare_repository(directory) {
+        // A working tree may be in the directory of its bare repository.
+        Some(bare) if bare.starts_with(&root) || !root.join(".git").exists() => {
+            let message = format!("`{}` has no working tree", bare.display());
+            let failure = CommandFailure::new(ExitKind::NoInput, "repository", message);
+            Err(failure.help("work in a clone of it"))
+        }
+        _ => Ok(root),
+    }
 }

@@ -41,6 +41,7 @@
 //! - A branch is created or rejected, never moved.
 
 mod advance;
+mod bare;
 mod branch;
 mod caller;
 mod changed_paths;
@@ -80,6 +81,7 @@ mod working_tree;
 mod worktree;
 
 pub use advance::{BranchPosition, BranchTip};
+pub use bare::bare_repository;
 pub use branch::{BranchStatus, Remote, RemoteName};
 pub use changes::{FileChange, WorktreeChanges};
 pub use delivery::BranchDoubt;

@@ -4,12 +4,11 @@ mod catalogue;
 mod parameters;
 mod render;
 
-use std::fs;
-use std::io::Write as _;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use daemon_cron::Zone;
-use daemon_lint::{FileInput, check_files};
+use daemon_lint::{FileInput, NewFile, check_files, write_new};
 use daemon_spec::Severity;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
@@ -21,7 +20,7 @@ use crate::cli::NewArgs;
 use crate::commands::act::Prompts;
 use crate::failure::{CommandFailure, ExitKind};
 use crate::out::{Out, put};
-use crate::place::repository_root;
+use crate::place::working_root;
 
 pub(crate) use self::catalogue::names;
 
@@ -82,7 +81,7 @@ pub(crate) fn plan<'a>(
         .as_deref()
         .or(catalogue::named(id).map(|one| one.name));
     let template = template(named.unwrap_or(PLAIN))?;
-    let root = repository_root(directory);
+    let root = working_root(directory)?;
     // Before questions are asked, whose answers would be lost.
     refuse_links(&root, &folder(&root, id))?;
     refuse_links(&root, &tests(&root, id))?;
@@ -113,11 +112,21 @@ fn tests(root: &Path, id: &str) -> PathBuf {
 impl<'a> Planned<'a> {
     /// Writes the daemon and its tests.
     pub(crate) fn write(self) -> Result<Installed<'a>, CommandFailure> {
-        let folder = folder(&self.root, self.id);
-        let mut paths = vec![write_new(&folder, "DAEMON.md", &self.files.daemon)?];
-        for (name, text) in &self.files.tests {
-            paths.push(write_new(&tests(&self.root, self.id), name, text)?);
-        }
+        let mut files = vec![NewFile {
+            folder: folder(&self.root, self.id),
+            name: "DAEMON.md",
+            text: &self.files.daemon,
+        }];
+        files.extend(self.files.tests.iter().map(|(name, text)| NewFile {
+            folder: tests(&self.root, self.id),
+            name,
+            text,
+        }));
+        let paths = write_new(&files).map_err(|error| match error.source.kind() {
+            // Another process has created it meanwhile.
+            ErrorKind::AlreadyExists => existing(&error.path),
+            _ => CommandFailure::unwritable(&error.path, &error.source),
+        })?;
         let of_root = |path: &PathBuf| {
             let path = path.strip_prefix(&self.root).unwrap_or(path);
             path.display().to_string()
@@ -295,26 +304,6 @@ fn refuse_errors(id: &str, text: &str, out: Out) -> Result<(), CommandFailure> {
         }
     }
     Ok(())
-}
-
-fn write_new(folder: &Path, name: &str, text: &str) -> Result<PathBuf, CommandFailure> {
-    let path = folder.join(name);
-    fs::create_dir_all(folder).map_err(|error| CommandFailure::unwritable(folder, &error))?;
-    let file = fs::OpenOptions::new()
-        .write(true)
-        // Fails if the file exists, also if another process has created it meanwhile.
-        .create_new(true)
-        .open(&path);
-    let mut file = match file {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            return Err(existing(&path));
-        }
-        Err(error) => return Err(CommandFailure::unwritable(&path, &error)),
-    };
-    file.write_all(text.as_bytes())
-        .map_err(|error| CommandFailure::unwritable(&path, &error))?;
-    Ok(path)
 }
 
 /// Fails if a link is in place of a directory below the root: it may lead out of the repository, and no daemon is read behind it.
