@@ -253,12 +253,16 @@ pub(crate) struct NextArgs {
 /// An event given on the command line.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct EventArgs {
-    /// A payload file: a raw body, which needs --source and --kind, or an envelope that has both; `-` reads standard input
+    /// A payload file: a raw body, which needs --source and --kind, or an envelope that has both; `-` reads standard input;
+    /// or the id of a stored event, or its beginning
     #[arg(long, value_name = "PAYLOAD")]
     pub(crate) event: Option<PathBuf>,
     /// The payload itself, set by callers that have read it already
     #[arg(skip)]
     pub(crate) payload: Option<Vec<u8>>,
+    /// Whether the id of a stored event must be whole: programs give no beginnings
+    #[arg(skip)]
+    pub(crate) needs_whole_id: bool,
     /// The source of the event: github, linear, slack, sentry, git or cloudevents
     #[arg(long, value_name = "S")]
     pub(crate) source: Option<String>,

@@ -34,67 +34,34 @@ pub(crate) mod suggest;
 pub(crate) mod test;
 pub(crate) mod which;
 
-use daemon_api::fire::FiredEvent;
+use daemon_api::StoredEvent;
 use daemon_api::ops::Operation;
-use daemon_event::Event;
 use daemon_host::config::{Config, Repo};
 use daemon_host::serve::Compose as _;
 use daemon_repo::{Git, Repository};
-use daemon_watch::corpus::EnvelopeFacts;
-use serde_json::Value;
 
+use crate::cli::EventArgs;
 use crate::compose::{Composer, Overrides};
 use crate::failure::CommandFailure;
-use crate::known::KnownEvent;
 use crate::place::Place;
 use crate::session::{CommandSession, Intent, parameter};
 
-/// Fetches a stored event from the host, or from the store if no host is running.
-pub(crate) async fn stored_event(id: &str, place: &Place) -> Result<KnownEvent, CommandFailure> {
-    let mut session = CommandSession::open(place, Intent::Look).await?;
-    let id = which::event(id, &mut session).await?;
-    let stored = session
-        .call(Operation::EventGet, parameter("id", &id))
-        .await?;
-    let text = |name: &str| {
-        stored
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
+/// Fetches the stored event that `--event` names, from the host, or from the store if no host is running; `None` if it names
+/// none.
+pub(crate) async fn stored_event(
+    args: &EventArgs,
+    place: &Place,
+) -> Result<Option<StoredEvent>, CommandFailure> {
+    let Some(given) = which::named_event(args, place) else {
+        return Ok(None);
     };
-    let source = text("source")
-        .parse()
-        .map_err(|error: daemon_event::InvalidId| CommandFailure::bug(error.to_string()))?;
-    let body = stored
-        .get("payload")
-        .map(Value::to_string)
-        .unwrap_or_default()
-        .into_bytes();
-    let known = stored.get("enrichment").cloned().unwrap_or_default();
-    let known: EnvelopeFacts = serde_json::from_value(known)
-        .map_err(|error| CommandFailure::bug(format!("the enrichment of an event: {error}")))?;
-    let fired = FiredEvent {
-        source,
-        kind: text("kind"),
-        body,
-        delivery: Some(text("delivery_id")),
-        enrichment: known.into(),
-    };
-    let event = fired.event(daemon_records::clock::now())?;
-    // Building the event has set the current time; the stored event has its own times.
-    let at = |name: &str, other| text(name).parse().unwrap_or(other);
-    let event = Event {
-        time: at("time", event.time),
-        received_at: at("received_at", event.received_at),
-        ..event
-    };
-    let facts = stored.get("facts").and_then(Value::as_array);
-    Ok(KnownEvent::stored(
-        event,
-        facts.cloned().unwrap_or_default(),
-        stored.get("chain").cloned().unwrap_or_default(),
-    ))
+    let opened = CommandSession::open(place, Intent::Look).await;
+    let mut session = opened.map_err(|failure| which::no_store(given, failure))?;
+    let id = which::event_or_file(given, &mut session).await?;
+    let operation = Operation::EventGet;
+    let object = session.call(operation, parameter("id", &id)).await?;
+    let stored = StoredEvent::read(&object, daemon_records::clock::now())?;
+    Ok(Some(stored))
 }
 
 /// Returns the name of a repository given by name or by directory. A live host knows repositories by name only, and the

@@ -177,7 +177,7 @@ async fn run(cli: &CommandLine, place: &Place, out: Out) -> Result<u8, CommandFa
         Command::Explain(args) => explain::run(args, place, out)
             .await
             .map(|wakes| u8::from(args.exit_code && wakes == explain::Wakes::No)),
-        Command::Context(args) => context::run(args, place, out).map(done),
+        Command::Context(args) => context::run(args, place, out).await.map(done),
         Command::Test(args) => test::run(args, place, out).map(good),
         Command::Fire(args) => fire::run(args, place, out).await.map(good),
         Command::Serve(args) => serve::run(args, &cli.global, place, out).await.map(done),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use daemon_api::StoredEvent;
 use daemon_api::fire::FiredEvent;
 use daemon_api::wire::FactObject;
 use daemon_event::{Event, Need};
@@ -62,11 +63,11 @@ impl KnownEvent {
     }
 
     /// Wraps a stored event with the facts that its host recorded.
-    pub(crate) fn stored(event: Event, facts: Vec<Value>, chain: Value) -> Self {
+    pub(crate) fn stored(stored: StoredEvent) -> Self {
         Self {
-            event,
-            facts,
-            chain,
+            event: stored.event,
+            facts: stored.facts,
+            chain: stored.chain,
             missed: None,
         }
     }

@@ -18,7 +18,7 @@
 //! routes below `/api/v1/` and the pages for a browser; the MCP tools of the binary call the operations through the control client.
 //!
 //! [`wire`] has the objects that all interfaces return. [`explain`] renders why an event wakes a daemon or does not, [`fire`]
-//! wakes a daemon for a person, and [`intake`] computes the keys by which a repeated event is recognised.
+//! wakes a daemon for a person, [`StoredEvent`] is what the host has of an event, and [`intake`] computes the keys by which a repeated event is recognised.
 //!
 //! # What this crate does not do
 //! It starts no run and has no loop: the host carries out activations, ticks and outputs. It reads no configuration, no
@@ -38,10 +38,12 @@ mod pages;
 mod period;
 pub mod recording;
 mod runs;
+mod stored_event;
 mod times;
 mod tokens;
 pub mod wire;
 
 pub use period::{InvalidPeriod, Period};
+pub use stored_event::StoredEvent;
 pub use times::Times;
 pub use tokens::{HostTokens, TokenHolder, TokenHolders};

@@ -182,6 +182,10 @@ impl OpError {
         )
     }
 
+    fn unknown_daemon(error: &FindDaemonError) -> Self {
+        Self::new(OpErrorKind::NotFound, "unknown-daemon", error.to_string())
+    }
+
     /// Makes the error for a request about a run that only another host can answer.
     pub fn elsewhere(run: &str, host: &OtherHost) -> Self {
         let name = &host.name;
@@ -336,6 +340,16 @@ impl From<FindDaemonError> for OpError {
     fn from(error: FindDaemonError) -> Self {
         match &error {
             FindDaemonError::Unknown { id } => Self::not_found("daemon", id),
+            FindDaemonError::Elsewhere { other, .. } => {
+                Self::unknown_daemon(&error).with_help(format!("`{other}` has a daemon of this id"))
+            }
+            FindDaemonError::UnknownRepo { known, .. } => {
+                let known: Vec<String> = known.iter().map(|repo| format!("`{repo}`")).collect();
+                Self::unknown_daemon(&error).with_help(match known.is_empty() {
+                    true => "no daemon is registered".to_owned(),
+                    false => format!("repositories with daemons: {}", known.join(", ")),
+                })
+            }
             FindDaemonError::Ambiguous { .. } => Self::new(
                 OpErrorKind::InvalidParams,
                 "ambiguous-daemon",

@@ -19,6 +19,24 @@ pub enum FindDaemonError {
         /// The id that was given.
         id: String,
     },
+    /// The repository that was given has no daemon with the id, and another one has.
+    #[error("no daemon `{id}` in `{repo}`")]
+    Elsewhere {
+        /// The id that was given.
+        id: String,
+        /// The repository that was given.
+        repo: RepoName,
+        /// A repository that has one.
+        other: RepoName,
+    },
+    /// No registered daemon is of the repository that was given.
+    #[error("no daemon of a repository `{repo}` is registered")]
+    UnknownRepo {
+        /// The repository that was given.
+        repo: RepoName,
+        /// The repositories that have daemons.
+        known: Vec<RepoName>,
+    },
     /// Several repositories have a daemon with the id.
     #[error("`{}` and `{}` both have a daemon `{id}`", repos[0], repos[1])]
     Ambiguous {
@@ -65,13 +83,52 @@ impl Registry {
                 && repo.is_none_or(|repo| daemon.row.key.repo.folded() == repo.folded())
         });
         match (found.next(), found.next()) {
-            (None, _) => Err(FindDaemonError::Unknown { id: id.to_owned() }),
+            (None, _) => Err(self.missing(id, repo)),
             (Some(daemon), None) => Ok(daemon),
             (Some(one), Some(other)) => Err(FindDaemonError::Ambiguous {
                 id: id.to_owned(),
                 repos: [one.row.key.repo.clone(), other.row.key.repo.clone()],
             }),
         }
+    }
+
+    /// Returns why no daemon has the id.
+    fn missing(&self, id: &str, repo: Option<&RepoName>) -> FindDaemonError {
+        let id = id.to_owned();
+        let Some(repo) = repo else {
+            return FindDaemonError::Unknown { id };
+        };
+        if !self.has_repo(repo) {
+            return FindDaemonError::UnknownRepo {
+                repo: repo.clone(),
+                known: self.repos().cloned().collect(),
+            };
+        }
+        let mut keys = self.daemons.keys();
+        match keys.find(|key| key.id.as_str() == id) {
+            Some(key) => FindDaemonError::Elsewhere {
+                id,
+                repo: repo.clone(),
+                other: key.repo.clone(),
+            },
+            None => FindDaemonError::Unknown { id },
+        }
+    }
+
+    /// Reports whether a daemon of a repository is registered.
+    pub fn has_repo(&self, repo: &RepoName) -> bool {
+        self.repos().any(|known| known.folded() == repo.folded())
+    }
+
+    /// Reports whether a daemon with an id is registered.
+    pub fn has_id(&self, id: &str) -> bool {
+        self.daemons.keys().any(|key| key.id.as_str() == id)
+    }
+
+    /// Returns the repositories that have daemons, each once.
+    pub fn repos(&self) -> impl Iterator<Item = &RepoName> {
+        let repos: BTreeSet<&RepoName> = self.daemons.keys().map(|key| &key.repo).collect();
+        repos.into_iter()
     }
 
     /// Returns the daemons that cannot be matched with an event until facts are fetched, each with those facts.

@@ -53,13 +53,12 @@ impl Badge {
             "done" | "succeeded" | "reported" | "confirmed" | "enqueued" | "open" | "valid"
             | "ok" | "live" | "go" | "completed" | "pass" | "woken" | "connected" => ("good", "✓"),
             "failed" | "dead" | "gave_up" | "refused" | "invalid" | "tripped" | "bypass"
-            | "block" | "disconnected" => ("bad", "✕"),
+            | "block" | "disconnected" | "error" => ("bad", "✕"),
             "timeout" | "missed_window" => ("bad", "⧖"),
             "pending" | "planned" | "ambiguous" | "unknown" | "held" | "hold" | "spawning"
             | "stale" | "needed" | "requested" | "preparing" | "overdue" | "spawn-overdue"
-            | "starting" | "spawned" | "ready" | "warn" | "not_woken" | "connecting" => {
-                ("waits", "…")
-            }
+            | "starting" | "spawned" | "ready" | "warn" | "warning" | "not_woken"
+            | "connecting" => ("waits", "…"),
             // States that need no attention, such as `cancelled` and `superseded`.
             _ => ("still", "■"),
         };

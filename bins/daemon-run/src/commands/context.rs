@@ -14,9 +14,9 @@ use crate::out::Out;
 use crate::place::Place;
 
 /// Prints the bytes, or with `--json` their size, hash and sections.
-pub(crate) fn run(args: &ContextArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
+pub(crate) async fn run(args: &ContextArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {
     let root = local::root(place, args.repo.as_deref())?;
-    let cause = WakeCause::read(&args.occasion, &root, place)?;
+    let cause = WakeCause::read(&args.occasion, &root, place).await?;
     let config = Composer::new(place, Overrides::default()).load()?;
     let preview = PreviewDaemon::read(&root, &args.id, &config, place)?.preview(
         &cause,

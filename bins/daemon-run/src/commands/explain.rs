@@ -11,7 +11,7 @@ use crate::event_input;
 use crate::failure::CommandFailure;
 use crate::known::KnownEvent;
 use crate::local::{self, LocalDaemon};
-use crate::out::Out;
+use crate::out::{Out, plain};
 use crate::place::Place;
 
 /// Whether at least one daemon wakes.
@@ -98,22 +98,19 @@ fn print(
         let root = local::root(place, args.repo.as_deref())?;
         out.note(&format!("no daemons in `{}`", root.display()));
     }
-    if let Some(id) = &args.id {
-        out.note(&format!("next: daemon-run fire {id} --dry-run"));
+    let invalid = objects.first().filter(|one| one["diagnostics"].is_array());
+    match (&args.id, invalid.and_then(|one| one["path"].as_str())) {
+        (Some(_), Some(path)) => out.note(&format!("next: daemon-run lint {}", plain(path))),
+        (Some(id), None) => out.note(&format!("next: daemon-run fire {id} --dry-run")),
+        (None, _) => {}
     }
     Ok(())
 }
 
-/// Reads the event from a payload, or by the id of a stored event. A file takes precedence over an id of the same name.
+/// Reads the event from a payload, or by the id of a stored event.
 async fn event(args: &ExplainArgs, place: &Place) -> Result<Option<KnownEvent>, CommandFailure> {
-    // A file takes precedence over the id of a stored event.
-    if let Some(id) = &args.event.event
-        && let Some(id) = id
-            .to_str()
-            .filter(|id| id.parse::<daemon_event::EventId>().is_ok())
-        && !place.directory.join(id).exists()
-    {
-        return Ok(Some(super::stored_event(id, place).await?));
+    if let Some(stored) = super::stored_event(&args.event, place).await? {
+        return Ok(Some(KnownEvent::stored(stored)));
     }
     let Some(mut fired) = event_input::read(&args.event, place)? else {
         return Ok(None);
@@ -197,7 +194,12 @@ fn explained(
         path: &daemon.source.path(),
         is_valid: checked.is_registrable,
     };
-    daemon_json(summary, decided, event)
+    let mut object = daemon_json(summary, decided, event);
+    if !summary.is_valid {
+        object["path"] = json!(summary.path);
+        object["diagnostics"] = checked.diagnostics.clone();
+    }
+    object
 }
 
 /// Records which facts the conditions need that the event does not have.

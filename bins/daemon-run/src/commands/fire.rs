@@ -43,7 +43,7 @@ pub(crate) use outcome::local_branch;
 /// Fires, and returns whether the activation succeeded.
 pub(crate) async fn run(args: &FireArgs, place: &Place, out: Out) -> Result<bool, CommandFailure> {
     let root = local::root(place, args.repo.as_deref())?;
-    let cause = WakeCause::read(&args.occasion, &root, place)?;
+    let cause = WakeCause::read(&args.occasion, &root, place).await?;
     let answer = match args.dry_run {
         true => dry_run::dry_run(args, &root, &cause, place)?,
         false => Box::pin(wake(args, &root, &cause, place, out)).await?,
@@ -151,7 +151,7 @@ pub(crate) async fn answer(
     timeout: Duration,
 ) -> Result<Value, CommandFailure> {
     let root = local::root(place, args.repo.as_deref())?;
-    let cause = WakeCause::read(&args.occasion, &root, place)?;
+    let cause = WakeCause::read(&args.occasion, &root, place).await?;
     if args.dry_run {
         return dry_run::dry_run(args, &root, &cause, place);
     }

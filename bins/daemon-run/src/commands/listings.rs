@@ -159,6 +159,11 @@ pub(crate) async fn list(
     }
     if rows.is_empty() {
         out.note(&format!("no {}", kind.plural));
+        let warnings = answer.get("warnings").and_then(Value::as_array);
+        let messages = warnings.into_iter().flatten();
+        for message in messages.filter_map(|one| one["message"].as_str()) {
+            out.warn(&plain(message));
+        }
         return Ok(());
     }
     out.text(&table(kind.columns, rows, &out.layout()))?;

@@ -115,9 +115,12 @@ impl DueSchedules {
         zones: &ScheduleZones,
         count: u32,
     ) -> Result<(), CommandFailure> {
-        let daemon = local::daemon(root, id)?;
+        let all = local::judged(root, &|_| "UTC".to_owned())?;
+        let (daemon, checked) = local::find(root, &all, id)?;
         let zone = zones.of(id)?;
         let Some(expression) = daemon.schedule() else {
+            // Whether it has one is unknown in a file with errors.
+            local::refuse_invalid(daemon, checked)?;
             let message = format!("`{id}` has no `schedule`; it wakes on events");
             return Err(CommandFailure::new(
                 ExitKind::NoInput,
@@ -126,6 +129,10 @@ impl DueSchedules {
             ));
         };
         let answer = due(expression, &zone, self.from, count)?;
+        if let Err(failure) = local::refuse_invalid(daemon, checked) {
+            self.problems
+                .push(format!("it does not wake: {}", failure.message));
+        }
         self.answers.push((Some(id.to_owned()), answer));
         Ok(())
     }

@@ -41,12 +41,15 @@ impl WakeCause {
     /// Reads the flags of the cause.
     ///
     /// If the body of an event does not list the changed files, the repository at `root` is asked for them.
-    pub(crate) fn read(
+    pub(crate) async fn read(
         occasion: &OccasionArgs,
         root: &Path,
         place: &Place,
     ) -> Result<Self, CommandFailure> {
-        let event = event_input::read(&occasion.event, place)?;
+        let event = match super::stored_event(&occasion.event, place).await? {
+            Some(stored) => Some(stored.fired),
+            None => event_input::read(&occasion.event, place)?,
+        };
         match (event, occasion.tick.as_deref()) {
             (Some(mut event), _) => {
                 KnownEvent::read(&mut event, Some(root), place)?;

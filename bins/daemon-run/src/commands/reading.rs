@@ -5,6 +5,7 @@ use daemon_event::Event;
 use daemon_ingest::sender;
 use serde_json::Value;
 
+use super::listings::error_lines;
 use crate::out::{plain, put};
 
 /// Formats daemons with their conditions, and whether an event wakes them.
@@ -18,7 +19,11 @@ pub(crate) fn daemons_text(daemons: &[Value], event: Option<&Event>) -> String {
         format!("{}{actor}{sender}", kind_of(event))
     });
     for daemon in daemons {
+        let is_invalid = daemon["diagnostics"].is_array();
         let verb = match (&description, daemon["wakes"] == true) {
+            (None, _) if is_invalid => {
+                format!("  does not wake: {}", plain(word(&daemon["why"])))
+            }
             (None, _) => String::new(),
             (Some(event), true) => format!("  wakes on {event}"),
             (Some(event), false) => {
@@ -29,6 +34,9 @@ pub(crate) fn daemons_text(daemons: &[Value], event: Option<&Event>) -> String {
             }
         };
         put!(text, "{}{verb}\n", plain(word(&daemon["daemon_id"])));
+        for line in error_lines(word(&daemon["path"]), &daemon["diagnostics"]) {
+            put!(text, "  {line}\n");
+        }
         for condition in members(&daemon["conditions"]) {
             text.push_str(&condition_text(condition, event));
         }

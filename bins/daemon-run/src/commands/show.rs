@@ -6,7 +6,7 @@ use daemon_records::FOLDER_MISSING;
 use serde_json::{Value, json};
 
 use crate::cli::{LogsArgs, RunShowArgs, ShowArgs};
-use crate::commands::listings::FOLLOW;
+use crate::commands::listings::{FOLLOW, error_lines};
 use crate::commands::which;
 use crate::failure::CommandFailure;
 use crate::out::{Out, plain, put};
@@ -36,6 +36,11 @@ pub(crate) async fn daemon(args: &ShowArgs, place: &Place, out: Out) -> Result<(
         .of_text(&text(&daemon["next_tick"]), Times::long);
     put!(shown, "  {:<10} {next_tick}\n", "next tick");
     put!(shown, "  {:<10} {}\n", "valid", daemon["valid"]);
+    let errors = error_lines(&text(&daemon["path"]), &daemon["diagnostics"]);
+    let is_valid = errors.is_empty();
+    for error in errors {
+        put!(shown, "  {error}\n");
+    }
     for condition in answer["conditions"]
         .as_array()
         .map(Vec::as_slice)
@@ -55,7 +60,12 @@ pub(crate) async fn daemon(args: &ShowArgs, place: &Place, out: Out) -> Result<(
             file["bytes"]
         );
     }
-    out.text(&shown)
+    out.text(&shown)?;
+    if !is_valid {
+        let path = text(&daemon["path"]);
+        out.note(&format!("it does not wake; next: daemon-run lint {path}"));
+    }
+    Ok(())
 }
 
 /// Shows one run.

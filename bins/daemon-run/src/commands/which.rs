@@ -6,9 +6,10 @@ use daemon_api::ops::Operation;
 use daemon_run_folder::RunId;
 use serde_json::{Value, json};
 
-use crate::cli::WhichRunArgs;
+use crate::cli::{EventArgs, WhichRunArgs};
 use crate::failure::{CommandFailure, ExitKind};
-use crate::session::{CommandSession, parameter};
+use crate::place::Place;
+use crate::session::{CommandSession, NO_HOME, parameter};
 
 /// The rows of one request.
 const PAGE: u32 = 500;
@@ -85,6 +86,56 @@ pub(crate) async fn event(
         help: "give more of the id",
     };
     whole(listing, given, session).await
+}
+
+/// Returns what `--event` gives as the id of a stored event, or as its beginning. A file of this name takes precedence.
+pub(crate) fn named_event<'a>(args: &'a EventArgs, place: &Place) -> Option<&'a str> {
+    let given = args.event.as_deref()?.to_str()?;
+    let is_named = match args.needs_whole_id {
+        true => given.len() == WHOLE && may_be_event(given, place),
+        false => may_be_event(given, place),
+    };
+    is_named.then_some(given)
+}
+
+/// Reports whether a word may be the id of an event, or its beginning: it is shaped like one, and no file has this name.
+pub(crate) fn may_be_event(given: &str, place: &Place) -> bool {
+    (FEWEST..=WHOLE).contains(&given.len())
+        // The first characters are the time.
+        && given.starts_with(|c: char| c.is_ascii_digit())
+        && given
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+        && !place.directory.join(given).exists()
+}
+
+/// Returns the id of the event that has or begins with `given`, where a file could be given, too.
+///
+/// # Errors
+/// No event or several begin with it.
+pub(crate) async fn event_or_file(
+    given: &str,
+    session: &mut CommandSession,
+) -> Result<String, CommandFailure> {
+    let id = event(given, session).await?;
+    match id.len() {
+        WHOLE => Ok(id),
+        _ => Err(neither(given).help("`daemon-run events` lists the events")),
+    }
+}
+
+/// Returns the failure of a word that names no file, when there is no store to search it in.
+pub(crate) fn no_store(given: &str, failure: CommandFailure) -> CommandFailure {
+    match failure.code.as_str() {
+        NO_HOME => neither(given).help(failure.message),
+        _ => failure,
+    }
+}
+
+fn neither(given: &str) -> CommandFailure {
+    let message =
+        format!("`{given}` is neither a file nor the id of a stored event or its beginning");
+    CommandFailure::new(ExitKind::NoInput, "unknown-event", message)
 }
 
 async fn whole(

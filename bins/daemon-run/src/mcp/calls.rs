@@ -193,6 +193,7 @@ fn event_args(given: &mut Params) -> Result<EventArgs, CommandFailure> {
     Ok(EventArgs {
         event,
         payload,
+        needs_whole_id: true,
         source: given.text("source")?,
         kind: given.text("kind")?,
         changed_files: strings(given, "changed_files")?,

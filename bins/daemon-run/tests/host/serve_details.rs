@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::serve_pages::{BROWSER, missing};
-use crate::world::{World, watch};
+use crate::world::{World, daemon_file, watch};
 
 #[test]
 fn a_daemon_an_activation_and_an_event_have_pages_that_link_to_each_other() {
@@ -60,4 +60,51 @@ fn a_daemon_an_activation_and_an_event_have_pages_that_link_to_each_other() {
     assert_eq!(host.page("/daemons/pusher?repo=x/y").status, 404);
     let refused = host.open("GET", &format!("/events/{event}"), &[("Accept", BROWSER)]);
     assert_eq!(refused.status, 401);
+}
+
+#[test]
+fn the_page_of_an_invalid_daemon_has_the_diagnostics_of_its_file() {
+    let conditions = watch(&["when a commit is pushed to main"]);
+    let world = World::new(&[("sound", &conditions), ("broken", &conditions)]);
+    let file = daemon_file("broken", &conditions).replace("purpose:", "purpos:");
+    world.write_daemon("broken", &file);
+    world.commit("break it");
+    let host = world.serve();
+    let page = host.page("/daemons/broken");
+    let texts = [
+        "invalid",
+        "Diagnostics",
+        "D120",
+        "error",
+        "`purpose` is missing",
+        "write one sentence that names the outcome of the daemon",
+        "D100",
+        "did you mean `purpose`?",
+    ];
+    assert_eq!(missing(&page, &texts), [""; 0], "{}", page.body);
+    let page = host.page("/daemons/sound");
+    let texts = ["The linter finds nothing in its file."];
+    assert_eq!(missing(&page, &texts), [""; 0], "{}", page.body);
+}
+
+#[test]
+fn an_empty_list_says_whether_filters_empty_it() {
+    let (_world, host) = World::serving();
+    let all = host.page("/events");
+    assert_eq!(missing(&all, &["No events. A commit in"]), [""; 0]);
+    for (query, texts) in [
+        ("?daemon=pusher", &["Nothing matches these filters."][..]),
+        (
+            "?daemon=nobody&repo=x/y",
+            &[
+                "Nothing matches these filters.",
+                "no daemon `nobody` is registered",
+                "no daemon of a repository `x/y` is registered",
+            ],
+        ),
+    ] {
+        let page = host.page(&format!("/events{query}"));
+        assert_eq!(missing(&page, texts), [""; 0], "{query}: {}", page.body);
+        assert!(!page.body.contains("A commit in"), "{query}");
+    }
 }

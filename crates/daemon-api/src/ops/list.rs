@@ -52,7 +52,7 @@ impl Operations {
         let next = rows.get(limit).map(|_| rows[limit - 1].key.to_string());
         rows.truncate(limit);
         let objects = self.daemon_objects(&rows).await?;
-        let mut listing = page("daemons", &objects, next)?;
+        let mut listing = self.filtered(&query, page("daemons", &objects, next)?)?;
         let unread = self.live.unread().into_iter();
         let unread = unread.map(|(repo, why)| json!({"repo": repo.to_string(), "problem": why}));
         listing.insert("unread".to_owned(), unread.collect());
@@ -174,15 +174,15 @@ impl Operations {
         for activation in &found.rows {
             objects.push(self.shown(activation, &obstacles).await?);
         }
-        page("activations", &objects, found.next)
+        self.filtered(&query, page("activations", &objects, found.next)?)
     }
 
     pub(super) async fn run_list(&self, mut params: Params) -> Result<Map<String, Value>, OpError> {
         let query = params.query(self.live.now())?;
         params.finish()?;
-        listing("runs", self.store.runs(&query).await?, |row| {
-            self.run_object(row)
-        })
+        let found = self.store.runs(&query).await?;
+        let found = listing("runs", found, |row| self.run_object(row))?;
+        self.filtered(&query, found)
     }
 
     pub(super) async fn event_list(
@@ -196,7 +196,7 @@ impl Operations {
         for row in &found.rows {
             objects.push(self.event_object(row).await?);
         }
-        page("events", &objects, found.next)
+        self.filtered(&query, page("events", &objects, found.next)?)
     }
 
     /// Returns the object of an event, with the chain that its activations continue.
@@ -220,7 +220,8 @@ impl Operations {
     ) -> Result<Map<String, Value>, OpError> {
         let query = params.query(self.live.now())?;
         params.finish()?;
-        listing("ticks", self.store.ticks(&query).await?, TickObject::new)
+        let found = self.store.ticks(&query).await?;
+        self.filtered(&query, listing("ticks", found, TickObject::new)?)
     }
 
     pub(super) async fn output_list(
@@ -229,11 +230,36 @@ impl Operations {
     ) -> Result<Map<String, Value>, OpError> {
         let query = params.query(self.live.now())?;
         params.finish()?;
-        listing(
-            "outputs",
-            self.store.outputs(&query).await?,
-            OutputObject::new,
-        )
+        let found = self.store.outputs(&query).await?;
+        self.filtered(&query, listing("outputs", found, OutputObject::new)?)
+    }
+
+    /// Adds warnings to a listing without rows: about a filter by a daemon or a repository that no registered daemon has.
+    fn filtered(
+        &self,
+        query: &Query,
+        mut listing: Map<String, Value>,
+    ) -> Result<Map<String, Value>, OpError> {
+        let mut rows = listing.values().filter_map(Value::as_array);
+        if rows.any(|rows| !rows.is_empty()) {
+            return Ok(listing);
+        }
+        let registry = self.registry.get();
+        let daemon = query.daemon.as_ref().filter(|id| !registry.has_id(id));
+        let repo = query.repo.as_ref().filter(|repo| !registry.has_repo(repo));
+        let daemon = daemon.map(|id| OpError::not_found("daemon", id));
+        let daemon = daemon.map(|error| ("unknown-daemon", format!("{error} is registered")));
+        let repo = repo.map(|repo| {
+            let message = format!("no daemon of a repository `{repo}` is registered");
+            ("unknown-repository", message)
+        });
+        let warnings: Vec<Value> = (daemon.into_iter().chain(repo))
+            .map(|(code, message)| json!({"code": code, "message": message}))
+            .collect();
+        if !warnings.is_empty() {
+            listing.insert("warnings".to_owned(), Value::Array(warnings));
+        }
+        Ok(listing)
     }
 }
 

@@ -135,6 +135,7 @@ impl Operations {
             self.add_headlines_to(plural, &mut listing).await?;
             found[plural] = listing.remove(plural).unwrap_or_default();
         }
+        found["diagnostics"] = found["daemon"]["diagnostics"].clone();
         self.add_usage(found).await
     }
 }

@@ -48,9 +48,10 @@ impl Operations {
         let registry = self.registry.get();
         let found = registry.find(&id, repo.as_ref())?;
         let (expression, zone) = found.schedule_text().ok_or_else(|| {
-            OpError::not_found("schedule", &id).with_help(format!(
-                "`{id}` has no valid `schedule`; it wakes on events"
-            ))
+            OpError::not_found("schedule", &id).with_help(match found.is_valid() {
+                true => format!("`{id}` has no `schedule`; it wakes on events"),
+                false => format!("its file has errors: daemon-run lint {}", found.row.path),
+            })
         })?;
         let mut times = Vec::new();
         let mut at = from;

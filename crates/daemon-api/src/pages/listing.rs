@@ -199,6 +199,7 @@ impl Listing {
     /// Formats the rows of an answer: those of the listing, then the further lists.
     pub(super) fn tables(
         &self,
+        query: &[(String, String)],
         answer: &Map<String, Value>,
         offered: Option<&Subject>,
     ) -> Vec<PageTable> {
@@ -207,6 +208,9 @@ impl Listing {
             rows.map(Vec::as_slice).unwrap_or_default()
         };
         let mut table = self.kind.table(rows(self.kind));
+        if is_filtered(query) {
+            table.empty = "Nothing matches these filters.";
+        }
         if let Some(subject) = offered {
             let cells = rows(self.kind).iter().map(|row| subject.in_row(row));
             table.add_column("Action", cells);
@@ -243,12 +247,10 @@ impl Listing {
             choice: self.choice,
             states: (self.states)(),
             state: given(self.choice.0),
-            is_filtered: query
-                .iter()
-                .any(|(name, _)| !matches!(name.as_str(), "after" | "limit")),
+            is_filtered: is_filtered(query),
             newest: (!given("after").is_empty()).then(|| self.link(query, None)),
             older: next.map(|next| self.link(query, Some(next))),
-            tables: self.tables(answer, offered),
+            tables: self.tables(query, answer, offered),
         }
     }
 
@@ -265,6 +267,12 @@ impl Listing {
             parts => format!("{}?{}", self.path, parts.join("&")),
         }
     }
+}
+
+/// Reports whether a page leaves out rows that are neither newer nor older than its own.
+fn is_filtered(query: &[(String, String)]) -> bool {
+    let mut names = query.iter().map(|(name, _)| name.as_str());
+    names.any(|name| !matches!(name, "after" | "limit"))
 }
 
 impl ListingPage {

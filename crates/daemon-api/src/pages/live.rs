@@ -66,7 +66,7 @@ impl LiveListing {
     /// Reads the list, and returns what changed since the last time; `None` if nothing did.
     async fn changes(&mut self) -> Result<Option<Value>, OpError> {
         let answer = self.listing.read(&self.operations, &self.query).await?;
-        let tables = self.listing.tables(&answer, self.offered);
+        let tables = self.listing.tables(&self.query, &answer, self.offered);
         self.seen.resize_with(tables.len(), Seen::default);
         let seen = self.seen.iter_mut().zip(&tables);
         let changes: Vec<Value> = seen

@@ -167,6 +167,7 @@ impl RunPage {
         let span = Span {
             began: run.started_at.parse().ok(),
             length: run.elapsed_s,
+            is_over: !is_running,
         };
         let document = &view.document;
         let text = |name: &str| document.get(name).and_then(Value::as_str);

@@ -105,10 +105,24 @@ pub(super) const MISSED: TableKind = TableKind {
 pub(super) const CONDITIONS: TableKind = TableKind {
     plural: "conditions",
     caption: "Conditions",
-    empty: "It has no conditions.",
+    empty: "No condition was read.",
     columns: &[
         column("Condition", "/condition", CellForm::Words),
         column("Status", "/status", CellForm::Words),
+    ],
+};
+
+/// What the linter finds in a daemon file.
+pub(super) const DIAGNOSTICS: TableKind = TableKind {
+    plural: "diagnostics",
+    caption: "Diagnostics",
+    empty: "The linter finds nothing in its file.",
+    columns: &[
+        column("Code", "/code", CellForm::Name),
+        column("Severity", "/severity", CellForm::State),
+        column("Line", "/start/line", CellForm::Number),
+        column("Message", "/message", CellForm::Words),
+        column("Remedy", "/help", CellForm::Words),
     ],
 };
 

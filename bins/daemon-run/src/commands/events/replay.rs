@@ -1,7 +1,6 @@
 //! `events replay`: delivers stored events or envelopes again.
 
 use daemon_api::ops::Operation;
-use daemon_event::EventId;
 use daemon_watch::corpus;
 use serde_json::{Map, Value, json};
 
@@ -42,7 +41,7 @@ pub(super) async fn run(args: &ReplayArgs, place: &Place, out: Out) -> Result<()
     let mut events = Vec::new();
     for mut params in requests {
         if let Some(Value::String(id)) = params.get_mut("id") {
-            *id = which::event(id, &mut session).await?;
+            *id = which::event_or_file(id, &mut session).await?;
         }
         events.push(Value::Object(
             session.call(Operation::EventReplay, params).await?,
@@ -90,9 +89,7 @@ fn woken(event: &Value) -> String {
 
 /// Returns the parameters of a replay: the id of a stored event, else the event in an envelope.
 fn request(name: &str, place: &Place) -> Result<Map<String, Value>, CommandFailure> {
-    let path = place.directory.join(name);
-    // A file takes precedence, so that a file with the name of an id can be given.
-    if name.parse::<EventId>().is_ok() && !path.exists() {
+    if which::may_be_event(name, place) {
         return Ok(parameter("id", name));
     }
     let bytes = event_input::bytes(name.as_ref(), place)?;

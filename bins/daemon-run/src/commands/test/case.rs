@@ -247,6 +247,7 @@ fn read_event(
     let args = EventArgs {
         event: None,
         payload: None,
+        needs_whole_id: false,
         source,
         kind: optional("kind")?,
         changed_files: fields.get("changed_files").map_or(Ok(Vec::new()), paths)?,

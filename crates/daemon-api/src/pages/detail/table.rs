@@ -6,8 +6,8 @@ use crate::pages::action::{
     ACTIVATION_ACTIONS, DAEMON_ACTIONS, EVENT_ACTIONS, ROSTER_ACTIONS, Subject,
 };
 use crate::pages::table::{
-    ACTIVATIONS, ATTEMPTS, CHECK_INS, CONDITIONS, FACTS, OUTPUTS, REASONS, RESULTS, SIGNALS,
-    SUPPORT, column,
+    ACTIVATIONS, ATTEMPTS, CHECK_INS, CONDITIONS, DIAGNOSTICS, FACTS, OUTPUTS, REASONS, RESULTS,
+    SIGNALS, SUPPORT, column,
 };
 use daemon_view::CellForm;
 
@@ -51,7 +51,7 @@ const DAEMON: Detail = Detail {
         column("Revision", "/rev", CellForm::ShortId("")),
         column("Repository", "/repo", CellForm::Name),
     ],
-    first: &[],
+    first: &[&DIAGNOSTICS],
     tables: &[&CONDITIONS, &ACTIVATIONS, &OUTPUTS, &SUPPORT],
     json: "",
 };

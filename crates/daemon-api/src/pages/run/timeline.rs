@@ -46,6 +46,8 @@ pub(super) struct Span {
     pub(super) began: Option<Timestamp>,
     /// How long it took or has taken, in seconds.
     pub(super) length: f64,
+    /// Whether the run has ended, so that a call without a result gets none.
+    pub(super) is_over: bool,
 }
 
 /// Folds the events of a run.
@@ -77,7 +79,7 @@ pub(super) fn steps(events: &[Map<String, Value>], span: Span) -> Vec<Step> {
         .filter_map(|step| step.end)
         .fold(span.length, f64::max);
     for step in &mut steps {
-        step.draw(end.max(1.0));
+        step.draw(end.max(1.0), span);
     }
     steps
 }
@@ -163,9 +165,13 @@ impl Step {
         self.badge = Some((Badge::of(status), visible(status)));
     }
 
-    fn draw(&mut self, length: f64) {
+    fn draw(&mut self, length: f64, span: Span) {
         if self.is_open {
-            self.badge = Some((Badge::of("running"), "running".to_owned()));
+            let (state, word) = match span.is_over {
+                true => ("unknown", "no result"),
+                false => ("running", "running"),
+            };
+            self.badge = Some((Badge::of(state), word.to_owned()));
         }
         let begin = (self.begin / length).clamp(0.0, 1.0) * AXIS;
         let end = self
@@ -229,6 +235,7 @@ mod tests {
         let span = Span {
             began: at(0).parse().ok(),
             length: 20.0,
+            is_over: false,
         };
         let rows = steps(&events, span).into_iter().map(|step| {
             let badge = step.badge.as_ref().map_or("", |(_, word)| word);
@@ -250,6 +257,25 @@ mod tests {
                 "+9.0 s|tool result|name=other status=error||||450 4",
                 "+10.0 s|tool|<b>|running|||500 500",
             ]
+        );
+    }
+
+    #[test]
+    fn a_call_without_a_result_is_running_only_until_its_run_ends() {
+        let ts = "2026-01-01T00:00:02Z";
+        let call = json!([{"ts": ts, "event": "tool_call", "name": "grep", "args_preview": ""}]);
+        let words = [false, true].map(|is_over| {
+            let span = Span {
+                began: "2026-01-01T00:00:00Z".parse().ok(),
+                length: 20.0,
+                is_over,
+            };
+            let shown = steps(&events(call.clone()), span);
+            shown[0].badge.clone().map(|(_, word)| word)
+        });
+        assert_eq!(
+            words,
+            [Some("running".to_owned()), Some("no result".to_owned())]
         );
     }
 }
