@@ -79,6 +79,7 @@ mod serve_crons;
 mod serve_damage;
 mod serve_deaf;
 mod serve_demo;
+mod serve_details;
 mod serve_disk;
 mod serve_egress;
 mod serve_emanate;

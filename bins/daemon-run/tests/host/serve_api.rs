@@ -192,7 +192,9 @@ fn parameters_that_make_no_sense_are_refused_by_name() {
     let name = host.ask("GET", "/api/v1/events?daemon=%25_%27%22%3B--", &Value::Null);
     assert_eq!(
         name.json(),
-        json!({"schema_version": 1, "events": [], "next": null})
+        json!({"schema_version": 1, "events": [], "next": null, "warnings": [
+            {"code": "unknown-daemon", "message": "no daemon `%_'\";--` is registered"},
+        ]})
     );
     for route in ["events/%ff", "runs/%ff/log"] {
         let answer = host.ask("GET", &format!("/api/v1/{route}"), &Value::Null);

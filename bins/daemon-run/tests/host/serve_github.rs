@@ -106,8 +106,8 @@ fn expected(id: &str) -> [Value; 5] {
             "`label` needs the capability `write`, this run has `propose`"
         ]),
         json!([
-            "none",
-            "",
+            "github",
+            "github:o/r#1",
             "refused",
             "`github:o/r#1` is not what woke the daemon, nor its own, nor in `policy.daemon.<id>.targets`"
         ]),

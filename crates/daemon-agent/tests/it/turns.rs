@@ -22,7 +22,7 @@ async fn a_turn_stores_each_step_and_shows_it() {
             json!({"type": "assistant", "turn": 1, "content": "", "model": "scripted", "usage": usage,
                 "calls": [{"id": "c1", "name": "echo", "arguments": {"text": "one"}}]}),
             json!({"type": "tool", "turn": 1, "call_id": "c1", "output": "one", "is_error": false, "duration_ms": 0}),
-            json!({"type": "assistant", "turn": 1, "content": "It says one.", "model": "scripted", "usage": usage}),
+            json!({"type": "assistant", "turn": 1, "content": "It says one.", "model": "scripted", "usage": usage, "calls": []}),
             json!({"type": "end", "turn": 1, "outcome": "done", "usage":
                 {"input": 20, "output": 4, "thinking": 0, "cached": 0, "cost_micros": 20}}),
         ]
