@@ -101,6 +101,8 @@ pub(super) async fn run(host: Arc<Host>) {
 #[derive(Default)]
 struct Exporters {
     made: Option<(u64, Option<TraceExporter>)>,
+    /// Whether the collector did not take the last request.
+    is_away: bool,
 }
 
 impl Exporters {
@@ -117,7 +119,9 @@ impl Exporters {
             let Some(exporter) = exporter.filter(|_| !ids.is_empty()) else {
                 return true;
             };
-            match export(&*host.store, exporter, &ids).await {
+            let exported = export(&*host.store, exporter, &ids).await;
+            self.is_away &= exported.is_err();
+            match exported {
                 Ok(()) => match host.traces.n_dropped.swap(0, Ordering::Relaxed) {
                     0 => {}
                     n => tracing::warn!(
@@ -126,7 +130,13 @@ impl Exporters {
                     ),
                 },
                 Err(ExportError::Later(why)) => {
-                    tracing::debug!(why, "traces are sent again later");
+                    // Once for each time that the collector is away.
+                    if !std::mem::replace(&mut self.is_away, true) {
+                        tracing::warn!(
+                            why,
+                            "the collector takes no traces; they are sent again later"
+                        );
+                    }
                     for id in ids.into_iter().rev() {
                         host.traces.put(id, VecDeque::push_front);
                     }
