@@ -237,7 +237,10 @@ impl Compose for Composer {
             // `current_exe` fails if this program was replaced while it runs; runs then have no tools of the host.
             program: std::env::current_exe().ok(),
             checker: Arc::new(LintChecker),
-            planner: Arc::new(SurfacePlanner { github }),
+            planner: Arc::new(SurfacePlanner {
+                github,
+                protected: config.surfaces.git.branches(),
+            }),
             providers: self.providers(config)?,
             presets: self.presets(config)?,
             surfaces,
@@ -369,7 +372,9 @@ impl Composer {
                 instructions: KnownInstructions::default(),
             });
         let github = self.github(&repos, apis.github.clone());
-        Ok((repositories.collect(), SurfacePlanner { github }))
+        let protected = config.surfaces.git.branches();
+        let planner = SurfacePlanner { github, protected };
+        Ok((repositories.collect(), planner))
     }
 
     fn places(

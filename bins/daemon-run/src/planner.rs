@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use daemon_engine::proposal::{OutputVerb, OwnOutput, may_mention};
+use daemon_engine::proposal::{BranchPattern, OutputVerb, OwnOutput, may_mention};
 use daemon_engine::{NewOutput, Output, OutputKey, OutputState};
 use daemon_records::error::chain;
 use daemon_repo::{GitProblem, daemon_branch};
@@ -19,6 +19,8 @@ use daemon_surface::{
 pub(crate) struct SurfacePlanner {
     /// GitHub, if it is configured.
     pub(crate) github: Option<Arc<GithubSurface>>,
+    /// The branches that no run pushes to.
+    pub(crate) protected: Vec<BranchPattern>,
 }
 
 #[async_trait]
@@ -84,7 +86,7 @@ impl OutputPlanner for SurfacePlanner {
             .map_err(|error| chain(&error))?;
         let rules = BranchRules {
             default_branch,
-            protected: Vec::new(),
+            protected: self.protected.clone(),
         };
         let plan = BranchPlan {
             daemon: &push.daemon,

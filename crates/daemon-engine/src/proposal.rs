@@ -4,6 +4,7 @@ mod field;
 mod mentions;
 mod rules;
 mod schema;
+mod served;
 mod target;
 mod verb;
 
@@ -18,6 +19,7 @@ pub use rules::{
     may_mention,
 };
 pub use schema::output_schema;
+pub use served::{BranchPattern, ServedSurfaces};
 pub use target::{GithubName, OutputTarget, TargetKind};
 pub use verb::{OutputCapability, OutputVerb, VERBS, VerbRow};
 

@@ -1,12 +1,13 @@
 //! The settings of a host that runs use, replaced as a whole by a reload.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use daemon_engine::Facts;
+use daemon_engine::proposal::ServedSurfaces;
 use daemon_event::{DaemonKey, RepoName};
 use daemon_process::ProgramError;
 use daemon_provider::tool_access::ToolAccess;
@@ -163,8 +164,8 @@ pub struct RunSettings {
     pub has_unopened: bool,
     /// The MCP servers that a policy can grant.
     pub servers: Servers,
-    /// The names of the surfaces that outputs can go to.
-    pub surfaces: BTreeSet<String>,
+    /// The surfaces that outputs can go to.
+    pub surfaces: ServedSurfaces,
     /// Fetches what payloads do not contain.
     pub facts: Arc<dyn Facts>,
     /// What plans the outputs of a run.

@@ -1,5 +1,6 @@
 //! Checks of a daemon's branch: its name, the files it changes, and the lines it adds.
 
+use daemon_engine::proposal::BranchPattern;
 use daemon_repo::{FileChange, RefName, TreePath, WorktreeChanges};
 use daemon_validate::find_secret;
 
@@ -16,7 +17,7 @@ pub struct BranchRules {
     /// The default branch.
     pub default_branch: RefName,
     /// Further branches, which the operator names in the host's configuration.
-    pub protected: Vec<RefName>,
+    pub protected: Vec<BranchPattern>,
 }
 
 /// Why a branch is refused.
@@ -68,7 +69,12 @@ pub enum BranchRefusal {
 /// # Errors
 /// `Protected` for the default branch and protected ones.
 pub fn check_target(target: &RefName, rules: &BranchRules) -> Result<(), BranchRefusal> {
-    if *target == rules.default_branch || rules.protected.contains(target) {
+    if *target == rules.default_branch
+        || rules
+            .protected
+            .iter()
+            .any(|pattern| pattern.covers(target.as_str()))
+    {
         return Err(BranchRefusal::Protected {
             branch: target.clone(),
         });

@@ -214,7 +214,7 @@ impl<'a> PreviewDaemon<'a> {
         let day = self.config.budget.day_usd.map(micros);
         let run_source = self.source(events, policy)?;
         let commit = run_source.as_ref().map(|source| &source.checkout.commit);
-        let known = (Vec::new(), self.config.surfaces.names());
+        let known = (Vec::new(), self.config.surfaces.served());
         let rules = proposal_rules(activation, events, commit, policy, known);
         build(&Ingredients {
             daemon: &self.daemon,

@@ -3,6 +3,8 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -181,6 +183,20 @@ impl Browser {
         log.as_array().cloned().unwrap_or_default()
     }
 
+    /// Returns a picture of the page at a URL, as PNG, with the height of what is on it.
+    fn picture(&self, url: &str) -> Vec<u8> {
+        self.open(url);
+        let main = "document.body.lastElementChild.getBoundingClientRect().bottom";
+        let height = self.value(main).as_f64().expect("a number").ceil() + 24.0;
+        self.pretend(
+            "Emulation.setDeviceMetricsOverride",
+            &json!({"width": 960, "height": height, "deviceScaleFactor": 1, "mobile": false}),
+        );
+        let encoded = self.command("GET", "screenshot", &Value::Null);
+        let encoded = encoded.as_str().expect("it is text");
+        STANDARD.decode(encoded).expect("it is base64")
+    }
+
     /// Presses a key as often as asked.
     pub(crate) fn press(&self, key: &str, times: usize) {
         let one = [
@@ -191,6 +207,19 @@ impl Browser {
         let actions = json!({"actions": [{"type": "key", "id": "keyboard", "actions": keys}]});
         self.command("POST", "actions", &actions);
     }
+}
+
+/// Writes a picture of the page at a URL to `docs/images`, if `UPDATE_IMAGES` is set.
+pub(crate) fn update_image(name: &str, url: &str) {
+    if std::env::var_os("UPDATE_IMAGES").is_none() {
+        return;
+    }
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/images");
+    let path = format!("{folder}/{name}.png");
+    std::fs::write(&path, browser.picture(url)).expect("the picture is written");
 }
 
 /// Starts the driver on a free port, and returns its address.

@@ -9,6 +9,7 @@ use daemon_fakes::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::browser;
 use crate::git_server::{changed, now, tip};
 use crate::http::{ask, repository, sender};
 use crate::serve_sources::{linear, slack_at};
@@ -47,6 +48,11 @@ fn page(server: &FakeServer, path: &str) -> String {
     let answer = ask(&server.address().to_string(), "GET", path, &[], b"");
     assert_eq!(answer.status, 200, "{path}: {}", answer.body);
     answer.body
+}
+
+/// Writes a picture of a page for the documents, when they are updated.
+fn update_image(name: &str, server: &FakeServer, path: &str) {
+    browser::update_image(name, &format!("{}{path}", server.base_url()));
 }
 
 /// Asserts that a page shows each text exactly once.
@@ -169,6 +175,7 @@ fn the_pull_request_helper_describes_a_pull_request_and_retries_its_check() {
         &["commented, edited", "title and description are accurate"],
     );
     assert!(!seen.contains("Wrote a title"), "{seen}");
+    update_image("example-pr-helper", github.api.server(), "/o/r/pull/1");
 
     github.api.add_workflow_run(REPO, failed_run(&second));
     let check = check_failed(&second);
@@ -251,6 +258,7 @@ fn the_librarian_opens_one_pull_request_and_keeps_its_list() {
             "Written by the daemon",
         ],
     );
+    update_image("example-librarian", github.api.server(), "/o/r/pull/1");
     assert_eq!(github.api.issues(REPO).len(), 2, "one of them is its own");
     all_confirmed(&host, 3);
 }
@@ -316,6 +324,7 @@ fn the_bug_triage_completes_an_issue_and_analyses_it_once() {
             "Confidence: high.",
         ],
     );
+    update_image("example-bug-triage", api.server(), "/linear/ENG-1");
 
     let updated = bug(
         "update",

@@ -113,6 +113,25 @@ fn the_branch_of_a_fork_is_not_pushed_to() {
 }
 
 #[test]
+fn a_protected_branch_is_not_pushed_to() {
+    let protected = format!("{WRITE}[surfaces.git]\nprotected = [\"top*\"]\n");
+    let (world, _api) = world_with(OPENED, PUSHES, &protected);
+    let before = tip(&world.repo, "topic");
+    let host = world.serve();
+    host.hook("pull_request", "d-1", &opened(&world));
+    host.settled(1);
+    let outputs = outputs(&host);
+    let refused = json!([
+        "none",
+        "",
+        "refused",
+        "the branch of `github:o/r#2` is protected, and no daemon pushes to it"
+    ]);
+    assert!(outputs.contains(&refused), "{outputs:?}");
+    assert_eq!(tip(&world.repo, "topic"), before);
+}
+
+#[test]
 fn a_pull_request_that_moved_during_the_run_is_left_alone() {
     let (world, _api) = world_with(OPENED, PUSHES, WRITE);
     let body = opened(&world);

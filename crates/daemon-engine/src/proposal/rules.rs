@@ -1,12 +1,12 @@
 //! The rules that admit or refuse a proposal, before anything is planned.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
 use daemon_event::{InvalidId, RepoName};
 
 use super::mentions::{mentions, n_links};
+use super::served::ServedSurfaces;
 use super::target::{OutputTarget, TargetKind};
 use super::verb::{OutputCapability, OutputVerb, VerbRow};
 use super::{Act, known_targets};
@@ -34,8 +34,8 @@ pub struct ProposalRules {
     pub own: Vec<OwnOutput>,
     /// Further targets, which the operator names.
     pub configured: Vec<TargetPattern>,
-    /// The names of the surfaces that the host serves.
-    pub surfaces: BTreeSet<String>,
+    /// The surfaces that the host serves.
+    pub surfaces: ServedSurfaces,
 }
 
 /// A pull request at whose head a run works.
@@ -140,6 +140,12 @@ pub enum ProposalRefusal {
         /// The surface.
         surface: &'static str,
     },
+    /// GitHub permits the verb only to an App.
+    #[error("`{verb}` needs a GitHub App, and this host has a token")]
+    App {
+        /// The verb.
+        verb: OutputVerb,
+    },
     /// The run's capability is too low.
     #[error("`{verb}` needs the capability `{}`, this run has `{}`", needed.as_str(), has.as_str())]
     Capability {
@@ -185,6 +191,12 @@ pub enum ProposalRefusal {
     /// The branch of the pull request is in another repository.
     #[error("the branch of `{target}` is in another repository, to which this host does not push")]
     Fork {
+        /// The pull request.
+        target: OutputTarget,
+    },
+    /// No run pushes to the branch of the pull request.
+    #[error("the branch of `{target}` is protected, and no daemon pushes to it")]
+    Protected {
         /// The pull request.
         target: OutputTarget,
     },
@@ -237,8 +249,11 @@ impl ProposalRules {
             .or(row.targets.first().copied());
         let surface = kind.map_or("git", |kind| act.verb.surface(kind));
         // Before the target, because a run cannot correct it.
-        if !self.surfaces.contains(surface) {
+        if !self.surfaces.names.contains(surface) {
             return Err(ProposalRefusal::Surface { surface });
+        }
+        if !self.surfaces.permit(act.verb) {
+            return Err(ProposalRefusal::App { verb: act.verb });
         }
         let target = target.ok_or_else(|| ProposalRefusal::NoTarget {
             verb: act.verb,
@@ -263,7 +278,10 @@ impl ProposalRules {
 
     /// Reports whether a run may use a verb, on some target.
     pub fn serves(&self, row: &VerbRow) -> bool {
-        let is_served = |kind: &TargetKind| self.surfaces.contains(row.verb.surface(*kind));
+        let is_served = |kind: &TargetKind| {
+            let names = &self.surfaces.names;
+            self.surfaces.permit(row.verb) && names.contains(row.verb.surface(*kind))
+        };
         let needed = match (row.verb, &self.head) {
             (OutputVerb::PushPullRequest, Some(head)) if head.branch.is_some() => {
                 self.needed(row, &head.pull)
@@ -375,8 +393,11 @@ impl ProposalRules {
             None => Err(ProposalRefusal::NotAtHead { target }),
             Some(PullHead { branch: None, .. }) => Err(ProposalRefusal::Fork { target }),
             Some(PullHead {
-                branch: Some(_), ..
-            }) => Ok(()),
+                branch: Some(name), ..
+            }) => match self.surfaces.is_protected(name) {
+                true => Err(ProposalRefusal::Protected { target }),
+                false => Ok(()),
+            },
         }
     }
 }

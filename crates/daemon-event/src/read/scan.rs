@@ -5,6 +5,7 @@
 //! the same values.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use memchr::{memchr, memchr2};
 
@@ -41,13 +42,16 @@ pub(crate) fn scan<'de>(tree: &PathTree, body: &'de str) -> Option<Vec<(usize, P
 }
 
 /// Returns the offset of the next quote.
-// Strings are short: a call of `memchr` for each would take longer.
 #[inline]
 fn quote(bytes: &[u8], mut at: usize) -> Option<usize> {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
     const QUOTES: u64 = u64::from_ne_bytes([b'"'; 8]);
-    while let Some(chunk) = bytes.get(at..)?.first_chunk() {
+    // Most keys end within two words, where a call of `memchr` would take longer.
+    for _ in 0..2 {
+        let Some(chunk) = bytes.get(at..)?.first_chunk() else {
+            break;
+        };
         let word = u64::from_le_bytes(*chunk) ^ QUOTES;
         // The lowest high bit that is set belongs to the first byte that is zero.
         let hits = word.wrapping_sub(ONES) & !word & HIGH;
@@ -56,8 +60,7 @@ fn quote(bytes: &[u8], mut at: usize) -> Option<usize> {
         }
         at += chunk.len();
     }
-    let place = bytes.get(at..)?.iter().position(|byte| *byte == b'"');
-    place.map(|place| at + place)
+    memchr(b'"', bytes.get(at..)?).map(|place| at + place)
 }
 
 /// Returns the offset of the next backslash, or the length if no other follows.
@@ -228,13 +231,20 @@ impl<'de> Scanner<'de> {
 
     /// Reads the rest of a key, and its value.
     fn entry(&mut self, tree: &PathTree, depth: usize) -> Option<()> {
-        let key = self.text()?;
+        let start = self.at;
+        let escapes = self.string()?;
+        let content = start..self.at - 1;
+        let child = match escapes {
+            Escapes::None => tree.child(self.body.as_bytes().get(content.clone())?),
+            Escapes::Some => tree.child(self.content(content.clone(), escapes)?.as_bytes()),
+        };
         self.colon()?;
-        match tree.child(&key) {
+        match child {
             Some(child) => self.value(Some(child), depth)?,
             None => self.skip(depth)?,
         }
         if let Some(leaf) = tree.keys {
+            let key = self.content(content, escapes)?;
             self.found.push((leaf, PathValue::Text(key)));
         }
         Some(())
@@ -299,11 +309,16 @@ impl<'de> Scanner<'de> {
     #[inline]
     fn text(&mut self) -> Option<Cow<'de, str>> {
         let start = self.at;
-        match self.string()? {
-            Escapes::None => self.body.get(start..self.at - 1).map(Cow::Borrowed),
+        let escapes = self.string()?;
+        self.content(start..self.at - 1, escapes)
+    }
+
+    /// Returns the content of a string that was read, whose range does not include its quotes.
+    fn content(&self, range: Range<usize>, escapes: Escapes) -> Option<Cow<'de, str>> {
+        match escapes {
+            Escapes::None => self.body.get(range).map(Cow::Borrowed),
             Escapes::Some => {
-                // With its quotes.
-                let token = self.body.get(start - 1..self.at)?;
+                let token = self.body.get(range.start - 1..range.end + 1)?;
                 unescape(token).map(Cow::Owned)
             }
         }

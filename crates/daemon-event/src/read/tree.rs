@@ -26,8 +26,8 @@ pub(crate) enum PathValue<'de> {
 #[derive(Debug, Default)]
 pub(crate) struct PathTree {
     children: Vec<(&'static str, Self)>,
-    /// The lengths of the children's names, a bit for each: most keys of a body have another length.
-    lengths: u64,
+    /// The hashes of the children's names, a bit for each: most keys of a body have another hash.
+    hashes: u64,
     pub(crate) element: Option<Box<Self>>,
     pub(crate) leaves: Vec<usize>,
     pub(crate) keys: Option<usize>,
@@ -45,7 +45,7 @@ impl PathTree {
             let name = part.trim_end_matches("[]");
             let at = node.children.iter().position(|(child, _)| *child == name);
             let at = at.unwrap_or_else(|| {
-                node.lengths |= length_bit(name);
+                node.hashes |= hash_bit(name.as_bytes());
                 node.children.push((name, Self::default()));
                 node.children.len() - 1
             });
@@ -58,20 +58,27 @@ impl PathTree {
     }
 
     /// Returns the paths below a key.
-    pub(crate) fn child(&self, key: &str) -> Option<&Self> {
-        if self.lengths & length_bit(key) == 0 {
+    #[inline]
+    pub(crate) fn child(&self, key: &[u8]) -> Option<&Self> {
+        if self.hashes & hash_bit(key) == 0 {
             return None;
         }
         self.children
             .iter()
-            .find(|(name, _)| *name == key)
+            .find(|(name, _)| name.as_bytes() == key)
             .map(|(_, tree)| tree)
     }
 }
 
-/// Returns the bit of a name's length.
-fn length_bit(name: &str) -> u64 {
-    1 << name.len().min(63)
+/// Returns a bit that depends on a name's length and its first and last byte.
+#[inline]
+fn hash_bit(name: &[u8]) -> u64 {
+    let ends = match name {
+        [] => 0,
+        [one] => usize::from(*one),
+        [first, .., last] => usize::from(*first) + 5 * usize::from(*last),
+    };
+    1 << ((ends + 3 * name.len()) % 64)
 }
 
 /// Visits one JSON value and records the values at the tree's paths.
@@ -170,7 +177,7 @@ impl<'de> Visitor<'de> for PathVisitor<'_, '_, 'de> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         self.report(&PathValue::Container);
         while let Some(key) = map.next_key_seed(KeySeed)? {
-            match self.tree.child(&key) {
+            match self.tree.child(key.as_bytes()) {
                 Some(tree) => map.next_value_seed(PathVisitor {
                     tree,
                     found: &mut *self.found,

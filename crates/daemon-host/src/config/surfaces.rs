@@ -1,8 +1,8 @@
 //! The configuration of the destinations of outputs.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use daemon_engine::proposal::{BranchPattern, ServedSurfaces};
 use daemon_event::Source;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,12 +30,23 @@ pub struct Surfaces {
 pub struct GitSurface {
     /// `.` for the watched repository itself, the name of one of its remotes, or a URL.
     pub remote: String,
+    /// The branches that no daemon pushes to, in addition to the default branch: names, or with `*` at the end their beginnings.
+    pub protected: Vec<String>,
+}
+
+impl GitSurface {
+    /// Returns the protected branches.
+    pub fn branches(&self) -> Vec<BranchPattern> {
+        let parsed = self.protected.iter().map(|text| text.parse());
+        parsed.filter_map(Result::ok).collect()
+    }
 }
 
 impl Default for GitSurface {
     fn default() -> Self {
         Self {
             remote: ".".to_owned(),
+            protected: Vec::new(),
         }
     }
 }
@@ -113,8 +124,8 @@ impl Surfaces {
         self.slack.as_ref().map(|slack| slack.access_at(SLACK_API))
     }
 
-    /// Returns the names of the surfaces that outputs can go to.
-    pub fn names(&self) -> BTreeSet<String> {
+    /// Returns the surfaces that outputs can go to.
+    pub fn served(&self) -> ServedSurfaces {
         let services = [
             ("git", true),
             ("github", self.github.is_some()),
@@ -122,7 +133,14 @@ impl Surfaces {
             ("slack", self.slack.is_some()),
         ];
         let served = services.into_iter().filter(|(_, is_served)| *is_served);
-        served.map(|(name, _)| name.to_owned()).collect()
+        ServedSurfaces {
+            names: served.map(|(name, _)| name.to_owned()).collect(),
+            has_app: self
+                .github
+                .as_ref()
+                .is_some_and(|github| github.app_id.is_some()),
+            protected: self.git.branches(),
+        }
     }
 
     /// Reports whether outputs go to the service of a source, so that its API can be used for facts, too.
@@ -139,6 +157,15 @@ impl Surfaces {
 /// Finds surfaces without credentials, and those with two kinds of them.
 pub(super) fn faults(surfaces: &Surfaces) -> Vec<ConfigFault> {
     let mut faults = Vec::new();
+    for pattern in &surfaces.git.protected {
+        if let Err(error) = pattern.parse::<BranchPattern>() {
+            let message = format!("surfaces.git.protected: {error}");
+            faults.push(ConfigFault::of_value(
+                &["surfaces", "git", "protected"],
+                message,
+            ));
+        }
+    }
     let accesses = [
         ("linear", surfaces.linear_access()),
         ("slack", surfaces.slack_access()),

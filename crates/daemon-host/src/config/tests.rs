@@ -425,3 +425,15 @@ fn a_surface_has_one_kind_of_credentials() {
 fn problems_of(text: &str) -> Vec<String> {
     parse(text).map_or_else(|_| problems(text), |_| Vec::new())
 }
+
+#[test]
+fn protected_branches_are_names_or_their_beginnings() {
+    let with = |list: &str| format!("[surfaces.git]\nprotected = {list}\n");
+    assert_eq!(problems_of(&with("['main', 'release/*']")), [""; 0]);
+    assert_eq!(
+        problems_of(&with("['refs/heads/main']")),
+        [
+            "2:13: surfaces.git.protected: `refs/heads/main` is not the short name of a branch, such as `main`, or the beginning of some, such as `release/*`"
+        ]
+    );
+}

@@ -150,7 +150,7 @@ fn settings(home: &Home, runtime: &Runtime, tokens: &RunTokens) -> RunSettings {
         repositories: repositories.collect(),
         has_unopened: !parts.unopened.is_empty(),
         servers: parts.servers.clone(),
-        surfaces: config.surfaces.names(),
+        surfaces: config.surfaces.served(),
         facts: Arc::clone(&parts.facts),
         planner: Arc::clone(&parts.planner),
         tools,

@@ -21,7 +21,7 @@ pub(super) async fn with_head(
     mut events: Vec<EventRow>,
 ) -> Result<Vec<EventRow>, AttemptRefusal> {
     // A rolling daemon works at its own branch, and without the surface nothing can be added to a pull request.
-    if policy.is_rolling || !settings.surfaces.contains("github") {
+    if policy.is_rolling || !settings.surfaces.names.contains("github") {
         return Ok(events);
     }
     let known: Vec<Event> = events.iter().map(|row| row.event.clone()).collect();

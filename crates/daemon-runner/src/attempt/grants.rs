@@ -20,6 +20,9 @@ const KEPT_CHARS: usize = 8_192;
 /// The characters of a refused proposal that are stored.
 const SHOWN_CHARS: usize = 200;
 
+/// The reason for the refusal of a proposal with a secret.
+const HAS_SECRET: &str = "the proposal holds what looks like a secret: propose it again without";
+
 /// The key at which a run reads the counters that the host keeps; it is no key of the state.
 const COUNTERS: &str = "$counters";
 
@@ -33,6 +36,8 @@ pub(super) struct RunGrants {
     state: Mutex<Pending>,
     /// Empty until the run has its id, which marks the processes of the servers.
     servers: OnceLock<RunServers>,
+    /// Finds the secrets of the run; empty until its folder exists.
+    redactor: OnceLock<Redactor>,
 }
 
 #[derive(Debug, Default)]
@@ -112,12 +117,18 @@ impl RunGrants {
                 ..Pending::default()
             }),
             servers: OnceLock::new(),
+            redactor: OnceLock::new(),
         }
     }
 
     /// Lets the run read these counters.
     pub(super) fn with_counters(self, counters: Value) -> Self {
         Self { counters, ..self }
+    }
+
+    /// Refuses proposals with a secret that the redactor finds, from before the run starts.
+    pub(super) fn guard(&self, redactor: Redactor) {
+        self.redactor.get_or_init(|| redactor);
     }
 
     /// Adds the servers that the run is granted, before it starts.
@@ -167,6 +178,9 @@ impl RunGrants {
         let mut pending = self.pending();
         match proposal {
             Proposal::Act(act) => match self.rules.admit(act, &pending.acts) {
+                Ok(act) if self.finds_secret(&act.fields.texts()) => {
+                    return Verdict::Refused(HAS_SECRET.to_owned());
+                }
                 Ok(act) => pending.acts.push(act),
                 Err(refusal) => return Verdict::Refused(refusal.to_string()),
             },
@@ -179,6 +193,11 @@ impl RunGrants {
             Proposal::NoOp { .. } => {}
         }
         Verdict::Accepted
+    }
+
+    fn finds_secret(&self, texts: &[&str]) -> bool {
+        let redactor = self.redactor.get();
+        redactor.is_some_and(|redactor| texts.iter().any(|text| redactor.finds_in(text)))
     }
 
     /// Returns what was proposed and changed.
@@ -212,6 +231,10 @@ impl Grants for RunGrants {
     async fn state_set(&self, key: &str, value: Value) -> Result<(), GrantError> {
         if key == COUNTERS {
             let reason = format!("`{COUNTERS}` is kept by the host");
+            return Err(GrantError::Refused { reason });
+        }
+        if self.finds_secret(&[key]) {
+            let reason = "the key holds what looks like a secret".to_owned();
             return Err(GrantError::Refused { reason });
         }
         let change = StateChange::Set {
@@ -279,7 +302,7 @@ mod tests {
     use crate::budget::{DailyBudget, RunBudget};
     use crate::test_clock::TestClock;
     use daemon_engine::StateChange;
-    use daemon_engine::proposal::{OutputCapability, ProposalRules};
+    use daemon_engine::proposal::{OutputCapability, ProposalRules, ServedSurfaces};
     use daemon_provider::redact::Redactor;
     use daemon_provider::{Grants as _, Verdict};
     use jiff::Timestamp;
@@ -294,7 +317,10 @@ mod tests {
             head: None,
             own: Vec::new(),
             configured: Vec::new(),
-            surfaces: ["git".to_owned()].into(),
+            surfaces: ServedSurfaces {
+                names: ["git".to_owned()].into(),
+                ..ServedSurfaces::default()
+            },
         };
         let daily = Arc::new(DailyBudget::new(TestClock::at(Timestamp::UNIX_EPOCH)));
         let budget = RunBudget::new(None, daily, None);
@@ -356,6 +382,28 @@ mod tests {
             refusal(OutputCapability::Propose, &[push, push]),
             ["", "`push_branch` is accepted once per activation"]
         );
+    }
+
+    #[tokio::test]
+    async fn a_proposal_with_a_secret_is_refused_at_once_and_can_be_made_again() {
+        let grants = grants(OutputCapability::Propose);
+        grants.guard(Redactor::of(["hunter2-hunter2".to_owned()]));
+        let push =
+            |message: &str| json!({"v": 1, "verb": "push_branch", "message": message}).to_string();
+        for secret in ["hunter2-hunter2", "aHVudGVyMi1odW50ZXIy"] {
+            let verdict = grants.take(&push(&format!("uses {secret} now")));
+            let Verdict::Refused(reason) = verdict else {
+                panic!("{secret} is accepted");
+            };
+            assert!(
+                !reason.contains(secret) && reason.contains("secret"),
+                "{reason}"
+            );
+            let kept = grants.state_set(secret, json!(1)).await;
+            assert!(kept.is_err(), "{secret} becomes a key");
+        }
+        assert_eq!(grants.take(&push("uses a variable now")), Verdict::Accepted);
+        assert_eq!(grants.taken().refused.len(), 2);
     }
 
     #[tokio::test]

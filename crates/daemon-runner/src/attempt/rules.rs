@@ -1,9 +1,7 @@
 //! The rules by which the proposals of a run are admitted.
 
-use std::collections::BTreeSet;
-
 use daemon_engine::proposal::{
-    OutputCapability, OutputTarget, OwnOutput, ProposalRules, TargetPattern,
+    OutputCapability, OutputTarget, OwnOutput, ProposalRules, ServedSurfaces, TargetPattern,
 };
 use daemon_engine::{Activation, OutputState};
 use daemon_event::{Event, Subject};
@@ -28,7 +26,7 @@ pub fn proposal_rules(
     events: &[EventRow],
     commit: Option<&ObjectId>,
     policy: &RunPolicy,
-    (own, surfaces): (Vec<OwnOutput>, BTreeSet<String>),
+    (own, surfaces): (Vec<OwnOutput>, ServedSurfaces),
 ) -> ProposalRules {
     let of_events = events.iter().filter_map(|row| row.event.subject.as_ref());
     let subjects = activation.subject.iter().chain(of_events);
@@ -61,7 +59,7 @@ fn configured(policy: &RunPolicy) -> Vec<TargetPattern> {
     targets
 }
 
-/// Returns the outputs of an activation's daemon that are on surfaces, newest first, and the names of the surfaces.
+/// Returns the outputs of an activation's daemon that are on surfaces, newest first, and the surfaces.
 ///
 /// # Errors
 /// The store failed; the attempt may be tried again.
@@ -69,10 +67,10 @@ pub(super) async fn known(
     run_context: &RunContext,
     activation: &Activation,
     settings: &RunSettings,
-) -> Result<(Vec<OwnOutput>, BTreeSet<String>), AttemptRefusal> {
+) -> Result<(Vec<OwnOutput>, ServedSurfaces), AttemptRefusal> {
     let surfaces = settings.surfaces.clone();
     // Branches alone are no targets.
-    if surfaces.len() < 2 {
+    if surfaces.names.len() < 2 {
         return Ok((Vec::new(), surfaces));
     }
     let query = Query {

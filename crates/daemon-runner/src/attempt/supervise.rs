@@ -243,6 +243,7 @@ fn unstarted(
     } = foldered;
     // Opened before any process of the run exists that could replace the file.
     let spool = Spool::open(&record.spool());
+    grants.guard(record.redactor().clone());
     let tools = host_tools.as_mut();
     let request = match request((prepared, place), grants, tools, &mut record) {
         Ok(request) => request,

@@ -1,8 +1,6 @@
-use std::collections::BTreeSet;
-
 use expect_test::{Expect, expect};
 
-use super::{OwnOutput, ProposalRules, PullHead, TargetPattern, may_mention};
+use super::{OwnOutput, ProposalRules, PullHead, ServedSurfaces, TargetPattern, may_mention};
 use crate::proposal::{Act, OutputCapability, OutputTarget, OutputVerb, Proposal, VERBS};
 
 const KEY: &str = "4ymwin7k4k363ohv3ycu7vcqhh";
@@ -42,10 +40,13 @@ fn rules(capability: OutputCapability) -> ProposalRules {
             .iter()
             .map(|text| text.parse().unwrap())
             .collect(),
-        surfaces: ["git", "github", "slack", "linear"]
-            .iter()
-            .map(|name| (*name).to_owned())
-            .collect(),
+        surfaces: ServedSurfaces {
+            names: ["git", "github", "slack", "linear"]
+                .map(str::to_owned)
+                .into(),
+            has_app: true,
+            protected: vec!["release/*".parse().unwrap()],
+        },
     }
 }
 
@@ -211,6 +212,11 @@ fn changes_follow_only_from_the_head_at_which_the_run_works() {
         ],
     );
     refused(
+        &at(write, "github:o/r#42", Some("refs/heads/release/2")),
+        &theirs,
+        expect!["the branch of `github:o/r#42` is protected, and no daemon pushes to it"],
+    );
+    refused(
         &at(OutputCapability::Propose, "github:o/r#42", topic),
         &theirs,
         expect!["`push_pull_request` needs the capability `write`, this run has `propose`"],
@@ -232,6 +238,23 @@ fn changes_follow_only_from_the_head_at_which_the_run_works() {
     }
     assert!(!at(OutputCapability::Propose, "github:o/r#42", topic).serves(row));
     assert!(!at(write, "github:o/r#42", None).serves(row));
+}
+
+#[test]
+fn a_check_run_needs_an_app() {
+    let mut rules = rules(OutputCapability::Write);
+    let line = r#"{"v":1,"verb":"check_run","name":"ci","conclusion":"success","title":"x","summary":"x"}"#;
+    let row = OutputVerb::CheckRun.row();
+    assert!(rules.serves(row) && rules.admit(act(line), &[]).is_ok());
+    rules.surfaces.has_app = false;
+    check(
+        &rules,
+        &[line],
+        expect![[r"
+            refused: `check_run` needs a GitHub App, and this host has a token
+        "]],
+    );
+    assert!(!rules.serves(row), "no run is offered what is refused");
 }
 
 #[test]
@@ -301,7 +324,7 @@ fn numbers_mentions_and_links_are_limited() {
 #[test]
 fn a_surface_that_is_not_configured_refuses_first() {
     let mut rules = rules(OutputCapability::Read);
-    rules.surfaces = BTreeSet::from(["git".to_owned()]);
+    rules.surfaces.names = ["git".to_owned()].into();
     check(
         &rules,
         &[
@@ -319,7 +342,7 @@ fn a_surface_that_is_not_configured_refuses_first() {
 fn a_run_is_offered_what_it_may_use() {
     let served = |capability, surfaces: &[&str]| {
         let mut rules = rules(capability);
-        rules.surfaces = surfaces.iter().map(|name| (*name).to_owned()).collect();
+        rules.surfaces.names = surfaces.iter().map(|name| (*name).to_owned()).collect();
         let rows = VERBS.iter().filter(|row| rules.serves(row));
         rows.map(|row| row.name).collect::<Vec<_>>().join(" ")
     };
