@@ -212,11 +212,6 @@ fn changes_follow_only_from_the_head_at_which_the_run_works() {
         ],
     );
     refused(
-        &at(write, "github:o/r#42", Some("refs/heads/release/2")),
-        &theirs,
-        expect!["the branch of `github:o/r#42` is protected, and no daemon pushes to it"],
-    );
-    refused(
         &at(OutputCapability::Propose, "github:o/r#42", topic),
         &theirs,
         expect!["`push_pull_request` needs the capability `write`, this run has `propose`"],
@@ -238,6 +233,24 @@ fn changes_follow_only_from_the_head_at_which_the_run_works() {
     }
     assert!(!at(OutputCapability::Propose, "github:o/r#42", topic).serves(row));
     assert!(!at(write, "github:o/r#42", None).serves(row));
+}
+
+#[test]
+fn a_protected_branch_gets_no_commits() {
+    let rules = ProposalRules {
+        head: Some(PullHead {
+            pull: target("github:o/r#42"),
+            branch: Some("refs/heads/release/2".to_owned()),
+        }),
+        ..rules(OutputCapability::Write)
+    };
+    check(
+        &rules,
+        &[r#"{"v":1,"verb":"push_pull_request"}"#],
+        expect![[r"
+            refused: the branch of `github:o/r#42` is protected, and no daemon pushes to it
+        "]],
+    );
 }
 
 #[test]
