@@ -6,6 +6,7 @@ mod hello;
 mod host_tools;
 mod lines;
 mod places;
+mod replies;
 mod run_client;
 mod run_pipes;
 mod run_tokens;

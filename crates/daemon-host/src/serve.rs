@@ -256,7 +256,7 @@ impl Asked {
         loop {
             if std::mem::take(&mut self.reload) {
                 tokio::select! {
-                    reloaded = live.load_again() => report(&reloaded),
+                    _reported = live.reload_all() => {}
                     () = self.stop(signals) => return Ok(()),
                 }
                 continue;

@@ -137,6 +137,7 @@ mod serve_rates;
 mod serve_reconciled;
 #[cfg(test)]
 mod serve_reconciled_linear;
+mod serve_reload;
 mod serve_replay;
 mod serve_reported;
 mod serve_retain;

@@ -5,16 +5,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use daemon_records::error::{OpError, OpErrorKind};
-use serde::{Deserialize as _, Serialize};
+use serde::Deserialize as _;
 use serde_json::Value;
-use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, BufReader};
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::hello::{self, ControlTransport, KnownClient};
 use super::lines::{Line, Lines, read_message};
+use super::replies::Replies;
 use super::server::Control;
 use super::streams::Stream;
 use super::wire::{ClientMessage, RequestId, ServerMessage, ServerNotification};
@@ -22,31 +23,12 @@ use super::{MAX_LINE, MAX_OPEN};
 use crate::ops::{Operation, Params, RosterCaller};
 use crate::tokens::TokenChanges;
 
-/// The maximum number of queued responses of a client that reads slowly.
-const REPLY_QUEUE: usize = 256;
 /// The maximum number of requests of one client that run at the same time; other open requests wait.
 const AT_ONCE: usize = 4;
-/// The maximum number of bytes of queued responses. Responses have very different sizes, so their number alone bounds nothing.
-const REPLY_BYTES: usize = 1024 * 1024;
-/// How long a full queue of responses may stay full before the client is disconnected.
-const SLOW_READER: Duration = Duration::from_secs(10);
 /// How long a client over TCP may take to send its token.
 const HELLO_TIME: Duration = Duration::from_secs(10);
 /// The maximum length of the line with its token. Longer lines are only read from clients that are known.
 const HELLO_BYTES: usize = 64 * 1024;
-
-/// A response that waits to be written, and its share of the byte limit.
-pub(super) struct Queued {
-    line: Vec<u8>,
-    _room: OwnedSemaphorePermit,
-}
-
-/// The response queue of one client, bounded in number and in bytes.
-#[derive(Clone)]
-pub(super) struct Replies {
-    queue: mpsc::Sender<Queued>,
-    room: Arc<Semaphore>,
-}
 
 /// The two steps of a stop of the host.
 pub(super) struct Stopping {
@@ -66,25 +48,13 @@ pub(super) enum NewClient {
 
 /// Serves one client until it disconnects, violates the protocol, or the host has stopped.
 pub(super) async fn serve_client(
-    (reading, mut writing): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
+    (reading, writing): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
     client: NewClient,
     control: Arc<Control>,
     stopping: Stopping,
 ) {
-    let (queue, mut waiting) = mpsc::channel::<Queued>(REPLY_QUEUE);
-    let replies = Replies {
-        queue,
-        room: Arc::new(Semaphore::new(REPLY_BYTES)),
-    };
-    let writer = async move {
-        while let Some(queued) = waiting.recv().await {
-            match tokio::time::timeout(SLOW_READER, writing.write_all(&queued.line)).await {
-                Ok(Ok(())) => {}
-                // Dropping the receiver closes the queue, which ends the reader too.
-                Ok(Err(_)) | Err(_) => return,
-            }
-        }
-    };
+    let (replies, waiting) = Replies::new();
+    let writer = waiting.write(writing);
     let mut reading = BufReader::new(reading);
     let reader = async move {
         let mut lines = Lines::new(&mut reading);
@@ -149,7 +119,7 @@ async fn read_requests<R: AsyncBufRead + Unpin>(
                 is_gone = false;
                 break;
             }
-            () = replies.queue.closed() => break,
+            () = replies.closed() => break,
             event = events.recv(), if requests.caller.is_some() => {
                 notify(&replies, event).await;
                 continue;
@@ -430,35 +400,5 @@ async fn notify(replies: &Replies, event: Result<Arc<Value>, RecvError>) {
     let notification = ServerNotification::run_event(Value::clone(&event));
     if let Some(queued) = replies.room_for(notification).await {
         replies.put(queued).await;
-    }
-}
-
-impl Replies {
-    /// Waits until the client is gone.
-    pub(super) async fn closed(&self) {
-        self.queue.closed().await;
-    }
-
-    /// Waits for space in the queue; `None` if the client does not read the queued responses.
-    pub(super) async fn room_for(&self, message: impl Serialize) -> Option<Queued> {
-        let mut line = serde_json::to_vec(&message).expect("a message is representable");
-        line.push(b'\n');
-        // A response that is larger than the limit waits until the queue is empty.
-        let size = u32::try_from(line.len().min(REPLY_BYTES)).expect("the room is small");
-        let room = Arc::clone(&self.room).acquire_many_owned(size);
-        let Ok(room) = tokio::time::timeout(SLOW_READER, room).await else {
-            tracing::debug!("a control client does not read its answers");
-            return None;
-        };
-        Some(Queued {
-            line,
-            _room: room.expect("the semaphore is never closed"),
-        })
-    }
-
-    pub(super) async fn put(&self, queued: Queued) {
-        if self.queue.send_timeout(queued, SLOW_READER).await.is_err() {
-            tracing::debug!("a control client does not read its answers");
-        }
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::connection::Replies;
+use super::replies::Replies;
 use super::wire::{RequestId, ServerNotification, StreamedEvent};
 use crate::ops::{Operation, Operations, UnknownMethod, turn_members};
 use crate::wire::{AgentEventObject, FeedEventObject};

@@ -180,6 +180,16 @@ impl HostLive {
         Some(reasons).filter(|reasons| !reasons.is_empty())
     }
 
+    /// Reads the files of the home again: those of crons and subscriptions, then the configuration.
+    pub(super) async fn reload_all(&self) -> Result<Value, OpError> {
+        // A recovery file that was repaired is used again, whether or not the configuration is.
+        self.host.conversations.reopen_files().await;
+        self.host.signals.ticks.notify_one();
+        let reloaded = self.load_again().await;
+        super::report(&reloaded);
+        reloaded
+    }
+
     /// Reads the configuration again and puts it in force as a whole, or not at all.
     pub(super) async fn load_again(&self) -> Result<Value, OpError> {
         let turn = self.replacing.lock().await;
@@ -343,12 +353,7 @@ impl Live for HostLive {
     }
 
     async fn reload(&self) -> Result<Value, OpError> {
-        // A recovery file that was repaired is used again, whether or not the configuration is.
-        self.host.conversations.reopen_files().await;
-        self.host.signals.ticks.notify_one();
-        let reloaded = self.load_again().await;
-        super::report(&reloaded);
-        reloaded
+        self.reload_all().await
     }
 
     async fn doctor(&self) -> Result<Value, OpError> {
