@@ -125,6 +125,14 @@ impl Tier {
             Self::Night => Some(65_536),
         }
     }
+
+    /// Returns the profile of nextest, which says how long a test may take.
+    pub(crate) fn nextest_profile(self) -> &'static str {
+        match self {
+            Self::Change | Self::Merge => "default",
+            Self::Night => "night",
+        }
+    }
 }
 
 impl TaskCommand {

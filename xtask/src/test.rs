@@ -1,6 +1,6 @@
 //! Runs every test of the workspace and counts the results.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -11,7 +11,6 @@ use crate::{examples, kills, shell, simulate};
 
 /// Crates whose tests create real repositories.
 const NEED_GIT: [&str; 4] = ["daemon-repo", "daemon-surface", "daemon-host", "daemon-run"];
-const NEXTEST_REPORT: &str = "target/nextest/default/junit.xml";
 
 /// Runs the tests, the documentation examples and the example programs, and prints the counts last.
 pub(crate) fn run(root: &Path, tier: Tier) -> Result<ExitCode> {
@@ -120,6 +119,10 @@ fn unit(root: &Path, tier: Tier, excluded: &[&str], tally: &mut TestCounts) -> R
         "--no-fail-fast",
     ]);
     args.extend(excluded.iter().flat_map(|package| ["--exclude", package]));
+    let profile = tier.nextest_profile();
+    if has_nextest {
+        args.extend(["--profile", profile]);
+    }
     if tier != Tier::Change {
         // Crash points are compiled in for the later tiers only.
         args.extend(["--features", "daemon-run/internal-testing"]);
@@ -141,7 +144,7 @@ fn unit(root: &Path, tier: Tier, excluded: &[&str], tally: &mut TestCounts) -> R
     let (status, printed) = shell::tee(&mut command)?;
     let mut counts = TestCounts::read(&printed);
     let skips = if has_nextest {
-        report(root)?
+        report(root, profile)?
     } else {
         tally::skips_of_output(&printed)
     };
@@ -167,13 +170,11 @@ fn documentation(root: &Path, excluded: &[&str], tally: &mut TestCounts) -> Resu
     Ok(status.success())
 }
 
-fn report(root: &Path) -> Result<Vec<Skip>> {
+fn report(root: &Path, profile: &str) -> Result<Vec<Skip>> {
     // nextest writes its report into the target folder, which a machine may have moved.
-    let folder = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let path = match folder {
-        Some(folder) => root.join(folder).join("nextest/default/junit.xml"),
-        None => root.join(NEXTEST_REPORT),
-    };
+    let folder = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let path = root.join(folder).join("nextest").join(profile);
+    let path = path.join("junit.xml");
     // Nextest writes no report when the build failed or no test was chosen.
     if !path.exists() {
         return Ok(Vec::new());

@@ -3,9 +3,14 @@
 
 mod bodies;
 mod cloudevents;
+mod flips;
+mod fuzz_bodies;
+mod fuzzed;
 mod github_api;
+mod random;
 mod signatures;
 mod signing;
+mod timing;
 
 use daemon_event::EventId;
 use daemon_ingest::{Delivery, Headers, WebhookSource};
@@ -33,4 +38,14 @@ fn delivery<'a>(headers: &'a Headers, body: &'a [u8], received_at: Timestamp) ->
 
 fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
+}
+
+/// Reads a number that a later tier raises.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the tier is told by the environment"
+)]
+fn setting(name: &str, otherwise: u64) -> u64 {
+    let text = std::env::var(name).ok();
+    text.map_or(otherwise, |text| text.parse().unwrap())
 }

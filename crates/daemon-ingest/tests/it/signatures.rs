@@ -3,26 +3,29 @@
 use std::time::Duration;
 
 use daemon_ingest::{Github, Headers, Linear, Rejected, Secrets, Sentry, Slack, WebhookSource};
-use proptest::prelude::*;
 
 use crate::signing::hex_hmac;
 use crate::{at, delivery};
 
-const GITHUB_SECRET: &str = "It's a Secret to Everybody";
-const GITHUB_DIGITS: &str = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
-const SLACK_SECRET: &str = "8f742231b10e8888abcd99yyyzzz85a5";
-const SLACK_BODY: &str = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c";
-const SLACK_SIGNATURE: &str = "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503";
-const LINEAR_SECRET: &str = "lin_wh_test_secret";
-const LINEAR_BODY: &str = r#"{"action":"create","type":"Issue","createdAt":"2026-01-02T03:04:05.000Z","data":{"id":"a1","title":"café 🐞"},"organizationId":"o1","webhookTimestamp":1767323045000,"webhookId":"w1"}"#;
-const LINEAR_SIGNATURE: &str = "91f763b7152b0f93e581227cec613966d45aaad4cbca432017dd8af83b032212";
-const SENTRY_SECRET: &str = "sentry_client_secret_test";
-const SENTRY_BODY: &str = r#"{"action":"created","installation":{"uuid":"a8e5d37a-696c-4c54-adb5-b3f28d64c7de"},"data":{"issue":{"id":"1170820242","title":"ReferenceError: blooopy is not defined"}},"actor":{"type":"application","id":"sentry","name":"Sentry"}}"#;
-const SENTRY_SIGNATURE: &str = "57daffa32809d7d8be976b9378f1588080174e7abd16b87e778b43d376722a0b";
+pub(crate) const GITHUB_SECRET: &str = "It's a Secret to Everybody";
+pub(crate) const GITHUB_DIGITS: &str =
+    "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+pub(crate) const SLACK_SECRET: &str = "8f742231b10e8888abcd99yyyzzz85a5";
+pub(crate) const SLACK_BODY: &str = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c";
+pub(crate) const SLACK_SIGNATURE: &str =
+    "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503";
+pub(crate) const LINEAR_SECRET: &str = "lin_wh_test_secret";
+pub(crate) const LINEAR_BODY: &str = r#"{"action":"create","type":"Issue","createdAt":"2026-01-02T03:04:05.000Z","data":{"id":"a1","title":"café 🐞"},"organizationId":"o1","webhookTimestamp":1767323045000,"webhookId":"w1"}"#;
+pub(crate) const LINEAR_SIGNATURE: &str =
+    "91f763b7152b0f93e581227cec613966d45aaad4cbca432017dd8af83b032212";
+pub(crate) const SENTRY_SECRET: &str = "sentry_client_secret_test";
+pub(crate) const SENTRY_BODY: &str = r#"{"action":"created","installation":{"uuid":"a8e5d37a-696c-4c54-adb5-b3f28d64c7de"},"data":{"issue":{"id":"1170820242","title":"ReferenceError: blooopy is not defined"}},"actor":{"type":"application","id":"sentry","name":"Sentry"}}"#;
+pub(crate) const SENTRY_SIGNATURE: &str =
+    "57daffa32809d7d8be976b9378f1588080174e7abd16b87e778b43d376722a0b";
 const SENTRY_EMPTY: &str = "361476a6d72decfe20ad207e39ec0aeb195937f54deb44e748bc832b2e47cb6b";
-const NOON: &str = "2026-11-20T12:00:00Z";
-const SLACK_TIME: &str = "2018-07-12T18:36:58Z";
-const LINEAR_TIME: &str = "2026-01-02T03:04:05Z";
+pub(crate) const NOON: &str = "2026-11-20T12:00:00Z";
+pub(crate) const SLACK_TIME: &str = "2018-07-12T18:36:58Z";
+pub(crate) const LINEAR_TIME: &str = "2026-01-02T03:04:05Z";
 
 fn github() -> Github {
     Github::new(Secrets::new([GITHUB_SECRET]).unwrap())
@@ -322,20 +325,4 @@ fn linear_deliveries_are_accepted_within_a_minute_or_as_configured() {
         check(&linear, r#"{"type":"Issue"}"#, LINEAR_TIME),
         Err(Rejected::Undated)
     );
-}
-
-proptest! {
-    /// P4: every bit of the signature and of the body counts.
-    #[test]
-    fn a_flipped_bit_is_rejected(bit in 0..(71 + 13) * 8_usize) {
-        let mut signature = format!("sha256={GITHUB_DIGITS}").into_bytes();
-        let mut body = b"Hello, World!".to_vec();
-        match bit / 8 {
-            at if at < 71 => signature[at] ^= 1 << (bit % 8),
-            at => body[at - 71] ^= 1 << (bit % 8),
-        }
-        let headers = Headers::new([("X-Hub-Signature-256", signature)]);
-        let refused = github().verify(&delivery(&headers, &body, at(NOON))).unwrap_err();
-        prop_assert_eq!(refused.status(), 401);
-    }
 }
