@@ -63,7 +63,7 @@ impl WebhookSource for Linear {
         self.secrets.check(&[delivery.body], &signature)?;
         let sent = serde_json::from_slice::<SendTime>(delivery.body).ok();
         let sent = sent.and_then(|sent| Timestamp::from_millisecond(sent.millisecond).ok());
-        fresh(
+        self.secrets.check_age(
             delivery.received_at,
             sent.ok_or(Rejected::Undated)?,
             self.late.max(FRESH),
@@ -77,28 +77,5 @@ impl WebhookSource for Linear {
         let id = delivery::delivery_id(delivery, "Linear-Delivery")?;
         let source = daemon_event::Source::Linear;
         json::event(delivery, source, kind, id, delivery.body).map(|event| vec![event])
-    }
-}
-
-/// Checks that the time of sending is at most `late` before and `early` after the time of receipt.
-pub(crate) fn fresh(
-    now: Timestamp,
-    sent: Timestamp,
-    late: Duration,
-    early: Duration,
-) -> Result<(), Rejected> {
-    let age = now.duration_since(sent);
-    // A sender's clock may be ahead, but a time far in the future would make a replay acceptable for that long.
-    let is_fresh = if age.is_negative() {
-        age.unsigned_abs() <= early
-    } else {
-        age.unsigned_abs() <= late
-    };
-    if is_fresh {
-        Ok(())
-    } else {
-        Err(Rejected::Stale {
-            seconds: age.as_secs(),
-        })
     }
 }

@@ -1,8 +1,10 @@
 //! Secrets, and the verification of signatures.
 
 use std::fmt;
+use std::time::Duration;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use jiff::Timestamp;
 use sha2::Sha256;
 use subtle::{Choice, ConstantTimeEq as _};
 
@@ -17,6 +19,9 @@ pub struct Secrets {
     keyed: Vec<Hmac<Sha256>>,
     #[cfg(feature = "internal-testing")]
     lengths: Lengths,
+    /// Whether a delivery may be of any age: the fault that a test plants.
+    #[cfg(feature = "internal-testing")]
+    is_ageless: bool,
 }
 
 /// Which signatures are compared.
@@ -61,6 +66,8 @@ impl Secrets {
                 keyed,
                 #[cfg(feature = "internal-testing")]
                 lengths: Lengths::Whole,
+                #[cfg(feature = "internal-testing")]
+                is_ageless: false,
             })
         }
     }
@@ -81,6 +88,44 @@ impl Secrets {
         Self {
             lengths: Lengths::Any,
             ..self
+        }
+    }
+
+    /// Plants the fault of accepting deliveries of any age.
+    #[cfg(feature = "internal-testing")]
+    #[must_use]
+    pub fn accepting_any_age(self) -> Self {
+        Self {
+            is_ageless: true,
+            ..self
+        }
+    }
+
+    /// Checks that the time of sending is at most `late` before and `early` after the time of receipt.
+    pub(crate) fn check_age(
+        &self,
+        now: Timestamp,
+        sent: Timestamp,
+        late: Duration,
+        early: Duration,
+    ) -> Result<(), Rejected> {
+        #[cfg(feature = "internal-testing")]
+        if self.is_ageless {
+            return Ok(());
+        }
+        let age = now.duration_since(sent);
+        // A sender's clock may be ahead, but a time far in the future would make a replay acceptable for that long.
+        let is_fresh = if age.is_negative() {
+            age.unsigned_abs() <= early
+        } else {
+            age.unsigned_abs() <= late
+        };
+        if is_fresh {
+            Ok(())
+        } else {
+            Err(Rejected::Stale {
+                seconds: age.as_secs(),
+            })
         }
     }
 

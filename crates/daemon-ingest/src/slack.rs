@@ -10,7 +10,6 @@ use serde::Deserialize;
 use crate::delivery::{self, Delivery, WebhookSource};
 use crate::error::{Malformed, Rejected};
 use crate::json;
-use crate::linear::fresh;
 use crate::secret::{Secrets, signing_header};
 
 /// The largest accepted body, in bytes.
@@ -74,7 +73,7 @@ impl WebhookSource for Slack {
         let sent = signing_header(delivery, "X-Slack-Request-Timestamp")?;
         self.secrets
             .check(&[b"v0:", sent, b":", delivery.body], &signature)?;
-        fresh(
+        self.secrets.check_age(
             delivery.received_at,
             sent_at(sent).ok_or(Rejected::Undated)?,
             FRESH,

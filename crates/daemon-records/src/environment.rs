@@ -6,3 +6,8 @@ use std::ffi::OsString;
 pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
+
+/// Returns all variables of the environment, for the planted fault of handing them to runs.
+pub fn all() -> impl Iterator<Item = (OsString, OsString)> {
+    std::env::vars_os()
+}

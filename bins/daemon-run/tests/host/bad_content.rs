@@ -211,36 +211,43 @@ fn pull_requests_of_forks_and_of_deleted_heads() {
     scene.ends_with(&[("pr-helper", 2)]);
 }
 
-#[test]
-fn a_pull_request_that_edits_a_daemon_file() {
-    let scene = Scene::new();
-    let before = scene.host.get("daemons/pr-helper");
+/// Wakes a daemon by a pull request that edits its file, and returns the file that its run got.
+fn file_of_the_run(scene: &Scene) -> String {
     scene.world.git(&["checkout", "--quiet", "-b", "edit"]);
     scene.world.write_daemon("pr-helper", "---\nid: pr-helper\npurpose: Obeys whom it should not.\nwatch: [when a commit is pushed]\nroutines: [x]\n---\n");
     let edited = scene.world.commit("edit");
     scene.world.git(&["checkout", "--quiet", "main"]);
-    scene.github(
-        ("pull_request", "d-1"),
-        &opened(1, &edited, &json!({})),
-        200,
-        "",
-    );
-    let activations = scene.host.settled(1);
+    let body = opened(1, &edited, &json!({}));
+    scene.github(("pull_request", "d-1"), &body, 200, "");
+    scene.host.settled(1);
+    let runs = scene.host.list("runs");
+    let run = runs.iter().find(|run| run["daemon_id"] == "pr-helper");
+    crate::world::kept(run.expect("it ran"), "context/DAEMON.md")
+}
+
+#[test]
+fn a_pull_request_that_edits_a_daemon_file() {
+    let scene = Scene::new();
+    let before = scene.host.get("daemons/pr-helper");
+    let registered = scene
+        .world
+        .git(&["show", "HEAD:.agents/daemons/pr-helper/DAEMON.md"]);
+    assert_eq!(file_of_the_run(&scene), registered);
+    let activations = scene.host.list("activations");
     let own = activations
         .iter()
         .find(|one| one["daemon_id"] == "pr-helper");
     assert_eq!(own.expect("it is woken")["rev"], before["daemon"]["rev"]);
     let after = scene.host.get("daemons/pr-helper");
     assert_eq!(after["daemon"]["rev"], before["daemon"]["rev"]);
-    let runs = scene.host.list("runs");
-    let run = runs
-        .iter()
-        .find(|run| run["daemon_id"] == "pr-helper")
-        .expect("it ran");
-    assert!(
-        !crate::world::kept(run, "context/DAEMON.md").contains("Obeys"),
-        "{run}"
-    );
+}
+
+#[cfg(feature = "internal-testing")]
+#[test]
+fn a_daemon_file_from_the_head_of_a_pull_request_is_found_out() {
+    let canary = [("DAEMON_CANARY", "file-from-pull-request-head")];
+    let file = file_of_the_run(&Scene::planted(&[], &canary));
+    assert!(file.contains("Obeys whom it should not."), "{file}");
 }
 
 #[test]

@@ -21,6 +21,11 @@ impl Scene {
     }
 
     pub(crate) fn with(more: &[(&str, &str)]) -> Self {
+        Self::planted(more, &[])
+    }
+
+    /// Starts the host with variables.
+    pub(crate) fn planted(more: &[(&str, &str)], env: &[(&str, &str)]) -> Self {
         let daemons = [
             ("pr-helper", watch(&["when a pull request is opened"])),
             ("pusher", watch(&["when a commit is pushed"])),
@@ -37,7 +42,7 @@ impl Scene {
             ["linear", "slack", "sentry"].map(|source| format!("[sources.{source}]\n{secret}"));
         world.configure(&sections.concat());
         world.script(QUIET);
-        let host = world.serve();
+        let host = world.serve_with(&[], env);
         Self { world, host }
     }
 

@@ -31,7 +31,9 @@ fn live(trap: &Trap, more: &[(&str, &str)]) -> Told {
         let up = world.beside(&format!("up-{name}"));
         until(&format!("{name} has leaked"), || up.exists());
     }
-    assert_eq!(in_processes(trap, &host), Vec::<String>::new());
+    let running = running(trap);
+    assert!(running.len() >= 4, "{running:?}");
+    assert_eq!(in_processes(trap, &host, running), Vec::<String>::new());
     fs::write(world.beside("go"), "").expect("a file");
     told.push(("fire leaker".to_owned(), leaker.json().1.to_string()));
     for daemon in ["messenger", "failer"] {
@@ -52,14 +54,16 @@ fn live(trap: &Trap, more: &[(&str, &str)]) -> Told {
     told
 }
 
+/// Returns the processes of the runs.
+fn running(trap: &Trap) -> Vec<u32> {
+    let home = trap.world.home.join("daemons");
+    processes_with(&format!("HOME={}", home.display()))
+}
+
 /// Returns secrets among arguments and variables of this host and of all that it runs, where they do not belong.
-fn in_processes(trap: &Trap, host: &Host) -> Vec<String> {
-    let home = format!("HOME={}", trap.world.home.join("daemons").display());
-    let mut all = processes_with(&home);
-    assert!(all.len() >= 4, "{all:?}");
-    all.push(host.pid());
+fn in_processes(trap: &Trap, host: &Host, running: Vec<u32>) -> Vec<String> {
     let mut wrong = Vec::new();
-    for pid in all {
+    for pid in running.into_iter().chain([host.pid()]) {
         let read = |name: &str| {
             let bytes = fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()
@@ -262,5 +266,25 @@ fn a_redactor_that_forgets_edges_is_found_out() {
     assert!(
         places.iter().any(|what| what.starts_with("stderr of ")),
         "{places:?}"
+    );
+}
+
+#[cfg(feature = "internal-testing")]
+#[test]
+fn an_environment_that_runs_inherit_is_found_out() {
+    let trap = Trap::set();
+    let host = trap.serve(&[("DAEMON_CANARY", "inherit-environment")]);
+    let leaker = trap.world.begin(&["fire", "leaker", "--json"]);
+    let up = trap.world.beside("up-sh");
+    until("the run has leaked", || up.exists());
+    let found = in_processes(&trap, &host, running(&trap));
+    fs::write(trap.world.beside("go"), "").expect("a file");
+    leaker.json();
+    assert!(!found.is_empty(), "{found:?}");
+    assert!(
+        found
+            .iter()
+            .all(|found| found.contains(" in the environment of ")),
+        "{found:?}"
     );
 }

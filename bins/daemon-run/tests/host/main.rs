@@ -161,6 +161,7 @@ mod serve_standing_steps;
 mod serve_start;
 mod serve_strays;
 mod serve_surfaces;
+mod serve_synced;
 mod serve_tcp;
 mod serve_telemetry;
 mod serve_traced;

@@ -29,8 +29,8 @@ fn world(condition: &str) -> (World, daemon_fakes::GithubApi) {
 }
 
 /// Starts a host and waits until it knows its account.
-fn serve(world: &World) -> Host {
-    let host = world.serve();
+fn serve(world: &World, env: &[(&str, &str)]) -> Host {
+    let host = world.serve_with(&[], env);
     until("the account is stored", || {
         let store = world.store();
         let known = "SELECT count(*) FROM bookmark WHERE name = 'account/github'";
@@ -79,16 +79,20 @@ fn woken(host: &Host, at_least: usize) -> Vec<Value> {
     rows
 }
 
+/// A comment with the marker of an output of the other host.
+fn marked() -> String {
+    let key = "4ymwin7k4k363ohv3ycu7vcqhh";
+    format!("Noted.\n\n<!-- daemon:helper act:{THERE} out:{key} -->")
+}
+
 #[test]
 fn a_comment_of_the_other_host_wakes_only_other_daemons_one_level_deeper() {
     let (world, _api) = world("when a comment is added to an issue");
-    let host = serve(&world);
-    let key = "4ymwin7k4k363ohv3ycu7vcqhh";
-    let marked = format!("Noted.\n\n<!-- daemon:helper act:{THERE} out:{key} -->");
-    host.hook("issue_comment", "d-1", &commented(1, &bot(), &marked));
+    let host = serve(&world, &[]);
+    host.hook("issue_comment", "d-1", &commented(1, &bot(), &marked()));
     assert_eq!(woken(&host, 1), [json!(["other", 1])]);
     // A person who copies the marker is a person.
-    host.hook("issue_comment", "d-2", &commented(2, &ann(), &marked));
+    host.hook("issue_comment", "d-2", &commented(2, &ann(), &marked()));
     let expected = [
         json!(["helper", null]),
         json!(["other", 1]),
@@ -97,10 +101,20 @@ fn a_comment_of_the_other_host_wakes_only_other_daemons_one_level_deeper() {
     assert_eq!(woken(&host, 3), expected);
 }
 
+#[cfg(feature = "internal-testing")]
+#[test]
+fn a_host_that_believes_markers_of_any_author_is_found_out() {
+    let (world, _api) = world("when a comment is added to an issue");
+    let host = serve(&world, &[("DAEMON_CANARY", "marker-without-actor-check")]);
+    host.hook("issue_comment", "d-1", &commented(1, &ann(), &marked()));
+    // The person's comment passes for an output of `helper`.
+    assert_eq!(woken(&host, 1), [json!(["other", 1])]);
+}
+
 #[test]
 fn a_branch_of_the_other_host_does_not_wake_its_daemon_by_webhook_or_git() {
     let (world, _api) = world("when a branch is created");
-    let host = serve(&world);
+    let host = serve(&world, &[]);
     let branch = format!("daemon/helper/{THERE}");
     let created = json!({
         "ref": branch, "ref_type": "branch", "master_branch": "main", "pusher_type": "user",

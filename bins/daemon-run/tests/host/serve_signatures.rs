@@ -204,11 +204,37 @@ impl Vector {
         forgeries
     }
 
+    /// Returns the delivery, signed, with a time of sending `seconds` before now; `None` if the source signs no time.
+    fn aged(&self, seconds: i64) -> Option<Forgery> {
+        let sent = jiff::Timestamp::now().as_second() - seconds;
+        let other = match self.source {
+            "slack" => Self {
+                sent: Some(sent.to_string()),
+                ..self.clone()
+            },
+            "linear" => {
+                let mut body: Value = serde_json::from_slice(&self.body).expect("an object");
+                body["webhookTimestamp"] = (sent * 1000).into();
+                Self {
+                    body: body.to_string().into_bytes(),
+                    ..self.clone()
+                }
+            }
+            _ => return None,
+        };
+        Some(other.genuine())
+    }
+
     /// Returns the mutations, each once.
     fn mutations(&self) -> Vec<Forgery> {
         let genuine = self.genuine();
         let mut known = BTreeSet::from([genuine.clone()]);
         let mut all = [self.forms(), self.contents()].concat();
+        all.extend(
+            [-600, 600, 86_400]
+                .into_iter()
+                .filter_map(|age| self.aged(age)),
+        );
         all.retain(|forgery| known.insert(forgery.clone()));
         let mut random = Random(SEED);
         while all.len() < MUTATIONS {
@@ -319,6 +345,21 @@ fn every_mutation_of_a_signed_delivery_is_refused_with_one_body() {
     }
 }
 
+#[test]
+fn an_empty_secret_of_any_source_refuses_to_start() {
+    for vector in vectors() {
+        for text in ["", "\n", " \n\t\n"] {
+            let world = World::new(&[]);
+            std::fs::write(world.home.join("secret"), text).expect("the secret");
+            let source = vector.source;
+            world.watch_with(&format!("[sources.{source}]\nsecret_file = \"secret\"\n"));
+            let message = world.refusal("source-secret");
+            let expected = format!("sources.{source}: a webhook secret is empty or missing");
+            assert_eq!(message, expected, "{text:?}");
+        }
+    }
+}
+
 #[cfg(feature = "internal-testing")]
 #[test]
 fn a_comparison_of_any_length_is_found_out_for_every_source() {
@@ -330,5 +371,17 @@ fn a_comparison_of_any_length_is_found_out_for_every_source() {
     assert_eq!(
         found,
         BTreeSet::from(["github", "linear", "sentry", "slack"])
+    );
+}
+
+#[cfg(feature = "internal-testing")]
+#[test]
+fn a_host_that_accepts_any_age_is_found_out_for_each_source_that_signs_a_time() {
+    let (_world, host) = host(&[("DAEMON_CANARY", "skip-freshness")]);
+    let found = accepted(&host).into_iter().map(|(source, _)| source);
+    // A body that is no event is refused with another status once it is believed.
+    assert_eq!(
+        found.collect::<Vec<_>>(),
+        ["slack", "slack", "slack", "linear", "linear", "linear"]
     );
 }

@@ -14,9 +14,12 @@ use crate::world::{World, until};
 /// Where the host may write outside of its home: places of the kernel, which are no files.
 const OF_THE_KERNEL: [&str; 3] = ["/dev/null", "/proc/", "/sys/fs/cgroup/"];
 
+/// The calls that open files, and those that make threads and processes.
+const OPENING: &str = "open,openat,openat2,creat,clone,clone3,fork,vfork";
+
 /// Reports whether this machine lets a process be traced.
 #[expect(clippy::print_stdout, reason = "what was skipped, and why")]
-fn can_trace() -> bool {
+pub(crate) fn can_trace() -> bool {
     let traced = std::process::Command::new("strace")
         .args(["-o", "/dev/null", "true"])
         .output();
@@ -161,7 +164,7 @@ fn a_host_opens_nothing_for_writing_outside_of_its_home() {
     ]);
     let world = world(&api, "");
     let file = world.beside("trace");
-    let host = world.serve_traced(&file);
+    let host = world.serve_traced(&file, OPENING, &[]);
     let pid = host.pid();
     load(&world, &host);
     let (code, _) = host.stop();

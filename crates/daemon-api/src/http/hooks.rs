@@ -337,10 +337,16 @@ impl Hooks {
             }
         };
         let mut storing = self.admit.accept(events);
+        if daemon_records::failpoint::is_planted("answer-before-commit") {
+            reply.send(acknowledge(&[])).unwrap_or_default();
+            drop(answered(reply_to_sender(Some(storing.await))));
+            return Some(room);
+        }
         let stored = tokio::time::timeout(COMMIT_TIME, &mut storing).await;
         let is_late = stored.is_err();
         let response = answered(reply_to_sender(stored.ok()));
         reply.send(response).unwrap_or_default();
+        daemon_records::failpoint::hit("W6");
         if is_late {
             // Only for the log: the sender already got 503.
             drop(answered(reply_to_sender(Some(storing.await))));

@@ -272,6 +272,7 @@ pub(crate) async fn decide(
         if is_own {
             tracing::info!(daemon = %key, event = %event.id, "a daemon's own output does not wake it");
         }
+        let is_own = is_own && !daemon_records::failpoint::is_planted("no-self-filter");
         // Events up to `since_seq` are older than the daemon: the push that adds a daemon does not wake it.
         daemon.is_valid() && seq > daemon.row.since_seq && is_asked(key) && !is_own
     };

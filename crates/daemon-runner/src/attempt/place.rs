@@ -163,6 +163,7 @@ pub(super) async fn prepare(
     let from = (&*settings, &repo, &policy);
     let (source, rolling, rules) =
         situate(run_context, activation, from, (&daemon, &events)).await?;
+    let daemon_file = file_at(&source, &daemon).unwrap_or(daemon_file);
     // Only now, because the commit and the rules are found by names, a part of which may look like a short secret.
     let events = shown(events, &run_context.secrets);
     let tallies = tallied::tallies(run_context, activation, &daemon, from).await;
@@ -335,6 +336,20 @@ fn registered_file(
     match &source.content {
         daemon_repo::DaemonContent::Text(bytes) => Ok((Arc::clone(bytes), source.support.clone())),
         _ => Err(AttemptRefusal::final_("its file could not be read")),
+    }
+}
+
+/// Returns the daemon file of the commit that is checked out: the fault that a test plants.
+fn file_at(source: &RunSource, daemon: &Registered) -> Option<Arc<[u8]>> {
+    if !daemon_records::failpoint::is_planted("file-from-pull-request-head") {
+        return None;
+    }
+    let found = source.repository.discover(&source.checkout.commit).ok()?;
+    let registered = daemon.source.as_ref()?;
+    let mut daemons = found.daemons.into_iter();
+    match daemons.find(|one| one.dir == registered.dir)?.content {
+        daemon_repo::DaemonContent::Text(bytes) => Some(bytes),
+        _ => None,
     }
 }
 

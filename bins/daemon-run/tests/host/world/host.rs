@@ -54,18 +54,15 @@ impl World {
         })
     }
 
-    /// Starts a host whose system calls are written to a file, with those of its children.
-    pub(crate) fn serve_traced(&self, file: &Path) -> Host {
+    /// Starts a host whose system calls of the given names are written to a file, with those of its children.
+    pub(crate) fn serve_traced(&self, file: &Path, calls: &str, env: &[(&str, &str)]) -> Host {
         let serve = self.command(&["serve", "--listen", "127.0.0.1:0", "--json"]);
         let mut command = cleared("strace");
         // As a grandchild, so that the host itself is the child.
         command.args(["-D", "-f", "-y", "-s", "4096"]);
-        command.args([
-            "-e",
-            "trace=open,openat,openat2,creat,clone,clone3,fork,vfork",
-        ]);
+        command.args(["-e", &format!("trace={calls}")]);
         command.arg("-o").arg(file).arg(serve.get_program());
-        command.args(serve.get_args());
+        command.args(serve.get_args()).envs(env.iter().copied());
         command.current_dir(serve.get_current_dir().expect("it is set"));
         command.stdout(Stdio::piped()).stderr(self.serve_log());
         let child = command.spawn().expect("strace starts");
