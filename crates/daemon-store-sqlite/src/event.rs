@@ -12,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Rows, params};
 
 use crate::admission::ClaimAtOnce;
 use crate::column::{Columns as _, integer, micros};
+use crate::failpoint;
 use crate::failure::{TxResult, damaged};
 use crate::identity::KeyLookup;
 use crate::recent::WriteTx;
@@ -40,6 +41,10 @@ pub(crate) const COLUMNS: &str = concat!(
 pub(crate) const TABLES: &str = "event AS e LEFT JOIN payload AS p ON p.seq = e.seq";
 
 pub(crate) fn accept(tx: &WriteTx<'_>, events: &[NewEvent]) -> TxResult<Vec<Accepted>> {
+    // Without events, a call stores bookmarks or positions, or only waits for the writer.
+    if !events.is_empty() {
+        failpoint::hit("W4");
+    }
     events.iter().map(|new| accept_one(tx, new)).collect()
 }
 
@@ -49,6 +54,7 @@ pub(crate) fn accept_moves(
     cursors: Vec<RefCursor>,
     events: Vec<NewEvent>,
 ) -> TxResult<Vec<Accepted>> {
+    failpoint::hit("N2");
     // Cursors first or events first makes no difference: both are in one operation, so that no crash parts them.
     let mut put = tx.prepare_cached("INSERT OR REPLACE INTO ref_cursor VALUES (?1, ?2, ?3, ?4)")?;
     for cursor in cursors {
@@ -202,6 +208,7 @@ fn commit_and_claim(
     now: Timestamp,
     mut at_once: Option<&mut ClaimAtOnce<'_>>,
 ) -> TxResult<Vec<Admission>> {
+    failpoint::hit("M2");
     let mut due = tx.prepare_cached(
         // A report that arrived after the event was read changes the count, and the event stays due.
         "SELECT seq FROM event WHERE id = ?1 AND due = 1 \

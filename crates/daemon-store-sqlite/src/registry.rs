@@ -11,11 +11,13 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::activation;
 use crate::column::{Columns as _, integer, micros};
+use crate::failpoint;
 use crate::failure::{TxResult, damaged};
 use crate::lane::{self, Lane};
 use crate::tick;
 
 pub(crate) fn register(tx: &Connection, registration: Registration) -> TxResult<RegistryChange> {
+    failpoint::hit("D3");
     let repo = &registration.repo;
     let stored = daemons_of(tx, repo)?;
     let newest = newest_seq(tx, registration.since)?;

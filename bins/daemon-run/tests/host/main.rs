@@ -103,6 +103,7 @@ mod serve_failpoints;
 mod serve_follow;
 mod serve_from_zero;
 mod serve_fuzz;
+mod serve_gaps;
 mod serve_github;
 mod serve_happenings;
 mod serve_headlines;

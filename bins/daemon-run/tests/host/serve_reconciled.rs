@@ -17,8 +17,12 @@ fn now() -> Duration {
     now.expect("the clock is right")
 }
 
-/// Makes a world whose daemon wakes on pull requests, and a GitHub with its branches.
 fn world() -> (World, GithubApi) {
+    world_compared("1s")
+}
+
+/// Makes a world whose daemon wakes on pull requests, and a GitHub with its branches, which is compared at an interval.
+pub(crate) fn world_compared(interval: &str) -> (World, GithubApi) {
     let world = World::new(&[("helper", &watch(&["when a pull request is opened"]))]);
     let api = GithubApi::start(0, FakeClock::new(now)).expect("a port");
     api.add_repo(REPO);
@@ -33,13 +37,13 @@ fn world() -> (World, GithubApi) {
     std::fs::write(world.home.join("surface-token"), format!("{TOKEN}\n")).expect("the token");
     let base = api.server().base_url();
     world.configure(&format!(
-        "[sources]\nreconcile = \"1s\"\n\n[surfaces.github]\ntoken_file = \"surface-token\"\napi_base = {base:?}\n"
+        "[sources]\nreconcile = {interval:?}\n\n[surfaces.github]\ntoken_file = \"surface-token\"\napi_base = {base:?}\n"
     ));
     (world, api)
 }
 
 /// Adds a webhook that leads to a host: what is sent is passed on, and the sender sees this status.
-fn hook(api: &GithubApi, status: u16) -> Receiver<GithubWebhook> {
+pub(crate) fn hook(api: &GithubApi, status: u16) -> Receiver<GithubWebhook> {
     let (send, sent) = channel();
     api.add_hook(REPO, "https://host.example/webhooks/github", move |hook| {
         send.send(hook.clone()).expect("the test receives it");
@@ -48,14 +52,14 @@ fn hook(api: &GithubApi, status: u16) -> Receiver<GithubWebhook> {
     sent
 }
 
-fn open_pull(api: &GithubApi) {
+pub(crate) fn open_pull(api: &GithubApi) {
     let body = json!({"title": "A change", "body": "Mine.", "head": "topic", "base": "main"});
     let (status, made) = api.act("ann", "POST", &format!("/repos/{REPO}/pulls"), &body);
     assert_eq!(status, 201, "{made}");
 }
 
 /// Waits until every place was compared once.
-fn compared(host: &Host) {
+pub(crate) fn compared(host: &Host) {
     until("GitHub is compared", || {
         let found = check(&host.get("doctor"), CHECK);
         let detail = found["detail"].as_str().expect("a text");
@@ -63,7 +67,7 @@ fn compared(host: &Host) {
     });
 }
 
-fn deliver(host: &Host, hook: &GithubWebhook) -> Value {
+pub(crate) fn deliver(host: &Host, hook: &GithubWebhook) -> Value {
     let body: Value = serde_json::from_str(&hook.body).expect("JSON");
     host.hook(&hook.event, &hook.guid, &body).json()
 }

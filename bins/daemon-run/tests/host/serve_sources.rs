@@ -67,7 +67,7 @@ pub(crate) fn slack_message(id: &str) -> Value {
             "text": "hello", "ts": "1795176000.000100"}})
 }
 
-fn sentry(host: &Host, delivery: &str, body: &Value) -> Answer {
+pub(crate) fn sentry(host: &Host, delivery: &str, body: &Value) -> Answer {
     let body = body.to_string();
     let signature = hmac_hex(SECRET, body.as_bytes());
     let headers = [
@@ -79,7 +79,7 @@ fn sentry(host: &Host, delivery: &str, body: &Value) -> Answer {
     host.post("/webhooks/sentry", &headers, &body)
 }
 
-fn sentry_issue() -> Value {
+pub(crate) fn sentry_issue() -> Value {
     json!({"action": "created", "installation": {"uuid": "a8e5d37a-696c-4c54-adb5-b3f28d64c7de"},
         "data": {"issue": {"id": "1170820242", "title": "ReferenceError: wick is not defined", "level": "error",
             "project": {"id": "1", "slug": "lamp", "name": "lamp"}}},
