@@ -163,3 +163,39 @@ fn a_run_that_reports_no_cost_counts_what_was_reserved_for_it() {
     assert_eq!(budget(&host), over);
     assert_eq!(spend(&world, "claude")["error"]["type"], "budget");
 }
+
+/// Costs what was reserved for it, and takes a while, so that all others have asked.
+const TENTH: &str = r#"cat > /dev/null
+sleep 0.5
+echo '{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555"}'
+echo '{"type":"result","subtype":"success","is_error":false,"result":"Done.","total_cost_usd":0.1,"usage":{"input_tokens":9,"output_tokens":2}}'
+"#;
+
+#[test]
+fn a_hundred_programs_that_start_at_once_never_pass_the_budget_of_the_day() {
+    let world = World::of_claude(TENTH, "\n[budget]\nday_usd = 1.05\nactivation_usd = 0.1\n");
+    let host = world.serve();
+    let tasks: Vec<Value> = (0..100)
+        .map(|n| json!({"task": format!("task {n}")}))
+        .collect();
+    let call = json!({"action": "emanate", "backend": "claude", "tasks": tasks});
+    let reply = shown!(world.tool(&call), {"$?": 0, "count": 100});
+    let ends: Vec<Value> = reply["run_ids"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|id| {
+            let run = world.announced(id.as_str().expect("an id"));
+            json!([run["status"], run["error"]["type"]])
+        })
+        .collect();
+    let count = |wanted: Value| ends.iter().filter(|end| **end == wanted).count();
+    let counts = (
+        count(json!(["done", null])),
+        count(json!(["failed", "budget"])),
+    );
+    // The eleventh would need ten cents of the five that are left.
+    assert_eq!(counts, (10, 90), "{ends:?}");
+    let spent = "1.00 of 1.05 USD were spent within 24 hours: activations wait";
+    assert_eq!(budget(&host), shown_as("warn", spent));
+}

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use serde_json::{Value, json};
 
 use crate::fields::Shown as _;
-use crate::world::{World, json_lines, kept, watch};
+use crate::world::{World, daemon_file, json_lines, kept, watch};
 
 /// Keeps the prompt and what the checkout has at `AGENTS.md`.
 const KEEPS: &str = "cat > \"$HOME/prompt\"\ncat AGENTS.md > \"$HOME/own\" 2> /dev/null\n\
@@ -154,4 +154,44 @@ fn a_link_is_no_instruction_and_the_run_reports_it() {
         reported.text("detail"),
         "`AGENTS.md` of the default branch is not used: it is a symbolic link, which is not followed"
     );
+}
+
+#[test]
+fn a_daemon_file_that_does_not_fit_the_context_fails_without_a_retry() {
+    let world = World::pushed();
+    let config = world.home.join("config.toml");
+    let config = fs::read_to_string(config).expect("it exists");
+    let limited = |bytes: u32| {
+        let section = format!("[provider.sh]\ncontext_bytes = {bytes}\n");
+        world.write_config(&config.replace("[provider.sh]\n", &section));
+    };
+    limited(32_768);
+    let wakes = watch(&["when a commit is pushed to main"]);
+    let file = daemon_file("pusher", &wakes) + &"Look at every page.\n".repeat(2_000);
+    world.write_daemon("pusher", &file);
+    let commit = world.commit("a long file");
+    let host = world.serve();
+    host.registered(&commit);
+    world.commit("wake it");
+    let failed = host.settled(1).remove(0);
+    shows!(failed, {"state": "failed", "attempts": 1, "retry_at": null});
+    let reason = failed["reason"].as_str().expect("a reason");
+    let end = format!(
+        " bytes, {} of them the daemon file, but the provider accepts 32768",
+        file.len()
+    );
+    assert!(
+        reason.starts_with("the context needs ") && reason.ends_with(&end),
+        "{reason}"
+    );
+    // Nothing was started, and the file was not cut.
+    assert_eq!(host.list("runs"), Vec::<Value>::new());
+    limited(65_536);
+    assert_eq!(world.json(&["reload"]).0, 0);
+    world.commit("wake it again");
+    let ended = host.settled(2);
+    let again = ended.iter().find(|one| one["id"] != failed["id"]);
+    shows!(again.expect("it woke"), {"state": "succeeded"});
+    let run = &host.list("runs")[0];
+    assert_eq!(kept(run, "context/DAEMON.md"), file);
 }
