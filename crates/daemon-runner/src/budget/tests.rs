@@ -94,37 +94,6 @@ fn setting(name: &str, otherwise: u32) -> u32 {
 }
 
 #[test]
-fn a_hundred_starts_at_once_never_reserve_more_than_the_day_leaves() {
-    const DOLLAR: u64 = 1_000_000;
-    let clock = TestClock::at(at(0));
-    for round in 0..setting("DAEMON_TEST_STARTS", 20) {
-        let day = day(&clock);
-        // A part of the day is spent already, so that the last start gets less than it wants.
-        let spent = u64::from(round % 10) * DOLLAR / 4;
-        day.count([(at(0), MicroUsd(spent))]);
-        let asked = std::sync::Barrier::new(100);
-        let reserved: Vec<u64> = std::thread::scope(|scope| {
-            let start = || {
-                let reserve = day.begin(Pricing::Assumed, Some(MicroUsd(3 * DOLLAR)), TEN);
-                asked.wait();
-                reserve.map_or(0, |reserve| {
-                    let reserved = reserve.reserved().unwrap().0;
-                    reserve.settle(Some(reserved as f64 / 1e6), &Outcome::Done);
-                    reserved
-                })
-            };
-            let starts: Vec<_> = (0..100).map(|_| scope.spawn(start)).collect();
-            starts.into_iter().map(|one| one.join().unwrap()).collect()
-        });
-        let total = spent + reserved.iter().sum::<u64>();
-        assert!(total <= 10 * DOLLAR, "round {round}: {total} {reserved:?}");
-        // Less than a run needs may be left, and no more.
-        assert!(total > 9 * DOLLAR, "round {round}: {total} {reserved:?}");
-        assert_eq!(day.spent(), MicroUsd(total), "round {round}");
-    }
-}
-
-#[test]
 fn what_a_lost_run_had_set_aside_stays_spent() {
     let clock = TestClock::at(at(0));
     let day = day(&clock);
@@ -222,7 +191,7 @@ fn a_run_whose_activation_has_spent_its_budget_is_refused_and_reserves_nothing()
 
 #[test]
 fn a_hundred_starts_at_once_never_reserve_more_than_the_day() {
-    for _ in 0..50 {
+    for _ in 0..setting("DAEMON_TEST_STARTS", 50) {
         let clock = TestClock::at(at(0));
         let day = day(&clock);
         let asked = std::sync::Barrier::new(100);
