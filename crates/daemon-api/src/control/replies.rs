@@ -111,12 +111,12 @@ mod tests {
 
     use super::{REPLY_BYTES, REPLY_QUEUE, Replies};
 
-    /// Reads a byte every eight seconds: each write makes progress, the queue hardly does.
+    /// Reads a byte every three seconds: each line is written in time, and the queue hardly moves.
     async fn drip(mut reading: impl tokio::io::AsyncRead + Unpin) -> usize {
         let mut n_read = 0;
         while let Ok(1..) = reading.read(&mut [0]).await {
             n_read += 1;
-            tokio::time::sleep(Duration::from_secs(8)).await;
+            tokio::time::sleep(Duration::from_secs(3)).await;
         }
         n_read
     }
