@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::http::{pull_request_opened, try_raw, webhook};
@@ -226,15 +227,22 @@ fn traced(n_hooks: u32, env: &[(&str, &str)]) -> Trace {
     let pid = host.pid();
     assert_eq!(send(&host, n_hooks), n_hooks);
     assert_eq!(host.stop().0, Some(0));
-    let lines = || {
-        let file = BufReader::new(File::open(&file).expect("a trace"));
-        file.lines().map(|line| line.expect("a line of text"))
-    };
-    let end = format!("{pid} +++ exited with 0 +++");
-    until("the trace is complete", || {
-        lines().last().is_some_and(|line| line == end)
-    });
-    Trace::read(lines())
+    // strace writes ids at least five characters wide.
+    let end = format!("\n{pid:<5} +++ exited with 0 +++\n");
+    until("the trace is complete", || end_of(&file).contains(&end));
+    let file = BufReader::new(File::open(&file).expect("a trace"));
+    Trace::read(file.lines().map(|line| line.expect("a line of text")))
+}
+
+/// Returns the last lines of a file that may be large.
+fn end_of(file: &Path) -> String {
+    let mut file = File::open(file).expect("a trace");
+    let n_bytes = file.metadata().expect("its size").len();
+    let begin = SeekFrom::Start(n_bytes.saturating_sub(1 << 16));
+    file.seek(begin).expect("it is within the file");
+    let mut text = String::new();
+    file.read_to_string(&mut text).expect("lines of text");
+    text
 }
 
 /// P1.
