@@ -10,9 +10,9 @@ use crate::shell;
 /// The settings of the scenarios: 20 kills, 15 s apart, during runs of 10 s, 200 under load, 200 while 50,000 webhooks come,
 /// 3 while 10,000 webhooks come up to five times each, 60 at each of the five steps of the outputs of 1,000 activations, and a third of
 /// 1,000 turns. In the night tier, ten minutes of random lines on the control protocol, ten million requests for each fuzz target of
-/// the webhooks, a million measurements of a comparison of signatures, 1,000 traced webhooks, and 10,000 times 100
-/// starts against one budget.
-pub(crate) const FULL: [(&str, &str); 17] = [
+/// the webhooks, a million measurements of a comparison of signatures, 1,000 traced webhooks, 10,000 times 100
+/// starts against one budget, and 99,000 events that wait.
+pub(crate) const FULL: [(&str, &str); 18] = [
     ("DAEMON_TEST_PACED_KILLS", "20"),
     ("DAEMON_TEST_PACE_MS", "15000"),
     ("DAEMON_TEST_RUN_MS", "10000"),
@@ -30,6 +30,7 @@ pub(crate) const FULL: [(&str, &str); 17] = [
     ("DAEMON_TEST_STARTS", "10000"),
     ("DAEMON_TEST_TIMINGS", "1000000"),
     ("DAEMON_TEST_TRACED_HOOKS", "1000"),
+    ("DAEMON_TEST_BACKLOG", "99000"),
 ];
 
 /// Runs the scenarios one after the other, and prints what each left behind. Fails if anything is left.
