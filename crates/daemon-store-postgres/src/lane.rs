@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use daemon_event::DaemonKey;
+use jiff::Timestamp;
 use tokio_postgres::Row;
 
-use crate::column::Columns as _;
+use crate::column::{Columns as _, micros};
 use crate::failure::{TxError, TxResult};
 use crate::transaction::Tx;
 
@@ -131,6 +132,17 @@ pub(crate) async fn refresh(tx: &Tx, daemon: &DaemonKey) -> TxResult<()> {
     tx.run(
         concat!(ready!(), " AND daemon = $2"),
         &[&daemon.repo.as_str(), &daemon.id.as_str()],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Notes which daemons of a repository have no file any more, and since when.
+pub(crate) async fn note_removed(tx: &Tx, repo: &str, now: Timestamp) -> TxResult<()> {
+    tx.run(
+        "UPDATE lane SET removed_at = CASE WHEN removed_at IS NULL THEN $2::bigint END WHERE repo = $1 AND \
+         (removed_at IS NULL) <> EXISTS (SELECT 1 FROM daemon AS d WHERE d.repo = lane.repo AND d.daemon = lane.daemon)",
+        &[&repo, &micros(now)],
     )
     .await?;
     Ok(())

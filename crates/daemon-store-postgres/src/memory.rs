@@ -44,6 +44,18 @@ pub(crate) async fn change(tx: &Tx, daemon: &DaemonKey, changes: &[StateChange])
     Ok(())
 }
 
+/// Deletes the state of daemons that were removed before an instant. A host of an earlier schema does not note that a daemon
+/// returned, so its row counts, too.
+pub(crate) async fn forget(tx: &Tx, before: Timestamp) -> TxResult<()> {
+    tx.run(
+        "DELETE FROM memory AS m USING lane AS l WHERE l.repo = m.repo AND l.daemon = m.daemon AND l.removed_at < $1 \
+         AND NOT EXISTS (SELECT 1 FROM daemon AS d WHERE d.repo = m.repo AND d.daemon = m.daemon)",
+        &[&micros(before)],
+    )
+    .await?;
+    Ok(())
+}
+
 async fn values(tx: &Tx, daemon: &DaemonKey) -> TxResult<BTreeMap<String, String>> {
     let rows = tx
         .rows(

@@ -37,6 +37,10 @@ pub(crate) const STEPS: &[SchemaStep] = &[
         sql: include_str!("schema/0005.sql"),
         admits: 1,
     },
+    SchemaStep {
+        sql: include_str!("schema/0006.sql"),
+        admits: 1,
+    },
 ];
 
 /// Brings the schema up to date.

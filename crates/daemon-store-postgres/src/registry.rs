@@ -30,6 +30,7 @@ pub(crate) async fn register(tx: &Tx, registration: Registration) -> TxResult<Re
         insert(tx, row).await?;
     }
     lane::refresh_repo(tx, repo.as_str()).await?;
+    lane::note_removed(tx, repo.as_str(), registration.now).await?;
     follow_coverages(tx, &registration, &rows).await?;
     cancel_orphans(tx, &registration, &rows).await?;
     Ok(change)

@@ -310,6 +310,8 @@ seam! {
             = read("count rows", hosting::counts);
         fn probe() -> ()
             = write("probe the store", hosting::probe);
+        fn forget_states(before: Timestamp) -> ()
+            = write("forget states", memory::forget);
         fn fleet() -> Option<FleetState>
             = read("read the hosts", fleet::fleet);
         fn run_elsewhere(&run: str,) -> Option<OtherHost>

@@ -1,9 +1,10 @@
 //! Lanes: a number for each daemon, its turn, and whether its gate lets it start.
 
 use daemon_event::DaemonKey;
+use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::column::Columns as _;
+use crate::column::{Columns as _, micros};
 use crate::failure::TxResult;
 
 /// The number of a daemon, registered or not.
@@ -42,6 +43,16 @@ pub(crate) fn of(tx: &Connection, daemon: &DaemonKey) -> TxResult<Lane> {
     let lane = Lane(tx.last_insert_rowid());
     refresh(tx, lane)?;
     Ok(lane)
+}
+
+/// Notes which daemons of a repository have no file any more, and since when.
+pub(crate) fn note_removed(tx: &Connection, repo: &str, now: Timestamp) -> TxResult<()> {
+    tx.prepare_cached(
+        "UPDATE lane SET removed_at = CASE WHEN removed_at IS NULL THEN ?2 END WHERE repo = ?1 AND \
+         (removed_at IS NULL) <> EXISTS (SELECT 1 FROM daemon AS d WHERE d.repo = lane.repo AND d.daemon = lane.daemon)",
+    )?
+    .execute(params![repo, micros(now)])?;
+    Ok(())
 }
 
 /// Moves a lane to the end of the turns.

@@ -33,6 +33,15 @@ pub(crate) fn change(tx: &Connection, lane: Lane, changes: &[StateChange]) -> Tx
     Ok(())
 }
 
+/// Deletes the state of daemons that were removed before an instant.
+pub(crate) fn forget(tx: &Connection, before: Timestamp) -> TxResult<()> {
+    tx.prepare_cached(
+        "DELETE FROM memory WHERE lane IN (SELECT id FROM lane WHERE removed_at < ?1)",
+    )?
+    .execute([micros(before)])?;
+    Ok(())
+}
+
 fn values(conn: &Connection, lane: Lane) -> TxResult<BTreeMap<String, String>> {
     let mut find = conn.prepare_cached("SELECT key, json FROM memory WHERE lane = ?1")?;
     let rows = find.query_map([lane.0], |row| Ok((row.get(0)?, row.get(1)?)))?;

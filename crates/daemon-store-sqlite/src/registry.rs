@@ -30,6 +30,7 @@ pub(crate) fn register(tx: &Connection, registration: Registration) -> TxResult<
         lane::of(tx, &row.key)?;
     }
     lane::refresh_repo(tx, repo.as_str())?;
+    lane::note_removed(tx, repo.as_str(), registration.now)?;
     follow_coverages(tx, &registration, &rows)?;
     cancel_orphans(tx, &registration, &rows)?;
     Ok(change)

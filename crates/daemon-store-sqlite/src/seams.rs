@@ -252,6 +252,8 @@ seam! {
             = read("count rows", hosting::counts);
         fn probe() -> ()
             = write("probe the store", hosting::probe);
+        fn forget_states(before: Timestamp) -> ()
+            = write("forget states", memory::forget);
     } and {
         async fn retain(
             &self,

@@ -173,6 +173,7 @@ cases! {
         only_a_run_that_ended_is_forgotten;
     state:
         state_is_kept_with_the_end_of_an_attempt
+        state_of_a_removed_daemon_is_forgotten_unless_it_returns
         state_that_does_not_fit_writes_nothing
         history_shows_the_newest_ends;
     ticks:

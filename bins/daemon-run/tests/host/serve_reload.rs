@@ -47,7 +47,10 @@ fn a_reload_names_what_only_a_start_can_change() {
     fs::write(world.home.join("token"), "t".repeat(40)).expect("a file");
     for (key, section) in [
         ("host.name", "[host]\nname = \"other\"\n"),
-        ("host.store", "[host]\nstore = \"postgres://a@127.0.0.1:1/b\"\n"),
+        (
+            "host.store",
+            "[host]\nstore = \"postgres://a@127.0.0.1:1/b\"\n",
+        ),
         ("host.token_file", "[host]\ntoken_file = \"other\"\n"),
         ("host.clients", "[host]\nclients = 7\n"),
         ("host.dispatches", "[host]\ndispatches = 7\n"),

@@ -11,7 +11,7 @@ use daemon_records::failpoint;
 use daemon_records::random;
 use daemon_runner::defect::guarded;
 use daemon_runner::planner::OutputPlanner;
-use daemon_store::{ClaimRequest, Store, StoreError};
+use daemon_store::{ClaimRequest, STATE_KEPT, Store, StoreError};
 use jiff::Timestamp;
 
 use super::failures::Failures;
@@ -201,6 +201,7 @@ impl Performer {
             } => {
                 store.retain(payloads, identities, ticks).await?;
                 store.prune_roster(now).await?;
+                store.forget_states(now - STATE_KEPT).await?;
                 self.forget_runs(runs).await?;
                 HostEvent::Forgotten
             }

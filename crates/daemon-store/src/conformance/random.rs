@@ -457,7 +457,8 @@ impl World {
             }
             _ => {
                 let old = self.now - SignedDuration::from_hours(20);
-                show(&store.retain(old, old, old).await)
+                let forgotten = show(&store.forget_states(old).await);
+                forgotten + &show(&store.retain(old, old, old).await)
             }
         }
     }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::attempts::{begun, end};
 use super::scene::{
     activation_id, at, claimed, daemon, done, enqueue, failed, planned, read, registered,
-    registration, woken,
+    registration, row, woken,
 };
 use crate::error::StoreError;
 use crate::traits::Store;
@@ -64,6 +64,38 @@ pub(super) async fn state_is_kept_with_the_end_of_an_attempt(store: &dyn Store) 
         values,
         "removal keeps it"
     );
+}
+
+pub(super) async fn state_of_a_removed_daemon_is_forgotten_unless_it_returns(store: &dyn Store) {
+    let activation = begun(store).await;
+    let changed = AttemptEnd {
+        state: vec![set("n", "1")],
+        ..done(at(3))
+    };
+    end(store, &activation, changed).await;
+    let forget = async |before| store.forget_states(before).await.expect("forgets");
+    let n_values = async || state(store, at(50)).await.values.len();
+    let register = async |ids: &[&str], now| {
+        let rows = ids.iter().map(|id| row(id)).collect();
+        store
+            .register(registration(rows, now))
+            .await
+            .expect("registers");
+    };
+    forget(at(99)).await;
+    assert_eq!(n_values().await, 1, "its file is there");
+    register(&["b"], at(10)).await;
+    register(&["b"], at(20)).await;
+    forget(at(10)).await;
+    assert_eq!(n_values().await, 1, "it was not removed before that");
+    register(&["a", "b"], at(30)).await;
+    forget(at(99)).await;
+    assert_eq!(n_values().await, 1, "it returned");
+    register(&[], at(40)).await;
+    forget(at(40)).await;
+    assert_eq!(n_values().await, 1, "it was removed again only now");
+    forget(at(41)).await;
+    assert_eq!(n_values().await, 0);
 }
 
 pub(super) async fn state_that_does_not_fit_writes_nothing(store: &dyn Store) {

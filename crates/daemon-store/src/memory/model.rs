@@ -59,6 +59,8 @@ pub struct StoreModel {
     pub(super) runs_of: BTreeSet<(usize, usize)>,
     pub(super) outputs: Vec<Output>,
     pub(super) values: BTreeMap<DaemonKey, BTreeMap<String, String>>,
+    /// When daemons that have no file any more were removed.
+    pub(super) removed: BTreeMap<DaemonKey, Timestamp>,
     pub(super) host_gate: Gate,
     pub(super) epoch: HostEpoch,
     /// In the order of their epochs, from 1.
@@ -129,6 +131,7 @@ impl Default for StoreModel {
             runs_of: BTreeSet::new(),
             outputs: Vec::new(),
             values: BTreeMap::new(),
+            removed: BTreeMap::new(),
             host_gate: Gate::Open,
             epoch: HostEpoch(0),
             starts: Vec::new(),

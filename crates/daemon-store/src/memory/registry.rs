@@ -29,9 +29,27 @@ impl StoreModel {
             let of_key = self.daemons.entry(row.key.clone()).or_default();
             of_key.insert(row.path.clone(), row);
         }
+        self.note_removed(&registration);
         self.follow_coverages(&registration);
         self.cancel_orphans(&registration);
         change
+    }
+
+    fn note_removed(&mut self, registration: &Registration) {
+        for key in &self.daemons_once {
+            if self.daemons.contains_key(key) {
+                self.removed.remove(key);
+            } else if key.repo == registration.repo {
+                self.removed.entry(key.clone()).or_insert(registration.now);
+            }
+        }
+    }
+
+    /// Deletes the state of daemons that were removed before an instant.
+    pub fn forget_states(&mut self, before: Timestamp) {
+        let removed = &self.removed;
+        self.values
+            .retain(|key, _| removed.get(key).is_none_or(|at| *at >= before));
     }
 
     fn follow_coverages(&mut self, registration: &Registration) {

@@ -195,6 +195,7 @@ seam! {
         fn starts_after_crashes(since: Timestamp) -> u32;
         fn epoch() -> HostEpoch;
         fn retain(payloads: Timestamp, ids: Timestamp, ticks: Timestamp) -> ();
+        fn forget_states(before: Timestamp) -> ();
         fn counts() -> Counts;
         fn probe() -> ();
     }
