@@ -18,6 +18,8 @@ use crate::zones::{SystemZones, Zones};
 pub const SUPPLANTED: &str = "a later tick took its place";
 /// The number of ended activations in a daemon's history.
 pub const HISTORY: usize = 10;
+/// How long the state of a daemon is kept after its file was removed.
+pub const STATE_KEPT: jiff::SignedDuration = jiff::SignedDuration::from_hours(30 * 24);
 
 /// Reports whether an identity that was stored at some instant still makes an event a duplicate.
 pub fn still_counts(identity: &Identity, stored_at: Timestamp, received_at: Timestamp) -> bool {

@@ -131,7 +131,5 @@ pub use ticker::{
     Cursors, Loaded, Overdue, Round, TICK_SUBJECT, Ticker, TickerState, Waking, occasion,
     tick_subject,
 };
-pub use traits::{
-    Activations, Daemons, Events, Hosting, Outbox, STATE_KEPT, Store, Ticks, WantedFacts,
-};
+pub use traits::{Activations, Daemons, Events, Hosting, Outbox, Store, Ticks, WantedFacts};
 pub use zones::{SystemZones, Zones};

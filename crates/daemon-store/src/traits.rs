@@ -23,9 +23,6 @@ use crate::rows::{
 };
 use crate::search::Search;
 
-/// How long the state of a daemon is kept after its file was removed.
-pub const STATE_KEPT: jiff::SignedDuration = jiff::SignedDuration::from_hours(30 * 24);
-
 /// Events: stored once, found by id, matched once.
 #[async_trait]
 pub trait Events: Send + Sync {
@@ -444,7 +441,7 @@ pub trait Hosting: Send + Sync {
     ) -> Result<(), StoreError>;
 
     /// Deletes the state of daemons that were removed before an instant and did not return; a host keeps it for
-    /// [`STATE_KEPT`](crate::STATE_KEPT).
+    /// [`STATE_KEPT`](crate::decide::STATE_KEPT).
     async fn forget_states(&self, before: Timestamp) -> Result<(), StoreError>;
 
     /// Counts rows; every state is named.

@@ -11,7 +11,8 @@ use daemon_records::failpoint;
 use daemon_records::random;
 use daemon_runner::defect::guarded;
 use daemon_runner::planner::OutputPlanner;
-use daemon_store::{ClaimRequest, STATE_KEPT, Store, StoreError};
+use daemon_store::decide::STATE_KEPT;
+use daemon_store::{ClaimRequest, Store, StoreError};
 use jiff::Timestamp;
 
 use super::failures::Failures;
