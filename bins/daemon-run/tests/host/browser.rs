@@ -183,18 +183,23 @@ impl Browser {
         log.as_array().cloned().unwrap_or_default()
     }
 
-    /// Returns a picture of the page at a URL, as PNG, with the height of what is on it.
-    fn picture(&self, url: &str) -> Vec<u8> {
-        self.open(url);
+    /// Writes a picture of the page, with the height of what is on it, to `docs/images`, if `UPDATE_IMAGES` is set.
+    pub(crate) fn update_image(&self, name: &str, width: u32) {
+        if std::env::var_os("UPDATE_IMAGES").is_none() {
+            return;
+        }
+        self.pretend("Emulation.setScrollbarsHidden", &json!({"hidden": true}));
         let main = "document.body.lastElementChild.getBoundingClientRect().bottom";
         let height = self.value(main).as_f64().expect("a number").ceil() + 24.0;
         self.pretend(
             "Emulation.setDeviceMetricsOverride",
-            &json!({"width": 960, "height": height, "deviceScaleFactor": 1, "mobile": false}),
+            &json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}),
         );
         let encoded = self.command("GET", "screenshot", &Value::Null);
         let encoded = encoded.as_str().expect("it is text");
-        STANDARD.decode(encoded).expect("it is base64")
+        let picture = STANDARD.decode(encoded).expect("it is base64");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/images");
+        std::fs::write(format!("{folder}/{name}.png"), picture).expect("the picture is written");
     }
 
     /// Presses a key as often as asked.
@@ -217,9 +222,8 @@ pub(crate) fn update_image(name: &str, url: &str) {
     let Some(browser) = Browser::start() else {
         return;
     };
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/images");
-    let path = format!("{folder}/{name}.png");
-    std::fs::write(&path, browser.picture(url)).expect("the picture is written");
+    browser.open(url);
+    browser.update_image(name, 960);
 }
 
 /// Starts the driver on a free port, and returns its address.

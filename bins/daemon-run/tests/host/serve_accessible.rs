@@ -161,6 +161,22 @@ fn accessible((browser, engine): (&Browser, &str), host: &Host, pages: &[String]
     }
 }
 
+/// Writes the pictures of `docs/pages.md`, when they are updated.
+fn update_images(browser: &Browser, host: &Host, run: &str) {
+    let events = host.list("events");
+    let pushed = events.iter().find(|event| event["kind"] == "push");
+    let event = format!("/events/{}", pushed.expect("the push").text("id"));
+    for (name, path) in [
+        ("pages-run", run),
+        ("pages-event", &event),
+        ("pages-daemon", "/daemons/pusher"),
+        ("pages-roster", "/roster"),
+    ] {
+        browser.visit(host, path);
+        browser.update_image(name, 1280);
+    }
+}
+
 #[test]
 fn every_page_is_whole_without_scripts() {
     let Some(browser) = Browser::start() else {
@@ -188,7 +204,7 @@ fn a_person_finds_an_activation_and_its_run_by_keyboard_alone() {
     let Some(browser) = Browser::start() else {
         return;
     };
-    let (_world, host, _agent, _) = inhabited();
+    let (_world, host, agent, _) = inhabited();
     browser.log_in(&host);
     let focused = || {
         browser.value("document.activeElement.getAttribute('href') ?? document.activeElement.name")
@@ -213,6 +229,8 @@ fn a_person_finds_an_activation_and_its_run_by_keyboard_alone() {
     browser.press("\u{e007}", 1);
     browser.shows("Timeline");
     assert_eq!(browser.complaints(), [json!(null); 0]);
+    update_images(&browser, &host, &run);
+    drop(agent);
 }
 
 /// The rows of the longest page of the roster.
