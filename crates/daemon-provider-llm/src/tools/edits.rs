@@ -16,13 +16,13 @@ const MOST_WRITTEN: usize = 1 << 20;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Write {
-    path: String,
+    pub(super) path: String,
     content: String,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Edit {
-    path: String,
+    pub(super) path: String,
     old: String,
     new: String,
 }

@@ -1,9 +1,11 @@
 //! The group `file`: read, list, search, write, edit.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use daemon_provider::{Permissions, RunRequest};
@@ -29,6 +31,8 @@ pub(crate) struct FileTools {
     worktree: PathBuf,
     context: Option<PathBuf>,
     changes: Changes,
+    /// The files of the worktree that the run has read or written: it edits no other.
+    known: Arc<Mutex<BTreeSet<String>>>,
 }
 
 /// Whether files may be changed.
@@ -78,6 +82,7 @@ impl FileTools {
             } else {
                 Changes::Refused
             },
+            known: Arc::default(),
         }
     }
 
@@ -97,9 +102,31 @@ impl FileTools {
                 let wanted: Search = read(arguments)?;
                 search::run(self.root(wanted.root)?, &wanted)
             }
-            "write" => edits::write(&self.worktree, &read::<Write>(arguments)?),
-            _ => edits::edit(&self.worktree, &read::<Edit>(arguments)?),
+            "write" => {
+                let wanted: Write = read(arguments)?;
+                let written = edits::write(&self.worktree, &wanted)?;
+                self.note_known(&SafePath::parse(&wanted.path)?);
+                Ok(written)
+            }
+            _ => {
+                let wanted: Edit = read(arguments)?;
+                let path = SafePath::parse(&wanted.path)?;
+                path.check_change()?;
+                if !self.known_files().contains(&path.to_string()) {
+                    let message = format!("`{path}` was not read in this run: read it first");
+                    return Err(ToolError::new(message));
+                }
+                edits::edit(&self.worktree, &wanted)
+            }
         }
+    }
+
+    fn known_files(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.known.lock().expect("no holder panics")
+    }
+
+    fn note_known(&self, path: &SafePath) {
+        self.known_files().insert(path.to_string());
     }
 
     fn read(&self, wanted: &ReadFile) -> Result<ToolOutput, ToolError> {
@@ -123,6 +150,9 @@ impl FileTools {
         let Ok(text) = String::from_utf8(bytes) else {
             return Err(ToolError::new(format!("`{path}` is not UTF-8 text")));
         };
+        if wanted.root == Root::Worktree {
+            self.note_known(&path);
+        }
         Ok(if is_cut {
             format!("{text}\n...[truncated: {length} bytes in all; go on with offset {next}]")
         } else {
@@ -206,7 +236,7 @@ impl ToolSource for FileTools {
             ));
             acc.push(spec(
                 "edit",
-                "Replaces a text in a file of the worktree; it must occur exactly once.",
+                "Replaces a text in a file of the worktree that was read before; it must occur exactly once.",
                 &["path", "old", "new"],
                 json!({"path": path, "old": {"type": "string", "minLength": 1}, "new": {"type": "string"}}),
             ));

@@ -94,6 +94,11 @@ async fn files_are_read_listed_found_written_and_changed() {
             "edit",
             json!({"path": "docs/a.md", "old": "two", "new": "2"}),
         ),
+        ("read", json!({"path": "./docs/a.md"})),
+        (
+            "edit",
+            json!({"path": "docs/a.md", "old": "two", "new": "2"}),
+        ),
         ("edit", json!({"path": "docs/a.md", "old": "o", "new": "0"})),
         (
             "edit",
@@ -107,18 +112,22 @@ async fn files_are_read_listed_found_written_and_changed() {
     assert_eq!(results[2], "docs/a.md:2: two");
     assert_eq!(results[3], "the guide");
     assert_eq!(results[4], "wrote 6 bytes to `new/c.md`");
-    assert_eq!(results[5], "changed `docs/a.md`");
+    assert_eq!(
+        results[5],
+        "error: `docs/a.md` was not read in this run: read it first"
+    );
+    assert_eq!(results[7], "changed `docs/a.md`");
     assert_eq!(bench.file("docs/a.md"), "0ne\n2\n");
     assert_eq!(bench.file("new/c.md"), "three\n");
-    assert_eq!(results[6], "changed `docs/a.md`");
+    assert_eq!(results[8], "changed `docs/a.md`");
     assert_eq!(
-        results[7],
+        results[9],
         "error: the text occurs 0 times in `docs/a.md`; it must occur exactly once"
     );
     assert!(
-        results[8].starts_with("error: the pattern cannot be used: "),
+        results[10].starts_with("error: the pattern cannot be used: "),
         "{}",
-        results[8]
+        results[10]
     );
 }
 
