@@ -8,11 +8,11 @@ use anyhow::Result;
 use crate::shell;
 
 /// The settings of the scenarios: 20 kills, 15 s apart, during runs of 10 s, 200 under load, 200 while 50,000 webhooks come,
-/// 3 while 10,000 webhooks come up to five times each, 60 at each of the five steps of the outputs of 1,000 activations, and a third of
-/// 1,000 turns. In the night tier, ten minutes of random lines on the control protocol, ten million requests for each fuzz target of
+/// 3 while 10,000 webhooks come up to five times each, 200 at each of the five steps of the outputs of 1,000 activations, a third of
+/// 1,000 turns, and 500 of crons that run once. In the night tier, ten minutes of random lines on the control protocol, ten million requests for each fuzz target of
 /// the webhooks, a million measurements of a comparison of signatures, 1,000 traced webhooks, 10,000 times 100
 /// starts against one budget, and 99,000 events that wait.
-pub(crate) const FULL: [(&str, &str); 18] = [
+pub(crate) const FULL: [(&str, &str); 19] = [
     ("DAEMON_TEST_PACED_KILLS", "20"),
     ("DAEMON_TEST_PACE_MS", "15000"),
     ("DAEMON_TEST_RUN_MS", "10000"),
@@ -23,8 +23,9 @@ pub(crate) const FULL: [(&str, &str); 18] = [
     ("DAEMON_TEST_REPEATED_PUSHES", "300"),
     ("DAEMON_TEST_REPEATED_KILLS", "3"),
     ("DAEMON_TEST_OUTBOX_ACTIVATIONS", "1000"),
-    ("DAEMON_TEST_OUTBOX_KILLS", "60"),
+    ("DAEMON_TEST_OUTBOX_KILLS", "200"),
     ("DAEMON_TEST_TURNS", "1000"),
+    ("DAEMON_TEST_CRON_KILLS", "500"),
     ("DAEMON_TEST_FUZZ_SECONDS", "600"),
     ("DAEMON_TEST_FUZZ_RUNS", "10000000"),
     ("DAEMON_TEST_STARTS", "10000"),

@@ -210,12 +210,11 @@ fn an_id_is_new_after_a_restart_and_a_restart_rewrites_no_file() {
     assert_eq!(create(&host, &yearly), 3);
 }
 
-/// Kills a host at places between the removal of a `once` cron and the end of its turn: `DAEMON_CRON_KILLS` times, 10 by default.
+/// Kills a host at places between the removal of a `once` cron and the end of its turn: `DAEMON_TEST_CRON_KILLS` times, 10 by default.
 #[cfg(feature = "internal-testing")]
 #[test]
-fn a_once_cron_runs_at_most_once_whatever_host_dies_and_its_tick_is_recorded() {
-    // A longer run is asked for by hand.
-    let kills = std::env::var("DAEMON_CRON_KILLS");
+fn a_once_cron_runs_at_most_once_whatever_kills_the_host_and_its_tick_is_recorded() {
+    let kills = std::env::var("DAEMON_TEST_CRON_KILLS");
     let n_kills: usize = kills.map_or(10, |n| n.parse().expect("a number"));
     let api = daemon_fakes::ModelApi::scripted(|_| Reply::text("Done.")).expect("a port");
     let world = world(&api, "");
