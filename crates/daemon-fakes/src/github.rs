@@ -21,6 +21,7 @@ mod service;
 mod state;
 mod view;
 mod webhooks;
+mod workflows;
 
 use std::io;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ use serde_json::Value;
 
 use crate::clock::FakeClock;
 use crate::http::{FakeServer, HttpRequest};
-use call::GithubCaller;
+use call::{GithubCall, GithubCaller, GithubError};
 use hooks::GithubHook;
 use service::GithubService;
 use state::{GithubApp, GithubInstallation, GithubRepo, GithubState, GithubToken};
@@ -218,20 +219,32 @@ impl GithubApi {
         self.change_repo(repo, |repo| repo.workflow_runs.push(run));
     }
 
+    /// Ends a run of a workflow that this account started, with all of its jobs, and sends the events of it.
+    pub fn end_workflow_run(&self, repo: &str, login: &str, id: u64, conclusion: &str) {
+        self.outside(repo, login, |call| workflows::end(call, id, conclusion));
+    }
+
     /// Sends the events of a push that happened outside, such as to a bare repository.
     pub fn pushed(&self, repo: &str, login: &str, push: GithubPush) {
+        self.outside(repo, login, |call| refs::announce(call, push));
+    }
+
+    /// Changes a repository without a request, as an account, and sends the events of it.
+    fn outside(
+        &self,
+        repo: &str,
+        login: &str,
+        change: impl FnOnce(&mut GithubCall<'_>) -> Result<(), GithubError>,
+    ) {
         let (owner, name) = repo.split_once('/').unwrap_or_default();
         let params = vec![("o", owner.to_owned()), ("r", name.to_owned())];
         let caller = GithubCaller {
             login: login.to_owned(),
             installation: None,
         };
-        let announced = self
-            .service
-            .call(&HttpRequest::default(), caller, params, |call| {
-                refs::announce(call, push)
-            });
-        announced.expect("the repository was added before");
+        let request = HttpRequest::default();
+        let changed = self.service.call(&request, caller, params, change);
+        changed.expect("what it names was added before");
     }
 
     /// Carries out a request as this account without HTTP, as a person does in the browser. Returns status and body.

@@ -1,9 +1,9 @@
-//! Check runs, and runs of workflows that can be started again.
+//! Check runs of Apps, and their suites.
 
 use serde_json::{Value, json};
 
 use super::call::{GithubCall, GithubError};
-use super::state::{GithubCheckRun, GithubWorkflowRun};
+use super::state::GithubCheckRun;
 use crate::http::HttpResponse;
 
 const MAX_ANNOTATIONS: usize = 50;
@@ -190,6 +190,23 @@ fn announce(call: &mut GithubCall<'_>, action: &str, id: u64) -> Result<(), Gith
             "check_run",
             json!({"action": "completed", "check_run": run}),
         );
+        announce_suite(call, id)?;
+    }
+    Ok(())
+}
+
+/// Sends the end of the suite of a check run, once all of its runs have ended.
+fn announce_suite(call: &mut GithubCall<'_>, id: u64) -> Result<(), GithubError> {
+    let run = call.check_run(id)?.clone();
+    let (app, sha) = (&run.app, &run.head_sha);
+    let runs = call.repo()?.check_runs.iter();
+    let mut runs = runs.filter(|it| it.app == *app && it.head_sha == *sha);
+    if runs.all(|it| it.status == "completed") {
+        let suite = call.view().check_suite(call.repo()?, &run);
+        call.emit(
+            "check_suite",
+            json!({"action": "completed", "check_suite": suite}),
+        );
     }
     Ok(())
 }
@@ -198,64 +215,9 @@ fn rendered(call: &GithubCall<'_>, id: u64) -> Result<Value, GithubError> {
     Ok(call.view().check_run(call.repo()?, call.check_run(id)?))
 }
 
-pub(crate) fn workflow_run(call: &mut GithubCall<'_>) -> Answer {
-    let (repo, run) = (call.repo()?, call.workflow_run(call.number("id")?)?);
-    Ok(HttpResponse::json(
-        200,
-        &call.view().workflow_run(repo, run),
-    ))
-}
-
-pub(crate) fn workflow_runs(call: &mut GithubCall<'_>) -> Answer {
-    let (repo, view) = (call.repo()?, call.view());
-    let sha = call.request.parameter("head_sha");
-    let runs = repo.workflow_runs.iter();
-    let runs = runs.filter(|run| sha.is_none_or(|sha| sha == run.head_sha));
-    let items: Vec<Value> = runs.map(|run| view.workflow_run(repo, run)).collect();
-    let n_items = items.len();
-    Ok(call.page_in(
-        &items,
-        |page| json!({"total_count": n_items, "workflow_runs": page}),
-    ))
-}
-
-/// Starts the failed jobs of a completed run again.
-pub(crate) fn rerun_failed(call: &mut GithubCall<'_>) -> Answer {
-    let id = call.number("id")?;
-    call.workflow_run(id)?;
-    rerun(call, |run| run.id == id)
-}
-
-/// Starts one job again, which starts its run again.
-pub(crate) fn rerun_job(call: &mut GithubCall<'_>) -> Answer {
-    let id = call.number("id")?;
-    rerun(call, |run| run.jobs.contains(&id))
-}
-
-fn rerun(call: &mut GithubCall<'_>, is_asked: impl Fn(&GithubWorkflowRun) -> bool) -> Answer {
-    let mut runs = call.repo_mut()?.workflow_runs.iter_mut();
-    let run = runs
-        .find(|run| is_asked(run))
-        .ok_or_else(GithubError::not_found)?;
-    if run.conclusion.is_none() {
-        return Err(GithubError::new(
-            403,
-            "This workflow run is already running",
-        ));
-    }
-    run.conclusion = None;
-    run.attempt += 1;
-    Ok(HttpResponse::json(201, &json!({})))
-}
-
 impl GithubCall<'_> {
     fn check_run(&self, id: u64) -> Result<&GithubCheckRun, GithubError> {
         let found = self.repo()?.check_runs.iter().find(|run| run.id == id);
-        found.ok_or_else(GithubError::not_found)
-    }
-
-    fn workflow_run(&self, id: u64) -> Result<&GithubWorkflowRun, GithubError> {
-        let found = self.repo()?.workflow_runs.iter().find(|run| run.id == id);
         found.ok_or_else(GithubError::not_found)
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::call::{GithubCall, GithubError};
+use super::labels;
 use super::state::{GithubIssue, GithubLabel};
 use crate::http::HttpResponse;
 
@@ -54,10 +55,15 @@ pub(crate) fn create(call: &mut GithubCall<'_>) -> Answer {
     let labels = call.texts("labels")?.unwrap_or_default();
     let assignees = call.texts("assignees")?.unwrap_or_default();
     let number = add(call, title.unwrap_or_default(), body)?;
-    add_labels(call, number, &labels)?;
-    assign(call, number, &assignees)?;
+    let labels = add_labels(call, number, &labels)?;
+    let assignees = assign(call, number, &assignees)?;
     let body = rendered(call, number)?;
     call.emit("issues", json!({"action": "opened", "issue": body}));
+    // As if both had been given after it.
+    for name in labels {
+        labels::announce_label(call, number, "labeled", &name)?;
+    }
+    labels::announce_assignees(call, number, "assigned", &assignees)?;
     Ok(HttpResponse::json(201, &body))
 }
 

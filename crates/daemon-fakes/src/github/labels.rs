@@ -59,7 +59,7 @@ pub(crate) fn remove(call: &mut GithubCall<'_>) -> Answer {
     labels(call, number)
 }
 
-fn announce_label(
+pub(crate) fn announce_label(
     call: &mut GithubCall<'_>,
     number: u64,
     action: &str,
@@ -111,7 +111,7 @@ fn take(set: &mut Vec<String>, logins: &[String]) -> Vec<String> {
     set.extract_if(.., is_named).collect()
 }
 
-fn announce_assignees(
+pub(crate) fn announce_assignees(
     call: &mut GithubCall<'_>,
     number: u64,
     action: &str,

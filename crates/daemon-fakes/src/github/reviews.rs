@@ -201,15 +201,15 @@ pub(crate) fn create_comment(call: &mut GithubCall<'_>) -> Answer {
         let comments = call.repo()?.review_comments.iter();
         let mut first = comments.filter(|it| it.id == reply_to && it.pull == number);
         let first = first.next().ok_or_else(GithubError::not_found)?.clone();
-        let (place, commit, review) = (first.place, first.commit, first.review);
+        let (place, commit) = (first.place, first.commit);
         let comment = NewComment {
             place,
             body,
             commit,
-            review,
+            review: None,
             reply_to: Some(reply_to),
         };
-        return Ok(HttpResponse::json(201, &add(call, number, comment)?));
+        return Ok(HttpResponse::json(201, &alone(call, number, comment)?));
     }
     let commit = call
         .text("commit_id")?
@@ -236,7 +236,37 @@ pub(crate) fn create_comment(call: &mut GithubCall<'_>) -> Answer {
         review: None,
         reply_to: None,
     };
-    Ok(HttpResponse::json(201, &add(call, number, comment)?))
+    Ok(HttpResponse::json(201, &alone(call, number, comment)?))
+}
+
+/// Adds a comment that is not part of a review. The service makes a review with an empty body for it.
+fn alone(
+    call: &mut GithubCall<'_>,
+    number: u64,
+    comment: NewComment,
+) -> Result<Value, GithubError> {
+    let review = GithubReview {
+        id: call.state.next_id(),
+        pull: number,
+        author: call.caller.login.clone(),
+        body: String::new(),
+        state: "COMMENTED".to_owned(),
+        commit: comment.commit.clone(),
+        submitted_at: call.now,
+    };
+    let id = review.id;
+    call.repo_mut()?.reviews.push(review.clone());
+    let mut review = call.view().review(call.repo()?, &review);
+    review["body"] = Value::Null;
+    let comment = NewComment {
+        review: Some(id),
+        ..comment
+    };
+    let comment = add(call, number, comment)?;
+    let pull = super::pulls::rendered(call, number)?;
+    let payload = json!({"action": "submitted", "review": review, "pull_request": pull});
+    call.emit("pull_request_review", payload);
+    Ok(comment)
 }
 
 fn add(call: &mut GithubCall<'_>, number: u64, new: NewComment) -> Result<Value, GithubError> {

@@ -1,7 +1,9 @@
 //! The routes of the API, and which kind of token each needs.
 
 use super::call::{GithubCall, GithubError};
-use super::{app, checks, comments, graphql, hooks, issues, labels, pulls, refs, repos, reviews};
+use super::{
+    app, checks, comments, graphql, hooks, issues, labels, pulls, refs, repos, reviews, workflows,
+};
 use crate::http::{HttpResponse, decode};
 
 /// What a request needs before its handler is called.
@@ -97,10 +99,10 @@ const ROUTES: &[GithubRoute] = &[
     row("PATCH", "/repos/{o}/{r}/check-runs/{id}", Needs::Write, checks::edit),
     row("GET", "/repos/{o}/{r}/check-runs/{id}/annotations", Needs::Read, checks::annotations),
     row("POST", "/repos/{o}/{r}/check-runs/{id}/rerequest", Needs::Write, checks::rerequest),
-    row("GET", "/repos/{o}/{r}/actions/runs", Needs::Read, checks::workflow_runs),
-    row("GET", "/repos/{o}/{r}/actions/runs/{id}", Needs::Read, checks::workflow_run),
-    row("POST", "/repos/{o}/{r}/actions/runs/{id}/rerun-failed-jobs", Needs::Write, checks::rerun_failed),
-    row("POST", "/repos/{o}/{r}/actions/jobs/{id}/rerun", Needs::Write, checks::rerun_job),
+    row("GET", "/repos/{o}/{r}/actions/runs", Needs::Read, workflows::workflow_runs),
+    row("GET", "/repos/{o}/{r}/actions/runs/{id}", Needs::Read, workflows::workflow_run),
+    row("POST", "/repos/{o}/{r}/actions/runs/{id}/rerun-failed-jobs", Needs::Write, workflows::rerun_failed),
+    row("POST", "/repos/{o}/{r}/actions/jobs/{id}/rerun", Needs::Write, workflows::rerun_job),
     row("GET", "/repos/{o}/{r}/hooks", Needs::Read, hooks::list),
     row("GET", "/repos/{o}/{r}/hooks/{hook}/deliveries", Needs::Read, hooks::deliveries),
     row("GET", "/repos/{o}/{r}/hooks/{hook}/deliveries/{id}", Needs::Read, hooks::delivery),

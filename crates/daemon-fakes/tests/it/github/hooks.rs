@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use daemon_fakes::{GithubPush, GithubWebhook};
+use daemon_fakes::{GithubPush, GithubWebhook, GithubWorkflowRun};
 use serde_json::{Value, json};
 
 use crate::kit::{Github, REPO, TOKEN, sha};
@@ -87,6 +87,72 @@ fn every_change_sends_its_event() {
     assert_eq!(
         actions(&sent),
         expected.map(|(event, action)| (event.to_owned(), action))
+    );
+}
+
+#[test]
+fn what_follows_from_a_request_has_events_of_its_own() {
+    let (github, sent) = with_hook(&[]);
+    let issue = json!({"title": "A question", "labels": ["docs"], "assignees": ["acme"]});
+    assert_eq!(github.post(ISSUES, &issue).status, 201);
+    github.api.add_workflow_run(
+        REPO,
+        GithubWorkflowRun {
+            id: 7,
+            conclusion: Some("failure".to_owned()),
+            attempt: 1,
+            jobs: vec![70],
+            ..GithubWorkflowRun::default()
+        },
+    );
+    let again = "/repos/acme/site/actions/runs/7/rerun-failed-jobs";
+    assert_eq!(github.post(again, &Value::Null).status, 201);
+    github.api.end_workflow_run(REPO, "alice", 7, "success");
+    let expected = [
+        ("label", "created"),
+        ("issues", "opened"),
+        ("issues", "labeled"),
+        ("issues", "assigned"),
+        ("workflow_job", "queued"),
+        ("check_run", "created"),
+        ("workflow_run", "requested"),
+        ("check_run", "completed"),
+        ("workflow_job", "completed"),
+        ("check_suite", "completed"),
+        ("workflow_run", "completed"),
+    ];
+    assert_eq!(
+        actions(&sent),
+        expected.map(|(event, action)| (event.to_owned(), json!(action)))
+    );
+    name_their_run(&sent.lock().unwrap());
+}
+
+/// Checks that check and job name the run, and that check and run name the suite.
+fn name_their_run(sent: &[GithubWebhook]) {
+    let body = |at: usize| -> Value { serde_json::from_str(&sent[at].body).unwrap() };
+    let (check, job, suite, run) = (body(7), body(8), body(9), body(10));
+    let suite = &suite["check_suite"]["id"];
+    assert!(
+        check["check_run"]["details_url"]
+            .as_str()
+            .unwrap()
+            .ends_with("/actions/runs/7/job/70")
+    );
+    assert_eq!(
+        json!([
+            job["workflow_job"]["run_id"],
+            job["workflow_job"]["run_attempt"],
+            run["workflow_run"]["run_attempt"]
+        ]),
+        json!([7, 2, 2])
+    );
+    assert_eq!(
+        [
+            &check["check_run"]["check_suite"]["id"],
+            &run["workflow_run"]["check_suite_id"]
+        ],
+        [suite; 2]
     );
 }
 

@@ -167,6 +167,16 @@ fn a_review_comment_is_on_the_diff_or_a_reply() {
         json!([first.json()["id"], 2])
     );
     assert_eq!(github.get(COMMENTS).json(), json!([first.json(), reply]));
+    // The service makes a review with an empty body for each.
+    let reviews: Vec<(u64, String)> = github
+        .api
+        .reviews(REPO)
+        .into_iter()
+        .map(|review| (review.id, review.body))
+        .collect();
+    let of = |comment: &Value| comment["pull_request_review_id"].as_u64().unwrap();
+    let expected = [&first.json(), &reply].map(|comment| (of(comment), String::new()));
+    assert_eq!(reviews, expected);
 }
 
 #[test]
