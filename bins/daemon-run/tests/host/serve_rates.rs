@@ -1,5 +1,6 @@
 //! Rates: what says that a schedule exceeds them, and what says that an activation waits for them.
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::http::pull_request_opened;
@@ -73,5 +74,40 @@ fn an_activation_that_waits_for_a_rate_has_that_reason() {
     for one in &waiting {
         let id = one["id"].as_str().expect("an id");
         assert_eq!(host.get(&format!("activations/{id}"))["reason"], "rate");
+    }
+}
+
+#[test]
+fn settle_delays_the_first_event_and_joins_those_that_come_before_it_is_over() {
+    const SETTLE: SignedDuration = SignedDuration::from_secs(3);
+    let world = World::new(&[("settling", &watch(&["when a pull request is opened"]))]);
+    world.configure("[policy.daemon.settling]\nsettle = \"3s\"\n");
+    let host = world.serve();
+    // A new body each time, about one pull request.
+    for (first, titles) in [(0, ["One", "Two", "Three"]), (1, ["Four", "Five", "Six"])] {
+        let mut ids = Vec::new();
+        for title in titles {
+            let mut body = pull_request_opened(1);
+            body["pull_request"]["title"] = json!(title);
+            let answer = host.hook("pull_request", title, &body);
+            ids.push(answer.json()["event_ids"][0].clone());
+        }
+        eventually("it waits", || {
+            let all = host.list("activations");
+            all.iter()
+                .any(|one| one["state"] == "pending" && one["reason"] == "settle")
+                .then_some(())
+        });
+        let mut activations = host.settled(first + 1);
+        assert_eq!(activations.len(), first + 1, "{activations:#?}");
+        activations.sort_by_key(|one| one["id"].as_str().map(str::to_owned));
+        let newest = &activations[first];
+        assert_eq!(newest["trigger"]["event_ids"], json!(ids));
+        let at = |name: &str| -> Timestamp {
+            let text = newest[name].as_str().expect("a time");
+            text.parse().expect("a time")
+        };
+        let waited = at("started_at").duration_since(at("created_at"));
+        assert!(waited >= SETTLE, "{waited:?}: {newest:#}");
     }
 }

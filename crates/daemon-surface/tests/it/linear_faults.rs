@@ -9,6 +9,7 @@ use super::outbox::{HostClock, KILLS, Kill, Planned, planned, settled};
 
 const COMMENT: &str =
     r#"{"v":1,"verb":"comment","target":"linear:ENG-1","slot":"s","body":"Seen again."}"#;
+const EDIT: &str = r#"{"v":1,"verb":"edit_comment","target":"linear:ENG-1","output":"4ymwin7k4k363ohv3ycu7vcqhh","body":"Seen no more."}"#;
 const ISSUE: &str = r#"{"v":1,"verb":"edit_issue","target":"linear:ENG-1","priority":2,"assignee":"ann","state":"in progress","append":"Seen in 2.1."}"#;
 
 fn linear() -> LinearApi {
@@ -93,19 +94,25 @@ async fn a_deleted_comment_in_a_slot_is_written_again_once() {
     check_all(COMMENT, async |_| Some(deleted.clone())).await;
 }
 
+/// Writes a comment, and returns its remote id.
+async fn commented(api: &LinearApi) -> Option<String> {
+    let clock = HostClock::new();
+    let base = api.server().base_url().parse().unwrap();
+    let credentials = Credentials::Token("lin_api_x".parse().unwrap());
+    let surface = LinearSurface::new(ServiceApi::new(base, credentials, clock.wall()).unwrap());
+    let earlier = planned(9, COMMENT, Planned::default());
+    let written = settled(&surface, earlier, Kill::Never, &clock).await;
+    written.remote_id
+}
+
 #[tokio::test]
 async fn comments_in_a_slot_have_one_effect_under_every_fault() {
-    check_all(COMMENT, async |api| {
-        let clock = HostClock::new();
-        let base = api.server().base_url().parse().unwrap();
-        let credentials = Credentials::Token("lin_api_x".parse().unwrap());
-        let surface = LinearSurface::new(ServiceApi::new(base, credentials, clock.wall()).unwrap());
-        let earlier = planned(9, COMMENT, Planned::default());
-        settled(&surface, earlier, Kill::Never, &clock)
-            .await
-            .remote_id
-    })
-    .await;
+    check_all(COMMENT, commented).await;
+}
+
+#[tokio::test]
+async fn edits_of_comments_have_one_effect_under_every_fault() {
+    check_all(EDIT, commented).await;
 }
 
 #[tokio::test]
