@@ -178,7 +178,8 @@ pub struct Output {
     pub target: String,
     /// Everything the surface needs to deliver it, as JSON that only the surface reads.
     pub content: String,
-    /// The name of the content on the surface, such as a commit; `None` if the surface has none.
+    /// The name of the content on the surface, such as a commit, or the check suite of a check once it is confirmed; `None` if the
+    /// surface has none.
     pub revision: Option<String>,
     /// The state; [`OutputState::is_settled`] says whether it can still change.
     pub state: OutputState,
@@ -268,6 +269,7 @@ impl Output {
         if let Some(remote) = settlement.remote {
             self.remote_id = Some(remote.id);
             self.url = remote.url;
+            self.revision = remote.revision.or(self.revision.take());
         }
         if let Some(not_before) = settlement.not_before {
             self.not_before = not_before;

@@ -23,6 +23,8 @@ pub struct RemoteId {
     pub id: String,
     /// Where a person can look at it.
     pub url: Option<String>,
+    /// The name of its content, where only the surface knows it: the check suite that a check run or a retry is part of.
+    pub revision: Option<String>,
 }
 
 /// A failed delivery or look-up.

@@ -100,7 +100,7 @@ pub(crate) async fn propose(tx: &Tx, new: &Output) -> TxResult<()> {
 async fn update(tx: &Tx, now: &Output) -> TxResult<()> {
     tx.run(
         "UPDATE output SET state = $3, remote_id = $4, url = $5, attempts = $6, not_before = $7, delivered_at = $8, \
-         error = $9, in_doubt_since = $10, host = CASE WHEN $3 = 'sending' THEN $11 ELSE host END \
+         error = $9, in_doubt_since = $10, revision = $11, host = CASE WHEN $3 = 'sending' THEN $12 ELSE host END \
          WHERE repo = $1 AND key = $2",
         &[
             &now.daemon.repo.as_str(),
@@ -113,6 +113,7 @@ async fn update(tx: &Tx, now: &Output) -> TxResult<()> {
             &now.delivered_at.map(micros),
             &maybe_text(now.error.as_deref()),
             &now.in_doubt_since.map(micros),
+            &maybe_text(now.revision.as_deref()),
             &tx.own.host,
         ],
     )

@@ -99,7 +99,7 @@ pub(crate) fn propose(tx: &Connection, owner: &Numbered, new: &Output) -> TxResu
 fn update(tx: &Connection, now: &Output) -> TxResult<()> {
     tx.prepare_cached(
         "UPDATE output SET state = ?2, remote_id = ?3, url = ?4, attempts = ?5, not_before = ?6, delivered_at = ?7, \
-         error = ?8, in_doubt_since = ?9 WHERE key = ?1",
+         error = ?8, in_doubt_since = ?9, revision = ?10 WHERE key = ?1",
     )?
     .execute(params![
         now.key.as_str(),
@@ -111,6 +111,7 @@ fn update(tx: &Connection, now: &Output) -> TxResult<()> {
         now.delivered_at.map(micros),
         now.error,
         now.in_doubt_since.map(micros),
+        now.revision,
     ])?;
     Ok(())
 }

@@ -207,6 +207,7 @@ cases! {
         due_outputs_come_oldest_first
         due_outputs_of_one_surface_leave_room_for_others
         an_output_is_found_where_it_is_or_may_be
+        an_output_is_found_by_the_revision_that_its_surface_returns
         a_cancelled_activation_sends_nothing_more
         a_retry_repeats_no_delivered_output
         a_clock_step_back_delays_no_output

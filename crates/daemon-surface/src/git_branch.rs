@@ -339,6 +339,7 @@ fn remote_id(branch: &RefName, tip: &ObjectId) -> RemoteId {
     RemoteId {
         id: format!("{branch}@{tip}"),
         url: None,
+        revision: None,
     }
 }
 

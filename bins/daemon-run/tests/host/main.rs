@@ -128,6 +128,8 @@ mod serve_origin;
 mod serve_other_host;
 mod serve_outage;
 mod serve_outbox_kills;
+mod serve_own_messages;
+mod serve_own_outputs;
 mod serve_pages;
 mod serve_parents;
 mod serve_place;

@@ -1,6 +1,6 @@
 //! Outputs on GitHub: from a webhook to a pull request and a comment, once, with the daemon's name on them.
 
-use daemon_fakes::{FakeClock, GithubAccess, GithubApi};
+use daemon_fakes::{FakeClock, GithubAccess, GithubApi, GithubWorkflowRun};
 use serde_json::{Value, json};
 
 use crate::git_server::{now, tip};
@@ -310,6 +310,79 @@ echo '{"daemon":"result","ok":true,"text":"done"}'
     let n_ran = n_ran(&ended);
     assert!((4..=8).contains(&n_ran), "{n_ran}: {ended:?}");
     assert!(ended.len() > n_ran, "no chain was ended: {ended:?}");
+}
+
+#[test]
+fn two_daemons_that_each_edit_one_comment_for_the_other_fall_quiet() {
+    // The webhook of an edit comes while the comment has only the id of its first text.
+    let ended = answering(
+        &[
+            "when a comment is created on a pull request",
+            "when a comment on a pull request is edited",
+        ],
+        r#"cat > /dev/null
+n=$(date +%s%N)
+echo '{"daemon":"output","output":{"v":1,"verb":"comment","slot":"s","body":"Well, '$n'!"}}'
+echo '{"daemon":"result","ok":true,"text":"done"}'
+"#,
+    );
+    let n_ran = n_ran(&ended);
+    assert!((4..=8).contains(&n_ran), "{n_ran}: {ended:?}");
+    assert!(ended.len() > n_ran, "no chain was ended: {ended:?}");
+}
+
+#[test]
+fn a_daemon_that_retries_whenever_ci_fails_stops_at_the_third_retry_of_its_own() {
+    const RUN: u64 = 77;
+    let (world, api) = world_with(
+        "when CI fails",
+        r#"cat > /dev/null
+echo '{"daemon":"output","output":{"v":1,"verb":"retry_check","target":"github:o/r","run":77}}'
+echo '{"daemon":"result","ok":true,"text":"done"}'
+"#,
+        "[policy.daemon.helper]\ncapability = \"write\"\n",
+    );
+    api.add_workflow_run(
+        REPO,
+        GithubWorkflowRun {
+            id: RUN,
+            name: "ci".to_owned(),
+            head_branch: "topic".to_owned(),
+            head_sha: tip(&world.repo, "topic").expect("the branch"),
+            conclusion: None,
+            attempt: 1,
+            jobs: Vec::new(),
+        },
+    );
+    let host = world.serve();
+    forward(&api, &host);
+    // The first attempt is of a person's push.
+    api.end_workflow_run(REPO, "ann", RUN, "failure");
+    for n in 1..=4 {
+        host.settled(n);
+        api.end_workflow_run(REPO, BOT, RUN, "failure");
+    }
+    let mut activations = host.settled(5);
+    activations.sort_by_key(|one| one["id"].as_str().map(str::to_owned));
+    let rows: Vec<Value> = activations
+        .iter()
+        .map(|one| json!([one["state"], one["chain"]["depth"]]))
+        .collect();
+    let expected = [
+        json!(["succeeded", null]),
+        json!(["succeeded", 1]),
+        json!(["succeeded", 2]),
+        json!(["succeeded", 3]),
+        json!(["cancelled", 4]),
+    ];
+    assert_eq!(rows, expected);
+    // A person who starts the run again begins a new chain.
+    let again = format!("actions/runs/{RUN}/rerun-failed-jobs");
+    act(&api, "POST", &again, &Value::Null);
+    api.end_workflow_run(REPO, "ann", RUN, "failure");
+    let woken = host.settled(6);
+    let newest = woken.iter().max_by_key(|one| one["id"].as_str());
+    assert_eq!(newest.expect("it was woken")["chain"], Value::Null);
 }
 
 #[test]

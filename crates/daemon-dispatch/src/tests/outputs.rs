@@ -14,6 +14,7 @@ fn remote() -> RemoteId {
     RemoteId {
         id: "abc".to_owned(),
         url: None,
+        revision: None,
     }
 }
 

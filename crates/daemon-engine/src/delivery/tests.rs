@@ -31,6 +31,7 @@ fn remote() -> RemoteId {
     RemoteId {
         id: "r-1".to_owned(),
         url: None,
+        revision: None,
     }
 }
 

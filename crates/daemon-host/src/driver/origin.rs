@@ -7,7 +7,9 @@
 
 mod account;
 mod authored;
+mod checks;
 mod elsewhere;
+mod proposed;
 
 use daemon_engine::{Link, Output};
 use daemon_event::{ActorKind, DaemonKey, Event, Field, RepoName, Source, branch_ref};
@@ -109,8 +111,19 @@ pub(super) async fn of(
     reports: &[Event],
     max_depth: u32,
 ) -> Result<Option<Origin>, StoreError> {
-    let Some((output, tie)) = tied_output(store, reports).await? else {
-        return of_another_host(store, reports, max_depth).await;
+    let (output, tie) = match tied_output(store, reports).await? {
+        Some(found) => found,
+        None => {
+            let elsewhere = of_another_host(store, reports, max_depth).await?;
+            let followed = match elsewhere {
+                Some(_) => None,
+                None => followed_output(store, reports).await?,
+            };
+            let Some(output) = followed else {
+                return Ok(elsewhere);
+            };
+            (output, Tie::Consequence)
+        }
     };
     let activation = store.activation(&output.activation).await?;
     Ok(activation.map(|activation| Origin {
@@ -120,6 +133,19 @@ pub(super) async fn of(
         },
         link: activation.chain.link(max_depth),
     }))
+}
+
+/// Returns the newest output before an event that names none, if the host's own App caused it: no person acts as an App.
+async fn followed_output(
+    store: &dyn Store,
+    reports: &[Event],
+) -> Result<Option<Output>, StoreError> {
+    for event in reports.iter().filter(|event| is_by_program(event)) {
+        if account::caused(store, event).await? == Some(true) {
+            return Ok(account::newest(store, event).await?.into_iter().next());
+        }
+    }
+    Ok(None)
 }
 
 /// Finds the output of another host that caused an event.
@@ -150,6 +176,9 @@ async fn tied_output(
         }
         if let Some(output) = account::find(store, event).await? {
             return Ok(Some((output, Tie::Output)));
+        }
+        if let Some(found) = checks::find(store, event).await? {
+            return Ok(Some(found));
         }
         for place in places(event) {
             if let Some(found) = find(store, event, place).await? {

@@ -84,6 +84,7 @@ mod tests {
         let remote = RemoteId {
             id: "comment:40a87229".to_owned(),
             url: None,
+            revision: None,
         };
         let there = Refusing(Ok(Found::At(remote.clone())));
         let refusal = Err(error(SurfaceErrorKind::Refused));

@@ -44,6 +44,7 @@ fn confirmed(remote: &str, now: Timestamp) -> Settlement {
         remote: Some(RemoteId {
             id: remote.to_owned(),
             url: Some(format!("file:///{remote}")),
+            revision: None,
         }),
         error: None,
         not_before: None,
@@ -358,6 +359,27 @@ pub(super) async fn an_output_is_found_where_it_is_or_may_be(store: &dyn Store) 
         .expect("begins");
     settle(store, &key(&activation, 1), confirmed("r-1", at(5))).await;
     assert_eq!(found("git", remote()).await, [1, 0]);
+}
+
+pub(super) async fn an_output_is_found_by_the_revision_that_its_surface_returns(store: &dyn Store) {
+    let activation = delivering(store, 1, &[0]).await;
+    let key = key(&activation, 0);
+    let proposed = store.output(&key).await.expect("reads").expect("it is");
+    store.begin_send(&key).await.expect("begins");
+    let mut made = confirmed("r-1", at(4));
+    made.remote.as_mut().expect("it is").revision = Some("check_suite:5".to_owned());
+    let stored = settle(store, &key, made).await;
+    assert_eq!(stored.revision.as_deref(), Some("check_suite:5"));
+    let known = store.output(&key).await.expect("reads");
+    assert_eq!(known.as_ref(), Some(&stored));
+    for (revision, expected) in [
+        (Some("check_suite:5".to_owned()), vec![stored]),
+        (proposed.revision, Vec::new()),
+    ] {
+        let place = OutputPlace::Revision(revision.expect("it has one"));
+        let found = store.outputs_at("git", &place).await.expect("reads");
+        assert_eq!(found, expected);
+    }
 }
 
 pub(super) async fn a_cancelled_activation_sends_nothing_more(store: &dyn Store) {

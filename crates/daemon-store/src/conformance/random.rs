@@ -337,6 +337,11 @@ impl World {
             remote: (state == OutputState::Confirmed).then(|| RemoteId {
                 id: format!("remote-{}", output.key),
                 url: None,
+                revision: output
+                    .key
+                    .as_str()
+                    .starts_with('a')
+                    .then(|| "check_suite:5".to_owned()),
             }),
             error: (state == OutputState::GaveUp).then(|| "403".to_owned()),
             not_before: (!state.is_settled()).then(|| self.now + SignedDuration::from_secs(20)),

@@ -29,6 +29,12 @@ struct CheckRow {
     external_id: Option<String>,
     app: Option<AppRow>,
     output: Option<OutputRow>,
+    check_suite: Option<SuiteRow>,
+}
+
+#[derive(Debug, Deserialize)]
+struct SuiteRow {
+    id: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -47,6 +53,8 @@ impl CheckRow {
         RemoteId {
             id: format!("check_run:{}", self.id),
             url: self.html_url.clone(),
+            // The service reports its end, too, and does not say of which run.
+            revision: self.check_suite.as_ref().map(|suite| suite_name(suite.id)),
         }
     }
 
@@ -152,9 +160,20 @@ fn annotation(fields: &ProposalFields) -> Value {
 struct WorkflowRow {
     id: u64,
     html_url: Option<String>,
+    check_suite_id: Option<u64>,
     run_attempt: Option<u64>,
     run_started_at: Option<String>,
     triggering_actor: Option<UserRow>,
+}
+
+impl WorkflowRow {
+    fn remote(self) -> RemoteId {
+        RemoteId {
+            id: format!("workflow_run:{}", self.id),
+            url: self.html_url,
+            revision: self.check_suite_id.map(suite_name),
+        }
+    }
 }
 
 /// Finds the retry of a workflow run: a second or later attempt that we started after the output was proposed.
@@ -175,7 +194,7 @@ pub(super) async fn find_retry(job: &Job<'_>) -> Result<Found, ApiError> {
     let is_retry = row.run_attempt.is_none_or(|attempt| attempt > 1);
     let is_own = starter.login.eq_ignore_ascii_case(&actor);
     Ok(match is_own && is_recent && is_retry {
-        true => Found::At(workflow_remote(row.id, row.html_url)),
+        true => Found::At(row.remote()),
         false => Found::Absent,
     })
 }
@@ -189,16 +208,14 @@ pub(super) async fn retry(job: &Job<'_>) -> Result<RemoteId, ApiError> {
         .json()?;
     let path = job.path(&["actions", "runs", &id, "rerun-failed-jobs"]);
     job.api.write(Method::POST, &path, &json!({})).await?;
-    Ok(workflow_remote(row.id, row.html_url))
+    Ok(row.remote())
 }
 
 fn run_id(job: &Job<'_>) -> String {
     job.act.fields.number("run").unwrap_or_default().to_string()
 }
 
-fn workflow_remote(id: u64, url: Option<String>) -> RemoteId {
-    RemoteId {
-        id: format!("workflow_run:{id}"),
-        url,
-    }
+/// Returns the name of a check suite in revisions.
+fn suite_name(id: u64) -> String {
+    format!("check_suite:{id}")
 }

@@ -38,6 +38,7 @@ impl IssueRow {
         RemoteId {
             id: format!("{kind}:{}", self.number),
             url: self.html_url.clone(),
+            revision: None,
         }
     }
 

@@ -75,6 +75,7 @@ impl PullRow {
         RemoteId {
             id: format!("pull_request:{}", self.number),
             url: self.html_url.clone(),
+            revision: None,
         }
     }
 

@@ -37,6 +37,8 @@ pub(super) struct TextRow {
     user: Option<UserRow>,
     body: Option<String>,
     html_url: Option<String>,
+    /// The review that a comment on lines is part of; GitHub makes one for a single comment, too.
+    pull_request_review_id: Option<u64>,
 }
 
 impl TextRow {
@@ -44,6 +46,7 @@ impl TextRow {
         RemoteId {
             id: format!("{kind}:{}", self.id),
             url: self.html_url,
+            revision: self.pull_request_review_id.map(|id| format!("review:{id}")),
         }
     }
 

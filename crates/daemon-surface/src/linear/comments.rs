@@ -50,6 +50,7 @@ impl CommentRow {
         RemoteId {
             id: format!("comment:{}", self.id),
             url: self.url,
+            revision: None,
         }
     }
 }

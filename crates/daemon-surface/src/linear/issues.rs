@@ -63,6 +63,7 @@ impl IssueRow {
         RemoteId {
             id: format!("issue:{key}"),
             url: self.url.clone(),
+            revision: None,
         }
     }
 }

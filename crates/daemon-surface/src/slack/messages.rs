@@ -211,5 +211,6 @@ fn remote(job: &Job<'_>, account: &Account, ts: &str) -> RemoteId {
     RemoteId {
         id: format!("message:{channel}/{ts}"),
         url,
+        revision: None,
     }
 }

@@ -181,7 +181,8 @@ async fn delivering_twice_leaves_one_branch_with_one_commit() {
             first,
             RemoteId {
                 id: format!("{}@{tip}", scene.branch()),
-                url: None
+                url: None,
+                revision: None,
             }
         );
         let branches = run(

@@ -27,6 +27,7 @@ fn remote(id: &str) -> RemoteId {
     RemoteId {
         id: id.to_owned(),
         url: Some("https://g/x".to_owned()),
+        revision: None,
     }
 }
 
@@ -372,4 +373,33 @@ async fn a_new_body_keeps_the_marker_of_an_own_pull_request_only() {
         )
         .await;
     }
+}
+
+#[tokio::test]
+async fn what_contains_a_check_or_a_comment_on_lines_is_returned_with_it() {
+    let made = |id: &str, revision: &str| RemoteId {
+        revision: Some(revision.to_owned()),
+        ..remote(id)
+    };
+    let line = r#"{"v":1,"verb":"retry_check","target":"github:o/r","run":77}"#;
+    let run = || reply(json!({"id": 77, "html_url": "https://g/x", "check_suite_id": 5}));
+    let fake = FakeApi::start(vec![run(), Reply::Says(201, "", "{}".to_owned())]).await;
+    let output = planned(1, line, Planned::default());
+    let delivered = surface(&fake).deliver(&output).await;
+    assert_eq!(delivered, Ok(made("workflow_run:77", "check_suite:5")));
+
+    let suite = json!({"id": 9, "html_url": "https://g/x", "check_suite": {"id": 6}});
+    let none = reply(json!({"total_count": 0, "check_runs": []}));
+    let fake = FakeApi::start(vec![minted(), none, reply(suite)]).await;
+    let output = planned(1, &check_run(0), Planned::default());
+    let delivered = app_surface(&fake).deliver(&output).await;
+    assert_eq!(delivered, Ok(made("check_run:9", "check_suite:6")));
+
+    let line = r#"{"v":1,"verb":"review_comment","target":"github:o/r#1","path":"a.md","line":3,"body":"x"}"#;
+    let pull = reply(json!({"number": 1, "head": {"sha": "a"}}));
+    let comment = reply(json!({"id": 8, "html_url": "https://g/x", "pull_request_review_id": 4}));
+    let fake = FakeApi::start(vec![pull, comment]).await;
+    let output = planned(1, line, Planned::default());
+    let delivered = surface(&fake).deliver(&output).await;
+    assert_eq!(delivered, Ok(made("review_comment:8", "review:4")));
 }

@@ -43,6 +43,7 @@ fn remote(id: &str, url: &str) -> RemoteId {
     RemoteId {
         id: id.to_owned(),
         url: Some(url.to_owned()),
+        revision: None,
     }
 }
 

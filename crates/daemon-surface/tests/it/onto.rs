@@ -33,6 +33,7 @@ fn delivered(commit: &str) -> RemoteId {
     RemoteId {
         id: format!("{TOPIC}@{commit}"),
         url: None,
+        revision: None,
     }
 }
 

@@ -36,6 +36,7 @@ fn remote(ts: &str) -> RemoteId {
             "https://t.slack.com/archives/C024BE91L/p{}",
             ts.replace('.', "")
         )),
+        revision: None,
     }
 }
 

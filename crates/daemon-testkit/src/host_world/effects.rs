@@ -344,5 +344,6 @@ fn remote_id(output: &Output) -> RemoteId {
     RemoteId {
         id: output.key.to_string(),
         url: None,
+        revision: None,
     }
 }

@@ -3,17 +3,20 @@
 //! Such an event names no output. It is one if the host's own account caused it and an output of that kind went to the object at about
 //! that time. The account alone proves nothing, because a person may use it, too.
 
-use daemon_engine::{Output, OutputState, Surface};
+use daemon_engine::{Output, Surface};
 use daemon_event::{Event, Source, Subject};
 use daemon_records::clock::Clock;
-use daemon_store::{Bookmark, OutputPlace, Store, StoreError};
+use daemon_store::{Bookmark, OutputPlace, Query, Store, StoreError};
 use jiff::SignedDuration;
 use serde::Deserialize;
 
 use super::authored;
+use super::proposed::Proposed;
 
 /// How far the time of an event may be from the delivery of its output.
 const NEAR: SignedDuration = SignedDuration::from_mins(10);
+/// How many of the newest outputs of a repository are compared with an event that names none of its objects.
+const NEWEST: u32 = 100;
 
 /// The accounts in payloads of the services.
 #[derive(Deserialize)]
@@ -22,6 +25,20 @@ struct Payload {
     actor: Option<LinearActor>,
     event: Option<SlackEvent>,
     label: Option<Named>,
+    assignee: Option<GithubSender>,
+    requested_reviewer: Option<GithubSender>,
+    requested_team: Option<Team>,
+}
+
+impl Payload {
+    /// Returns the label or the account that an object got or lost.
+    fn named(&self) -> Option<&str> {
+        let label = self.label.as_ref().map(|label| &label.name);
+        let account = self.assignee.as_ref().or(self.requested_reviewer.as_ref());
+        let team = self.requested_team.as_ref().map(|team| &team.slug);
+        let named = label.or(account.map(|account| &account.login)).or(team);
+        named.map(String::as_str)
+    }
 }
 
 #[derive(Deserialize)]
@@ -37,6 +54,18 @@ struct LinearActor {
 #[derive(Deserialize)]
 struct SlackEvent {
     user: Option<String>,
+    /// The message that was edited.
+    message: Option<SlackMessage>,
+}
+
+#[derive(Deserialize)]
+struct SlackMessage {
+    user: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Team {
+    slug: String,
 }
 
 #[derive(Deserialize)]
@@ -46,8 +75,10 @@ struct Named {
 
 /// Which outputs an event can be.
 enum Kind {
-    /// Those whose remote ids begin so, and those that are being sent.
+    /// Those whose remote ids begin so, and those that are being sent; and those that made the object, with what they gave to it.
     Change(&'static str),
+    /// Those that name the label, to any object.
+    Label,
     /// Those that are being sent, and one that was confirmed with this id after [`authored::find`] searched for it.
     New(String),
 }
@@ -99,39 +130,86 @@ pub(super) async fn find(store: &dyn Store, event: &Event) -> Result<Option<Outp
     let Some((kind, subject)) = kind(event).zip(event.subject.as_ref()) else {
         return Ok(None);
     };
+    let Ok(payload) = serde_json::from_slice::<Payload>(&event.payload) else {
+        return Ok(None);
+    };
+    let named = payload.named();
+    let names = |output: &Output| named.is_some_and(|name| Proposed::of(output).names(name));
+    let mut near = match kind {
+        Kind::Label => {
+            if caused(store, event).await? != Some(true) {
+                return Ok(None);
+            }
+            let mut near = newest(store, event).await?;
+            near.retain(|output| is_near(output, event) && names(output));
+            near
+        }
+        Kind::Change(_) | Kind::New(_) => at_subject(store, event, (&kind, subject)).await?,
+    };
+    if let (Kind::Change(_), Some(object)) = (&kind, authored::concerned(event)) {
+        let mut made = authored::writers(store, event, &object).await?;
+        // The owners of code are requested by the service, as soon as a pull request is ready.
+        let is_request = event.action.as_deref() == Some("review_requested");
+        made.retain(|output| is_near(output, event) && (names(output) || is_request));
+        near.extend(made);
+    }
+    if near.is_empty() || caused(store, event).await? != Some(true) {
+        return Ok(None);
+    }
+    // Several daemons may label one object: the label distinguishes their outputs, otherwise the newest counts.
+    Ok(near
+        .into_iter()
+        .max_by_key(|output| (names(output), output.created_at)))
+}
+
+/// Returns the outputs of a kind to the subject of an event, at about its time.
+async fn at_subject(
+    store: &dyn Store,
+    event: &Event,
+    (kind, subject): (&Kind, &Subject),
+) -> Result<Vec<Output>, StoreError> {
     let surface = event.source.as_str();
+    let is_it = |output: &Output| {
+        let id = output.remote_id.as_deref();
+        let fits = match kind {
+            Kind::Change(prefix) => id.is_some_and(|id| id.starts_with(prefix)),
+            Kind::New(new) => id == Some(new),
+            Kind::Label => false,
+        };
+        (fits || authored::is_open(output)) && is_near(output, event)
+    };
     let mut near = Vec::new();
     for target in targets(event.source, subject) {
         let outputs = store
             .outputs_at(surface, &OutputPlace::Target(target))
             .await?;
-        near.extend(
-            outputs
-                .into_iter()
-                .filter(|output| is_near(output, &kind, event)),
-        );
+        near.extend(outputs.into_iter().filter(is_it));
     }
-    if near.is_empty() {
-        return Ok(None);
-    }
-    let Ok(payload) = serde_json::from_slice::<Payload>(&event.payload) else {
-        return Ok(None);
+    Ok(near)
+}
+
+/// Returns the newest outputs to the repository of an event of GitHub that are not newer than it, the newest first.
+///
+/// # Errors
+/// If the store fails.
+pub(super) async fn newest(store: &dyn Store, event: &Event) -> Result<Vec<Output>, StoreError> {
+    let query = Query {
+        limit: NEWEST,
+        after: None,
+        daemon: None,
+        repo: event.repo.clone(),
+        state: None,
+        since: None,
+        until: None,
     };
-    if caused(store, event).await? != Some(true) {
-        return Ok(None);
-    }
-    // Several daemons may label one object: the label distinguishes their outputs, otherwise the newest counts.
-    let label = payload
-        .label
-        .map(|label| serde_json::json!(label.name).to_string());
-    let names = |output: &Output| {
-        label
-            .as_ref()
-            .is_some_and(|label| output.content.contains(label))
-    };
-    Ok(near
-        .into_iter()
-        .max_by_key(|output| (names(output), output.created_at)))
+    let mut newest = store.outputs(&query).await?.rows;
+    newest.retain(|output| {
+        output.surface == Source::Github.as_str()
+            && output.may_be_there()
+            && authored::is_of(output, event)
+            && is_after(event, output)
+    });
+    Ok(newest)
 }
 
 /// Reports whether the host's own account caused an event; `None` if the account is not known, because nothing was sent yet.
@@ -139,17 +217,26 @@ pub(super) async fn find(store: &dyn Store, event: &Event) -> Result<Option<Outp
 /// # Errors
 /// If the store fails.
 pub(super) async fn caused(store: &dyn Store, event: &Event) -> Result<Option<bool>, StoreError> {
-    let name = name(event.source.as_str());
+    let payload = serde_json::from_slice::<Payload>(&event.payload).ok();
+    let actor = payload
+        .as_ref()
+        .and_then(|payload| actor(event.source, payload));
+    is_own(store, event.source, actor.unwrap_or_default()).await
+}
+
+/// Reports whether a name is that of the host's own account on a service; `None` if the account is not known.
+///
+/// # Errors
+/// If the store fails.
+pub(super) async fn is_own(
+    store: &dyn Store,
+    source: Source,
+    account: &str,
+) -> Result<Option<bool>, StoreError> {
+    let name = name(source.as_str());
     let accounts = store.bookmarks(&name).await?;
     let own = accounts.into_iter().find(|one| one.name == name);
-    let payload = serde_json::from_slice::<Payload>(&event.payload).ok();
-    let is_own = |own: Bookmark| {
-        let actor = payload
-            .as_ref()
-            .and_then(|payload| actor(event.source, payload));
-        actor.is_some_and(|actor| own.text.eq_ignore_ascii_case(actor))
-    };
-    Ok(own.map(is_own))
+    Ok(own.map(|own| own.text.eq_ignore_ascii_case(account)))
 }
 
 fn kind(event: &Event) -> Option<Kind> {
@@ -165,6 +252,11 @@ fn kind(event: &Event) -> Option<Kind> {
             }
             _ => None,
         },
+        (Source::Github, "label") if action == "created" => Some(Kind::Label),
+        // GitHub makes a review for a comment on lines.
+        (Source::Github, "pull_request_review") => authored::written(event)
+            .filter(|review| review.body.is_empty())
+            .map(|review| Kind::New(review.id)),
         (Source::Linear, "Issue") if action == "update" => Some(Kind::Change("issue:")),
         (Source::Linear, "Comment") | (Source::Slack, _) => {
             authored::written(event).map(|object| Kind::New(object.id))
@@ -177,7 +269,14 @@ fn actor(source: Source, payload: &Payload) -> Option<&str> {
     match source {
         Source::Github => Some(&payload.sender.as_ref()?.login),
         Source::Linear => payload.actor.as_ref()?.id.as_deref(),
-        Source::Slack => payload.event.as_ref()?.user.as_deref(),
+        Source::Slack => {
+            let event = payload.event.as_ref()?;
+            let author = event
+                .message
+                .as_ref()
+                .and_then(|message| message.user.as_ref());
+            event.user.as_ref().or(author).map(String::as_str)
+        }
         Source::Sentry | Source::Git | Source::Cloudevents => None,
     }
 }
@@ -192,23 +291,17 @@ fn targets(source: Source, subject: &Subject) -> Vec<String> {
     targets
 }
 
-fn is_near(output: &Output, kind: &Kind, event: &Event) -> bool {
-    let is_open = matches!(
-        output.state,
-        OutputState::Sending | OutputState::Ambiguous | OutputState::Unknown
-    );
-    let delivered = output.delivered_at.filter(|_| match kind {
-        Kind::Change(prefix) => output
-            .remote_id
-            .as_deref()
-            .is_some_and(|id| id.starts_with(prefix)),
-        Kind::New(id) => output.remote_id.as_ref() == Some(id),
-    });
-    let from = output.created_at - NEAR;
-    let until = match (is_open, delivered) {
-        (true, _) => None,
-        (false, Some(at)) => Some(at + NEAR),
-        (false, None) => return false,
+/// Reports whether an event is about as old as the delivery of an output.
+fn is_near(output: &Output, event: &Event) -> bool {
+    let until = match output.delivered_at {
+        _ if authored::is_open(output) => None,
+        Some(at) => Some(at + NEAR),
+        None => return false,
     };
-    event.time >= from && until.is_none_or(|until| event.time <= until)
+    is_after(event, output) && until.is_none_or(|until| event.time <= until)
+}
+
+/// Reports whether an event is not older than an output, whose host and service may have different clocks.
+pub(super) fn is_after(event: &Event, output: &Output) -> bool {
+    event.time >= output.created_at - NEAR
 }

@@ -184,7 +184,11 @@ impl Day {
         };
         let settlement = Settlement {
             state: OutputState::Confirmed,
-            remote: Some(RemoteId { id, url: None }),
+            remote: Some(RemoteId {
+                id,
+                url: None,
+                revision: None,
+            }),
             error: None,
             not_before: None,
             at: self.clock.now(),
