@@ -148,6 +148,15 @@ fn of_activation(activation: &Activation, events: &BTreeMap<&str, &Event>) -> St
     format!("{daemon}{cause}{more}")
 }
 
+/// Actions that services name by a verb in the present.
+const PAST: [(&str, &str); 5] = [
+    ("create", "created"),
+    ("delete", "deleted"),
+    ("remove", "removed"),
+    ("restore", "restored"),
+    ("update", "updated"),
+];
+
 /// The parts of an event that name it.
 struct Happening<'a> {
     source: &'a str,
@@ -197,9 +206,17 @@ impl<'a> Happening<'a> {
     }
 
     fn happened(&self) -> String {
-        let words = |text: &str| text.replace('_', " ");
+        let words = |text: &str| {
+            let word = PAST.iter().find(|(present, _)| *present == text);
+            word.map_or_else(|| text.replace('_', " "), |(_, past)| (*past).to_owned())
+        };
+        let is_tag = self.subject.is_some_and(|it| it.contains(":refs/tags/"));
         let what = match (self.kind, self.action) {
             ("push", _) => "commits pushed".to_owned(),
+            (kind @ ("create" | "delete"), None) => {
+                let what = if is_tag { "tag" } else { "branch" };
+                format!("{what} {}", words(kind))
+            }
             ("pull_request", Some("synchronize")) => "pull request updated".to_owned(),
             ("issues", Some(action)) => format!("issue {}", words(action)),
             ("issue_comment", Some(action)) => format!("comment {}", words(action)),
@@ -254,7 +271,10 @@ fn subject_words(subject: &str) -> String {
             let short = ["refs/heads/", "refs/tags/"]
                 .iter()
                 .find_map(|prefix| place.strip_prefix(prefix));
-            format!("{repo} {}", short.unwrap_or(place).replace(['/', '_'], " "))
+            match short {
+                Some(name) => format!("{repo} {name}"),
+                None => format!("{repo} {}", place.replace(['/', '_'], " ")),
+            }
         }
     }
 }
@@ -280,7 +300,7 @@ fn of_output(row: &Value) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{of_output, subject_words};
+    use super::{Happening, of_output, subject_words};
 
     #[test]
     fn a_subject_is_named_without_its_source_and_owner() {
@@ -293,12 +313,37 @@ mod tests {
                 "lantern secret scanning alert 4",
             ),
             ("git:acme/lantern:refs/heads/main", "lantern main"),
+            ("git:acme/lantern:refs/heads/fix/a_b", "lantern fix/a_b"),
             ("git:notes:refs/tags/v1", "notes v1"),
             ("linear:PMP-3", "PMP-3"),
             ("slack:C1/1.0", "C1/1.0"),
             ("alone", "alone"),
         ] {
             assert_eq!(subject_words(subject), words);
+        }
+    }
+
+    #[test]
+    fn an_event_is_named_by_what_happened() {
+        for (event, headline) in [
+            (
+                json!({"source": "git", "kind": "create", "subject": "git:o/r:refs/heads/fix/a", "actor": "ann"}),
+                "r fix/a: branch created by ann",
+            ),
+            (
+                json!({"source": "git", "kind": "delete", "subject": "git:o/r:refs/tags/v1"}),
+                "r v1: tag deleted",
+            ),
+            (
+                json!({"source": "linear", "kind": "Issue", "action": "update", "subject": "linear:PMP-3", "actor": "Ida"}),
+                "PMP-3: Issue updated by Ida",
+            ),
+            (
+                json!({"source": "github", "kind": "check_run", "action": "completed", "subject": "github:o/r#8"}),
+                "r#8: check run completed",
+            ),
+        ] {
+            assert_eq!(Happening::of_object(&event).headline(), headline);
         }
     }
 
