@@ -101,7 +101,7 @@ impl Chat<'_> {
         self.greet().await?;
         let mut lines = Lines::of_stdin();
         loop {
-            let text = match lines.next(self.out).await {
+            let text = match lines.next(self.out).await? {
                 Input::End => return Ok(()),
                 Input::Interrupt => {
                     self.out.note("ctrl-C again ends the program");
@@ -131,6 +131,10 @@ impl Chat<'_> {
                     if let Err(failure) = result
                         && failure.code != "killed"
                     {
+                        // What a program sends next was written for a turn that succeeds.
+                        if !lines.has_prompt {
+                            return Err(failure);
+                        }
                         self.out.failure(&failure);
                     }
                     next
@@ -257,7 +261,7 @@ impl Chat<'_> {
 
     /// Reads the answer to a question and sends it.
     async fn answer(&self, event: &Value, lines: &mut Lines) -> Result<(), CommandFailure> {
-        let answer = match lines.next(self.out).await {
+        let answer = match lines.next(self.out).await? {
             Input::Text(answer) => answer,
             Input::Interrupt | Input::InterruptTwice => return self.kill().await,
             Input::End => {

@@ -1,6 +1,8 @@
 //! Conversations with agents: over the socket and the commands, across clients, reloads and hosts.
 
 use std::fs;
+use std::io::Write as _;
+use std::process::Stdio;
 use std::time::Duration;
 
 use daemon_fakes::{Message, Reply};
@@ -368,6 +370,32 @@ fn no_name_of_a_conversation_or_agent_leaves_its_directory() {
     assert_eq!(sessions.count(), 0);
     let agents = fs::read_dir(world.home.join("agents")).expect("the agents");
     assert_eq!(agents.count(), 1);
+}
+
+#[test]
+fn a_program_that_talks_gets_the_errors_of_a_turn_and_of_its_input() {
+    let api = api([]);
+    let world = world(&api, "");
+    let _host = world.serve();
+    for (input, code, said) in [
+        (&b"/list\n"[..], 0, ""),
+        (b"Hi.\n/list\n", 1, "the script is over"),
+        (b"/help\n\xff\xfe\n", 65, "standard input cannot be read"),
+    ] {
+        let mut chat = world.command(&["chat", "scout"]);
+        let chat = chat
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut chat = chat.spawn().expect("the binary starts");
+        let mut typed = chat.stdin.take().expect("it is piped");
+        typed.write_all(input).expect("it reads");
+        drop(typed);
+        let ended = chat.wait_with_output().expect("it ends");
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(code), "{stderr}");
+        assert!(stderr.contains(said), "{stderr}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 
 use tokio::io::{AsyncBufReadExt as _, BufReader, Stdin};
 
+use crate::failure::{CommandFailure, ExitKind};
 use crate::out::Out;
 
 /// One input.
@@ -22,7 +23,7 @@ pub(super) enum Input {
 pub(super) struct Lines {
     reading: Option<tokio::io::Lines<BufReader<Stdin>>>,
     was_interrupted: bool,
-    has_prompt: bool,
+    pub(super) has_prompt: bool,
 }
 
 impl Lines {
@@ -45,9 +46,12 @@ impl Lines {
     }
 
     /// Waits for a message, which continues after a line that ends in a backslash.
-    pub(super) async fn next(&mut self, out: Out) -> Input {
+    ///
+    /// # Errors
+    /// The input cannot be read, or is not UTF-8.
+    pub(super) async fn next(&mut self, out: Out) -> Result<Input, CommandFailure> {
         let Some(reading) = &mut self.reading else {
-            return Input::End;
+            return Ok(Input::End);
         };
         let mut text = String::new();
         loop {
@@ -58,13 +62,21 @@ impl Lines {
                 line = reading.next_line() => line,
                 () = interrupted() => {
                     let was = std::mem::replace(&mut self.was_interrupted, true);
-                    return if was { Input::InterruptTwice } else { Input::Interrupt };
+                    return Ok(if was { Input::InterruptTwice } else { Input::Interrupt });
                 }
             };
             self.was_interrupted = false;
-            // Input that is not UTF-8 ends it, as its end does.
-            let Ok(Some(line)) = line else {
-                return Input::End;
+            let line = line.map_err(|error| {
+                let message = format!("standard input cannot be read: {error}");
+                CommandFailure::new(ExitKind::Invalid, "invalid-input", message)
+            })?;
+            let Some(line) = line else {
+                let is_begun = !text.is_empty();
+                return Ok(if is_begun {
+                    Input::Text(text)
+                } else {
+                    Input::End
+                });
             };
             match line.strip_suffix('\\') {
                 Some(begun) => {
@@ -73,7 +85,7 @@ impl Lines {
                 }
                 None => {
                     text.push_str(&line);
-                    return Input::Text(text);
+                    return Ok(Input::Text(text));
                 }
             }
         }
