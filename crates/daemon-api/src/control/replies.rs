@@ -131,25 +131,19 @@ mod tests {
     async fn a_client_whose_queue_stays_full_is_disconnected() {
         let (replies, waiting) = Replies::new();
         let (writing, reading) = tokio::io::duplex(1);
-        let (written, dripped) = (
-            tokio::spawn(waiting.write(writing)),
-            tokio::spawn(drip(reading)),
-        );
-        for _ in 0..REPLY_QUEUE {
-            reply(&replies, "").await;
-        }
-        // One of them gets the next place, after less than ten seconds.
-        let late: Vec<_> = (0..3)
-            .map(|_| {
-                let replies = replies.clone();
-                tokio::spawn(async move { reply(&replies, "").await })
-            })
-            .collect();
-        for late in late {
-            late.await.unwrap();
-        }
-        written.await.unwrap();
-        assert!(dripped.await.unwrap() < 20, "the rest is not written");
+        let replying = async {
+            for _ in 0..REPLY_QUEUE {
+                reply(&replies, "").await;
+            }
+            // One of them gets the next place, after less than ten seconds.
+            tokio::join!(
+                reply(&replies, ""),
+                reply(&replies, ""),
+                reply(&replies, "")
+            );
+        };
+        let ((), n_read, ()) = tokio::join!(waiting.write(writing), drip(reading), replying);
+        assert!(n_read < 20, "the rest is not written");
         replies.closed().await;
     }
 
@@ -157,21 +151,21 @@ mod tests {
     async fn a_client_that_reads_is_not_disconnected() {
         let (replies, waiting) = Replies::new();
         let (writing, mut reading) = tokio::io::duplex(1024);
-        let written = tokio::spawn(waiting.write(writing));
         let large = "x".repeat(REPLY_BYTES / 2);
-        let sent = tokio::spawn(async move {
+        let replying = async move {
             for _ in 0..8 {
                 reply(&replies, &large).await;
             }
-        });
-        let mut n_read = 0;
-        let mut buffer = vec![0; 64 * 1024];
-        while let Ok(n @ 1..) = reading.read(&mut buffer).await {
-            n_read += n;
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        sent.await.unwrap();
-        written.await.unwrap();
+        };
+        let counting = async {
+            let (mut n_read, mut buffer) = (0, vec![0; 64 * 1024]);
+            while let Ok(n @ 1..) = reading.read(&mut buffer).await {
+                n_read += n;
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            n_read
+        };
+        let ((), (), n_read) = tokio::join!(waiting.write(writing), replying, counting);
         assert_eq!(n_read, 8 * (REPLY_BYTES / 2 + 3));
     }
 }

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use daemon_ingest::{Github, Headers, Rejected, Secrets, WebhookSource};
+use daemon_ingest::{Github, Headers, Rejected, Secrets, WebhookSource as _};
 
 use crate::random::Random;
 use crate::signatures::{GITHUB_DIGITS, GITHUB_SECRET, NOON};
