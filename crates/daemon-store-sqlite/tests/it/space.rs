@@ -229,7 +229,7 @@ fn a_store_of_an_older_version_gives_space_back_too() {
         "PRAGMA auto_vacuum = NONE; VACUUM; DELETE FROM payload WHERE seq = 2; \
          DROP INDEX activation_suspect; ALTER TABLE activation DROP COLUMN crashes_alone; DROP TABLE host_start; \
          DROP TABLE report; DROP TABLE pull_request; DROP TABLE bookmark; DROP TABLE recent_identity; \
-         DROP TRIGGER activation_changed; ALTER TABLE lane DROP COLUMN leased; ALTER TABLE output DROP COLUMN in_doubt_since; \
+         DROP TRIGGER activation_changed; ALTER TABLE lane DROP COLUMN leased; ALTER TABLE lane DROP COLUMN removed_at; ALTER TABLE output DROP COLUMN in_doubt_since; \
          DROP TABLE roster; DROP TABLE roster_row; DROP TABLE roster_signal; DROP TABLE roster_baton; DROP TABLE roster_reset; \
          DROP TABLE roster_plan; DROP TABLE roster_plan_check; DROP TABLE roster_credential; DROP TABLE roster_checkin; \
          DROP TABLE roster_audit; DROP TABLE roster_reply; DROP TABLE moved; DROP TABLE event_block;",
