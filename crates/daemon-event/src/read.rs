@@ -262,7 +262,7 @@ fn read_with_known(
     body: &[u8],
     (enrichment, known): (&Enrichment, &EventFacts),
 ) -> Result<ParsedEvent, MalformedPayload> {
-    let body = std::str::from_utf8(body).map_err(|error| MalformedPayload::Encoding {
+    let body = simdutf8::compat::from_utf8(body).map_err(|error| MalformedPayload::Encoding {
         valid_up_to: error.valid_up_to(),
     })?;
     let plan = PLANS

@@ -103,7 +103,7 @@ fn an_activation_is_one_trace_from_its_event_to_its_output() {
     );
     fs::write(world.home.join("collector-key"), "of-the-collector\n").expect("a key");
     world.configure(&format!(
-        "[telemetry]\ntraces = {:?}\nheaders_file = {{ x-key = \"collector-key\" }}\n",
+        "[telemetry]\ntraces = {:?}\nheaders_file = {{ x-key = \"collector-key\" }}\n[host]\nname = \"north\"\n",
         collector.address
     ));
     let host = world.serve();
@@ -143,6 +143,10 @@ fn an_activation_is_one_trace_from_its_event_to_its_output() {
         "{head}"
     );
     assert!(!body.to_string().contains("private"), "{body}");
+    assert_eq!(
+        attribute(&body["resourceSpans"][0]["resource"], "service.instance.id"),
+        json!({"stringValue": "north"})
+    );
 }
 
 #[test]

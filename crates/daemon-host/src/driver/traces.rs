@@ -12,7 +12,7 @@ use daemon_telemetry::{ActivationStory, ExportError, TraceExporter, TraceSpan};
 use tokio::sync::Notify;
 
 use super::host::Host;
-use crate::config::Telemetry;
+use crate::config::Config;
 use crate::home::Home;
 use crate::token;
 
@@ -110,7 +110,7 @@ impl Exporters {
     async fn send(&mut self, host: &Host) -> bool {
         let runtime = host.runtime();
         if self.made.as_ref().map(|(generation, _)| *generation) != Some(runtime.generation) {
-            let exporter = exporter(&host.home, &runtime.config.telemetry);
+            let exporter = exporter(&host.home, &runtime.config);
             self.made = Some((runtime.generation, exporter));
         }
         let exporter = self.made.as_ref().and_then(|(_, it)| it.as_ref());
@@ -151,7 +151,8 @@ impl Exporters {
 }
 
 /// Returns the exporter to the collector of a configuration, if it names one that can be used.
-fn exporter(home: &Home, telemetry: &Telemetry) -> Option<TraceExporter> {
+fn exporter(home: &Home, config: &Config) -> Option<TraceExporter> {
+    let telemetry = &config.telemetry;
     let address = telemetry.traces.as_deref()?;
     let headers = telemetry.headers_file.iter().map(|(name, file)| {
         let key = format!("telemetry.headers_file.{name}");
@@ -161,7 +162,7 @@ fn exporter(home: &Home, telemetry: &Telemetry) -> Option<TraceExporter> {
         .collect::<Result<Vec<_>, token::TokenError>>()
         .map_err(|error| chain(&error))
         .and_then(|headers| {
-            let name = home.root().display().to_string();
+            let name = home.host_name(&config.host);
             TraceExporter::new(name, address, headers).map_err(|error| chain(&error))
         });
     made.map_err(|error| tracing::error!(error, "no traces are sent"))
