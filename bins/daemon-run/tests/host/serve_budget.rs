@@ -28,33 +28,32 @@ fn a_hundred_runs_at_once_never_pass_the_budget_of_the_day() {
         api.base_url()
     ));
     let _host = world.serve();
-    let tasks: Vec<Value> = (0..100)
-        .map(|n| json!({"task": format!("task {n}")}))
-        .collect();
-    let reply = shown!(world.tool(&json!({"action": "emanate", "backend": "llm", "tasks": tasks})), {
-        "$?": 0, "count": 100,
-    });
-    let ends: Vec<Value> = reply["run_ids"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(|id| {
-            let run = world.announced(id.as_str().expect("an id"));
-            json!([run["status"], run["error"]["type"], run["error"]["class"]])
-        })
-        .collect();
-    let n_done = ends
-        .iter()
-        .filter(|end| **end == json!(["done", null, null]))
-        .count();
-    let over = json!(["failed", "budget", "final"]);
-    let n_over = ends.iter().filter(|end| **end == over).count();
     // Ten of them cost a dollar, and five cents are left over.
-    assert_eq!((n_done, n_over), (10, 90), "{ends:?}");
+    assert_eq!(ends_of_a_hundred(&world, "llm"), (10, 90));
     assert_eq!(api.received().len(), 10);
     let ledger =
         fs::read_to_string(world.home.join("logs/token_ledger.jsonl")).expect("the ledger");
     assert_eq!(ledger.lines().count(), 10);
+}
+
+/// Starts a hundred runs at once, and returns how many are done, and how many were refused by the budget.
+fn ends_of_a_hundred(world: &World, backend: &str) -> (usize, usize) {
+    let tasks: Vec<Value> = (0..100)
+        .map(|n| json!({"task": format!("task {n}")}))
+        .collect();
+    let call = json!({"action": "emanate", "backend": backend, "tasks": tasks});
+    let reply = shown!(world.tool(&call), {"$?": 0, "count": 100});
+    let ids = reply["run_ids"].as_array().expect("a list").iter();
+    let ends = ids.map(|id| {
+        let run = world.announced(id.as_str().expect("an id"));
+        json!([run["status"], run["error"]["type"], run["error"]["class"]])
+    });
+    let ends: Vec<Value> = ends.collect();
+    let count = |wanted: Value| ends.iter().filter(|end| **end == wanted).count();
+    (
+        count(json!(["done", null, null])),
+        count(json!(["failed", "budget", "final"])),
+    )
 }
 
 /// Ends at once, with a price.
@@ -175,27 +174,8 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"Done.","to
 fn a_hundred_programs_that_start_at_once_never_pass_the_budget_of_the_day() {
     let world = World::of_claude(TENTH, "\n[budget]\nday_usd = 1.05\nactivation_usd = 0.1\n");
     let host = world.serve();
-    let tasks: Vec<Value> = (0..100)
-        .map(|n| json!({"task": format!("task {n}")}))
-        .collect();
-    let call = json!({"action": "emanate", "backend": "claude", "tasks": tasks});
-    let reply = shown!(world.tool(&call), {"$?": 0, "count": 100});
-    let ends: Vec<Value> = reply["run_ids"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(|id| {
-            let run = world.announced(id.as_str().expect("an id"));
-            json!([run["status"], run["error"]["type"]])
-        })
-        .collect();
-    let count = |wanted: Value| ends.iter().filter(|end| **end == wanted).count();
-    let counts = (
-        count(json!(["done", null])),
-        count(json!(["failed", "budget"])),
-    );
     // The eleventh would need ten cents of the five that are left.
-    assert_eq!(counts, (10, 90), "{ends:?}");
+    assert_eq!(ends_of_a_hundred(&world, "claude"), (10, 90));
     let spent = "1.00 of 1.05 USD were spent within 24 hours: activations wait";
     assert_eq!(budget(&host), shown_as("warn", spent));
 }

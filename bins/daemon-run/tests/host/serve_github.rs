@@ -297,6 +297,14 @@ fn n_ran(ended: &[(String, String)]) -> usize {
         .count()
 }
 
+/// Asserts that two daemons which one person's comment woke ended their chains, each at most three deep.
+#[track_caller]
+fn assert_fell_quiet(ended: &[(String, String)]) {
+    let n_ran = n_ran(ended);
+    assert!((4..=8).contains(&n_ran), "{n_ran}: {ended:?}");
+    assert!(ended.len() > n_ran, "no chain was ended: {ended:?}");
+}
+
 #[test]
 fn two_daemons_that_answer_each_other_by_webhook_fall_quiet() {
     let ended = answering(
@@ -307,9 +315,7 @@ echo '{"daemon":"result","ok":true,"text":"done"}'
 "#,
     );
     // The person's comment is the root of a chain of each daemon, which is at most three deep.
-    let n_ran = n_ran(&ended);
-    assert!((4..=8).contains(&n_ran), "{n_ran}: {ended:?}");
-    assert!(ended.len() > n_ran, "no chain was ended: {ended:?}");
+    assert_fell_quiet(&ended);
 }
 
 #[test]
@@ -326,9 +332,7 @@ echo '{"daemon":"output","output":{"v":1,"verb":"comment","slot":"s","body":"Wel
 echo '{"daemon":"result","ok":true,"text":"done"}'
 "#,
     );
-    let n_ran = n_ran(&ended);
-    assert!((4..=8).contains(&n_ran), "{n_ran}: {ended:?}");
-    assert!(ended.len() > n_ran, "no chain was ended: {ended:?}");
+    assert_fell_quiet(&ended);
 }
 
 #[test]
