@@ -113,6 +113,10 @@ const ROWS: &[RowEntry] = &[
         measure: host::intake_rate,
     },
     RowEntry {
+        name: "intake-busy",
+        measure: host::intake_busy,
+    },
+    RowEntry {
         name: "intake-large",
         measure: host::intake_large,
     },

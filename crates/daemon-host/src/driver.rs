@@ -27,6 +27,7 @@ mod run_directory;
 mod sending;
 mod signals;
 mod slots;
+mod tick_health;
 mod ticking;
 mod traces;
 mod upkeep;

@@ -197,6 +197,7 @@ fn failed_run(commit: &str) -> GithubWorkflowRun {
         conclusion: Some("failure".to_owned()),
         attempt: 1,
         jobs: vec![5],
+        begun_at: None,
     }
 }
 

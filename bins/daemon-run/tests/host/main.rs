@@ -101,6 +101,7 @@ mod serve_events;
 mod serve_facts;
 #[cfg(feature = "internal-testing")]
 mod serve_failpoints;
+mod serve_file_bytes;
 mod serve_follow;
 mod serve_from_zero;
 mod serve_fuzz;

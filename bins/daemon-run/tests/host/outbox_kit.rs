@@ -321,6 +321,7 @@ fn github(clock: &FakeClock, n: u32, remote: &Path) -> GithubApi {
                 conclusion: Some("failure".to_owned()),
                 attempt: 1,
                 jobs: vec![u64::from(number) + 1_000_000],
+                begun_at: None,
             },
         );
     }

@@ -330,6 +330,7 @@ fn services(world: &World) -> (GithubApi, LinearApi, SlackApi) {
             conclusion: Some("failure".to_owned()),
             attempt: 1,
             jobs: vec![1],
+            begun_at: None,
         },
     );
     let linear = LinearApi::start(0, "ENG", clock()).expect("a port");

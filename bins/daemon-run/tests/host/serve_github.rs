@@ -356,6 +356,7 @@ echo '{"daemon":"result","ok":true,"text":"done"}'
             conclusion: None,
             attempt: 1,
             jobs: Vec::new(),
+            begun_at: None,
         },
     );
     let host = world.serve();

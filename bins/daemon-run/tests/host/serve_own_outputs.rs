@@ -5,6 +5,7 @@ mod rows;
 
 use std::mem::take;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use daemon_fakes::{GithubApi, GithubFile, GithubPush, GithubWebhook, GithubWorkflowRun};
 use serde_json::{Value, json};
@@ -113,6 +114,7 @@ impl Scene {
                 conclusion: Some("failure".to_owned()),
                 attempt: 1,
                 jobs: vec![5],
+                begun_at: None,
             },
         );
         let credentials = match acts {
@@ -402,9 +404,15 @@ fn check(rows: &[Row], acts: As, order: Order) {
 }
 
 #[test]
-fn a_workflow_that_an_app_starts_follows_from_its_newest_output() {
-    // As by a comment that a workflow waits for. A token may be a person's, too, whose acts are roots.
-    for (acts, depth) in [(As::App, Some(1)), (As::Token, None)] {
+fn a_workflow_that_the_own_account_starts_follows_from_its_newest_output() {
+    // As by a comment that a workflow waits for. The account of a token may be a person's, whose later acts are roots.
+    let long_ago = Some(Duration::from_hours(400_000));
+    for (acts, begun_at, depth) in [
+        (As::App, None, Some(1)),
+        (As::App, long_ago, Some(1)),
+        (As::Token, None, Some(1)),
+        (As::Token, long_ago, None),
+    ] {
         let mut scene = Scene::new(acts, Order::After);
         let row = Row {
             runs: &[r#"{"v":1,"verb":"comment","body":"Noted."}"#],
@@ -418,6 +426,7 @@ fn a_workflow_that_an_app_starts_follows_from_its_newest_output() {
                 head_branch: "main".to_owned(),
                 head_sha: tip(&scene.world.repo, "main").expect("the branch"),
                 attempt: 1,
+                begun_at,
                 ..GithubWorkflowRun::default()
             },
         );
@@ -432,7 +441,8 @@ fn a_workflow_that_an_app_starts_follows_from_its_newest_output() {
         let both = ["maker", "other"].map(|one| (one.to_owned(), depth));
         for hook in &sent {
             let woken = woken(&scene.host, &hook.guid);
-            assert_eq!(woken, Some(both.to_vec()), "{acts:?} {}", name(hook));
+            let name = name(hook);
+            assert_eq!(woken, Some(both.to_vec()), "{acts:?} {begun_at:?} {name}");
         }
         assert_eq!(sent.len(), 2, "{sent:?}");
     }

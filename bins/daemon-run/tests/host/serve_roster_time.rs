@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::fields::Shown as _;
 use crate::serve_roster::{Agent, rows};
-use crate::world::{World, until};
+use crate::world::{World, daemon_file, until};
 
 /// Lists kinds, names and liveness at a time after now, by a command whose clock is ahead. No host may be running.
 fn listed_after(world: &World, minutes: i64) -> Vec<String> {
@@ -70,5 +70,28 @@ fn rows_of_a_killed_host_age_by_their_kind_and_cadence_and_the_next_host_revives
     let mut digger = Agent::connect(&host, 1);
     let answer = digger.done("daemon_checkin", &json!({"wake": "tick"}));
     shows!(answer, {"daemon": row, "incarnation": 1});
+    host.stop();
+}
+
+#[test]
+fn a_daemon_whose_schedule_is_not_evaluated_says_why_and_does_not_check_in() {
+    let world = World::pushed();
+    world.write_daemon("hourly", &daemon_file("hourly", "schedule: 0 * * * *"));
+    world.commit("one with a schedule");
+    // The clock stands, long before the build date.
+    let host = world.serve_with(&[], &[("DAEMON_TEST_CLOCK", "0:1000000000")]);
+    let reasons = || {
+        let rows = rows(&world, "repository").into_iter();
+        let mut reasons: Vec<String> = rows
+            .map(|row| format!("{}: {}", row.text("name"), row.text("reason")))
+            .collect();
+        reasons.sort();
+        reasons
+    };
+    let expected = [
+        "hourly: schedules are not evaluated: the clock is before the date on which this program was built",
+        "pusher: check-in",
+    ];
+    until("both say how they are", || reasons() == expected);
     host.stop();
 }

@@ -1,11 +1,12 @@
 //! When a webhook is acknowledged, by the system calls of the host: its event was written to the log of the store and synced.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::fields::Shown as _;
 use crate::http::{pull_request_opened, try_raw, webhook};
 use crate::serve_crash::setting;
 use crate::serve_traced::can_trace;
@@ -15,7 +16,7 @@ use crate::world::{Host, SECRET, World, until};
 const SENDERS: u32 = 8;
 /// The calls by which a host receives, stores and answers.
 const CALLS: &str =
-    "read,recvfrom,recvmsg,write,writev,sendto,sendmsg,pwrite64,pwritev,fsync,fdatasync";
+    "trace=read,recvfrom,recvmsg,write,writev,sendto,sendmsg,pwrite64,pwritev,fsync,fdatasync";
 /// The beginning of the delivery ids; a number of six digits follows.
 const DELIVERY: &str = "synced-";
 
@@ -223,7 +224,7 @@ fn send(host: &Host, n_hooks: u32) -> u32 {
 fn traced(n_hooks: u32, env: &[(&str, &str)]) -> Trace {
     let world = World::new(&[]);
     let file = world.beside("trace");
-    let host = world.serve_traced(&file, CALLS, env);
+    let host = world.serve_traced(&file, &["-e", CALLS], env);
     let pid = host.pid();
     assert_eq!(send(&host, n_hooks), n_hooks);
     assert_eq!(host.stop().0, Some(0));
@@ -256,6 +257,61 @@ fn a_webhook_is_acknowledged_after_the_sync_of_its_event() {
     assert_eq!(trace.handled.len(), usize::try_from(n_hooks).expect("few"));
     let early = trace.early();
     assert!(early.is_empty(), "{} of {n_hooks}: {early:#?}", early.len());
+}
+
+/// Makes one sync of the log of the store fail, the `nth`, while webhooks come. Returns how the host ended, if it did, and the
+/// acknowledged events that the next host does not have.
+fn failed_sync(nth: u32, env: &[(&str, &str)]) -> (Option<i32>, Vec<String>) {
+    let world = World::new(&[]);
+    let log = world.home.join("state.db-wal").display().to_string();
+    let fault = format!("inject=fdatasync:error=EIO:when={nth}");
+    let trace = ["-e", "trace=fdatasync", "-e", &fault, "-P", &log];
+    let mut host = world.serve_traced(&world.beside("trace"), &trace, env);
+    let mut acknowledged = Vec::new();
+    let is_over = (0..200).any(|number| {
+        let delivery = format!("{DELIVERY}{number:06}");
+        let body = pull_request_opened(number).to_string();
+        let kind = ("pull_request", delivery.as_str());
+        let request = webhook(host.address(), kind, SECRET, body.as_bytes());
+        match try_raw(host.address(), &request) {
+            Some(answer) if answer.status == 200 => {
+                acknowledged.push(answer.json().text("event_ids.0"));
+            }
+            Some(answer) => assert_eq!(answer.status, 503, "{}", answer.body),
+            None => return true,
+        }
+        false
+    });
+    let code = if is_over {
+        host.wait().0
+    } else {
+        host.kill();
+        None
+    };
+    let host = world.serve();
+    let known: BTreeSet<String> = host.list("events").iter().map(|it| it.text("id")).collect();
+    acknowledged.retain(|id| !known.contains(id));
+    (code, acknowledged)
+}
+
+/// P20: after a sync that failed, the kernel may have dropped the pages and report the next one as a success.
+#[test]
+fn a_failed_sync_of_the_store_ends_the_host_and_nothing_acknowledged_is_lost() {
+    if !can_trace() {
+        return;
+    }
+    for nth in [9, 17, 40] {
+        assert_eq!(failed_sync(nth, &[]), (Some(73), Vec::new()), "sync {nth}");
+    }
+}
+
+#[cfg(feature = "internal-testing")]
+#[test]
+fn a_host_that_repeats_a_failed_sync_is_found_out() {
+    if can_trace() {
+        let (code, _) = failed_sync(9, &[("DAEMON_CANARY", "retry-fsync")]);
+        assert_eq!(code, None);
+    }
 }
 
 #[cfg(feature = "internal-testing")]

@@ -15,7 +15,7 @@ use crate::world::{World, until};
 const OF_THE_KERNEL: [&str; 3] = ["/dev/null", "/proc/", "/sys/fs/cgroup/"];
 
 /// The calls that open files, and those that make threads and processes.
-const OPENING: &str = "open,openat,openat2,creat,clone,clone3,fork,vfork";
+const OPENING: &str = "trace=open,openat,openat2,creat,clone,clone3,fork,vfork";
 
 /// Reports whether this machine lets a process be traced.
 #[expect(clippy::print_stdout, reason = "what was skipped, and why")]
@@ -164,7 +164,7 @@ fn a_host_opens_nothing_for_writing_outside_of_its_home() {
     ]);
     let world = world(&api, "");
     let file = world.beside("trace");
-    let host = world.serve_traced(&file, OPENING, &[]);
+    let host = world.serve_traced(&file, &["-e", OPENING], &[]);
     let pid = host.pid();
     load(&world, &host);
     let (code, _) = host.stop();

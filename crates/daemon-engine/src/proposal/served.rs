@@ -13,7 +13,7 @@ use super::OutputVerb;
 pub struct ServedSurfaces {
     /// Their names.
     pub names: BTreeSet<String>,
-    /// Whether the host acts as a GitHub App, which GitHub requires for check runs.
+    /// Whether the host acts as a GitHub App, which some verbs need.
     pub has_app: bool,
     /// The branches that no run pushes to, in addition to the default branch.
     pub protected: Vec<BranchPattern>,
@@ -27,7 +27,7 @@ impl ServedSurfaces {
 
     /// Reports whether the host's credentials permit a verb.
     pub fn permit(&self, verb: OutputVerb) -> bool {
-        self.has_app || verb != OutputVerb::CheckRun
+        self.has_app || !verb.row().needs_app
     }
 }
 

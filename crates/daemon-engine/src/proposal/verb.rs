@@ -84,6 +84,8 @@ pub struct VerbRow {
     pub capability: OutputCapability,
     /// The capability that it needs on an own output of the daemon.
     pub own: OutputCapability,
+    /// Whether its service lets only an App do it.
+    pub needs_app: bool,
     /// How many proposals with it one activation may make.
     pub most: usize,
     /// The kinds of its target; none if it has no target.
@@ -142,6 +144,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "puts the changes of the work tree on a branch of their own",
         capability: OutputCapability::Propose,
         own: OutputCapability::Propose,
+        needs_app: false,
         most: 1,
         targets: &[TargetKind::Git],
         fields: &[MESSAGE],
@@ -153,6 +156,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "adds the changes of the work tree to the branch of the pull request at whose head the run works",
         capability: OutputCapability::Write,
         own: OutputCapability::Propose,
+        needs_app: false,
         most: 1,
         targets: &[TargetKind::GithubNumber],
         fields: &[MESSAGE],
@@ -164,6 +168,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "pushes the changes of the work tree and opens a pull request from them",
         capability: OutputCapability::Propose,
         own: OutputCapability::Propose,
+        needs_app: false,
         most: 1,
         targets: &[TargetKind::GithubRepo],
         fields: &[
@@ -185,6 +190,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "changes the title or the body of a pull request, or whether it is a draft",
         capability: OutputCapability::Write,
         own: OutputCapability::Propose,
+        needs_app: false,
         most: 5,
         targets: &[TargetKind::GithubNumber],
         fields: &[
@@ -200,6 +206,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "opens an issue",
         capability: OutputCapability::Propose,
         own: OutputCapability::Propose,
+        needs_app: false,
         most: 1,
         targets: &[TargetKind::GithubRepo],
         fields: &[TITLE, BODY, LABELS],
@@ -211,6 +218,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "comments on an issue or a pull request",
         capability: OutputCapability::Propose,
         own: OutputCapability::Propose,
+        needs_app: false,
         most: 1,
         targets: &[TargetKind::GithubNumber, TargetKind::LinearIssue],
         fields: &[BODY, SLOT],
@@ -222,6 +230,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "replaces the text of an own comment",
         capability: OutputCapability::Propose,
         own: OutputCapability::Propose,
+        needs_app: false,
         most: 5,
         targets: &[TargetKind::GithubNumber, TargetKind::LinearIssue],
         fields: &[
@@ -240,6 +249,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "reviews a pull request, without approving it",
         capability: OutputCapability::Propose,
         own: OutputCapability::Propose,
+        needs_app: false,
         most: 1,
         targets: &[TargetKind::GithubNumber],
         fields: &[
@@ -263,6 +273,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "comments on lines of a pull request",
         capability: OutputCapability::Propose,
         own: OutputCapability::Propose,
+        needs_app: false,
         most: 10,
         targets: &[TargetKind::GithubNumber],
         fields: ON_LINES,
@@ -274,6 +285,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "adds and removes labels",
         capability: OutputCapability::Write,
         own: OutputCapability::Write,
+        needs_app: false,
         most: 5,
         targets: &[TargetKind::GithubNumber],
         fields: &[
@@ -288,6 +300,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "adds and removes assignees, and requests reviewers",
         capability: OutputCapability::Write,
         own: OutputCapability::Write,
+        needs_app: false,
         most: 5,
         targets: &[TargetKind::GithubNumber],
         fields: &[
@@ -311,6 +324,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "reports a check on a commit",
         capability: OutputCapability::Write,
         own: OutputCapability::Write,
+        needs_app: true,
         most: 3,
         targets: &[TargetKind::GithubCommit],
         fields: &[
@@ -336,6 +350,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "runs the failed jobs of a workflow run again",
         capability: OutputCapability::Write,
         own: OutputCapability::Write,
+        needs_app: false,
         most: 3,
         targets: &[TargetKind::GithubRepo],
         fields: &[required(
@@ -351,6 +366,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "changes an issue of Linear",
         capability: OutputCapability::Write,
         own: OutputCapability::Write,
+        needs_app: false,
         most: 5,
         targets: &[TargetKind::LinearIssue],
         fields: &[
@@ -379,6 +395,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "writes a message to a channel",
         capability: OutputCapability::Propose,
         own: OutputCapability::Propose,
+        needs_app: false,
         most: 1,
         targets: &[TargetKind::SlackChannel],
         fields: &[BODY, SLOT],
@@ -390,6 +407,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "answers in a thread",
         capability: OutputCapability::Propose,
         own: OutputCapability::Propose,
+        needs_app: false,
         most: 1,
         targets: &[TargetKind::SlackThread],
         fields: &[BODY, SLOT],
@@ -401,6 +419,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "remembers values for the next activation",
         capability: OutputCapability::Read,
         own: OutputCapability::Read,
+        needs_app: false,
         most: 200,
         targets: &[],
         fields: &[
@@ -415,6 +434,7 @@ pub const VERBS: &[VerbRow] = &[
         summary: "reports that there was nothing to do",
         capability: OutputCapability::Read,
         own: OutputCapability::Read,
+        needs_app: false,
         most: 200,
         targets: &[],
         fields: &[optional("reason", FieldKind::Text, "why")],

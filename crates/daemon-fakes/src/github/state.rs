@@ -169,6 +169,8 @@ pub struct GithubWorkflowRun {
     pub attempt: u32,
     /// The ids of its jobs.
     pub jobs: Vec<u64>,
+    /// When its newest attempt began, since the epoch; `None` if payloads do not say it.
+    pub begun_at: Option<Duration>,
 }
 
 /// Whether an account is a person or an App.

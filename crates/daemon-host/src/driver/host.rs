@@ -38,6 +38,7 @@ use super::repository_states::{RepoState, RepositoryStates};
 use super::rostering::{RosterRounds, Spawning};
 use super::run_directory::{RunDirectory, SharedRuntime, run_paths};
 use super::signals::Signals;
+use super::tick_health::TickHealth;
 use super::ticking::TickRecorder;
 use super::traces::TraceQueue;
 use super::upkeep::{self, Upkeep};
@@ -131,6 +132,7 @@ impl Host {
             clock: Arc::clone(&clock),
             registry: SharedRegistry::default(),
             states: Arc::new(RepositoryStates::new(&runtime, &signals)),
+            schedules: Arc::new(TickHealth::begin()),
             failures: Arc::clone(&failures),
             lock: Arc::default(),
             secrets: secrets.clone(),

@@ -135,7 +135,8 @@ pub(super) async fn of(
     }))
 }
 
-/// Returns the newest output before an event that names none, if the host's own App caused it: no person acts as an App.
+/// Returns the newest output before an event that names none, if the host's own App caused it: no person acts as an App. The account of
+/// a token may be a person's, so that only the checks that began soon after an output follow from it.
 async fn followed_output(
     store: &dyn Store,
     reports: &[Event],
@@ -143,6 +144,12 @@ async fn followed_output(
     for event in reports.iter().filter(|event| is_by_program(event)) {
         if account::caused(store, event).await? == Some(true) {
             return Ok(account::newest(store, event).await?.into_iter().next());
+        }
+    }
+    for event in reports {
+        let followed = checks::followed(store, event).await?;
+        if followed.is_some() {
+            return Ok(followed);
         }
     }
     Ok(None)

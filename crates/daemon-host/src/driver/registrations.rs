@@ -14,6 +14,7 @@ use super::Parts;
 use super::failures::Failures;
 use super::repository_states::RepositoryStates;
 use super::run_directory::SharedRuntime;
+use super::tick_health::TickHealth;
 
 /// The stored daemons of repositories.
 #[derive(Debug)]
@@ -34,6 +35,7 @@ pub(crate) struct Registrations {
     pub(crate) runtime: SharedRuntime,
     pub(crate) registry: SharedRegistry,
     pub(crate) states: Arc<RepositoryStates>,
+    pub(crate) schedules: Arc<TickHealth>,
     pub(super) failures: Arc<Failures>,
     pub(super) lock: Arc<RwLock<()>>,
     /// What neither the store nor an interface may contain.

@@ -27,6 +27,9 @@ use crate::config::{self, Config};
 const BATCH: usize = 500;
 /// The interval at which the clock is read to notice a step.
 const GLANCE: Duration = Duration::from_secs(1);
+/// Why no schedule is evaluated by a clock before the build date.
+const CLOCK_IS_WRONG: &str =
+    "schedules are not evaluated: the clock is before the date on which this program was built";
 /// How long the loop waits after the store failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// A tick recorded later than this after its instant was late.
@@ -122,6 +125,7 @@ async fn round(
     match ticker.round(now, recorder.clock.since_boot()) {
         Round::Wait => {
             tracing::debug!(%now, "the clock is wrong; schedules wait");
+            recorder.registrations.schedules.note(Some(CLOCK_IS_WRONG));
             Ok(TickerState::Current)
         }
         Round::SteppedBack => {
@@ -136,7 +140,9 @@ async fn round(
                     .increment(1);
                 tracing::warn!(by = %format_args!("{by:#}"), %now, "the clock stepped forward");
             }
-            record_all(recorder, ticker, &overdue, now).await
+            let standing = record_all(recorder, ticker, &overdue, now).await?;
+            recorder.registrations.schedules.note(None);
+            Ok(standing)
         }
     }
 }

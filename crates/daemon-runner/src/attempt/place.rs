@@ -11,6 +11,7 @@ use daemon_event::{Event, Field, RepoName, TriggerKey};
 use daemon_provider::redact::Redactor;
 use daemon_provider::{FollowUps, Limits, MicroUsd, Overlay, Provider, RunEvent, RunRequest};
 use daemon_records::error::chain;
+use daemon_records::failpoint;
 use daemon_registry::Registered;
 use daemon_repo::{ObjectId, Worktree};
 use daemon_store::{EventRow, StoreError};
@@ -334,6 +335,9 @@ fn registered_file(
         .as_ref()
         .ok_or_else(|| AttemptRefusal::repository(&daemon.row.key.repo))?;
     match &source.content {
+        daemon_repo::DaemonContent::Text(bytes) if failpoint::is_planted("trim-file") => {
+            Ok((bytes.trim_ascii().into(), source.support.clone()))
+        }
         daemon_repo::DaemonContent::Text(bytes) => Ok((Arc::clone(bytes), source.support.clone())),
         _ => Err(AttemptRefusal::final_("its file could not be read")),
     }
@@ -341,7 +345,7 @@ fn registered_file(
 
 /// Returns the daemon file of the commit that is checked out: the fault that a test plants.
 fn file_at(source: &RunSource, daemon: &Registered) -> Option<Arc<[u8]>> {
-    if !daemon_records::failpoint::is_planted("file-from-pull-request-head") {
+    if !failpoint::is_planted("file-from-pull-request-head") {
         return None;
     }
     let found = source.repository.discover(&source.checkout.commit).ok()?;

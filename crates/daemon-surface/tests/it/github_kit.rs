@@ -46,6 +46,7 @@ pub(super) fn github() -> GithubApi {
             conclusion: Some("failure".to_owned()),
             attempt: 1,
             jobs: Vec::new(),
+            begun_at: None,
         },
     );
     as_ann(

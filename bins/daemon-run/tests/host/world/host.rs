@@ -55,13 +55,16 @@ impl World {
     }
 
     /// Starts a host whose system calls of the given names are written to a file, with those of its children.
-    pub(crate) fn serve_traced(&self, file: &Path, calls: &str, env: &[(&str, &str)]) -> Host {
+    pub(crate) fn serve_traced(&self, file: &Path, trace: &[&str], env: &[(&str, &str)]) -> Host {
         let serve = self.command(&["serve", "--listen", "127.0.0.1:0", "--json"]);
         let mut command = cleared("strace");
         // As a grandchild, so that the host itself is the child.
         command.args(["-D", "-f", "-y", "-s", "4096"]);
-        command.args(["-e", &format!("trace={calls}")]);
-        command.arg("-o").arg(file).arg(serve.get_program());
+        command
+            .args(trace)
+            .arg("-o")
+            .arg(file)
+            .arg(serve.get_program());
         command.args(serve.get_args()).envs(env.iter().copied());
         command.current_dir(serve.get_current_dir().expect("it is set"));
         command.stdout(Stdio::piped()).stderr(self.serve_log());

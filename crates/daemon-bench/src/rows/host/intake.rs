@@ -15,11 +15,13 @@ use crate::kit::{Sample, settle};
 use crate::report::{Row, duration};
 use crate::webhook::{SECRET, SOURCES, Webhook};
 
+/// For rows in which no run starts.
+pub(super) const NO_AGENT: &str = "#!/bin/sh\n";
 const MIB: usize = 1024 * 1024;
 const N_LARGE: usize = 8;
 const N_ROUNDS: usize = 3;
 // A little less than the limit of 25 MiB.
-const LARGE: usize = 23 * MIB;
+pub(super) const LARGE: usize = 23 * MIB;
 const MOST_MEMORY_KIB: u64 = 400 * 1024;
 const MOST_LEFT_KIB: u64 = 150 * 1024;
 // The memory is read again after this time, to detect what is not freed.
@@ -30,9 +32,10 @@ const SLOWEST: f64 = 100e6;
 const FILE: &str = "---\nid: one\npurpose: Looks at what is released.\nwatch:\n  - when a release is published\nroutines:\n  - \
      Look at it.\ndeny:\n  - Merge.\n---\n\nIt looks at releases.\n";
 
-pub(super) fn world() -> Result<BenchHome> {
+/// Returns a home that accepts webhooks, and whose runs are this script.
+pub(super) fn world(agent: &str) -> Result<BenchHome> {
     settle()?;
-    let world = BenchHome::of_one(FILE, "#!/bin/sh\n", SOURCES)?;
+    let world = BenchHome::of_one(FILE, agent, SOURCES)?;
     fs::write(world.home().join("hook-secret"), SECRET)?;
     Ok(world)
 }
@@ -56,7 +59,7 @@ pub(super) fn timed(webhook: &Webhook, address: &str) -> Result<(f64, u16)> {
 }
 
 pub(crate) fn large() -> Result<Row> {
-    let world = world()?;
+    let world = world(NO_AGENT)?;
     let host = world.serve()?;
     let address = host.address()?;
     let text = "some text \\ with \"quotes\"\n".repeat(LARGE / 30);
@@ -134,7 +137,7 @@ pub(crate) fn slow() -> Result<Row> {
 
 /// Measures webhooks while other clients repeatedly announce bodies of these lengths and send only their beginning.
 fn beset(name: &'static str, what: &'static str, lengths: &[usize], begin: &[u8]) -> Result<Row> {
-    let world = world()?;
+    let world = world(NO_AGENT)?;
     let host = world.serve()?;
     let (alone, refused) = deliver("no other socket", &host, 0)?;
     ensure!(

@@ -61,6 +61,7 @@ impl GithubView<'_> {
         json!({
             "id": run.id + SUITES, "head_sha": run.head_sha, "head_branch": run.head_branch,
             "status": status(run), "conclusion": run.conclusion, "pull_requests": [],
+            "created_at": run.begun_at.map(time),
             "app": {"slug": "github-actions", "id": 15368},
         })
     }
@@ -75,7 +76,7 @@ impl GithubView<'_> {
         json!({
             "id": job, "run_id": run.id, "run_attempt": run.attempt, "workflow_name": run.name, "name": "job",
             "head_branch": run.head_branch, "head_sha": run.head_sha,
-            "status": status(run), "conclusion": run.conclusion,
+            "status": status(run), "conclusion": run.conclusion, "created_at": run.begun_at.map(time),
             "run_url": format!("{}/repos/{name}/actions/runs/{}", self.base, run.id),
             "html_url": format!("{}/{name}/actions/runs/{}/job/{job}", self.base, run.id),
         })
@@ -96,6 +97,7 @@ impl GithubView<'_> {
         json!({
             "id": job * 1000 + u64::from(run.attempt), "name": "job", "head_sha": run.head_sha,
             "status": status(run), "conclusion": run.conclusion, "details_url": page, "html_url": page,
+            "started_at": run.begun_at.map(time),
             "output": {"title": null, "summary": null, "text": null, "annotations_count": 0},
             "check_suite": self.workflow_suite(run), "pull_requests": [],
             "app": {"slug": "github-actions", "id": 15368},
@@ -108,7 +110,7 @@ impl GithubView<'_> {
         json!({
             "id": id, "node_id": format!("WFR_kw{id}"), "name": run.name, "event": "push",
             "head_branch": run.head_branch, "head_sha": run.head_sha, "run_number": 1,
-            "run_attempt": run.attempt, "conclusion": run.conclusion,
+            "run_attempt": run.attempt, "run_started_at": run.begun_at.map(time), "conclusion": run.conclusion,
             "status": status(run), "check_suite_id": run.id + SUITES, "pull_requests": [],
             "url": url, "html_url": format!("{}/{name}/actions/runs/{id}", self.base),
             "jobs_url": format!("{url}/jobs"), "rerun_url": format!("{url}/rerun"),

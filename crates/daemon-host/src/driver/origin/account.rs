@@ -7,7 +7,7 @@ use daemon_engine::{Output, Surface};
 use daemon_event::{Event, Source, Subject};
 use daemon_records::clock::Clock;
 use daemon_store::{Bookmark, OutputPlace, Query, Store, StoreError};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
 use super::authored;
@@ -79,7 +79,7 @@ enum Kind {
     Change(&'static str),
     /// Those that name the label, to any object.
     Label,
-    /// Those that are being sent, and one that was confirmed with this id after [`authored::find`] searched for it.
+    /// Those that are being sent, and one that was confirmed with this id, or in the review with it, after [`authored::find`] searched for it.
     New(String),
 }
 
@@ -141,7 +141,7 @@ pub(super) async fn find(store: &dyn Store, event: &Event) -> Result<Option<Outp
                 return Ok(None);
             }
             let mut near = newest(store, event).await?;
-            near.retain(|output| is_near(output, event) && names(output));
+            near.retain(|output| is_near(output, event.time) && names(output));
             near
         }
         Kind::Change(_) | Kind::New(_) => at_subject(store, event, (&kind, subject)).await?,
@@ -150,7 +150,7 @@ pub(super) async fn find(store: &dyn Store, event: &Event) -> Result<Option<Outp
         let mut made = authored::writers(store, event, &object).await?;
         // The owners of code are requested by the service, as soon as a pull request is ready.
         let is_request = event.action.as_deref() == Some("review_requested");
-        made.retain(|output| is_near(output, event) && (names(output) || is_request));
+        made.retain(|output| is_near(output, event.time) && (names(output) || is_request));
         near.extend(made);
     }
     if near.is_empty() || caused(store, event).await? != Some(true) {
@@ -173,10 +173,10 @@ async fn at_subject(
         let id = output.remote_id.as_deref();
         let fits = match kind {
             Kind::Change(prefix) => id.is_some_and(|id| id.starts_with(prefix)),
-            Kind::New(new) => id == Some(new),
+            Kind::New(new) => [id, output.revision.as_deref()].contains(&Some(new)),
             Kind::Label => false,
         };
-        (fits || authored::is_open(output)) && is_near(output, event)
+        (fits || authored::is_open(output)) && is_near(output, event.time)
     };
     let mut near = Vec::new();
     for target in targets(event.source, subject) {
@@ -291,14 +291,14 @@ fn targets(source: Source, subject: &Subject) -> Vec<String> {
     targets
 }
 
-/// Reports whether an event is about as old as the delivery of an output.
-fn is_near(output: &Output, event: &Event) -> bool {
+/// Reports whether an instant is about that of the delivery of an output.
+pub(super) fn is_near(output: &Output, at: Timestamp) -> bool {
     let until = match output.delivered_at {
         _ if authored::is_open(output) => None,
-        Some(at) => Some(at + NEAR),
+        Some(delivered_at) => Some(delivered_at + NEAR),
         None => return false,
     };
-    is_after(event, output) && until.is_none_or(|until| event.time <= until)
+    at >= output.created_at - NEAR && until.is_none_or(|until| at <= until)
 }
 
 /// Reports whether an event is not older than an output, whose host and service may have different clocks.

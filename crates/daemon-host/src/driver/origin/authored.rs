@@ -121,8 +121,10 @@ pub(super) async fn writers(
     if let Some(known) = writers.first().filter(|_| object.is_edit) {
         let place = OutputPlace::Target(known.target.clone());
         let sent = store.outputs_at(object.surface, &place).await?;
+        // It may have been confirmed since the id was searched for.
         let is_edit = |output: &Output| {
-            is_open(output) && Proposed::of(output).edits.as_ref() == Some(&object.id)
+            (is_open(output) || output.remote_id.as_ref() == Some(&object.id))
+                && Proposed::of(output).edits.as_ref() == Some(&object.id)
         };
         let edit = sent.into_iter().find(is_edit);
         writers.splice(..0, edit);

@@ -6,6 +6,7 @@
 use daemon_engine::Output;
 use daemon_event::{Event, Field, Source};
 use daemon_store::{OutputPlace, Store, StoreError};
+use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::proposed::Proposed;
@@ -30,12 +31,14 @@ struct Payload {
 struct CheckRun {
     details_url: Option<String>,
     check_suite: Option<CheckSuite>,
+    started_at: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct CheckSuite {
     id: Option<u64>,
     app: Option<App>,
+    created_at: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -49,12 +52,14 @@ struct WorkflowRun {
     check_suite_id: Option<u64>,
     run_attempt: Option<u64>,
     triggering_actor: Option<Account>,
+    run_started_at: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct WorkflowJob {
     run_id: u64,
     run_attempt: Option<u64>,
+    created_at: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -74,6 +79,8 @@ struct Check {
     starter: Option<String>,
     /// The slug of the App whose suite ended.
     app: Option<String>,
+    /// When it began, if the payload says it.
+    begun_at: Option<Timestamp>,
 }
 
 impl Check {
@@ -92,6 +99,7 @@ impl Check {
                 let run = payload.check_run?;
                 Self {
                     run: run.details_url.as_deref().and_then(run_in),
+                    begun_at: instant(run.started_at),
                     suite: run.check_suite.and_then(|suite| suite.id),
                     ..Self::default()
                 }
@@ -101,6 +109,7 @@ impl Check {
                 Self {
                     suite: suite.id,
                     app: suite.app.and_then(|app| app.slug),
+                    begun_at: instant(suite.created_at),
                     ..Self::default()
                 }
             }
@@ -112,6 +121,7 @@ impl Check {
                     attempt: run.run_attempt,
                     starter: run.triggering_actor.map(|account| account.login),
                     app: None,
+                    begun_at: instant(run.run_started_at),
                 }
             }
             _ => {
@@ -120,6 +130,7 @@ impl Check {
                     run: Some(job.run_id),
                     attempt: job.run_attempt,
                     starter: payload.sender.map(|account| account.login),
+                    begun_at: instant(job.created_at),
                     ..Self::default()
                 }
             }
@@ -130,6 +141,10 @@ impl Check {
         let id = self.suite?;
         Some(OutputPlace::Revision(format!("check_suite:{id}")))
     }
+}
+
+fn instant(text: Option<String>) -> Option<Timestamp> {
+    text?.parse().ok()
 }
 
 /// Reads the id of the run in the address of a job: 77 of `https://github.com/o/r/actions/runs/77/job/5`.
@@ -163,6 +178,29 @@ pub(super) async fn find(
         return Ok(own.map(|output| (output, Tie::Output)));
     }
     Ok(None)
+}
+
+/// Returns the newest output before a check that the host's own account caused, if the check began soon after it, as a workflow does
+/// that waits for comments.
+///
+/// # Errors
+/// If the store fails.
+pub(super) async fn followed(
+    store: &dyn Store,
+    event: &Event,
+) -> Result<Option<Output>, StoreError> {
+    let Some(check) = Check::read(event) else {
+        return Ok(None);
+    };
+    let begun_at = check.begun_at.unwrap_or(event.time);
+    // The account first, because it costs less.
+    if account::caused(store, event).await? != Some(true) {
+        return Ok(None);
+    }
+    let newest = account::newest(store, event).await?;
+    Ok(newest
+        .into_iter()
+        .find(|output| account::is_near(output, begun_at)))
 }
 
 /// Who started a run again.
@@ -217,7 +255,7 @@ async fn retry(
     })
 }
 
-/// Returns the retry of a run whose response is not stored yet.
+/// Returns the retry of a run whose response is not stored yet, or was stored only after a search for it.
 async fn under_way(
     store: &dyn Store,
     event: &Event,
@@ -226,11 +264,14 @@ async fn under_way(
     let Some(run) = check.run else {
         return Ok(None);
     };
+    let name = format!("{RETRY}{run}");
     for repo in authored::repos(event) {
         let place = OutputPlace::Target(format!("github:{repo}"));
         let outputs = store.outputs_at("github", &place).await?;
-        let is_it =
-            |output: &Output| authored::is_open(output) && Proposed::of(output).retries(run);
+        let is_it = |output: &Output| {
+            (authored::is_open(output) || output.remote_id.as_ref() == Some(&name))
+                && Proposed::of(output).retries(run)
+        };
         if let Some(output) = outputs.into_iter().find(is_it) {
             return Ok(Some(output));
         }

@@ -102,11 +102,13 @@ impl RosterRounds {
             .into_iter()
             .collect();
         let registry = self.spawning.registrations.registry.get();
+        let unscheduled = self.spawning.registrations.schedules.trouble();
         let daemons = registry.iter().filter_map(|daemon| {
             let key = &daemon.row.key;
             let trouble = match unread.get(&key.repo) {
                 Some(why) => Some(format!("the repository is not read: {why}")),
                 None if !daemon.is_valid() => Some("the daemon file has errors".to_owned()),
+                None if daemon.row.schedule.is_some() => unscheduled.map(str::to_owned),
                 None => None,
             };
             let evaluation = Evaluation {
