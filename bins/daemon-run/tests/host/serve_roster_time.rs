@@ -78,7 +78,7 @@ fn a_daemon_whose_schedule_is_not_evaluated_says_why_and_does_not_check_in() {
     let world = World::pushed();
     world.write_daemon("hourly", &daemon_file("hourly", "schedule: 0 * * * *"));
     world.commit("one with a schedule");
-    // The clock stands, long before the build date.
+    // The clock stays at an instant long before the build date.
     let host = world.serve_with(&[], &[("DAEMON_TEST_CLOCK", "0:1000000000")]);
     let reasons = || {
         let rows = rows(&world, "repository").into_iter();

@@ -38,7 +38,6 @@ use super::repository_states::{RepoState, RepositoryStates};
 use super::rostering::{RosterRounds, Spawning};
 use super::run_directory::{RunDirectory, SharedRuntime, run_paths};
 use super::signals::Signals;
-use super::tick_health::TickHealth;
 use super::ticking::TickRecorder;
 use super::traces::TraceQueue;
 use super::upkeep::{self, Upkeep};
@@ -132,7 +131,7 @@ impl Host {
             clock: Arc::clone(&clock),
             registry: SharedRegistry::default(),
             states: Arc::new(RepositoryStates::new(&runtime, &signals)),
-            schedules: Arc::new(TickHealth::begin()),
+            schedules: Arc::default(),
             failures: Arc::clone(&failures),
             lock: Arc::default(),
             secrets: secrets.clone(),
@@ -141,10 +140,9 @@ impl Host {
         let runs = runs(&home, &registrations, secrets);
         let matcher = Matcher::new(&registrations, &signals);
         let servers = Arc::new(SharedServers::of(&runs.context));
-        let runtime = &registrations.runtime;
-        take_servers(&servers, &runtime.get());
-        let conversations =
-            conversing::conversations(&home, &runs.context, &servers, (runtime, &signals));
+        take_servers(&servers, &registrations.runtime.get());
+        let shared = (&registrations.runtime, &signals);
+        let conversations = conversing::conversations(&home, &runs.context, &servers, shared);
         let crons = CronTicks::new(&store, &conversations);
         Arc::new(Self {
             reader: RepositoryReader::new(&home, &matcher, &runs.awaited),

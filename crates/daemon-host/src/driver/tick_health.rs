@@ -17,15 +17,17 @@ struct LastRound {
     waits: Option<&'static str>,
 }
 
-impl TickHealth {
+impl Default for TickHealth {
     /// The loop is about to begin.
-    pub(super) fn begin() -> Self {
+    fn default() -> Self {
         Self(Mutex::new(LastRound {
             at: Instant::now(),
             waits: None,
         }))
     }
+}
 
+impl TickHealth {
     /// Notes a round that evaluated all schedules, or none for a reason.
     pub(super) fn note(&self, waits: Option<&'static str>) {
         let at = Instant::now();
@@ -50,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_scheduler_that_waits_or_is_silent_has_a_trouble() {
-        let health = TickHealth::begin();
+        let health = TickHealth::default();
         assert_eq!(health.trouble(), None);
         health.note(Some("it waits"));
         assert_eq!(health.trouble(), Some("it waits"));
