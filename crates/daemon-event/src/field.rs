@@ -76,6 +76,8 @@ fields! {
     ActorKind = "actor_kind": Text,
     /// Whether the actor is also the author of the pull request, issue or discussion.
     ByAuthor = "by_author": Flag,
+    /// Whether the actor is also the author of the comment or review that the event is about.
+    ByWriter = "by_writer": Flag,
     /// The labels present after the event.
     Labels = "labels": Texts,
     /// The labels added by this event.
@@ -160,6 +162,8 @@ fields! {
     Assignees = "assignees": Texts,
     /// The people assigned or unassigned by this event.
     Assignee = "assignee": Texts,
+    /// The assignee's kind: `human` or `bot`.
+    AssigneeKind = "assignee_kind": Text,
     /// The person whose review this event requests.
     Reviewer = "reviewer": Text,
     /// The team whose review this event requests.

@@ -69,6 +69,7 @@ use std::sync::LazyLock;
 use crate::event::Source;
 use crate::field::Field;
 
+pub(crate) use fields::holds_writer;
 pub use nouns::Noun;
 pub use verbs::Verb;
 

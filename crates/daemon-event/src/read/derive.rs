@@ -6,6 +6,7 @@ use crate::event::Source;
 use crate::facts::EventFacts;
 use crate::field::{Field, FieldValue};
 use crate::need::{COMMENT, is_check};
+use crate::vocabulary;
 
 /// Adds the facts derived from the payload's values and from the enrichment.
 pub(super) fn derive(
@@ -27,7 +28,13 @@ pub(super) fn derive(
     name_kind(facts, Field::Author, Field::AuthorKind);
     name_kind(facts, Field::ParentAuthor, Field::ParentAuthorKind);
     name_kind(facts, Field::Actor, Field::ActorKind);
-    by_author(source, kind, facts);
+    if source == Source::Github {
+        if facts.get(Field::AssigneeKind).is_some() {
+            name_kind(facts, Field::Assignee, Field::AssigneeKind);
+        }
+        // Only GitHub's payloads identify both the actor and the author by login.
+        by_author(kind, facts);
+    }
     enrich(kind, enrichment, facts);
 }
 
@@ -52,24 +59,28 @@ fn name_kind(facts: &mut EventFacts, name: Field, kind: Field) {
     facts.set_text(kind, if is_bot { "bot" } else { "human" });
 }
 
-/// Sets `by_author` if a payload names both the actor and the author.
-fn by_author(source: Source, kind: &str, facts: &mut EventFacts) {
-    // Only GitHub's payloads identify both by login; elsewhere the author is taken from the actor.
-    if source != Source::Github {
-        return;
-    }
-    let author = match facts.text(Field::ParentAuthor) {
-        Some(parent) => Some(parent),
-        None if matches!(kind, "pull_request" | "issues" | "discussion") => {
-            facts.text(Field::Author)
+/// Sets `by_author` and `by_writer` if a payload names the actor and the author.
+fn by_author(kind: &str, facts: &mut EventFacts) {
+    let is_about_subject = matches!(kind, "pull_request" | "issues" | "discussion");
+    let (author, writer) = if is_about_subject {
+        (facts.text(Field::Author), None)
+    } else {
+        (facts.text(Field::ParentAuthor), facts.text(Field::Author))
+    };
+    let writer = writer.filter(|_| vocabulary::holds_writer(kind));
+    let is_actor = |name: &str| {
+        let actor = facts.text(Field::Actor)?;
+        Some(name.eq_ignore_ascii_case(actor))
+    };
+    let flags = [
+        (Field::ByAuthor, author.and_then(is_actor)),
+        (Field::ByWriter, writer.and_then(is_actor)),
+    ];
+    for (field, flag) in flags {
+        if let Some(flag) = flag {
+            facts.set(field, FieldValue::Flag(flag));
         }
-        None => None,
-    };
-    let Some((author, actor)) = author.zip(facts.text(Field::Actor)) else {
-        return;
-    };
-    let is_author = author.eq_ignore_ascii_case(actor);
-    facts.set(Field::ByAuthor, FieldValue::Flag(is_author));
+    }
 }
 
 fn enrich(kind: &str, enrichment: &Enrichment, facts: &mut EventFacts) {

@@ -180,6 +180,46 @@ fn by_author_is_set_if_a_payload_names_actor_and_author() {
 }
 
 #[test]
+fn who_edits_a_comment_is_compared_with_its_author_and_an_assignee_has_a_kind() {
+    let read_github = |kind: &str, body: &str| {
+        let none = Enrichment::default();
+        read(Source::Github, kind, body.as_bytes(), &none).map(|reading| reading.facts)
+    };
+    let edited = |comment: &str| {
+        let body = format!(
+            r#"{{"action":"edited","issue":{{"user":{{"login":"ro"}}}},"comment":{comment},"sender":{{"login":"ro"}}}}"#
+        );
+        let facts = read_github("issue_comment", &body);
+        facts.map(|facts| (facts.flag(Field::ByWriter), facts.flag(Field::ByAuthor)))
+    };
+    let cases = [
+        (r#"{"user":{"login":"Ro"}}"#, (Some(true), Some(true))),
+        (r#"{"user":{"login":"kit"}}"#, (Some(false), Some(true))),
+        ("{}", (None, Some(true))),
+    ];
+    for (comment, expected) in cases {
+        assert_eq!(edited(comment), Ok(expected), "{comment}");
+    }
+    let assigned = |assignee: &str| {
+        let body = format!(r#"{{"action":"assigned","issue":{{}},"assignee":{assignee}}}"#);
+        let facts = read_github("issues", &body);
+        facts.map(|facts| facts.text(Field::AssigneeKind).map(str::to_owned))
+    };
+    let kinds = [
+        (r#"{"login":"kit","type":"User"}"#, Some("human")),
+        (r#"{"login":"robo[bot]","type":"Bot"}"#, Some("bot")),
+        (r#"{"login":"kit"}"#, None),
+    ];
+    for (assignee, expected) in kinds {
+        assert_eq!(
+            assigned(assignee),
+            Ok(expected.map(str::to_owned)),
+            "{assignee}"
+        );
+    }
+}
+
+#[test]
 fn the_subject_of_a_reply_is_its_thread() {
     expect_test::expect![[r#"
         action None

@@ -66,6 +66,7 @@ impl EventKind {
             F::ByAuthor => {
                 reads(F::ParentAuthor) || matches!(name, "pull_request" | "issues" | "discussion")
             }
+            F::ByWriter => reads(F::Author) && holds_writer(name),
             F::Fork if is_pull_request => true,
             F::Base if name == "merge_group" => true,
             F::Branch => moves_refs || name == "code_scanning_alert",
@@ -124,4 +125,9 @@ impl EventKind {
             ("comment", F::CommentOn) | ("metric_alert", F::Severity)
         )
     }
+}
+
+/// Whether the author in events of a kind of GitHub's is that of a comment or a review.
+pub(crate) fn holds_writer(kind: &str) -> bool {
+    kind.ends_with("_comment") || kind == "pull_request_review"
 }

@@ -41,6 +41,7 @@ const PULL_REQUEST_PARENT: &[FieldPath] = paths! {
 const LABELLED: &[FieldPath] = paths! {
     "label.name",
     "assignee.login" Assignee,
+    "assignee.type" AssigneeKind,
     "milestone.title" Milestone,
     "changes.*" Changed,
 };

@@ -79,6 +79,7 @@ pub(super) static KINDS: &[&EventKind] = kinds! {
         row "edited": Release [Edit Update Change];
         row "deleted": Release [Delete Remove];
         row "prereleased": Release [Prerelease];
+        row "released": Release [BecomeStable];
         row "unpublished": Release [Unpublish];
     }
 

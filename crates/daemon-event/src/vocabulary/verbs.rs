@@ -95,6 +95,8 @@ verbs! {
     Unpublish = ["unpublish", "retract"],
     Release = ["release"],
     Prerelease = ["prerelease", "pre-release"],
+    /// A release is published that is no prerelease, or stops being one.
+    BecomeStable = ["become stable", "go stable", "become generally available", "become a full release"],
     Answer = ["answer", "get an accepted answer", "receive an accepted answer", "have an answer accepted",
         "mark as answered", "mark as the answer", "mark as an answer", "mark as answer", "accept as the answer",
         "choose as the answer", "accept as an answer"],

@@ -113,6 +113,8 @@ pub(crate) enum Who {
     Named(Vec<String>),
     /// The author of the pull request or issue.
     TheAuthor,
+    /// The author of what the event is about: of the comment that is edited, else of the pull request or issue.
+    TheWriter,
 }
 
 /// The role of a user in the event.
@@ -256,12 +258,8 @@ impl Atom {
         role: UserRole,
         who: &Who,
     ) -> Option<Formula<FilterLiteral>> {
-        if *who == Who::TheAuthor {
-            // Only these kinds compare the actor with the author.
-            let has_author = event.kind.starts_with("pull_request")
-                || matches!(event.kind, "issues" | "issue_comment" | "Issue" | "Comment");
-            let acts = role == UserRole::Actor || event.is_about_writing() && !self.of_parent;
-            return (has_author && acts).then(|| self.literal(is(Field::ByAuthor, &["true"])));
+        if matches!(who, Who::TheAuthor | Who::TheWriter) {
+            return self.by_author(event, role, who);
         }
         let (name, kind, association) = self.person_fields(event, role);
         // The payload has no association of an actor. First-time contributors act on their own pull request or issue
@@ -273,6 +271,11 @@ impl Atom {
             let own = self.literal(is(Field::ByAuthor, &["true"]));
             return Some(own.and(self.literal(is(Field::AuthorAssociation, FIRST))));
         }
+        if *who == Who::Maintainer && association.is_none() && event.is_about_written() {
+            // Only maintainers can edit or delete what somebody else wrote.
+            let own = self.literal(is(Field::AuthorAssociation, INSIDERS));
+            return Some(self.literal(is(Field::ByWriter, &["false"])).or(own));
+        }
         let test = match who {
             Who::Human => is(kind, &["human"]),
             Who::Bot => is(kind, &["bot"]),
@@ -281,9 +284,26 @@ impl Atom {
             Who::Owner => is(association?, &["OWNER"]),
             Who::Member => is(association?, &["MEMBER"]),
             Who::Named(names) => Test::new(name, Op::Is, names.clone()),
-            Who::TheAuthor => return None,
+            Who::TheAuthor | Who::TheWriter => return None,
         };
         Some(self.literal(test))
+    }
+
+    /// The actor is the author of the pull request or issue, or of the comment that is edited or deleted.
+    fn by_author(
+        &self,
+        event: &RowOfEvent,
+        role: UserRole,
+        who: &Who,
+    ) -> Option<Formula<FilterLiteral>> {
+        if *who == Who::TheWriter && event.is_about_written() {
+            return Some(self.literal(is(Field::ByWriter, &["true"])));
+        }
+        // Only these kinds compare the actor with the author.
+        let has_author = event.kind.starts_with("pull_request")
+            || matches!(event.kind, "issues" | "issue_comment" | "Issue" | "Comment");
+        let acts = role == UserRole::Actor || event.is_about_writing() && !self.of_parent;
+        (has_author && acts).then(|| self.literal(is(Field::ByAuthor, &["true"])))
     }
 
     fn person_fields(&self, event: &RowOfEvent, role: UserRole) -> (Field, Field, Option<Field>) {
@@ -435,6 +455,14 @@ impl RowOfEvent {
                     | Noun::Discussion
                     | Noun::Review
             )
+    }
+
+    /// Whether the event is about a comment or a review that was written before.
+    fn is_about_written(&self) -> bool {
+        self.source == Source::Github
+            && self.speaks()
+            && !self.is_about_writing()
+            && tells(self.source, self.kind, Field::ByWriter)
     }
 
     fn speaks(&self) -> bool {

@@ -321,4 +321,5 @@ const GENERAL: &[(Verb, &[&str])] = &[
     (Verb::Leave, &["someone leaves {n}"]),
     (Verb::Release, &["{n} is released"]),
     (Verb::Answer, &["{n} is answered"]),
+    (Verb::BecomeStable, &["{n} becomes stable"]),
 ];

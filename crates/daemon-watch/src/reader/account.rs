@@ -21,13 +21,7 @@ pub(super) fn is_told(found: &ClauseSet) -> bool {
                 .filters
                 .iter()
                 .map(|at| found.filters[*at].test.field());
-            let can_hold = |field| match field {
-                // It compares with the author of the issue, and who edits a comment may be the author of that.
-                Field::ByAuthor if event.kind.ends_with("_comment") => {
-                    event.action == Some("created")
-                }
-                _ => kind.is_some_and(|kind| kind.can_hold(field)),
-            };
+            let can_hold = |field| kind.is_some_and(|kind| kind.can_hold(field));
             fields.all(can_hold)
         })
     })
@@ -214,8 +208,9 @@ fn is_value(token: &Token, found: &ClauseSet) -> bool {
     if events.any(|event| names(event.kind) || event.action == Some(token.text.as_str())) {
         return true;
     }
-    // The name of a channel may be in backticks, with its mark.
-    let wanted = token.text.trim_start_matches('#').to_lowercase();
+    // The name of a channel or an emoji may be in backticks, with its marks.
+    let name = token.text.trim_start_matches('#').trim_matches(':');
+    let wanted = name.to_lowercase();
     let wanted = wanted
         .strip_prefix("refs/heads/")
         .unwrap_or(&wanted)

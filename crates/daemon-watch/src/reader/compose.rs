@@ -7,6 +7,7 @@ mod guards;
 mod happens;
 mod minus;
 mod names;
+mod people;
 mod restated;
 mod tails;
 mod things;
@@ -44,6 +45,7 @@ pub(super) fn composition(name: &str) -> Option<Composition> {
     let tables = [
         COMMON,
         guards::TABLE,
+        people::TABLE,
         files::TABLE,
         things::TABLE,
         deeds::TABLE,

@@ -265,6 +265,7 @@ fn who(name: &str) -> Option<Option<Who>> {
         "Member" => Some(Who::Member),
         "Owner" => Some(Who::Owner),
         "TheAuthor" => Some(Who::TheAuthor),
+        "TheWriter" => Some(Who::TheWriter),
         named => Some(Who::Named(vec![named.to_owned()])),
     })
 }

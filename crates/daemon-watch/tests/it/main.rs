@@ -9,6 +9,7 @@ mod guards;
 mod linear;
 mod page;
 mod phrasing;
+mod reader;
 mod readings;
 mod robust;
 mod sentences;

@@ -227,11 +227,11 @@ fn done_by(call: &Call<'_>) -> Option<Value> {
         .all(|event| event.raw.is_none() && is_same(event));
     // What one writes on a pull request is the comment, and what one opens is the pull request.
     let guard = if is_on_it && said.contains(&Verb::Create) && !said.contains(&Verb::Post) {
-        of_parent(&super::guards::author_of(&guard)?)?
+        of_parent(&super::people::author_of(&guard)?)?
     } else if is_actor {
         guard
     } else if said.contains(&Verb::Create) {
-        super::guards::author_of(&guard)?
+        super::people::author_of(&guard)?
     } else {
         return None;
     };

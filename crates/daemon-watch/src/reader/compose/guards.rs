@@ -9,9 +9,9 @@ use super::super::value::{Sense, Value, says_at};
 use super::files::{FULL_REF, is_file};
 use super::{Call, Row};
 use crate::filter::{Op, Test};
-use crate::meaning::atom::{Atom, Guard, Says, TextPlace, UserRole, Who};
+use crate::meaning::atom::{Atom, Guard, Says, TextPlace, Who};
 use crate::meaning::facts::{BEGINS, name_op};
-use crate::meaning::formula::Formula;
+use crate::meaning::formula::{Formula, is};
 use crate::meaning::part::Part;
 
 pub(super) const TABLE: &[Row] = &[
@@ -21,15 +21,8 @@ pub(super) const TABLE: &[Row] = &[
     ("nor", nor),
     ("and-nor", and_nor),
     ("and-not-files", and_not),
-    ("named-code", named_code),
     ("says", says),
-    ("named", named),
     ("no-participle", no_participle),
-    ("not-named", not_named),
-    ("author", author),
-    ("author-not", author_not),
-    ("of-it", of_it),
-    ("same-author", same_author),
     ("nothing", nothing),
     ("nobody", says),
     ("first-guard", first_guard),
@@ -48,6 +41,7 @@ pub(super) const TABLE: &[Row] = &[
     ("as-field", as_field),
     ("field", field),
     ("one-of", one_of),
+    ("any-of", any_of),
     ("value", value),
     ("reach", reach),
     ("joined", joined),
@@ -100,28 +94,9 @@ fn and_nor(call: &Call<'_>) -> Option<Value> {
     Some(Value::Guard(first.clone().and(neither)))
 }
 
-/// A login in backticks: `sol-finch`, `renovate[bot]`. A slash, a dot or a star would make it a path or a branch.
-fn named_code(call: &Call<'_>) -> Option<Value> {
-    let is_login = |name: &String| {
-        let login = name.strip_suffix("[bot]").unwrap_or(name);
-        login.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-    };
-    call.strings()?.iter().all(is_login).then_some(())?;
-    named(call)
-}
-
 /// The guard of the rule's arguments, with those of the items.
 fn says(call: &Call<'_>) -> Option<Value> {
     Some(Value::Guard(call.said()?.and(call.guards())))
-}
-
-fn named(call: &Call<'_>) -> Option<Value> {
-    // `@acme/glaziers` is a team, and no event says who is in it.
-    let names = call.strings()?;
-    (!names.iter().any(|name| name.contains('/'))).then_some(())?;
-    let who = Who::Named(names);
-    let says = Says::Person(UserRole::Actor, who);
-    Some(Value::Guard(says_at(says, &call.range)))
 }
 
 /// A bare word as a name: "a team mapped to …" names no team.
@@ -129,46 +104,6 @@ fn no_participle(call: &Call<'_>) -> Option<Value> {
     let names = call.strings()?;
     let is_participle = |name: &String| name.ends_with("ed");
     (!names.iter().any(is_participle)).then_some(Value::Strings(names))
-}
-
-/// "non-kilnbot authors"
-fn not_named(call: &Call<'_>) -> Option<Value> {
-    let Value::Guard(guard) = named(call)? else {
-        return None;
-    };
-    Some(Value::Guard(guard.not()))
-}
-
-/// People as the author of the thing next to the words.
-fn author(call: &Call<'_>) -> Option<Value> {
-    let guard = author_of(call.guard()?)?;
-    (!guard.is_always()).then_some(Value::Guard(guard))
-}
-
-/// Returns people as the author instead of the actor.
-pub(super) fn author_of(people: &Guard) -> Option<Guard> {
-    mapped(people, &mut |atom| match &atom.says {
-        Says::Person(UserRole::Actor, who) => Some(Says::Person(UserRole::Author, who.clone())),
-        _ => None,
-    })
-}
-
-fn author_not(call: &Call<'_>) -> Option<Value> {
-    let Value::Guard(guard) = author(call)? else {
-        return None;
-    };
-    Some(Value::Guard(guard.not()))
-}
-
-/// What is said about "it": its author is the author of what the event is about.
-fn of_it(call: &Call<'_>) -> Option<Value> {
-    let found = mapped(call.guard()?, &mut |atom| match &atom.says {
-        Says::Person(UserRole::Author, who) => {
-            Some(Says::Person(UserRole::AuthorOfIt, who.clone()))
-        }
-        says => Some(says.clone()),
-    })?;
-    Some(Value::Guard(found))
 }
 
 /// Words that only name what is spoken about already.
@@ -183,12 +118,6 @@ fn nothing(_call: &Call<'_>) -> Option<Value> {
 /// A guard next to a noun that adds nothing: "the main branch".
 fn first_guard(call: &Call<'_>) -> Option<Value> {
     call.guard().cloned().map(Value::Guard)
-}
-
-/// The author of the pull request or issue acts.
-fn same_author(call: &Call<'_>) -> Option<Value> {
-    let says = Says::Person(UserRole::Actor, Who::TheAuthor);
-    Some(Value::Guard(says_at(says, &call.range)))
 }
 
 fn branch(call: &Call<'_>) -> Option<Value> {
@@ -318,7 +247,10 @@ fn said_in(call: &Call<'_>, op: Op, places: &[TextPlace]) -> Option<Value> {
 fn as_field(call: &Call<'_>) -> Option<Value> {
     let field = known_field(call.word()?)?;
     let found = mapped(call.guard()?, &mut |atom| {
+        let kind = (field == Field::Assignee).then_some(Field::AssigneeKind);
         let (op, values) = match &atom.says {
+            Says::Person(_, Who::Human) => return Some(Says::Test(is(kind?, &["human"]))),
+            Says::Person(_, Who::Bot) => return Some(Says::Test(is(kind?, &["bot"]))),
             Says::TheLabel(values) | Says::Person(_, Who::Named(values)) => (Op::Is, values),
             Says::Branch(op, values) => (*op, values),
             _ => return None,
@@ -385,6 +317,20 @@ fn one_of(call: &Call<'_>) -> Option<Value> {
     (!names.iter().any(|name| name.starts_with('#'))).then_some(())?;
     let says = Says::OneOf(fields?, names);
     Some(Value::Guard(says_at(says, &call.range)))
+}
+
+/// Strings as values of any of some fields.
+fn any_of(call: &Call<'_>) -> Option<Value> {
+    let names = call.strings()?;
+    let of = |argument: &Sense| match argument {
+        Sense::Word(name) => {
+            let test = Test::new(known_field(name)?, Op::Is, names.clone());
+            Some(says_at(Says::Test(test), &call.range))
+        }
+        _ => None,
+    };
+    let guards: Option<Vec<Guard>> = call.arguments.iter().map(of).collect();
+    Some(Value::Guard(guards?.into_iter().reduce(Formula::or)?))
 }
 
 /// Strings as values of an attribute, in the field that the event has for it: the argument names the attribute.

@@ -137,7 +137,7 @@ fn as_synchronized(event: &GuardedEvent, out: &GuardedEvent) -> Option<GuardedEv
     (event.noun == Noun::PullRequest && is_push).then_some(())?;
     let guard = super::guards::mapped(&out.guard, &mut |atom| match &atom.says {
         Says::Person(UserRole::Author, who) => Some(Says::Person(UserRole::Actor, who.clone())),
-        Says::Person(_, Who::TheAuthor) => None,
+        Says::Person(_, Who::TheAuthor | Who::TheWriter) => None,
         says => Some(says.clone()),
     })?;
     Some(GuardedEvent {

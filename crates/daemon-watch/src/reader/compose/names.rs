@@ -20,6 +20,9 @@ pub(super) const TABLE: &[Row] = &[
     ("begun", begun),
     ("also-on", also_on),
     ("called-noun", called_noun),
+    ("called-done", called_done),
+    ("self-named", self_named),
+    ("emoji-name", emoji_name),
     ("scanner-does", scanner_does),
     ("done-by-scanner", done_by_scanner),
     ("deeds-on", deeds_on),
@@ -80,6 +83,40 @@ fn called_noun(call: &Call<'_>) -> Option<Value> {
         thing.guard = guard.clone();
     }
     Some(Value::Things(things))
+}
+
+/// "`CI` fails as a workflow"
+fn called_done(call: &Call<'_>) -> Option<Value> {
+    let things = called(call)?;
+    let deeds = call.values.iter().copied();
+    let deeds = deeds.filter(|value| matches!(value, Value::Deeds(_)));
+    let values: Vec<&Value> = [&things].into_iter().chain(deeds).collect();
+    deeds::done(&Call {
+        values: &values,
+        arguments: call.arguments,
+        range: call.range.clone(),
+    })
+}
+
+/// "Cycle 9": a name that consists of the noun of its thing and a number.
+fn self_named(call: &Call<'_>) -> Option<Value> {
+    let strings = call.strings()?;
+    let (noun, number) = strings.first()?.rsplit_once(' ')?;
+    let noun = noun.to_lowercase();
+    let is_numbered = number.bytes().all(|byte| byte.is_ascii_digit());
+    let mut nouns = Noun::ALL.iter().copied();
+    let named = nouns.find(|known| known.phrases()[0] == noun)?;
+    (is_numbered && has_name(named)).then_some(())?;
+    let mut thing = Thing::of(named, call.range.start);
+    thing.guard = says_at(Says::Name(strings), &call.range);
+    Some(Value::Things(vec![thing]))
+}
+
+/// `:kiln:` is the emoji "kiln".
+fn emoji_name(call: &Call<'_>) -> Option<Value> {
+    let names = call.strings()?.into_iter();
+    let names = names.map(|name| name.trim_matches(':').to_owned());
+    Some(Value::Strings(names.collect()))
 }
 
 /// "CodeQL raises a code scanning alert": the scanner of the alert does it.

@@ -1,7 +1,6 @@
 //! Guards in front, alternatives that leave out what they share, and other word order mean what the plain line means.
 
-use crate::interpretation::Status;
-use crate::reader::interpret;
+use daemon_watch::{Status, interpret};
 
 #[track_caller]
 pub(super) fn same(pairs: &[(&str, &str)]) {

@@ -128,6 +128,86 @@ fn what_people_do_with_their_own_things_is_done_by_the_author() {
 }
 
 #[test]
+fn who_edits_a_comment_is_compared_with_its_writer() {
+    for (line, expected) in [
+        (
+            "when a comment on a PR is edited by its author",
+            "github pull_request_review_comment.edited, github issue_comment.edited \
+             [comment_on is pull_request; by_writer is true]",
+        ),
+        (
+            "when a comment on a PR is edited by the PR author",
+            "github pull_request_review_comment.edited, github issue_comment.edited \
+             [comment_on is pull_request; by_author is true]",
+        ),
+        (
+            "someone deletes their own comment on a GitHub issue",
+            "github issue_comment.deleted [comment_on is issue; by_writer is true]",
+        ),
+        // Who edits what somebody else wrote is a maintainer.
+        (
+            "when a comment on a GitHub issue is edited by someone who is not a maintainer",
+            "github issue_comment.edited [comment_on is issue; by_writer is true; \
+             author_association is_not OWNER | MEMBER | COLLABORATOR]",
+        ),
+    ] {
+        assert_eq!(reading(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn an_assignee_can_be_a_human_or_a_bot() {
+    for (line, expected) in [
+        (
+            "when a GitHub issue is assigned to a human and not to a bot",
+            "github issues.assigned [assignee_kind is human; assignee_kind is_not bot]",
+        ),
+        (
+            "a bot is assigned to a PR",
+            "github pull_request.assigned [assignee_kind is bot]",
+        ),
+    ] {
+        assert_eq!(reading(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn a_name_in_front_or_behind_says_what_it_is_of() {
+    for (line, expected) in [
+        (
+            "\"Cycle 9\" completed in Linear",
+            "linear Cycle.update [changed is completed; state_type is completed; name is \"Cycle 9\"]",
+        ),
+        (
+            "custom emoji `:kiln:` added in Slack",
+            "slack emoji_changed [subtype is add; name is kiln]",
+        ),
+        (
+            "a Kilns issue in Linear is created",
+            "linear Issue.create [team is Kilns]\nlinear Issue.create [project is Kilns]",
+        ),
+        (
+            "urgent bug filed in Linear",
+            "linear Issue.create [labels is bug; priority is urgent]",
+        ),
+        (
+            "`CI` fails on main as a workflow",
+            "github workflow_run.completed [conclusion is failure | timed_out; workflow is CI; branch is main]",
+        ),
+        (
+            "Feature request comes in: GitHub issue opened with the bug label",
+            "github issues.opened [labels is bug]",
+        ),
+        (
+            "Comment on a GitHub issue by a bot",
+            "github issue_comment.created [comment_on is issue; author_kind is bot]",
+        ),
+    ] {
+        assert_eq!(reading(line), expected, "{line}");
+    }
+}
+
+#[test]
 fn other_words_of_an_event_are_read_as_it() {
     for (line, expected) in [
         (

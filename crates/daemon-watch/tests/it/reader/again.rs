@@ -1,8 +1,7 @@
 //! What a line says again in other words, what its second half leaves out, and who wakes, change nothing in what is meant.
 
 use super::wordings::same;
-use crate::interpretation::Status;
-use crate::reader::interpret;
+use daemon_watch::{Status, interpret};
 
 #[test]
 fn what_is_said_again_narrows_the_event_and_is_not_left_over() {
