@@ -194,7 +194,9 @@ fn meaning(chart: &Chart<'_>, goal: usize, line: &str, tokens: &[Token]) -> Opti
     let events = chart.events(goal)?;
     let found = emit(spoken, events).or_else(|| emit(spoken, &elsewhere(events)?))?;
     (!chart.cuts_exception(goal)).then_some(())?;
-    let left = chart.left_over(goal);
+    let mut left = chart.left_over(goal);
+    left.extend(account::counted(&GRAMMAR, tokens, &found));
+    left.sort_unstable_by_key(|range| range.start);
     account::is_told(&found).then_some(())?;
     account::is_complete(&GRAMMAR, tokens, &left, &found).then_some(())?;
     let remainder = left.iter().map(|range| {

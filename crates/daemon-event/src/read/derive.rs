@@ -130,7 +130,11 @@ fn checked(found: &[PullRequestFact], facts: &mut EventFacts) {
         }
     }
     facts.know(Field::PullRequests);
-    let Some(first) = found.first() else { return };
+    let Some(first) = found.first() else {
+        // A commit without a pull request is on no draft, so that "except on drafts" holds.
+        facts.set(Field::Draft, FieldValue::Flag(false));
+        return;
+    };
     facts.set(Field::Number, FieldValue::Number(first.number));
     // A condition on the pull request has to hold for one of several: an open one is preferred to closed
     // ones, a ready one to drafts.

@@ -112,6 +112,34 @@ fn names_other_source<'r>(
     })
 }
 
+/// Returns the runs of which all have to succeed: no event says that "every check has passed", and each alone wakes.
+pub(super) fn counted(grammar: &Grammar, tokens: &[Token], found: &ClauseSet) -> Vec<Range<usize>> {
+    let succeeds = found.filters.iter().any(|filter| {
+        let test = &filter.test;
+        test.field() == Field::Conclusion && test.values().iter().any(|value| value == "success")
+    });
+    let is_run = |at: usize| {
+        let token = tokens.get(at);
+        token.is_some_and(|token| grammar.is_one(token, "n.run"))
+    };
+    let of_all = |at: &usize| {
+        let token = &tokens[*at];
+        let is_quality = grammar.lexicon.is_quality(&token.text);
+        // "every check that passes" is each of them.
+        let mut behind = tokens[*at..].iter().map(|token| token.text.as_str());
+        let is_each = behind.any(|word| matches!(word, "that" | "which"));
+        is_quality && !is_each && grammar.is_one(token, "det") && is_run(*at + 1)
+    };
+    let places = (0..tokens.len()).filter(of_all);
+    let end = |at: usize| (at + 1..tokens.len()).find(|at| !is_run(*at));
+    let counted = places.map(|at| at..end(at).unwrap_or(tokens.len()));
+    if succeeds {
+        counted.collect()
+    } else {
+        Vec::new()
+    }
+}
+
 /// Whether each source that is named has an event. Git is named for what GitHub reports as well.
 fn has_sources(
     grammar: &Grammar,

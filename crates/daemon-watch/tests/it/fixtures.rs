@@ -72,6 +72,7 @@ impl Row {
     fn is_of_another_hand(&self) -> bool {
         [
             "ba-", "bb-", "bc-", "bd-", "be-", "bf-", "bg-", "bh-", "bi-", "bj-", "bk-", "bl-",
+            "bm-", "bn-",
         ]
         .iter()
         .any(|batch| self.id.starts_with(batch))

@@ -5,7 +5,7 @@ use daemon_event::{Field, Source};
 
 use super::super::value::{Thing, Value, says_at};
 use super::{Call, Row};
-use super::{deeds, happens};
+use super::{deeds, happens, things};
 use crate::filter::{Op, Test};
 use crate::meaning::atom::Says;
 use crate::meaning::event::GuardedEvent;
@@ -19,9 +19,11 @@ pub(super) const TABLE: &[Row] = &[
     ("name-not", name_not),
     ("begun", begun),
     ("also-on", also_on),
+    ("mentioned-on", mentioned_on),
     ("called-noun", called_noun),
     ("called-done", called_done),
     ("self-named", self_named),
+    ("titled", titled),
     ("emoji-name", emoji_name),
     ("scanner-does", scanner_does),
     ("done-by-scanner", done_by_scanner),
@@ -110,6 +112,23 @@ fn self_named(call: &Call<'_>) -> Option<Value> {
     let mut thing = Thing::of(named, call.range.start);
     thing.guard = says_at(Says::Name(strings), &call.range);
     Some(Value::Things(vec![thing]))
+}
+
+/// "the document \"Glaze recipes\"": things that have a title and no name.
+fn titled(call: &Call<'_>) -> Option<Value> {
+    let is_titled = |thing: &Thing| {
+        let mut rows = vocabulary::rows(thing.noun).iter();
+        !has_name(thing.noun)
+            && rows.all(|(kind, _)| kind.source == Source::Linear && kind.can_hold(Field::Title))
+    };
+    let mut things = call.things()?.to_vec();
+    things.iter().all(is_titled).then_some(())?;
+    let test = Test::new(Field::Title, Op::Is, call.strings()?);
+    let guard = says_at(Says::Test(test), &call.range);
+    for thing in &mut things {
+        thing.guard = std::mem::replace(&mut thing.guard, Formula::Always).and(guard.clone());
+    }
+    Some(Value::Things(things))
 }
 
 /// `:kiln:` is the emoji "kiln".
@@ -214,6 +233,22 @@ fn also_on(call: &Call<'_>) -> Option<Value> {
     let mut events = call.events()?.to_vec();
     events.extend(happens::all_done(call.things()?, &deeds)?);
     Some(Value::Events(events, about.to_vec()))
+}
+
+/// "a comment mentions @kit on a pull request": what the comment says, and where it is.
+fn mentioned_on(call: &Call<'_>) -> Option<Value> {
+    let [things, says @ Value::Guard(_), parents] = call.values else {
+        return None;
+    };
+    let with = |values: &[&Value], compose: fn(&Call<'_>) -> Option<Value>| {
+        compose(&Call {
+            values,
+            arguments: &[],
+            range: call.range.clone(),
+        })
+    };
+    let placed = with(&[things, parents], things::put_on)?;
+    with(&[&placed, says], deeds::is_created)
 }
 
 /// Names by their beginning.

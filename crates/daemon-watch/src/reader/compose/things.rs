@@ -110,7 +110,7 @@ pub(super) fn of_source(call: &Call<'_>) -> Option<Value> {
 }
 
 /// A comment or review on something: both are things, and the second is the parent unless the rule says otherwise.
-fn put_on(call: &Call<'_>) -> Option<Value> {
+pub(super) fn put_on(call: &Call<'_>) -> Option<Value> {
     let [Value::Things(first), Value::Things(second)] = call.values else {
         return None;
     };

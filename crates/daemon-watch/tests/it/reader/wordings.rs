@@ -150,3 +150,85 @@ fn quoted_words_that_are_added_are_a_label_and_no_comment() {
         "when the label \"good first issue\" is added to a GitHub issue",
     )]);
 }
+
+#[test]
+fn the_english_of_learners_means_what_it_is_meant_to() {
+    same(&[
+        (
+            "whenever a pull request is touching docs/",
+            "when a pull request touches docs/",
+        ),
+        (
+            "if somebody is changing the due date of one Linear issue",
+            "when somebody changes the due date of a Linear issue",
+        ),
+        (
+            "when a comment is mentioning @kit on a pull request",
+            "when a comment on a pull request mentions @kit",
+        ),
+        (
+            "when a GitHub issue is labeled with something else than bug",
+            "when a label other than bug is added to a GitHub issue",
+        ),
+        (
+            "a GitHub issue was taken out from the milestone Cone 10",
+            "when a GitHub issue is removed from the milestone \"Cone 10\"",
+        ),
+        (
+            "someone puts the priority of a Linear issue on Low",
+            "when the priority of a Linear issue is set to low",
+        ),
+        (
+            "someone pushes to trunk, as long as it is not @kit",
+            "someone other than @kit pushes to trunk",
+        ),
+        (
+            "a PR is opened and it has not the label \"backport\"",
+            "a PR without the label \"backport\" is opened",
+        ),
+        (
+            "someone writes a comment in Linear who is no integration",
+            "a comment in Linear is written, not by an integration",
+        ),
+        (
+            "a force push was made, does not matter to which branch",
+            "when a force push is made",
+        ),
+    ]);
+}
+
+#[test]
+fn every_run_that_has_to_succeed_is_left_over() {
+    for (line, expected) in [
+        (
+            "when every check on a pull request has passed",
+            Some("every check"),
+        ),
+        ("when every workflow run passes", Some("every workflow")),
+        ("every check that passes", None),
+        ("when a check passes", None),
+    ] {
+        let meaning = interpret(line);
+        let left = meaning.remainder.first().map(|span| span.of(line));
+        assert_eq!(
+            (left, meaning.clauses.is_empty()),
+            (expected, false),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn what_is_done_with_an_answer_is_not_its_acceptance() {
+    for line in [
+        "an answer is unmarked in a discussion",
+        "an answer is edited in a discussion",
+    ] {
+        let meaning = interpret(line);
+        let mut events = meaning.clauses.iter().flat_map(|clause| &clause.events);
+        assert!(
+            events.all(|event| event.action != Some("answered")),
+            "{line}"
+        );
+    }
+}
