@@ -3,6 +3,7 @@
 use crate::compare::LONGEST_GLOB;
 use crate::instruction::instruction;
 use crate::interpretation::{Interpretation, Status, TimeKind};
+use crate::meaning::notes::TOO_LONG;
 use crate::normalise::{Token, TokenKind};
 use crate::reader;
 use crate::span::Span;
@@ -100,7 +101,7 @@ pub(crate) fn unread(condition: &str) -> Interpretation {
         clauses: Vec::new(),
         filters: Vec::new(),
         remainder: vec![Span::new(0, condition.len())],
-        notes: vec!["too long to be read as one condition".to_owned()],
+        notes: vec![TOO_LONG.to_owned()],
         time: None,
         corrections: Vec::new(),
         instruction: None,

@@ -272,7 +272,7 @@ impl Atom {
             return Some(own.and(self.literal(is(Field::AuthorAssociation, FIRST))));
         }
         if *who == Who::Maintainer && association.is_none() && event.is_about_written() {
-            // Only maintainers can edit or delete what somebody else wrote.
+            // Only maintainers can edit or delete what another user wrote.
             let own = self.literal(is(Field::AuthorAssociation, INSIDERS));
             return Some(self.literal(is(Field::ByWriter, &["false"])).or(own));
         }

@@ -6,6 +6,9 @@ use daemon_event::vocabulary::{Noun, Verb};
 pub(crate) const LABEL_BY_ID: &str =
     "Linear reports a removed label by its id: without its name the condition does not wake";
 
+/// The note about a line that is refused whole.
+pub(crate) const TOO_LONG: &str = "too long to be read as one condition";
+
 /// The note about the default reading of a noun and a verb.
 pub(crate) fn default_note(
     noun: Noun,

@@ -1,7 +1,10 @@
 //! The attributes of things with values of a scale, and the fields that hold them.
 
+use std::sync::LazyLock;
+
 use daemon_event::vocabulary;
 use daemon_event::{Field, Source};
+use rustc_hash::FxHashMap;
 
 /// An attribute whose values are words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,18 +90,15 @@ fn value_fields(part: Option<Part>, values: &[String]) -> &'static [Field] {
     }
 }
 
-/// The services' spelling of a value.
+/// The values that services spell in another way than authors.
+static SPELLINGS: LazyLock<FxHashMap<&'static str, &'static str>> = LazyLock::new(|| {
+    let rows = include_str!("../../lexicon/spellings.tsv").lines().skip(1);
+    rows.filter_map(|row| row.split_once('\t')).collect()
+});
+
+/// Returns the services' spelling of a value.
 fn normal(value: &str) -> String {
     let folded = value.to_lowercase();
-    match folded.as_str() {
-        "prod" => "production".to_owned(),
-        "no priority" => "none".to_owned(),
-        "timed out" | "time-out" | "timeout" => "timed_out".to_owned(),
-        "action required" => "action_required".to_owned(),
-        "canceled" | "cancellation" => "cancelled".to_owned(),
-        "errored" => "error".to_owned(),
-        "moderate" => "medium".to_owned(),
-        "warnings" => "warning".to_owned(),
-        _ => value.to_owned(),
-    }
+    let spelled = SPELLINGS.get(folded.as_str()).copied();
+    spelled.unwrap_or(value).to_owned()
 }

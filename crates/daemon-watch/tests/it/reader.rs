@@ -1,4 +1,4 @@
-//! Whole readings of the chart, by what its rules are for.
+//! Whole readings of the chart, grouped by the purpose of its rules.
 
 mod again;
 mod counts;

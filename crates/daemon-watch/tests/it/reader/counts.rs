@@ -144,7 +144,7 @@ fn who_edits_a_comment_is_compared_with_its_writer() {
             "someone deletes their own comment on a GitHub issue",
             "github issue_comment.deleted [comment_on is issue; by_writer is true]",
         ),
-        // Who edits what somebody else wrote is a maintainer.
+        // Who edits what another user wrote is a maintainer.
         (
             "when a comment on a GitHub issue is edited by someone who is not a maintainer",
             "github issue_comment.edited [comment_on is issue; by_writer is true; \
