@@ -95,6 +95,7 @@ impl OutputPlanner for SurfacePlanner {
             onto: push.onto.as_ref(),
             message: Some(&push.message),
             at: push.at,
+            may_mention: &|name| may_mention(&push.configured, name),
             is_secret: &|text| push.secrets.finds_in(text),
         };
         let mut output =

@@ -11,9 +11,10 @@ mod verb;
 use serde_json::{Map, Value};
 
 use crate::output::StateChange;
+use field::remove_unseen;
 
 pub use field::{FieldError, FieldKind, FieldRow, ProposalFields};
-pub use mentions::mentions;
+pub use mentions::{Mention, mentions};
 pub use rules::{
     MAX_LINKS, MAX_MENTIONS, OwnOutput, ProposalRefusal, ProposalRules, PullHead, TargetPattern,
     may_mention,
@@ -142,10 +143,10 @@ impl Proposal {
         let malformed = |reason: String| ProposalError::Malformed { reason };
         let members: Map<String, Value> =
             serde_json::from_str(line).map_err(|error| malformed(error.to_string()))?;
-        Self::of(members)
+        Self::of(members, WrittenBy::Run)
     }
 
-    fn of(mut members: Map<String, Value>) -> Result<Self, ProposalError> {
+    fn of(mut members: Map<String, Value>, by: WrittenBy) -> Result<Self, ProposalError> {
         let missing = |field| {
             let reason = format!("the field `{field}` is missing");
             ProposalError::Malformed { reason }
@@ -168,6 +169,9 @@ impl Proposal {
             }
         })?;
         let target = target_of(verb, members.remove("target"))?;
+        if by == WrittenBy::Run {
+            remove_unseen(&mut members, verb.row().fields);
+        }
         let fields = ProposalFields::check(members, verb.row().fields)
             .map_err(|error| ProposalError::Field { verb, error })?;
         Ok(match verb {
@@ -190,6 +194,14 @@ impl Proposal {
     }
 }
 
+/// Who wrote a proposal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WrittenBy {
+    Run,
+    /// It is a stored one, in which hidden characters break mentions.
+    Host,
+}
+
 impl Act {
     /// Reads the value that [`Act::to_json`] returned.
     ///
@@ -202,7 +214,7 @@ impl Act {
         let Value::Object(members) = value else {
             return Err(malformed("it is not an object"));
         };
-        match Proposal::of(members)? {
+        match Proposal::of(members, WrittenBy::Host)? {
             Proposal::Act(act) => Ok(act),
             Proposal::State(_) | Proposal::NoOp { .. } => Err(malformed("it has no effect")),
         }

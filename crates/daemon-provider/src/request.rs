@@ -56,6 +56,8 @@ pub struct RunRequest {
     pub limits: Limits,
     /// The permissions of the run.
     pub permissions: Permissions,
+    /// What an agent that checks permissions itself may do besides, in its own words, such as `mcp__daemon` or `Bash(make:*)`.
+    pub allowed: Vec<String>,
     /// Extra arguments for the provider's program, checked against [`Provider::options`](crate::Provider::options).
     pub options: Vec<String>,
     /// The session to continue; `None` unless this is a follow-up.
@@ -88,6 +90,7 @@ impl RunRequest {
             tools: None,
             limits: Limits::default(),
             permissions: Permissions::Propose,
+            allowed: Vec::new(),
             options: Vec::new(),
             resume: None,
             grants: Arc::new(NoGrants),

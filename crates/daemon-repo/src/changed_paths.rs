@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use crate::error::{GitError, GitProblem};
 use crate::kept_tree::{below, directories, names};
-use crate::layers::{Layers, ancestors};
+use crate::layers::{Layers, ancestors, is_removal, mark_removed};
 use crate::path::TreePath;
 use crate::tree::EntryKind;
 use crate::worktree::{ScratchIndex, Worktree};
@@ -65,6 +66,7 @@ impl Worktree {
         index: &ScratchIndex,
         committed: impl Iterator<Item = &'a [u8]>,
     ) -> Result<Vec<String>, GitError> {
+        self.remove_special();
         let listing = match self.layers() {
             None => self.list_all(index)?,
             Some(layers) => self.list_upper(layers, index)?,
@@ -76,6 +78,38 @@ impl Worktree {
         self.update(index, &["--force-remove"], &paths.removed)?;
         self.update(index, &["--add", "--replace"], &paths.written)?;
         Ok(paths.unusable.into_iter().collect())
+    }
+
+    /// Removes pipes, sockets and devices, which no commit holds, from what the run wrote: git would wait for the other end of a pipe
+    /// with the name of one of its files. What cannot be read here, git cannot read either.
+    fn remove_special(&self) {
+        let root = self.written();
+        let mut left = vec![root.to_owned()];
+        while let Some(directory) = left.pop() {
+            let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
+            for entry in entries {
+                let (path, Ok(metadata)) = (entry.path(), entry.metadata()) else {
+                    continue;
+                };
+                let kind = metadata.file_type();
+                if kind.is_dir() {
+                    left.push(path);
+                    continue;
+                }
+                // In an upper layer, one sort of device is the mark of a removed path.
+                if kind.is_file() || kind.is_symlink() || is_removal(&metadata) {
+                    continue;
+                }
+                // One that stays makes git wait until its time limit, and the attempt fails.
+                let removed = fs::remove_file(&path);
+                if let (Some(layers), Ok(below), Ok(())) =
+                    (self.layers(), path.strip_prefix(root), removed)
+                {
+                    // The file of a lower layer stays hidden.
+                    mark_removed(&layers.upper, below.as_os_str().as_bytes()).unwrap_or(());
+                }
+            }
+        }
     }
 
     /// Lists the changed paths by the state of every file.

@@ -299,14 +299,22 @@ pub(crate) fn object_name(
     name.ok().ok_or_else(malformed)
 }
 
+/// A line of git behind which nothing belongs to a message.
+const SCISSORS: &str = "------------------------ >8 ------------------------";
+
 /// Returns the message without control characters and hidden ones, or a default if it is empty; the trailers follow in a paragraph
-/// of their own.
+/// of their own. Git takes what follows a divider for no part of the message, so that other trailers would end it.
 fn clean_message(message: &str, author: &Author) -> String {
     let text = without_unseen(message);
-    match text.trim() {
-        "" => format!("Changes by {}", author.name),
-        text => text.to_owned(),
+    if text.trim().is_empty() {
+        return format!("Changes by {}", author.name);
     }
+    let is_divider = |line: &&str| line.starts_with("---") || line.contains(SCISSORS);
+    let lines = text.trim().lines().map(|line| match is_divider(&line) {
+        true => format!(" {line}"),
+        false => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Parses `:<mode> <mode> <object> <object> <status> NUL <path> NUL` and `<added> TAB <removed> TAB <path> NUL`.
@@ -346,6 +354,21 @@ fn parse_diff(diff: &[u8]) -> Option<Vec<FileChange>> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_message_has_no_dividers() {
+        let author = Author::run("r-1");
+        for (message, expected) in [
+            ("a\n\nb\n", "a\n\nb"),
+            (" \u{200b}\n", "Changes by r-1 (run)"),
+            (
+                "a >8 b\n\nDaemon-Id: x\n# ------------------------ >8 ------------------------\n---\nb",
+                "a >8 b\n\nDaemon-Id: x\n # ------------------------ >8 ------------------------\n ---\nb",
+            ),
+        ] {
+            assert_eq!(clean_message(message, &author), expected);
+        }
+    }
 
     proptest! {
         #[test]

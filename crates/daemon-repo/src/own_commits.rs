@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use daemon_process::ExitStatus;
+use daemon_validate::without_unseen;
 
 use crate::changes::WorktreeChanges;
 use crate::git::GitCommand;
@@ -37,7 +38,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// A commit that a run made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnCommit {
-    /// The message.
+    /// The message, without control characters and hidden ones.
     pub message: String,
     /// The changes against the commit before it, without commits of their own.
     pub changes: WorktreeChanges,
@@ -67,7 +68,7 @@ impl Worktree {
                 return None;
             }
             acc.push(OwnCommit {
-                message: commit.message,
+                message: without_unseen(&commit.message),
                 changes,
             });
             from = commit.id;

@@ -3,11 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use daemon_validate::is_unseen;
+
 use crate::object::InvalidName;
 
 /// A relative path that cannot leave its directory.
 ///
-/// It is not empty, has at most 4,096 bytes of UTF-8 without control characters, and no component is empty, `.`, `..` or `.git`.
+/// It is not empty, has at most 4,096 bytes of UTF-8 without control characters, and no component is empty, `.`, `..`, `.git` or what some
+/// file system takes for `.git`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TreePath(Box<str>);
 
@@ -20,6 +23,12 @@ impl TreePath {
     /// Returns the number of components.
     pub fn depth(&self) -> usize {
         self.0.split('/').count()
+    }
+
+    /// Returns the path as the least particular file system compares it, to be compared with what a program must not write.
+    pub fn folded(&self) -> String {
+        let parts: Vec<String> = self.0.split('/').map(folded).collect();
+        parts.join("/")
     }
 
     /// Converts the bytes of a path as stored by git.
@@ -36,8 +45,9 @@ impl FromStr for TreePath {
 
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         // Invalid UTF-8 arrives as the replacement character, so a path with that character is rejected.
-        let is_part =
-            |part: &str| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git");
+        let is_part = |part: &str| {
+            !matches!(part, "" | "." | "..") && !matches!(&*folded(part), ".git" | "git~1")
+        };
         let fits = text.len() <= 4096
             && !text.contains(|c: char| c.is_control() || c == char::REPLACEMENT_CHARACTER)
             && text.split('/').all(is_part);
@@ -47,6 +57,22 @@ impl FromStr for TreePath {
             Err(InvalidName::new(text, "a relative path"))
         }
     }
+}
+
+/// Returns a name as the least particular file system compares it: without regard to case, as HFS+ without characters that are not
+/// shown, and as NTFS without dots and spaces at the end and without the name of a stream.
+fn folded(name: &str) -> String {
+    if name.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return name.to_owned();
+    }
+    let shown: String = name
+        .chars()
+        .filter(|c| !is_unseen(*c) && !matches!(c, '\u{200c}' | '\u{200d}'))
+        .collect();
+    let (file, _) = shown.split_once(':').unwrap_or((&shown, ""));
+    // To upper case first: characters that have only that in common, such as the long s, are one to some file systems.
+    let folded = file.to_uppercase().to_lowercase();
+    folded.trim_end_matches(['.', ' ']).to_owned()
 }
 
 impl fmt::Display for TreePath {
@@ -61,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_path_cannot_leave_its_directory() {
-        let refused: [&[u8]; 12] = [
+        let refused: [&[u8]; 17] = [
             b"",
             b"/a",
             b"a/",
@@ -71,6 +97,11 @@ mod tests {
             b"./a",
             b"a/.git/config",
             b".GIT/hooks",
+            b".git./hooks",
+            b"git~1/hooks",
+            b".git::$INDEX_ALLOCATION/hooks",
+            ".g\u{200c}it/hooks".as_bytes(),
+            b"a/.git ",
             b"a\nb",
             b"a\xff",
             b"a\0b",

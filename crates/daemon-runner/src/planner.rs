@@ -28,6 +28,8 @@ pub struct BranchRequest {
     pub message: String,
     /// The time of the commit.
     pub at: jiff::Timestamp,
+    /// The names that may be mentioned, among other patterns.
+    pub configured: Vec<TargetPattern>,
     /// Finds the secrets of the run in what would be committed.
     pub secrets: Redactor,
     /// Whether the run may push at all.

@@ -172,6 +172,8 @@ pub struct RunSettings {
     pub planner: Arc<dyn OutputPlanner>,
     /// What serves the tools of a run to its program; `None` where no host listens.
     pub tools: Option<Arc<dyn ToolAccess>>,
+    /// What the agents of standing daemons may do without asking.
+    pub standing_allowlist: Vec<String>,
     /// The sandboxes of runs.
     pub sandboxes: Sandboxes,
     /// The bounds of the whole host.

@@ -9,7 +9,7 @@ pub const MAX_DIFF_LINES: u64 = 5_000;
 
 /// Directories that no daemon changes.
 // Files in them decide what other programs run, with more rights than the daemon has.
-const GUARDED: [&str; 2] = [".agents", ".github/workflows"];
+const GUARDED: [&str; 3] = [".agents", ".github/actions", ".github/workflows"];
 
 /// The branches of a repository to which no daemon may push.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,13 +114,22 @@ pub fn check_text(place: &'static str, text: &str) -> Result<(), BranchRefusal> 
     }
 }
 
-/// Reports whether a path is guarded.
-// Without regard to case: on some file systems `.GitHub` and `.github` are one directory.
+/// Reports whether a path is guarded, or in the place of a directory above guarded ones.
+// Some file systems take `.GitHub`, `.github.`, `GITHUB~1` or a name with hidden characters for `.github`.
 fn is_guarded(path: &TreePath) -> bool {
-    let path = path.as_str().to_ascii_lowercase();
+    let path = path.folded();
     GUARDED.iter().any(|guarded| {
-        path.strip_prefix(guarded)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        let mut parts = path.split('/').zip(guarded.split('/'));
+        parts.all(|(part, name)| part == name || is_short_name(part, name))
+    })
+}
+
+/// Reports whether a name is one of six characters and a number by which Windows abbreviates another.
+fn is_short_name(part: &str, name: &str) -> bool {
+    part.split_once('~').is_some_and(|(stem, number)| {
+        stem.len() == 6
+            && name.trim_start_matches('.').starts_with(stem)
+            && number.bytes().all(|byte| byte.is_ascii_digit())
     })
 }
 
@@ -129,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn guarded_paths_are_guarded_in_any_case() {
+    fn guarded_paths_are_guarded_in_any_spelling() {
         for (path, guarded) in [
             (".agents", true),
             (".agents/daemons/a/DAEMON.md", true),
@@ -137,7 +146,18 @@ mod tests {
             (".github/workflows/ci.yml", true),
             (".GitHub/Workflows/ci.yml", true),
             (".github/workflows", true),
+            (".github", true),
+            (".github/actions/build/action.yml", true),
             (".github/CODEOWNERS", false),
+            (".agent\u{17f}/x", true),
+            (".github/wor\u{212a}flows/ci.yml", true),
+            (".git\u{200c}hub/workflows/ci.yml", true),
+            (".github /workflows/ci.yml", true),
+            (".agents./x", true),
+            ("AGENTS~1/x", true),
+            ("github~1/WORKFL~2/ci.yml", true),
+            ("github~1/CODEOWNERS", false),
+            (".github::$INDEX_ALLOCATION/workflows/ci.yml", true),
             (".agentsmith/x", false),
             ("docs/.agents/x", false),
         ] {

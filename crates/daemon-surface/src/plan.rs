@@ -7,12 +7,14 @@ use daemon_event::{ActivationId, DaemonKey};
 use daemon_repo::{
     BranchTip, CommitMark, GitError, GitProblem, RefName, Worktree, WorktreeChanges, daemon_branch,
 };
+use daemon_validate::without_unseen;
 use jiff::Timestamp;
 
 use crate::check::{
     BranchRefusal, BranchRules, MAX_DIFF_LINES, check_branch, check_target, check_text,
 };
 use crate::git_branch::{GIT, Pushed};
+use crate::text;
 
 /// The activation whose branch is planned, and the commit message.
 #[derive(Clone)]
@@ -30,6 +32,8 @@ pub struct BranchPlan<'a> {
     pub message: Option<&'a str>,
     /// The author and committer time of the commit.
     pub at: Timestamp,
+    /// Reports whether the operator allows a name to be mentioned; the name is without `@`.
+    pub may_mention: &'a (dyn Fn(&str) -> bool + Sync),
     /// Reports whether a string contains a secret of the host's configuration. Strings that only look like secrets are
     /// found without it.
     pub is_secret: &'a (dyn Fn(&str) -> bool + Sync),
@@ -91,14 +95,16 @@ pub fn plan_branch(
         activation: plan.activation.clone(),
         output: key.as_str().into(),
     };
-    let squashed = changes.squashed();
-    let kept = match check_commits(worktree, changes, plan)? {
-        Ok(()) => changes,
+    let mut kept = match check_commits(worktree, changes, plan)? {
+        Ok(()) => changes.clone(),
         // A refusal would lose work that can be pushed: what only a commit before the last one had is not in the changes.
-        Err(_) => &squashed,
+        Err(_) => changes.squashed(),
     };
-    let message = plan.message.unwrap_or_default();
-    let commit = worktree.commit(kept, message, &mark, plan.at)?;
+    for commit in &mut kept.commits {
+        commit.message = text::message(&commit.message, plan.may_mention);
+    }
+    let message = text::message(plan.message.unwrap_or_default(), plan.may_mention);
+    let commit = worktree.commit(&kept, &message, &mark, plan.at)?;
     let content = Pushed::new(&commit, changes, plan.onto).to_json();
     let revision = Some(commit.to_string());
     Ok(output(content, revision, OutputState::Planned, None))
@@ -116,8 +122,9 @@ fn check(
     if named.is_err() {
         return Ok(named);
     }
-    let message = plan.message.unwrap_or_default();
-    check_changes(worktree, changes, message, plan)
+    // As it is committed: what is not shown could divide a secret.
+    let message = without_unseen(plan.message.unwrap_or_default());
+    check_changes(worktree, changes, &message, plan)
 }
 
 /// Checks each commit that the run made, because all of them are pushed.
@@ -163,6 +170,12 @@ fn check_changes(
         }
         lines => lines?,
     };
+    // Git counts no lines in a file with a null character, whatever else is in it.
+    let n_prose = lines.lines().filter(|line| is_prose(line)).count();
+    let n_prose = u64::try_from(n_prose).unwrap_or(u64::MAX);
+    if n_prose > MAX_DIFF_LINES {
+        return Ok(Err(BranchRefusal::TooLarge { lines: n_prose }));
+    }
     for (place, text) in [
         ("an added line", lines.as_str()),
         // The lines of an empty file do not contain its name.
@@ -179,4 +192,11 @@ fn check_changes(
         }
     }
     Ok(Ok(()))
+}
+
+/// Reports whether a line is one that people read: binary files have few of these.
+fn is_prose(line: &str) -> bool {
+    let is_binary = |c: &char| c.is_control() && *c != '\t' || *c == char::REPLACEMENT_CHARACTER;
+    let n_binary = line.chars().filter(is_binary).count();
+    !line.is_empty() && n_binary * 32 <= line.len()
 }

@@ -4,7 +4,7 @@ mod closed;
 mod defuse;
 mod mark;
 
-pub(crate) use defuse::defused;
+pub(crate) use defuse::{defused, message};
 pub(crate) use mark::OutputMark;
 
 /// The longest body that a service takes, in characters: GitHub's limit for a comment.

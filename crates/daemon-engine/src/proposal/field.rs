@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use daemon_validate::without_unseen;
 use serde_json::{Map, Value};
 
 use super::MAX_BODY_CHARS;
@@ -298,6 +299,30 @@ impl FieldKind {
                 objects.collect::<Result<_, FieldError>>().map(Value::Array)
             }
             (_, value) => Ok(value),
+        }
+    }
+}
+
+/// Removes what is not shown from the prose among members, before anything else looks at it: every rule has to see what is sent.
+pub(super) fn remove_unseen(members: &mut Map<String, Value>, rows: &[FieldRow]) {
+    for row in rows {
+        for name in row.also.into_iter().chain([row.name]) {
+            match (row.kind, members.get_mut(name)) {
+                // A null character, and a line end in a line, are refused and not removed.
+                (FieldKind::Text, Some(Value::String(text))) if !text.contains('\0') => {
+                    *text = without_unseen(text);
+                }
+                (FieldKind::Line(_), Some(Value::String(text)))
+                    if !text.contains(char::is_control) =>
+                {
+                    *text = without_unseen(text);
+                }
+                (FieldKind::Rows(rows, _), Some(Value::Array(list))) => {
+                    let objects = list.iter_mut().filter_map(Value::as_object_mut);
+                    objects.for_each(|members| remove_unseen(members, rows));
+                }
+                _ => {}
+            }
         }
     }
 }

@@ -84,7 +84,7 @@ impl FromStr for TargetPattern {
         if let Some(name) = text.strip_prefix('@') {
             let is_name = mentions(text)
                 .first()
-                .is_some_and(|range| *range == (0..text.len()));
+                .is_some_and(|mention| mention.range == (0..text.len()));
             return match is_name {
                 true => Ok(Self::Mention(name.to_lowercase())),
                 false => Err(InvalidId::new(

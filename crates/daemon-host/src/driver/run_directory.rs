@@ -154,6 +154,7 @@ fn settings(home: &Home, runtime: &Runtime, tokens: &RunTokens) -> RunSettings {
         facts: Arc::clone(&parts.facts),
         planner: Arc::clone(&parts.planner),
         tools,
+        standing_allowlist: config.roster.allowlist.clone(),
         sandboxes: parts.sandboxes.clone(),
         bounds: HostBounds {
             day: DayBounds {

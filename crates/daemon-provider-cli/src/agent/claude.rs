@@ -150,6 +150,16 @@ fn permissions(invocation: &Invocation<'_>) -> Vec<String> {
     }
     allowed.extend(scripts);
     allowed.extend(names(invocation.request).map(|name| format!("mcp__{name}")));
+    for rule in &invocation.request.allowed {
+        // A rule for a tool that is not offered would have no effect.
+        let tool = rule.split_once('(').map_or(rule.as_str(), |(tool, _)| tool);
+        if !tool.starts_with("mcp__") && !tools.contains(&tool) {
+            tools.push(tool);
+        }
+        if !allowed.contains(rule) {
+            allowed.push(rule.clone());
+        }
+    }
     let mut args = vec![
         "--permission-mode".to_owned(),
         "dontAsk".to_owned(),

@@ -161,12 +161,15 @@ async fn claude_is_given_what_the_run_may_do() {
     let (args, ..) = given(Agent::Claude, |_, request, _| {
         request.permissions = Permissions::Read;
         request.resume = resume("s1");
+        request.allowed = ["mcp__daemon", "Bash(make:*)", "Read"]
+            .map(str::to_owned)
+            .into();
     })
     .await;
     assert_eq!(
         args.join(" "),
         "--resume s1 --print --output-format stream-json --verbose --setting-sources user \
-         --strict-mcp-config --permission-mode dontAsk --tools Read,Glob,Grep \
-         --allowedTools Read,Glob,Grep"
+         --strict-mcp-config --permission-mode dontAsk --tools Read,Glob,Grep,Bash \
+         --allowedTools Read,Glob,Grep,mcp__daemon,Bash(make:*)"
     );
 }

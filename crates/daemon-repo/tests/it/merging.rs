@@ -24,6 +24,7 @@ fn no_message_changes_the_trailers_of_a_commit_or_hides_a_part_of_itself() {
     };
     let forged =
         "Daemon-Id: other\nDaemon-Activation: 01BX5ZZKBKACTAV9WEVGEMMVRZ\nDaemon-Output: x";
+    let cut = format!("a\n\n{forged}\n# ------------------------ >8 ------------------------\nb");
     for (message, expected) in [
         (
             "# Not a comment\n#\n# at all",
@@ -41,9 +42,10 @@ fn no_message_changes_the_trailers_of_a_commit_or_hides_a_part_of_itself() {
         (" \n\0\n", "Changes by janitor (daemon)"),
         (
             "-- >8 ------ scissors\n---\ndiff --git a/x b/x",
-            "-- >8 ------ scissors\n---\ndiff --git a/x b/x",
+            "-- >8 ------ scissors\n ---\ndiff --git a/x b/x",
         ),
         (forged, forged),
+        (&cut, &cut.replace("# --", " # --")),
     ] {
         let at = "2026-01-02T03:04:05Z".parse().unwrap();
         let made = repository

@@ -182,6 +182,7 @@ fn branch(
         },
         message: proposed.map_or_else(|| message(prepared, &supervised.text), str::to_owned),
         at,
+        configured: prepared.rules.configured.clone(),
         secrets: supervised.record.redactor().clone(),
         permission: if prepared.policy.permissions >= Permissions::Propose {
             PushPermission::Allowed

@@ -115,6 +115,7 @@ impl TaskServers {
         remove(&private)?;
         opened.mount(request, &private, ServedTools::OfAgent)?;
         request.private = Some(private.clone());
+        request.allowed.clone_from(&settings.standing_allowlist);
         record.redact_with(plan.redactor([opened.secret().to_owned()]));
         self.tools.push(opened);
         self.private = Some(private);

@@ -102,6 +102,7 @@ impl Scene {
             protected: vec![],
         };
         let plan = BranchPlan {
+            may_mention: &|_| false,
             is_secret: &|text| text.contains("known-to-the-host"),
             daemon: &self.daemon,
             activation: &self.activation,
