@@ -2,7 +2,9 @@
 
 use daemon_spec::{DaemonFile, FieldList};
 use daemon_validate::{ConditionStatus, ConditionVerdict, SpellingCorrection};
-use daemon_watch::{EventPattern, Interpretation, Interpreter, Span, Status, TimeKind};
+use daemon_watch::{
+    EventPattern, Interpretation, Interpreter, Span, Status, TimeKind, names_unreported,
+};
 
 use crate::own_output::could_match_own_output;
 
@@ -20,7 +22,7 @@ pub(crate) fn verdicts(interpreter: &dyn Interpreter, file: &DaemonFile) -> Vec<
     let mut acc = Vec::new();
     for condition in conditions {
         let meaning = interpreter.interpret(&condition.value);
-        let mut verdict = verdict(&meaning);
+        let mut verdict = verdict(&condition.value, &meaning);
         // All pairs are compared: a list has at most 256 entries.
         verdict.same_as = meanings
             .iter()
@@ -32,7 +34,7 @@ pub(crate) fn verdicts(interpreter: &dyn Interpreter, file: &DaemonFile) -> Vec<
     acc
 }
 
-fn verdict(meaning: &Interpretation) -> ConditionVerdict {
+fn verdict(line: &str, meaning: &Interpretation) -> ConditionVerdict {
     let range = |span: &Span| span.start..span.end;
     let beyond = meaning.beyond_the_format();
     let corrections = meaning
@@ -57,15 +59,16 @@ fn verdict(meaning: &Interpretation) -> ConditionVerdict {
         instruction: meaning.instruction.as_ref().map(range),
         names_the_format: names_the_format(meaning, &beyond),
         beyond_the_format: beyond.iter().map(ToString::to_string).collect(),
-        ..ConditionVerdict::new(status(meaning))
+        ..ConditionVerdict::new(status(line, meaning))
     }
 }
 
-fn status(meaning: &Interpretation) -> ConditionStatus {
+fn status(line: &str, meaning: &Interpretation) -> ConditionStatus {
     match (meaning.status, &meaning.time) {
         (Status::Mapped, _) => ConditionStatus::Mapped,
         (Status::Partial, _) => ConditionStatus::Partial,
-        (Status::Unmapped, _) => ConditionStatus::Unmapped,
+        (Status::Unmapped, _) if names_unreported(line) => ConditionStatus::Unmapped,
+        (Status::Unmapped, _) => ConditionStatus::Unread,
         (Status::TimeBased, Some(TimeKind::Elapsed)) => ConditionStatus::Elapsed,
         (Status::TimeBased, _) => ConditionStatus::Time,
         (Status::Vague, _) => ConditionStatus::Vague,

@@ -268,7 +268,7 @@ table! {
         => "the condition is elapsed time, not an event",
         because "the text of the format, `watch`: conditions are events, and times belong in `schedule`";
     304 "watch-unmapped" Warning/Warning ByHand Subject(conditions::unmapped)
-        => "no known source emits this event";
+        => "no known source emits this event, or it was not understood";
     305 "watch-remainder" Warning/Warning ByHand Subject(conditions::remainder)
         => "part of the condition was not understood";
     306 "watch-contradiction" Warning/Warning ByHand Subject(conditions::contradiction)

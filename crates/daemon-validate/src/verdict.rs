@@ -17,6 +17,8 @@ pub enum ConditionStatus {
     Elapsed,
     /// The condition names an event that no known source emits.
     Unmapped,
+    /// The condition names an event in words that were not understood.
+    Unread,
 }
 
 impl ConditionStatus {

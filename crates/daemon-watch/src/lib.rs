@@ -135,7 +135,7 @@ pub use interpretation::{
     Clause, Correction, EventPattern, Interpretation, Status, TimeKind, WakeVerdict,
 };
 pub use phrasing::{Phrasing, phrasings};
-pub use reader::trace;
+pub use reader::{names_unreported, trace};
 pub use span::Span;
 pub use wire::{
     ClauseWire, CorrectionWire, EventWire, FilterWire, InterpretationWire, InvalidWire,

@@ -40,6 +40,7 @@ use crate::time;
 use chart::{Chart, Leaving, Words};
 use grammar::Grammar;
 pub(crate) use inflect::{Forms, verb_forms};
+use lexicon::Signal;
 
 /// The grammar with its lexicon, parsed at the first line that is read.
 static GRAMMAR: LazyLock<Grammar> = LazyLock::new(load::grammar);
@@ -118,6 +119,23 @@ pub(crate) fn is_event_word(word: &str) -> bool {
         let name = GRAMMAR.categories.name(phrase.category);
         name.starts_with("n.") || name.starts_with("v.") || name == lexicon::SOURCE
     })
+}
+
+/// Whether a line names a service, or an event of one, that no source here reports.
+///
+/// A line with the status `unmapped` without such words was not understood.
+///
+/// # Examples
+/// ```
+/// use daemon_watch::names_unreported;
+///
+/// assert!(names_unreported("when a Jira ticket moves"));
+/// assert!(!names_unreported("when a pull request is yodeled"));
+/// ```
+pub fn names_unreported(line: &str) -> bool {
+    let words = tokens(line);
+    let mut signals = GRAMMAR.lexicon.signals(&words);
+    signals.any(|(_, signal)| matches!(signal, Signal::Foreign | Signal::Unsupported))
 }
 
 /// Reads a condition, without the aside at its end if the words of the aside are not read.

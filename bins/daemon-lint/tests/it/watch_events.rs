@@ -139,6 +139,7 @@ fn an_event_without_a_source_is_d304_with_the_sources() {
             "when test coverage drops",
             "when a Kubernetes pod restarts",
             "when a Zendesk ticket is escalated",
+            "when a pull request is yodeled",
         ],
         &expect![[r#"
             # when a Jira ticket moves to done
@@ -155,6 +156,8 @@ fn an_event_without_a_source_is_d304_with_the_sources() {
             warning D304 [when a Kubernetes pod restarts] no known source emits `when a Kubernetes pod restarts` | the sources are GitHub, Linear, Slack, Sentry and git
             # when a Zendesk ticket is escalated
             warning D304 [when a Zendesk ticket is escalated] no known source emits `when a Zendesk ticket is escalated` | the sources are GitHub, Linear, Slack, Sentry and git
+            # when a pull request is yodeled
+            warning D304 [when a pull request is yodeled] `when a pull request is yodeled` was not understood | reword it; nearest is `when a pull request is opened`
         "#]],
     );
 }

@@ -76,6 +76,14 @@ pub(crate) fn unmapped(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {
         };
         acc.push(report(304, condition.span, message).with_help(help));
     }
+    for (condition, verdict) in with_status(subject, ConditionStatus::Unread) {
+        let message = format!("`{}` was not understood", shown(&condition.value));
+        let help = match &verdict.suggestion {
+            Some(phrase) => format!("reword it; nearest is `{phrase}`"),
+            None => "reword it as an event, such as `when a pull request is opened`".to_owned(),
+        };
+        acc.push(report(304, condition.span, message).with_help(help));
+    }
 }
 
 pub(crate) fn remainder(subject: &Subject<'_>, acc: &mut Vec<Diagnostic>) {

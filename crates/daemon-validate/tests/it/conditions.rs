@@ -9,7 +9,7 @@ use expect_test::{Expect, expect};
 
 use super::{codes, completed, read, shown};
 
-use ConditionStatus::{Elapsed, Mapped, Partial, Time, Unmapped, Vague};
+use ConditionStatus::{Elapsed, Mapped, Partial, Time, Unmapped, Unread, Vague};
 
 fn check(part: &str, verdicts: &[ConditionVerdict], expected: Expect) {
     let text = completed(part);
@@ -38,7 +38,7 @@ fn suggesting(status: ConditionStatus, suggestion: &str) -> ConditionVerdict {
 #[test]
 fn each_status_that_cannot_wake_has_a_code_and_help() {
     check(
-        "watch:\n  - when the repo needs attention\n  - when CI is red\n  - every morning\n  - idle for 3 days\n  - when a Jira ticket moves\n  - when a pull request is opened",
+        "watch:\n  - when the repo needs attention\n  - when CI is red\n  - every morning\n  - idle for 3 days\n  - when a Jira ticket moves\n  - when a pull request is opened\n  - when a PR is yodeled",
         &[
             suggesting(Vague, "when an issue is created"),
             suggesting(Vague, "when a check run fails"),
@@ -46,6 +46,7 @@ fn each_status_that_cannot_wake_has_a_code_and_help() {
             status(Elapsed),
             status(Unmapped),
             status(Mapped),
+            suggesting(Unread, "when a PR is opened"),
         ],
         expect![[r#"
             error D300 3:5 [when the repo needs attention] `when the repo needs attention` names no event | name an event, such as `when an issue is created`
@@ -53,6 +54,7 @@ fn each_status_that_cannot_wake_has_a_code_and_help() {
             warning D302 5:5 [every morning] `every morning` is a time, not an event | write it as `schedule: "0 9 * * *"`
             warning D303 6:5 [idle for 3 days] `idle for 3 days` is elapsed time, not an event | wake on `schedule: "0 9 * * *"` and let a routine check for it
             warning D304 7:5 [when a Jira ticket moves] no known source emits `when a Jira ticket moves` | the sources are GitHub, Linear, Slack, Sentry and git
+            warning D304 9:5 [when a PR is yodeled] `when a PR is yodeled` was not understood | reword it; nearest is `when a PR is opened`
         "#]],
     );
 }

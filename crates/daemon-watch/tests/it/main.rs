@@ -4,6 +4,7 @@ mod corpus;
 mod dropped;
 mod eventless;
 mod fixtures;
+mod generated;
 mod github;
 mod guards;
 mod linear;
