@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use crate::tidy::{self, Mode};
 use crate::{
-    agents, bench, chaos, ci, dist, docs, editors, inspector, kills, simulate, test, wheel,
+    agents, bench, chaos, ci, dist, docs, editors, inspector, kills, near, simulate, test, wheel,
 };
 
 /// The output of `cargo xtask help`.
@@ -61,6 +61,8 @@ usage: cargo xtask TASK
                        server, for N minutes (10) while events and ticks come; check that
                        nothing is lost or done twice, and that the checks notice when a
                        guard is taken away
+  near                 print the lines of the corpus of conditions that have a parse of another
+                       meaning for nearly the same cost
   ci                   formatting, tidy, lints and tests, the cheap ones first
   help                 this text";
 
@@ -101,6 +103,8 @@ pub(crate) enum TaskCommand {
     Wheel,
     /// Write the archive of a release.
     Dist,
+    /// Print conditions with two near parses.
+    Near,
     /// Run all checks of a change.
     Ci,
 }
@@ -153,6 +157,7 @@ impl TaskCommand {
             Self::Dist => dist::run(root),
             Self::Kills => kills::run(root),
             Self::Chaos(flags) => chaos::run(root, &flags),
+            Self::Near => near::run(root),
             Self::Ci => ci::run(root),
         }
     }
@@ -170,6 +175,7 @@ impl TaskCommand {
             ["samples", "--seed", seed] => parse_seed(seed).map(Self::Samples),
             ["docs"] => Ok(Self::Docs),
             ["ci"] => Ok(Self::Ci),
+            ["near"] => Ok(Self::Near),
             ["inspector"] => Ok(Self::Inspector),
             ["editors"] => Ok(Self::Editors),
             ["wheel"] => Ok(Self::Wheel),
@@ -294,6 +300,7 @@ mod tests {
         );
         assert_eq!(parse("editors"), Ok(TaskCommand::Editors));
         assert_eq!(parse("wheel"), Ok(TaskCommand::Wheel));
+        assert_eq!(parse("near"), Ok(TaskCommand::Near));
         assert_eq!(parse("dist"), Ok(TaskCommand::Dist));
         assert_eq!(
             parse("simulate --seeds 7"),

@@ -1,4 +1,4 @@
-//! Workspace tasks: `cargo xtask tidy|samples|test|bench|agents|inspector|editors|wheel|dist|docs|simulate|kills|chaos|ci|help`.
+//! Workspace tasks: `cargo xtask tidy|samples|test|bench|agents|inspector|editors|wheel|dist|docs|simulate|kills|chaos|near|ci|help`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -16,6 +16,7 @@ mod editors;
 mod examples;
 mod inspector;
 mod kills;
+mod near;
 mod shell;
 mod simulate;
 mod tally;

@@ -28,6 +28,8 @@
 //!   the fewest filters that failed.
 //! - [`MatchIndex`] contains the conditions of many daemons and finds those that an event meets.
 //! - [`phrasings`] lists every event of the vocabulary with phrases that are read as it.
+//! - [`parse`] returns the [`WinningParse`] that an interpretation was made of, with its edges, spans and costs, and the next one of
+//!   another meaning if it is near.
 //! - [`trace`] prints how a line was parsed, for those who extend the grammar.
 //! - [`InterpretationWire`] is the JSON form, with a version and a schema.
 //! - [`Interpreter`] is the trait for embedders with a reader of their own; [`Grammar`] implements it by
@@ -135,7 +137,7 @@ pub use interpretation::{
     Clause, Correction, EventPattern, Interpretation, Status, TimeKind, WakeVerdict,
 };
 pub use phrasing::{Phrasing, phrasings};
-pub use reader::{names_unreported, trace};
+pub use reader::{ParseEdge, RunnerUp, WinningParse, names_unreported, parse, trace};
 pub use span::Span;
 pub use wire::{
     ClauseWire, CorrectionWire, EventWire, FilterWire, InterpretationWire, InvalidWire,

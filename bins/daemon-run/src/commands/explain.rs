@@ -46,9 +46,13 @@ pub(crate) async fn run(
         corpus::run(&corpus, &payloads, answers.as_deref(), out)?;
         return Ok(Wakes::Yes);
     }
-    let answer = answer(args, place).await?;
+    let mut answer = answer(args, place).await?;
     let wakes = answer.wakes;
     if out.is_json() {
+        if let Some(parse) = args.condition.as_deref().and_then(daemon_watch::parse) {
+            let parse = serde_json::to_value(parse).expect("every part of it is plain JSON");
+            answer.members.insert("parse".to_owned(), parse);
+        }
         out.envelope(answer.members)?;
     } else {
         print(args, place, answer, out)?;

@@ -245,10 +245,11 @@ fn reading_text(condition: &Value) -> String {
     for clause in members(&condition["clauses"]) {
         let events: Vec<String> = members(&clause["events"]).map(event_text).collect();
         put!(text, "    on {}\n", events.join(" or "));
-    }
-    for filter in members(&condition["filters"]) {
-        let VerdictRow { asked, words, .. } = filter_row(filter);
-        put!(text, "    if {asked}  {words}\n");
+        let filters = members(&clause["filters"]).filter_map(Value::as_u64);
+        for index in filters.filter_map(|index| usize::try_from(index).ok()) {
+            let VerdictRow { asked, words, .. } = filter_row(&condition["filters"][index]);
+            put!(text, "      if {asked}  {words}\n");
+        }
     }
     for words in members(&condition["remainder"]) {
         put!(
@@ -256,6 +257,9 @@ fn reading_text(condition: &Value) -> String {
             "    not understood: \"{}\"\n",
             plain(word(&words["text"]))
         );
+    }
+    if let Some(nearest) = condition["suggestion"].as_str() {
+        put!(text, "    nearest: \"{}\"\n", plain(nearest));
     }
     for note in members(&condition["notes"]) {
         put!(text, "    note: {}\n", plain(word(note)));

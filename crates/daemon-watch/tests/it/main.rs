@@ -9,6 +9,7 @@ mod github;
 mod guards;
 mod linear;
 mod page;
+mod parse;
 mod phrasing;
 mod reader;
 mod readings;

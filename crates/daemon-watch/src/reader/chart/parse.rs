@@ -110,26 +110,55 @@ impl Chart<'_> {
         found
     }
 
-    /// Prints a parse.
-    pub(in crate::reader) fn tree(&self, goal: usize) -> String {
-        let mut text = String::new();
+    /// Returns the edges of a parse, each before those that it consists of, with their depth.
+    pub(in crate::reader) fn edges_of(&self, goal: usize) -> Vec<EdgeOfParse<'_>> {
+        let mut found = Vec::new();
         let mut open = vec![(goal, 0_usize)];
         while let Some((at, depth)) = open.pop() {
             let edge = &self.buffers.edges[at];
-            let name = self.grammar.categories.name(edge.category);
             let rule = match edge.made {
                 Made::Rule(rule, active) => {
                     let items = self.items(active);
                     open.extend(items.iter().rev().map(|item| (*item, depth + 1)));
-                    &*self.grammar.rules[rule].text
+                    Some(&*self.grammar.rules[rule].text)
                 }
-                Made::Word(..) | Made::LeftOver => "",
+                Made::Word(..) | Made::LeftOver => None,
             };
-            let indent = depth * 2;
-            let (start, end, cost) = (edge.start, edge.end, edge.cost);
+            found.push(EdgeOfParse {
+                depth,
+                range: edge.start..edge.end,
+                cost: edge.cost,
+                category: self.grammar.categories.name(edge.category),
+                rule,
+            });
+        }
+        found
+    }
+
+    /// Returns the cost of a parse.
+    pub(in crate::reader) fn cost(&self, goal: usize) -> u32 {
+        self.buffers.edges[goal].cost
+    }
+
+    /// Prints a parse.
+    pub(in crate::reader) fn tree(&self, goal: usize) -> String {
+        let mut text = String::new();
+        for edge in self.edges_of(goal) {
+            let indent = edge.depth * 2;
+            let (start, end, cost) = (edge.range.start, edge.range.end, edge.cost);
+            let (name, rule) = (edge.category, edge.rule.unwrap_or_default());
             writeln!(text, "{:indent$}{start}..{end} {cost} {name}  {rule}", "")
                 .expect("writing to a string succeeds");
         }
         text
     }
+}
+
+/// An edge of a parse.
+pub(in crate::reader) struct EdgeOfParse<'g> {
+    pub(in crate::reader) depth: usize,
+    pub(in crate::reader) range: Range<usize>,
+    pub(in crate::reader) cost: u32,
+    pub(in crate::reader) category: &'g str,
+    pub(in crate::reader) rule: Option<&'g str>,
 }
