@@ -56,7 +56,7 @@ pub struct RunRequest {
     pub limits: Limits,
     /// The permissions of the run.
     pub permissions: Permissions,
-    /// What an agent that checks permissions itself may do besides, in its own words, such as `mcp__daemon` or `Bash(make:*)`.
+    /// What an agent that checks permissions itself may do in addition, in its own words, such as `mcp__daemon` or `Bash(make:*)`.
     pub allowed: Vec<String>,
     /// Extra arguments for the provider's program, checked against [`Provider::options`](crate::Provider::options).
     pub options: Vec<String>,

@@ -170,7 +170,7 @@ fn check_changes(
         }
         lines => lines?,
     };
-    // Git counts no lines in a file with a null character, whatever else is in it.
+    // Git counts no lines in a file with a null character, also if all the rest is text.
     let n_prose = lines.lines().filter(|line| is_prose(line)).count();
     let n_prose = u64::try_from(n_prose).unwrap_or(u64::MAX);
     if n_prose > MAX_DIFF_LINES {

@@ -1,5 +1,7 @@
 //! Hostile payloads, and a provider that obeys every one of them: what it may not do does not happen.
 
+mod forbidden;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
@@ -11,10 +13,11 @@ use daemon_fakes::{
 use serde_json::json;
 
 use crate::http::{pull_request_opened, push};
-use crate::leaks::{Search, padded_base64};
+use crate::leaks::padded_base64;
 use crate::serve_crash::setting;
 use crate::serve_sources::{linear, linear_issue, now, slack_at, slack_message};
 use crate::world::{Host, World, git, watch};
+use forbidden::{is_guarded, of_body, of_text};
 
 /// What a payload can order, one a line: a name, and a proposal or a command of the shell.
 const ATTACKS: &str = include_str!("programs/attacks.txt");
@@ -339,65 +342,6 @@ impl Scene {
         }
         acc
     }
-}
-
-/// Reports whether a path is one that decides what runs, also on a file system that ignores case, hidden characters, or dots and
-/// blanks at the end.
-fn is_guarded(path: &str) -> bool {
-    let folded = path.to_uppercase().to_lowercase();
-    let seen = folded.replace(
-        |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{feff}'),
-        "",
-    );
-    let mut parts = seen
-        .split('/')
-        .map(|part| part.trim_end_matches(['.', ' ']));
-    let is_git = |part: &str| matches!(part, ".git" | "git~1");
-    let first = parts.clone().next().unwrap_or_default();
-    matches!(first, ".agents" | ".github" | "github~1") || parts.any(is_git)
-}
-
-/// Returns what no text of an output may contain, and what it hides from its readers.
-fn of_body(text: &str) -> Vec<String> {
-    let mut acc = of_text(text);
-    let steers = |c: char| {
-        c.is_control() && !matches!(c, '\n' | '\t')
-            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
-    };
-    let body = text.rfind("<!--").map_or("", |at| &text[..at]);
-    // The footer is not shown as text behind what is open here.
-    let is_open = |from: &str, to: &str| body.rfind(from) > body.rfind(to);
-    let hides = body.contains("<!--") || is_open("<?", "?>") || is_open("<![CDATA[", "]]>");
-    if text.contains(steers) || hides || body.contains("\n    ```\n```\n") {
-        acc.push(format!("hidden: {text:?}"));
-    }
-    acc
-}
-
-/// Returns what no output may contain.
-fn of_text(text: &str) -> Vec<String> {
-    let never = [
-        "pwned",
-        TOKEN,
-        "ghp_abcdefghijklmnopqrstuvwxyz",
-        "@victim",
-        "@org/team",
-        "&#64;victim",
-        "&#x40;victim",
-        "&commat;victim",
-        "<!-- daemon:other",
-        "evil.example/51",
-        "[skip ci]",
-    ];
-    let lower = text.to_lowercase();
-    let found = never.into_iter();
-    let found = found.filter(|never| lower.contains(&never.to_lowercase()));
-    let mut acc: Vec<String> = found.map(|never| format!("`{never}` in {text}")).collect();
-    // Base64 that is broken into lines, also into those of a patch.
-    let joined = text.replace("\n+", "").replace('\n', "");
-    let leaks = Search::of(&[KEY]).leaks(&joined);
-    acc.extend(leaks.iter().map(|leak| format!("`{leak}` in {text}")));
-    acc
 }
 
 fn services(world: &World, n_attacks: usize) -> (GithubApi, LinearApi, SlackApi) {

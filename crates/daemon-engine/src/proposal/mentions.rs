@@ -16,7 +16,7 @@ pub struct Mention {
     pub sign_end: usize,
 }
 
-/// Returns the mentions in a text.
+/// Returns the mentions in prose.
 ///
 /// Found are `@name` and `@org/team` as GitHub and Linear read them, with the sign as a reference to the character (`&#64;`), too, and
 /// `<@U024BE7LH>` and `<!channel>` as Slack reads them. What is certainly code in Markdown is skipped; in doubt, a name in code counts as
@@ -57,7 +57,7 @@ pub fn mentions(text: &str) -> Vec<Mention> {
     acc
 }
 
-/// Returns the length of the sign of a mention at the beginning of a text.
+/// Returns the length of the sign of a mention at the beginning of a string.
 fn sign(text: &str) -> Option<usize> {
     match text.as_bytes().first()? {
         b'@' => Some(1),
@@ -68,7 +68,7 @@ fn sign(text: &str) -> Option<usize> {
     }
 }
 
-/// Reads a reference to a character at the beginning of a text: a number, or one of the names that stand in addresses and mentions.
+/// Reads a reference to a character at the beginning of a string: a number, or one of the names that matter in addresses and mentions.
 /// Returns the character and the length of the reference.
 fn reference(text: &str) -> Option<(char, usize)> {
     let length = text
@@ -95,7 +95,7 @@ fn reference(text: &str) -> Option<(char, usize)> {
     Some((char, length + 1))
 }
 
-/// Returns the number of links: addresses with `//`, whatever their scheme, and names that begin with `www.`.
+/// Returns the number of links: addresses with `//` and any scheme, and names that begin with `www.`.
 pub(super) fn n_links(text: &str) -> usize {
     let text = plain(text);
     let is_before = |at: usize, before: &[u8]| {
@@ -112,7 +112,7 @@ pub(super) fn n_links(text: &str) -> usize {
     addresses.count() + names.count()
 }
 
-/// Returns a text in lower case, without backslashes, and with the characters that are referred to.
+/// Returns a string in lower case, without backslashes, and with the characters that are referred to.
 fn plain(text: &str) -> String {
     let mut acc = String::with_capacity(text.len());
     let mut rest = text;
