@@ -7,12 +7,13 @@ use daemon_event::{ActorKind, Event, EventId, RepoName, Subject};
 use daemon_store::decide::pull_request;
 use daemon_store::stored::facts;
 use daemon_store::{Accepted, Bookmark, Freshness, Matching, NewEvent, RefCursor, StoreError};
+use futures_util::future::{try_join, try_join3};
 
 use crate::column::{Columns as _, integer, maybe_text, micros, text};
 use crate::event::columns_of;
-use crate::failure::TxResult;
+use crate::failure::{TxError, TxResult};
 use crate::group::Grouped;
-use crate::identity::{EventPlace, KnownKeys};
+use crate::identity::{self, EventPlace, KnownKeys};
 use crate::transaction::Tx;
 
 /// How many bytes of payloads are written at once, one event more or less.
@@ -51,13 +52,16 @@ async fn accept_all(tx: &Tx, events: &[&NewEvent]) -> TxResult<Vec<Accepted>> {
     }
     // The number of the newest event is the lock of all intake. It comes before every other query: they see what another transaction
     // stored, and numbers have no gaps, which would hide the event that fills one later from those who read on.
-    let newest = tx
-        .row("SELECT n FROM counter WHERE name = 'event' FOR UPDATE", &[])
-        .await?
-        .number("n")?;
+    let [newest, keys] = tx
+        .rows_of_first([
+            ("SELECT n FROM counter WHERE name = 'event' FOR UPDATE", &[]),
+            (identity::KNOWN, &[&KnownKeys::keys(events)]),
+        ])
+        .await?;
+    let newest = newest.first().ok_or(TxError::Overtaken)?.number("n")?;
     let mut intake = Intake {
         tx,
-        keys: KnownKeys::of(tx, events).await?,
+        keys: KnownKeys::read(&keys)?,
         newest,
         made: Vec::new(),
         n_bytes: 0,
@@ -66,14 +70,15 @@ async fn accept_all(tx: &Tx, events: &[&NewEvent]) -> TxResult<Vec<Accepted>> {
     for new in events {
         accepted.push(intake.accept(new).await?);
     }
-    intake.write().await?;
-    if intake.newest > newest {
-        tx.run(
-            "UPDATE counter SET n = $1 WHERE name = 'event'",
-            &[&intake.newest],
-        )
-        .await?;
-    }
+    let last = intake.newest;
+    let count = async {
+        if last > newest {
+            let sql = "UPDATE counter SET n = $1 WHERE name = 'event'";
+            tx.run(sql, &[&last]).await?;
+        }
+        TxResult::Ok(())
+    };
+    try_join(intake.write(), count).await?;
     Ok(accepted)
 }
 
@@ -240,14 +245,18 @@ impl<'t> Intake<'t> {
 
     /// Writes what is new.
     async fn write(&mut self) -> TxResult<()> {
-        self.keys.write(self.tx).await?;
         let made = std::mem::take(&mut self.made);
         self.n_bytes = 0;
         if made.is_empty() {
-            return Ok(());
+            return self.keys.write(self.tx).await;
         }
-        insert_events(self.tx, &made).await?;
-        insert_payloads(self.tx, &made).await?;
+        // No one of them reads what another writes.
+        try_join3(
+            self.keys.write(self.tx),
+            insert_events(self.tx, &made),
+            insert_payloads(self.tx, &made),
+        )
+        .await?;
         for (new, _) in &made {
             self.note_pull_request(&new.event).await?;
         }

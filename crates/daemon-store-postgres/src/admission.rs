@@ -8,11 +8,13 @@ use daemon_engine::{
 use daemon_event::{ActivationId, DaemonKey, Subject, TriggerKey};
 use daemon_store::stored::{conditions_to_text, occasion};
 use daemon_store::{Matched, StoreError};
+use futures_util::future::try_join;
 use jiff::Timestamp;
 
 use crate::column::{Columns as _, integer, maybe_text, micros, text};
 use crate::failure::{TxError, TxResult};
 use crate::identity::EventPlace;
+use crate::lane::WokenLane;
 use crate::transaction::Tx;
 use crate::{activation, lane, tick, wanted};
 
@@ -34,6 +36,9 @@ pub(crate) async fn match_all(
     if matched.is_empty() {
         return Ok(Vec::new());
     }
+    // Lanes before events.
+    let all = matched.iter().flat_map(|one| &one.triggers);
+    let admitting = Admitting::of(tx, &all.collect::<Vec<_>>()).await?;
     let places = mark(tx, &matched).await?;
     let mut triggers = Vec::new();
     let mut numbers = Vec::with_capacity(matched.len());
@@ -46,7 +51,7 @@ pub(crate) async fn match_all(
         numbers.push(one.triggers.len());
         triggers.extend(one.triggers);
     }
-    let mut admissions = enqueue_all(tx, triggers).await?.into_iter();
+    let mut admissions = admitting.admit_all(triggers).await?.into_iter();
     let of = |n| admissions.by_ref().take(n).collect();
     Ok(numbers.into_iter().map(of).collect())
 }
@@ -83,25 +88,8 @@ async fn mark(tx: &Tx, matched: &[Matched]) -> TxResult<Vec<Option<EventPlace>>>
 
 /// Admits triggers in order.
 pub(crate) async fn enqueue_all(tx: &Tx, triggers: Vec<NewTrigger>) -> TxResult<Vec<Admission>> {
-    if triggers.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut admitting = Admitting::of(tx, &triggers).await?;
-    let mut admissions = Vec::with_capacity(triggers.len());
-    for new in triggers {
-        admissions.push(match new.trigger.key {
-            TriggerKey::Tick(at) => {
-                admitting.write().await?;
-                let daemon = new.daemon.clone();
-                let admission = tick::enqueue(tx, at, new).await?;
-                admitting.admitted_elsewhere(&daemon, &admission);
-                admission
-            }
-            TriggerKey::Event(_) | TriggerKey::Person(_) => admitting.admit(new).await?,
-        });
-    }
-    admitting.write().await?;
-    Ok(admissions)
+    let admitting = Admitting::of(tx, &triggers.iter().collect::<Vec<_>>()).await?;
+    admitting.admit_all(triggers).await
 }
 
 /// Admits a trigger that a client names.
@@ -126,7 +114,8 @@ pub(crate) async fn triggered(
 
 /// Admits a trigger of any kind.
 pub(crate) async fn admit_trigger(tx: &Tx, new: NewTrigger) -> TxResult<Admission> {
-    let mut admitting = Admitting::of(tx, std::slice::from_ref(&new)).await?;
+    let mut admitting = Admitting::of(tx, &[&new]).await?;
+    admitting.wake(std::slice::from_ref(&new)).await?;
     let admission = admitting.admit(new).await?;
     admitting.write().await?;
     Ok(admission)
@@ -135,6 +124,8 @@ pub(crate) async fn admit_trigger(tx: &Tx, new: NewTrigger) -> TxResult<Admissio
 /// Triggers on their way in.
 struct Admitting<'t> {
     tx: &'t Tx,
+    /// The locked lanes.
+    lanes: HashMap<DaemonKey, WokenLane>,
     /// How many activations of each daemon are pending.
     pending: HashMap<DaemonKey, u64>,
     pending_in_all: u64,
@@ -156,24 +147,72 @@ struct Wake {
 
 impl<'t> Admitting<'t> {
     /// Locks the lanes of triggers and reads what is to be known of them.
-    async fn of(tx: &'t Tx, triggers: &[NewTrigger]) -> TxResult<Self> {
-        let daemons: Vec<&DaemonKey> = triggers.iter().map(|new| &new.daemon).collect();
-        Ok(Self {
+    async fn of(tx: &'t Tx, triggers: &[&NewTrigger]) -> TxResult<Self> {
+        let mut admitting = Self {
             tx,
-            // Also if nothing is admitted: a daemon's place in the turns begins with its first trigger, as in the twin.
-            pending: lane::wake_all(tx, &daemons).await?,
-            // Of lanes, because counting 100,000 rows for each trigger would make intake slower as the queue grows.
-            pending_in_all: tx
-                .row(
-                    "SELECT coalesce(sum(pending), 0)::bigint AS n FROM lane WHERE pending > 0",
-                    &[],
-                )
-                .await?
-                .count("n")?,
-            known: known_of(tx, triggers).await?,
+            lanes: HashMap::new(),
+            pending: HashMap::new(),
+            pending_in_all: 0,
+            known: HashMap::new(),
             made: Vec::new(),
             wakes: Vec::new(),
-        })
+        };
+        if triggers.is_empty() {
+            return Ok(admitting);
+        }
+        let repos: Vec<&str> = triggers
+            .iter()
+            .map(|new| new.daemon.repo.as_str())
+            .collect();
+        let daemons: Vec<&str> = triggers.iter().map(|new| new.daemon.id.as_str()).collect();
+        let keys: Vec<String> = triggers
+            .iter()
+            .map(|new| new.trigger.key.to_string())
+            .collect();
+        let stored: Vec<_> = keys.iter().map(|key| text(key)).collect();
+        let [lanes, waiting, known] = tx
+            .rows_of_first([
+                (lane::LOCKED, &[&repos, &daemons]),
+                (WAITING, &[]),
+                (KNOWN, &[&repos, &daemons, &stored]),
+            ])
+            .await?;
+        admitting.lanes = lane::read(&lanes)?;
+        admitting.pending_in_all = waiting.first().map_or(Ok(0), |row| row.count("n"))?;
+        for row in &known {
+            let place: usize = row.narrow("place")?;
+            let key = (triggers[place - 1].daemon.clone(), keys[place - 1].clone());
+            admitting.known.insert(key, row.word("activation")?);
+        }
+        Ok(admitting)
+    }
+
+    /// Wakes the lanes of triggers, also if nothing is admitted: a daemon's place in the turns begins with its first trigger, as in the
+    /// twin.
+    async fn wake(&mut self, triggers: &[NewTrigger]) -> TxResult<()> {
+        let daemons: Vec<&DaemonKey> = triggers.iter().map(|new| &new.daemon).collect();
+        self.pending = lane::wake_all(self.tx, &daemons, &mut self.lanes).await?;
+        Ok(())
+    }
+
+    /// Admits triggers in order.
+    async fn admit_all(mut self, triggers: Vec<NewTrigger>) -> TxResult<Vec<Admission>> {
+        self.wake(&triggers).await?;
+        let mut admissions = Vec::with_capacity(triggers.len());
+        for new in triggers {
+            admissions.push(match new.trigger.key {
+                TriggerKey::Tick(at) => {
+                    self.write().await?;
+                    let daemon = new.daemon.clone();
+                    let admission = tick::enqueue(self.tx, at, new).await?;
+                    self.admitted_elsewhere(&daemon, &admission);
+                    admission
+                }
+                TriggerKey::Event(_) | TriggerKey::Person(_) => self.admit(new).await?,
+            });
+        }
+        self.write().await?;
+        Ok(admissions)
     }
 
     async fn admit(&mut self, new: NewTrigger) -> TxResult<Admission> {
@@ -242,42 +281,23 @@ impl<'t> Admitting<'t> {
 
     /// Writes what is new.
     async fn write(&mut self) -> TxResult<()> {
-        put(self.tx, &std::mem::take(&mut self.wakes)).await?;
-        activation::insert_all(self.tx, &std::mem::take(&mut self.made)).await
+        let (wakes, made) = (
+            std::mem::take(&mut self.wakes),
+            std::mem::take(&mut self.made),
+        );
+        // Neither reads what the other writes.
+        try_join(put(self.tx, &wakes), activation::insert_all(self.tx, &made)).await?;
+        Ok(())
     }
 }
 
-/// Returns the activations of triggers that were admitted before.
-async fn known_of(
-    tx: &Tx,
-    triggers: &[NewTrigger],
-) -> TxResult<HashMap<(DaemonKey, String), ActivationId>> {
-    let repos: Vec<&str> = triggers
-        .iter()
-        .map(|new| new.daemon.repo.as_str())
-        .collect();
-    let daemons: Vec<&str> = triggers.iter().map(|new| new.daemon.id.as_str()).collect();
-    let keys: Vec<String> = triggers
-        .iter()
-        .map(|new| new.trigger.key.to_string())
-        .collect();
-    let stored: Vec<_> = keys.iter().map(|key| text(key)).collect();
-    let rows = tx
-        .rows(
-            "SELECT k.place, w.activation FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY \
-             AS k (repo, daemon, key, place) JOIN wake AS w USING (repo, daemon, key) WHERE w.activation IS NOT NULL",
-            &[&repos, &daemons, &stored],
-        )
-        .await?;
-    let mut known = HashMap::with_capacity(rows.len());
-    for row in &rows {
-        let place: usize = row.narrow("place")?;
-        let new = &triggers[place - 1];
-        let key = (new.daemon.clone(), keys[place - 1].clone());
-        known.insert(key, row.word("activation")?);
-    }
-    Ok(known)
-}
+/// How many activations are pending in all. Of lanes, because counting 100,000 rows for each trigger would make intake slower as the
+/// queue grows.
+const WAITING: &str = "SELECT coalesce(sum(pending), 0)::bigint AS n FROM lane WHERE pending > 0";
+
+/// The activations of triggers that were admitted before.
+const KNOWN: &str = "SELECT k.place, w.activation FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY \
+     AS k (repo, daemon, key, place) JOIN wake AS w USING (repo, daemon, key) WHERE w.activation IS NOT NULL";
 
 async fn known(tx: &Tx, daemon: &DaemonKey, key: &TriggerKey) -> TxResult<Option<ActivationId>> {
     let found = tx

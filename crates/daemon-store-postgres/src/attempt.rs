@@ -5,11 +5,12 @@ use daemon_engine::{
     Activation, AttemptEnd, Conduct, Departure, Gate, HostEpoch, Output, PENDING_EXPIRY, RunLease,
     end_attempt as decide_end, reclaim as decide_reclaim,
 };
-use daemon_event::{ActivationId, DaemonKey};
+use daemon_event::ActivationId;
 use daemon_store::{Ended, Reclaimed, RunRow, StoreError};
 use jiff::Timestamp;
+use tokio_postgres::Row;
 
-use crate::activation::{self, StoredActivation};
+use crate::activation::{self, StoredActivation, Turns};
 use crate::column::{Columns as _, integer, micros};
 use crate::failure::{TxError, TxResult};
 use crate::group::Grouped;
@@ -95,7 +96,8 @@ impl Grouped for Ending {
 
     async fn run(tx: &Tx, inputs: &[EndOf]) -> TxResult<Vec<Result<Ended, StoreError>>> {
         let ids: Vec<&str> = inputs.iter().map(|one| one.id.as_str()).collect();
-        let mut found = activation::find_all(tx, &ids).await?;
+        let more = [output::STATES, registry::CONDUCTS_OF];
+        let (mut found, [states, conducts]) = activation::find_all_with(tx, &ids, more).await?;
         let mut held = Vec::new();
         let mut are_held = Vec::new();
         for one in inputs {
@@ -107,7 +109,7 @@ impl Grouped for Ending {
                 held.push((of, one.end.clone()));
             }
         }
-        let mut ended = end_all(tx, held).await?.into_iter();
+        let mut ended = end_all(tx, held, (&states, &conducts)).await?.into_iter();
         let results = are_held.into_iter().map(|is_held| match is_held {
             true => ended.next().ok_or(StoreError::LeaseLost),
             false => Err(StoreError::LeaseLost),
@@ -116,19 +118,26 @@ impl Grouped for Ending {
     }
 }
 
-/// Ends attempts whose leases are held.
-async fn end_all(tx: &Tx, held: Vec<(StoredActivation, AttemptEnd)>) -> TxResult<Vec<Ended>> {
+/// Ends attempts whose leases are held, from the rows of their outputs before and of their daemons.
+async fn end_all(
+    tx: &Tx,
+    held: Vec<(StoredActivation, AttemptEnd)>,
+    (states, conducts): (&[Row], &[Row]),
+) -> TxResult<Vec<Ended>> {
     for (held, end) in held.iter().filter(|(_, end)| end.keeps_results()) {
         memory::change(tx, &held.activation.daemon, &end.state).await?;
         for new in &end.outputs {
             output::propose(tx, &Output::new(new.clone(), &held.activation, end.at)).await?;
         }
     }
-    let ids: Vec<&str> = held
-        .iter()
-        .map(|(held, _)| held.activation.id.as_str())
-        .collect();
-    let states = output::states_of_all(tx, &ids).await?;
+    let states = match held.iter().all(|(_, end)| end.outputs.is_empty()) {
+        true => output::read_states(states)?,
+        false => {
+            let ids = held.iter().map(|(held, _)| held.activation.id.as_str());
+            output::states_of_all(tx, &ids.collect::<Vec<_>>()).await?
+        }
+    };
+    let mut conducts = registry::read_conducts(conducts)?;
     let (mut held, ends): (Vec<StoredActivation>, Vec<AttemptEnd>) = held.into_iter().unzip();
     for (one, end) in held.iter_mut().zip(&ends) {
         let states = states.get(one.activation.id.as_str()).into_iter().flatten();
@@ -136,9 +145,7 @@ async fn end_all(tx: &Tx, held: Vec<(StoredActivation, AttemptEnd)>) -> TxResult
         let next = decide_end(&one.activation, end, unsettled);
         one.activation.finish(end, next);
     }
-    activation::update_all(tx, &mut held).await?;
-    let daemons: Vec<&DaemonKey> = held.iter().map(|one| &one.activation.daemon).collect();
-    let mut conducts = registry::conducts(tx, &daemons).await?;
+    activation::update_all(tx, &mut held, Turns::Kept).await?;
     let mut ended = Vec::with_capacity(held.len());
     for (one, end) in held.iter().zip(&ends) {
         let conduct = conducts.get_mut(&one.activation.daemon);

@@ -10,29 +10,48 @@ use daemon_engine::{Activation, Admission, Blame, DAY, Gate, RATE_PERIOD};
 use daemon_event::{ActivationId, DaemonKey};
 use daemon_store::{ClaimRequest, Matched, Rates, StoreError};
 use jiff::Timestamp;
+use tokio_postgres::Row;
 
-use crate::column::{Columns, instant, integer, micros};
+use crate::activation::{self, Turns};
+use crate::column::{Columns as _, instant, integer, micros};
 use crate::failure::{TxError, TxResult};
 use crate::group::Grouped;
+use crate::options::LeaseClock;
+use crate::store::NOW;
 use crate::transaction::{Tx, Value};
-use crate::{activation, admission, hosting, lane, registry};
+use crate::{admission, lane, registry};
 
 /// How often a claim looks for other lanes after those it had chosen were taken.
 const MAX_LOOKS: usize = 16;
 
-/// The SQL condition that an activation `a` of a lane `l` is ready, apart from the limits of the lane and the host.
-const IS_READY: &str = "a.state = 'pending' AND a.not_before <= $1 \
-     AND ($4 OR NOT (a.host_crashes > 0 OR a.crashes_alone > 0)) \
-     AND (l.busy = 0 OR NOT EXISTS (SELECT 1 FROM activation AS b WHERE b.repo = a.repo AND b.daemon = a.daemon \
-       AND b.subject = a.subject AND b.state IN ('claimed', 'running', 'delivering'))) \
-     AND ($2::bigint IS NULL OR a.subject = '' OR a.has_tick OR $2 > ( \
-       SELECT count(*) FROM activation AS c WHERE c.repo = a.repo AND c.daemon = a.daemon AND c.subject = a.subject \
-       AND c.started_at > $3 AND c.started_at <= $1))";
-
-/// The SQL condition that a lane `l` may begin another activation.
-const IS_OPEN: &str = "l.ready AND l.leased < $5 AND ($6::bigint IS NULL OR $6 > ( \
-       SELECT count(*) FROM activation AS d WHERE d.repo = l.repo AND d.daemon = l.daemon \
-       AND d.started_at > $3 AND d.started_at <= $1))";
+/// Returns the SQL condition that an activation `a` of a lane `l` is ready and the lane may begin another.
+///
+/// `$1` is the present and `$2` whether activations that may have crashed a host may start. What the configuration sets is part of the
+/// text: a statement then reads nothing for a limit that is not set, and keeps its plan.
+fn is_ready(request: &ClaimRequest) -> String {
+    let hour = RATE_PERIOD.as_micros();
+    let began = |of: &str, more: &str| {
+        format!(
+            "(SELECT count(*) FROM activation AS c WHERE c.repo = {of}.repo AND c.daemon = {of}.daemon {more} \
+             AND c.started_at > $1 - {hour} AND c.started_at <= $1)"
+        )
+    };
+    let subject_rate = request.rates.subject.map(|rate| {
+        let n = began("a", "AND c.subject = a.subject");
+        format!(" AND (a.subject = '' OR a.has_tick OR {n} < {rate})")
+    });
+    let daemon_rate = request.rates.daemon;
+    let daemon_rate = daemon_rate.map(|rate| format!(" AND {} < {rate}", began("l", "")));
+    format!(
+        "a.state = 'pending' AND a.not_before <= $1 AND ($2 OR NOT (a.host_crashes > 0 OR a.crashes_alone > 0)) \
+         AND (l.busy = 0 OR NOT EXISTS (SELECT 1 FROM activation AS b WHERE b.repo = a.repo AND b.daemon = a.daemon \
+           AND b.subject = a.subject AND b.state IN ('claimed', 'running', 'delivering'))) \
+         AND l.ready AND l.leased < {}{}{}",
+        request.daemon_slots,
+        subject_rate.unwrap_or_default(),
+        daemon_rate.unwrap_or_default()
+    )
+}
 
 /// A request for an activation to work on.
 #[derive(Clone, Debug)]
@@ -138,39 +157,18 @@ impl Grouped for Claiming {
     }
 }
 
-/// The values of [`IS_READY`] and [`IS_OPEN`].
-struct Limits {
-    now: i64,
-    subject_rate: Option<i64>,
-    hour_ago: i64,
+/// What holds for all activations of a claim.
+struct Room {
+    /// How many more activations the host may begin.
+    n_free: usize,
+    /// Whether an activation that may have crashed a host may start: one at a time.
     may_suspect_start: bool,
-    daemon_slots: i64,
-    daemon_rate: Option<i64>,
+    /// Whether a person asked for one that is pending.
+    has_person: bool,
 }
 
-impl Limits {
-    async fn of(tx: &Tx, request: &ClaimRequest) -> TxResult<Self> {
-        Ok(Self {
-            now: micros(request.now),
-            subject_rate: request.rates.subject.map(i64::from),
-            hour_ago: micros(request.now - RATE_PERIOD),
-            may_suspect_start: !hosting::suspect_is_leased(tx).await?,
-            daemon_slots: request.daemon_slots.into(),
-            daemon_rate: request.rates.daemon.map(i64::from),
-        })
-    }
-
-    fn values(&self) -> [Value<'_>; 6] {
-        [
-            &self.now,
-            &self.subject_rate,
-            &self.hour_ago,
-            &self.may_suspect_start,
-            &self.daemon_slots,
-            &self.daemon_rate,
-        ]
-    }
-}
+/// An activation that was ready when its lane was chosen.
+type Pick = (DaemonKey, ActivationId);
 
 /// Claims up to some number of activations; reports also whether another transaction has locked what else is ready.
 async fn claim(
@@ -178,17 +176,22 @@ async fn claim(
     request: &ClaimRequest,
     (n_wanted, choice): (usize, &Choice),
 ) -> TxResult<(Vec<Activation>, bool)> {
-    let n_wanted = n_wanted.min(host_room(tx, request).await?);
+    let mut room = Room::of(tx, request).await?;
+    let n_wanted = n_wanted.min(room.n_free);
+    let is_ready = is_ready(request);
     let mut claimed = Vec::new();
     let mut is_locked = false;
     // Requests of persons come first.
     for (has_person, waiting) in [("true", "l.persons"), ("false", "l.pending")] {
+        if has_person == "true" && !room.has_person {
+            continue;
+        }
         // In the words of the partial indexes of lanes, which are ordered by `turn`.
         let ready = format!(
             "SELECT l.repo, l.daemon, x.id FROM lane AS l CROSS JOIN LATERAL (\
                SELECT a.id FROM activation AS a WHERE a.repo = l.repo AND a.daemon = l.daemon \
-               AND a.has_person = {has_person} AND {IS_READY} ORDER BY a.number LIMIT 1) AS x \
-             WHERE {waiting} > 0 AND {IS_OPEN}"
+               AND a.has_person = {has_person} AND {is_ready} ORDER BY a.number LIMIT 1) AS x \
+             WHERE {waiting} > 0 AND l.ready"
         );
         for look in 0.. {
             if claimed.len() == n_wanted {
@@ -197,14 +200,14 @@ async fn claim(
             if look == MAX_LOOKS + n_wanted {
                 return Err(TxError::Overtaken);
             }
-            let limits = Limits::of(tx, request).await?;
             let n_more = n_wanted - claimed.len();
-            let lanes = match free_lanes(tx, &ready, (&limits, n_more)).await? {
-                free if free.is_empty() => match foremost_lane(tx, &ready, &limits).await? {
+            let picks = match free_lanes(tx, &ready, (request, &room), n_more).await? {
+                free if free.is_empty() => match foremost_lane(tx, &ready, (request, &room)).await?
+                {
                     None => break,
-                    Some(lane) if *choice == Choice::NextAfterWait && claimed.is_empty() => {
-                        lane::lock(tx, &lane).await?;
-                        vec![lane]
+                    Some(pick) if *choice == Choice::NextAfterWait && claimed.is_empty() => {
+                        lane::lock(tx, &pick.0).await?;
+                        vec![pick]
                     }
                     Some(_) => {
                         is_locked = true;
@@ -213,8 +216,7 @@ async fn claim(
                 },
                 free => free,
             };
-            let ids = still_ready(tx, &ready, (&limits, &lanes)).await?;
-            claimed.extend(lease(tx, &ids, request).await?);
+            claimed.extend(lease(tx, &picks, (request, &mut room)).await?);
         }
     }
     Ok((claimed, is_locked))
@@ -224,41 +226,31 @@ async fn claim(
 async fn free_lanes(
     tx: &Tx,
     ready: &str,
-    (limits, n_wanted): (&Limits, usize),
-) -> TxResult<Vec<DaemonKey>> {
-    let sql = format!("{ready} ORDER BY l.turn LIMIT $7 FOR UPDATE OF l SKIP LOCKED");
-    let [now, subject, hour, suspects, slots, rate] = limits.values();
-    let limit = integer(n_wanted);
-    let values: [Value<'_>; 7] = [now, subject, hour, suspects, slots, rate, &limit];
-    let rows = tx.rows(&sql, &values).await?;
-    rows.iter().map(Columns::daemon).collect()
+    (request, room): (&ClaimRequest, &Room),
+    n_wanted: usize,
+) -> TxResult<Vec<Pick>> {
+    let sql = format!("{ready} ORDER BY l.turn LIMIT $3 FOR UPDATE OF l SKIP LOCKED");
+    let (now, limit) = (micros(request.now), integer(n_wanted));
+    let rows = tx
+        .rows(&sql, &[&now, &room.may_suspect_start, &limit])
+        .await?;
+    rows.iter().map(read_pick).collect()
 }
 
 /// Returns the foremost lane that has a ready activation, locked or not.
-async fn foremost_lane(tx: &Tx, ready: &str, limits: &Limits) -> TxResult<Option<DaemonKey>> {
-    let sql = format!("{ready} ORDER BY l.turn LIMIT 1");
-    let row = tx.maybe_row(&sql, &limits.values()).await?;
-    row.map(|row| row.daemon()).transpose()
-}
-
-/// Returns what is ready in locked lanes, in their order: another claim may have been faster before they were locked.
-async fn still_ready(
+async fn foremost_lane(
     tx: &Tx,
     ready: &str,
-    (limits, lanes): (&Limits, &[DaemonKey]),
-) -> TxResult<Vec<ActivationId>> {
-    let [now, subject, hour, suspects, slots, rate] = limits.values();
-    let repos: Vec<&str> = lanes.iter().map(|key| key.repo.as_str()).collect();
-    let ids: Vec<&str> = lanes.iter().map(|key| key.id.as_str()).collect();
-    let rows = tx
-        .rows(
-            &format!(
-                "{ready} AND (l.repo, l.daemon) IN (SELECT * FROM unnest($7::text[], $8::text[])) ORDER BY l.turn"
-            ),
-            &[now, subject, hour, suspects, slots, rate, &repos, &ids],
-        )
-        .await?;
-    rows.iter().map(|row| row.word("id")).collect()
+    (request, room): (&ClaimRequest, &Room),
+) -> TxResult<Option<Pick>> {
+    let sql = format!("{ready} ORDER BY l.turn LIMIT 1");
+    let values: [Value<'_>; 2] = [&micros(request.now), &room.may_suspect_start];
+    let row = tx.maybe_row(&sql, &values).await?;
+    row.as_ref().map(read_pick).transpose()
+}
+
+fn read_pick(row: &Row) -> TxResult<Pick> {
+    Ok((row.daemon()?, row.word("id")?))
 }
 
 async fn claim_one(
@@ -266,53 +258,60 @@ async fn claim_one(
     id: &ActivationId,
     request: &ClaimRequest,
 ) -> TxResult<Vec<Activation>> {
-    if host_room(tx, request).await? == 0 || activation::find(tx, id).await?.is_none() {
+    let mut room = Room::of(tx, request).await?;
+    if room.n_free == 0 {
         return Ok(Vec::new());
     }
-    let limits = Limits::of(tx, request).await?;
-    let sql = format!(
-        "SELECT a.id FROM activation AS a JOIN lane AS l USING (repo, daemon) \
-         WHERE a.id = $7 AND {IS_READY} AND {IS_OPEN}"
-    );
-    let [now, subject, hour, suspects, slots, rate] = limits.values();
-    let id_text = id.as_str();
-    let values = [now, subject, hour, suspects, slots, rate, &id_text];
-    match tx.maybe_row(&sql, &values).await? {
-        Some(_) => lease(tx, std::slice::from_ref(id), request).await,
+    match activation::find(tx, id).await? {
+        Some(found) => {
+            let pick = (found.activation.daemon, id.clone());
+            lease(tx, &[pick], (request, &mut room)).await
+        }
         None => Ok(Vec::new()),
     }
 }
 
-/// Returns how many more activations the host may begin.
-async fn host_room(tx: &Tx, request: &ClaimRequest) -> TxResult<usize> {
-    let n_leased = tx
-        .row(
-            "SELECT count(*) AS n FROM activation WHERE state IN ('claimed', 'running') AND host = $1",
-            &[&tx.own.host],
-        )
-        .await?
-        .number("n")?;
-    let n_free = usize::try_from(i64::from(request.host_slots) - n_leased).unwrap_or(0);
-    if n_free == 0
-        || hosting::gate(tx).await? != Gate::Open
-        || !is_within_host_rate(tx, request.rates, request.now).await?
-    {
-        return Ok(0);
-    }
-    // Last, since it adds up a day of rows; the checks before it read single rows or an index.
-    if let Some(limit) = request.day_usd {
-        let spent: f64 = tx
+impl Room {
+    async fn of(tx: &Tx, request: &ClaimRequest) -> TxResult<Self> {
+        let row = tx
             .row(
-                "SELECT coalesce(sum(cost_usd), 0) AS spent FROM activation WHERE started_at > $1",
-                &[&micros(request.now - DAY)],
+                "SELECT (SELECT count(*) FROM activation WHERE state IN ('claimed', 'running') AND host = $1) AS n_leased, \
+                 coalesce((SELECT gate FROM host WHERE name = $1), 'open') AS gate, \
+                 EXISTS (SELECT 1 FROM activation WHERE (host_crashes > 0 OR crashes_alone > 0) \
+                   AND state IN ('claimed', 'running') AND host = $1) AS has_suspect, \
+                 EXISTS (SELECT 1 FROM lane WHERE ready AND persons > 0) AS has_person",
+                &[&tx.own.host],
             )
-            .await?
-            .try_get("spent")?;
-        if spent >= limit {
-            return Ok(0);
-        }
+            .await?;
+        let n_free = i64::from(request.host_slots) - row.number("n_leased")?;
+        let is_open = n_free > 0
+            && row.word::<Gate>("gate")? == Gate::Open
+            && is_within_host_rate(tx, request.rates, request.now).await?
+            && is_within_budget(tx, request).await?;
+        Ok(Self {
+            n_free: match is_open {
+                true => usize::try_from(n_free).unwrap_or(0),
+                false => 0,
+            },
+            may_suspect_start: !row.flag("has_suspect")?,
+            has_person: row.flag("has_person")?,
+        })
     }
-    Ok(n_free)
+}
+
+/// Reports whether the budget of the day has something left. Asked last, since it adds up a day of rows; other checks read single rows
+/// or an index.
+async fn is_within_budget(tx: &Tx, request: &ClaimRequest) -> TxResult<bool> {
+    let Some(limit) = request.day_usd else {
+        return Ok(true);
+    };
+    let row = tx
+        .row(
+            "SELECT coalesce(sum(cost_usd), 0) AS spent FROM activation WHERE started_at > $1",
+            &[&micros(request.now - DAY)],
+        )
+        .await?;
+    Ok(row.try_get::<_, f64>("spent")? < limit)
 }
 
 async fn is_within_host_rate(tx: &Tx, rates: Rates, now: Timestamp) -> TxResult<bool> {
@@ -329,37 +328,54 @@ async fn is_within_host_rate(tx: &Tx, rates: Rates, now: Timestamp) -> TxResult<
     Ok(began < i64::from(limit))
 }
 
-/// Leases activations of locked lanes for the revisions that their daemons have now, in order.
-async fn lease(tx: &Tx, ids: &[ActivationId], request: &ClaimRequest) -> TxResult<Vec<Activation>> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let names: Vec<&str> = ids.iter().map(ActivationId::as_str).collect();
-    let condition = "a.id = ANY($1) ORDER BY array_position($1, a.id) FOR UPDATE OF a";
-    let mut found = activation::select(tx, condition, &[&names]).await?;
+/// Leases those of some activations of locked lanes that are still ready, for the revisions that their daemons have now, in order.
+///
+/// Another claim may have taken one before its lane was locked here.
+async fn lease(
+    tx: &Tx,
+    picks: &[Pick],
+    (request, room): (&ClaimRequest, &mut Room),
+) -> TxResult<Vec<Activation>> {
+    let ids: Vec<&str> = picks.iter().map(|(_, id)| id.as_str()).collect();
+    let repos: Vec<&str> = picks.iter().map(|(key, _)| key.repo.as_str()).collect();
+    let daemons: Vec<&str> = picks.iter().map(|(key, _)| key.id.as_str()).collect();
+    let select = format!(
+        "SELECT {} FROM activation AS a JOIN lane AS l ON l.repo = a.repo AND l.daemon = a.daemon \
+         WHERE a.id = ANY($3) AND {} ORDER BY array_position($3, a.id) FOR UPDATE OF a",
+        activation::COLUMNS,
+        is_ready(request)
+    );
+    let now = micros(request.now);
+    let [rows, triggers, revs, clock] = tx
+        .rows_of_each([
+            (&select, &[&now, &room.may_suspect_start, &ids]),
+            (activation::TRIGGERS, &[&ids]),
+            (registry::REVS, &[&repos, &daemons]),
+            (NOW, &[]),
+        ])
+        .await?;
+    let mut found = activation::read_with(&rows, &triggers)?;
     // One suspect at a time; the next look does not see another.
-    let mut n_suspects = 0;
     found.retain(|one| {
         let is_suspect = one.activation.blame != Blame::default();
-        n_suspects += usize::from(is_suspect);
-        !is_suspect || n_suspects == 1
+        let may_start = !is_suspect || room.may_suspect_start;
+        room.may_suspect_start &= !is_suspect;
+        may_start
     });
-    let daemons: Vec<DaemonKey> = found
-        .iter()
-        .map(|one| one.activation.daemon.clone())
-        .collect();
-    let daemons: Vec<&DaemonKey> = daemons.iter().collect();
-    let revs = registry::revs(tx, &daemons).await?;
-    lane::move_to_end(tx, &daemons).await?;
-    let span = micros(request.lease_until) - micros(request.now);
-    let until = instant("lease_until", tx.lease_now(request.now).await? + span)?;
+    let revs = registry::read_revs(&revs)?;
+    let span = micros(request.lease_until) - now;
+    let begun = match tx.own.lease_clock {
+        LeaseClock::Caller => now,
+        LeaseClock::Database => clock.first().ok_or(TxError::Overtaken)?.number("now")?,
+    };
+    let until = instant("lease_until", begun + span)?;
     for one in &mut found {
         let rev = revs.get(&one.activation.daemon).ok_or(TxError::Overtaken)?;
         one.activation.lease(request.owner, until, rev);
         one.host = Some(tx.own.host.clone());
         one.lease_span = Some(span);
     }
-    activation::update_all(tx, &mut found).await?;
+    activation::update_all(tx, &mut found, Turns::MovedToEnd).await?;
     Ok(found.into_iter().map(|one| one.activation).collect())
 }
 

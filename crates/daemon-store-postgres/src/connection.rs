@@ -11,6 +11,7 @@ use tokio_postgres::{Client, Config, NoTls, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::failure::{TxError, TxResult};
+use crate::transaction::TxKind;
 use crate::wakeup::drive;
 
 /// How long an operation waits for one of the connections.
@@ -24,6 +25,12 @@ const SESSION: &str = "SET statement_timeout = '30s'; SET lock_timeout = '10s'; 
      SELECT set_config('synchronous_commit', 'on', false) \
      WHERE current_setting('synchronous_commit') IN ('off', 'local')";
 
+/// Begins a transaction whose statements find rows by their keys, in indexes, with one plan for all values.
+// Without it, a plan that was made while a table was new and small reads all of it, and is kept until the server has analyzed the
+// table, up to minutes later.
+pub(crate) const BY_KEY: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL plan_cache_mode = force_generic_plan; \
+     SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off";
+
 /// How to reach the server.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
@@ -35,10 +42,14 @@ pub(crate) struct Address {
 pub(crate) struct Connection {
     pub(crate) client: Client,
     statements: Mutex<HashMap<String, Statement>>,
+    /// Those of groups, whose plans are made with [`BY_KEY`].
+    statements_by_key: Mutex<HashMap<String, Statement>>,
     /// The name of its row in `commit_mark`.
     pub(crate) mark: String,
     /// The number of the last transaction that was to be committed.
     pub(crate) n_commits: i64,
+    /// Whether the server has the settings of [`BY_KEY`].
+    pub(crate) plans_by_key: bool,
     /// Whether its row is gone, so that it can commit nothing more.
     pub(crate) is_spent: bool,
     /// Drives the socket; aborted when the connection is dropped.
@@ -92,20 +103,28 @@ impl Connection {
                 &[&mark],
             )
             .await?;
+        let settings = "SELECT count(*) = 4 FROM pg_settings \
+             WHERE name IN ('plan_cache_mode', 'enable_seqscan', 'enable_hashjoin', 'enable_mergejoin')";
+        let plans_by_key = client.query_one(settings, &[]).await?.try_get(0)?;
         Ok(Self {
             client,
             statements: Mutex::default(),
+            statements_by_key: Mutex::default(),
             mark,
             n_commits: 0,
+            plans_by_key,
             is_spent: false,
             driver,
         })
     }
 
     /// Returns a statement, prepared once in a session.
-    pub(crate) async fn statement(&self, sql: &str) -> TxResult<Statement> {
-        let known = self
-            .statements
+    pub(crate) async fn statement(&self, sql: &str, kind: TxKind) -> TxResult<Statement> {
+        let statements = match kind {
+            TxKind::Group => &self.statements_by_key,
+            TxKind::Write | TxKind::Read => &self.statements,
+        };
+        let known = statements
             .lock()
             .expect("no holder of the lock panics")
             .get(sql)
@@ -114,7 +133,7 @@ impl Connection {
             return Ok(statement);
         }
         let statement = self.client.prepare(sql).await?;
-        self.statements
+        statements
             .lock()
             .expect("no holder of the lock panics")
             .insert(sql.to_owned(), statement.clone());

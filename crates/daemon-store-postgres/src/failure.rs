@@ -101,6 +101,8 @@ fn remedy(error: &tokio_postgres::Error) -> Remedy {
         SqlState::DUPLICATE_TABLE,
         // A partition was removed between the plan of a statement and its execution.
         SqlState::UNDEFINED_TABLE,
+        // Of statements that are sent together, another failed, and this one was prepared after it: the next try has both prepared.
+        SqlState::IN_FAILED_SQL_TRANSACTION,
         // The mark of the connection was removed after a day without a commit; see `Tx::commit`.
         SqlState::DIVISION_BY_ZERO,
     ];

@@ -149,7 +149,7 @@ async fn in_transaction<G: Grouped>(
 ) -> Result<Vec<Answer<G>>, StoreError> {
     let mut tries = Tries::new(G::CONTEXT);
     loop {
-        let tx = match Tx::begin(link, TxKind::Write).await {
+        let tx = match Tx::begin(link, TxKind::Group).await {
             Ok(tx) => tx,
             Err(error) => {
                 tries.again(error).await?;

@@ -103,18 +103,6 @@ pub(crate) async fn crash_of(tx: &Tx, host: &str, epoch: HostEpoch) -> TxResult<
         .transpose()
 }
 
-/// Reports whether this host holds an activation that may have crashed a host.
-pub(crate) async fn suspect_is_leased(tx: &Tx) -> TxResult<bool> {
-    let found = tx
-        .maybe_row(
-            "SELECT 1 FROM activation WHERE (host_crashes > 0 OR crashes_alone > 0) \
-             AND state IN ('claimed', 'running') AND host = $1 LIMIT 1",
-            &[&tx.own.host],
-        )
-        .await?;
-    Ok(found.is_some())
-}
-
 /// Returns the newest epoch of this host, 0 before its first.
 pub(crate) async fn epoch(tx: &Tx) -> TxResult<HostEpoch> {
     let found = tx

@@ -32,6 +32,10 @@ impl EventPlace {
     }
 }
 
+/// What is stored of some keys.
+pub(crate) const KNOWN: &str =
+    "SELECT key, repo, received_at, seq, stored_at FROM identity WHERE key = ANY($1)";
+
 /// The stored keys of some events, as they were read.
 #[derive(Debug, Default)]
 pub(crate) struct KnownKeys {
@@ -49,7 +53,12 @@ struct KeyEntry {
 impl KnownKeys {
     /// Reads what is stored of all keys of some events.
     pub(crate) async fn of(tx: &Tx, events: &[&NewEvent]) -> TxResult<Self> {
-        let keys: Vec<String> = events
+        Self::read(&tx.rows(KNOWN, &[&Self::keys(events)]).await?)
+    }
+
+    /// Returns all keys of some events.
+    pub(crate) fn keys(events: &[&NewEvent]) -> Vec<String> {
+        events
             .iter()
             .flat_map(|new| {
                 [&new.identities, &new.counterparts, &new.happenings]
@@ -57,15 +66,13 @@ impl KnownKeys {
                     .flatten()
             })
             .map(|key| text(&key.key).into_owned())
-            .collect();
-        let found = tx
-            .rows(
-                "SELECT key, repo, received_at, seq, stored_at FROM identity WHERE key = ANY($1)",
-                &[&keys],
-            )
-            .await?;
-        let mut entries = HashMap::with_capacity(found.len());
-        for row in &found {
+            .collect()
+    }
+
+    /// Reads the rows that [`KNOWN`] selects.
+    pub(crate) fn read(rows: &[Row]) -> TxResult<Self> {
+        let mut entries = HashMap::with_capacity(rows.len());
+        for row in rows {
             let entry = KeyEntry {
                 place: EventPlace::read(row)?,
                 stored_at: row.at("stored_at")?,

@@ -57,21 +57,21 @@ async fn make(tx: &Tx, daemon: &DaemonKey) -> TxResult<()> {
     Ok(())
 }
 
-/// Locks the lanes of some daemons that have one, in the order in which every transaction locks them, and returns those.
-pub(crate) async fn lock_all(
-    tx: &Tx,
-    daemons: &[&DaemonKey],
-) -> TxResult<HashMap<DaemonKey, WokenLane>> {
+/// Locks the lanes of some daemons that have one, in the order in which every transaction locks them.
+pub(crate) const LOCKED: &str = "SELECT l.repo, l.daemon, l.pending, l.turn FROM lane AS l \
+     WHERE (l.repo, l.daemon) IN (SELECT * FROM unnest($1::text[], $2::text[])) \
+     ORDER BY l.repo, l.daemon FOR UPDATE OF l";
+
+/// Locks the lanes of some daemons that have one.
+pub(crate) async fn lock_all(tx: &Tx, daemons: &[&DaemonKey]) -> TxResult<()> {
     let repos: Vec<&str> = daemons.iter().map(|key| key.repo.as_str()).collect();
     let ids: Vec<&str> = daemons.iter().map(|key| key.id.as_str()).collect();
-    let rows = tx
-        .rows(
-            "SELECT l.repo, l.daemon, l.pending, l.turn FROM lane AS l \
-             WHERE (l.repo, l.daemon) IN (SELECT * FROM unnest($1::text[], $2::text[])) \
-             ORDER BY l.repo, l.daemon FOR UPDATE OF l",
-            &[&repos, &ids],
-        )
-        .await?;
+    tx.rows(LOCKED, &[&repos, &ids]).await?;
+    Ok(())
+}
+
+/// Reads the rows that [`LOCKED`] selects.
+pub(crate) fn read(rows: &[Row]) -> TxResult<HashMap<DaemonKey, WokenLane>> {
     let read = |row: &Row| {
         let lane = WokenLane {
             n_pending: row.count("pending")?,
@@ -82,17 +82,21 @@ pub(crate) async fn lock_all(
     rows.iter().map(read).collect()
 }
 
-/// Locks the lanes of some daemons, makes those that do not exist, and moves each that was never woken to the end of the turns.
+/// Makes the lanes of some daemons that do not exist, and moves each that was never woken to the end of the turns. The others are locked.
 ///
 /// Returns how many activations of each are pending.
-pub(crate) async fn wake_all(tx: &Tx, daemons: &[&DaemonKey]) -> TxResult<HashMap<DaemonKey, u64>> {
-    let mut found = lock_all(tx, daemons).await?;
+pub(crate) async fn wake_all(
+    tx: &Tx,
+    daemons: &[&DaemonKey],
+    found: &mut HashMap<DaemonKey, WokenLane>,
+) -> TxResult<HashMap<DaemonKey, u64>> {
     for daemon in daemons {
         if found.contains_key(*daemon) {
             continue;
         }
         make(tx, daemon).await?;
-        found.extend(lock_all(tx, &[daemon]).await?);
+        let (repos, ids) = (vec![daemon.repo.as_str()], vec![daemon.id.as_str()]);
+        found.extend(read(&tx.rows(LOCKED, &[&repos, &ids]).await?)?);
     }
     let mut pending = HashMap::with_capacity(found.len());
     for daemon in daemons {
@@ -106,7 +110,7 @@ pub(crate) async fn wake_all(tx: &Tx, daemons: &[&DaemonKey]) -> TxResult<HashMa
 }
 
 /// Moves lanes to the end of the turns, in order.
-pub(crate) async fn move_to_end(tx: &Tx, daemons: &[&DaemonKey]) -> TxResult<()> {
+async fn move_to_end(tx: &Tx, daemons: &[&DaemonKey]) -> TxResult<()> {
     let repos: Vec<&str> = daemons.iter().map(|key| key.repo.as_str()).collect();
     let ids: Vec<&str> = daemons.iter().map(|key| key.id.as_str()).collect();
     tx.run(

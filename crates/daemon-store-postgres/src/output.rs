@@ -133,14 +133,16 @@ pub(crate) async fn states_of_all(
     tx: &Tx,
     activations: &[&str],
 ) -> TxResult<HashMap<String, Vec<OutputState>>> {
-    let rows = tx
-        .rows(
-            "SELECT activation, state FROM output WHERE activation = ANY($1)",
-            &[&activations],
-        )
-        .await?;
+    read_states(&tx.rows(STATES, &[&activations]).await?)
+}
+
+/// The states of the outputs of activations.
+pub(crate) const STATES: &str = "SELECT activation, state FROM output WHERE activation = ANY($1)";
+
+/// Reads the rows that [`STATES`] selects, by activation.
+pub(crate) fn read_states(rows: &[Row]) -> TxResult<HashMap<String, Vec<OutputState>>> {
     let mut states: HashMap<String, Vec<OutputState>> = HashMap::new();
-    for row in &rows {
+    for row in rows {
         let of = states.entry(row.text("activation")?).or_default();
         of.push(row.word("state")?);
     }

@@ -206,36 +206,23 @@ pub(crate) async fn set_gate(tx: &Tx, daemon: &DaemonKey, gate: Gate) -> TxResul
     set_conduct(tx, daemon, conduct.with_gate(gate)).await
 }
 
-/// Returns the revisions of registered daemons, without those that are not valid.
-pub(crate) async fn revs(tx: &Tx, daemons: &[&DaemonKey]) -> TxResult<HashMap<DaemonKey, String>> {
-    let repos: Vec<&str> = daemons.iter().map(|key| key.repo.as_str()).collect();
-    let ids: Vec<&str> = daemons.iter().map(|key| key.id.as_str()).collect();
-    let rows = tx
-        .rows(
-            "SELECT repo, daemon, rev FROM daemon \
-             WHERE (repo, daemon) IN (SELECT * FROM unnest($1::text[], $2::text[])) AND valid",
-            &[&repos, &ids],
-        )
-        .await?;
+/// The revisions of daemons that are registered and valid.
+pub(crate) const REVS: &str = "SELECT repo, daemon, rev FROM daemon \
+     WHERE (repo, daemon) IN (SELECT * FROM unnest($1::text[], $2::text[])) AND valid";
+
+/// Reads the rows that [`REVS`] selects.
+pub(crate) fn read_revs(rows: &[Row]) -> TxResult<HashMap<DaemonKey, String>> {
     rows.iter()
         .map(|row| Ok((row.daemon()?, row.text("rev")?)))
         .collect()
 }
 
-/// Returns the gates and the failures of registered daemons.
-pub(crate) async fn conducts(
-    tx: &Tx,
-    daemons: &[&DaemonKey],
-) -> TxResult<HashMap<DaemonKey, Conduct>> {
-    let repos: Vec<&str> = daemons.iter().map(|key| key.repo.as_str()).collect();
-    let ids: Vec<&str> = daemons.iter().map(|key| key.id.as_str()).collect();
-    let rows = tx
-        .rows(
-            "SELECT repo, daemon, gate, failures FROM daemon \
-             WHERE (repo, daemon) IN (SELECT * FROM unnest($1::text[], $2::text[])) ORDER BY path COLLATE \"C\" DESC",
-            &[&repos, &ids],
-        )
-        .await?;
+/// The gates and the failures of the daemons of some activations.
+pub(crate) const CONDUCTS_OF: &str = "SELECT repo, daemon, gate, failures FROM daemon WHERE (repo, daemon) IN \
+     (SELECT a.repo, a.daemon FROM activation AS a WHERE a.id = ANY($1)) ORDER BY path COLLATE \"C\" DESC";
+
+/// Reads the rows that [`CONDUCTS_OF`] selects.
+pub(crate) fn read_conducts(rows: &[Row]) -> TxResult<HashMap<DaemonKey, Conduct>> {
     // Of two files with one id, the first by path.
     rows.iter()
         .map(|row| {
@@ -250,7 +237,13 @@ pub(crate) async fn conducts(
 
 /// Returns the gate and the failures of a registered daemon.
 pub(crate) async fn conduct(tx: &Tx, daemon: &DaemonKey) -> TxResult<Option<Conduct>> {
-    Ok(conducts(tx, &[daemon]).await?.remove(daemon))
+    let rows = tx
+        .rows(
+            "SELECT repo, daemon, gate, failures FROM daemon WHERE repo = $1 AND daemon = $2 ORDER BY path COLLATE \"C\" DESC",
+            &[&daemon.repo.as_str(), &daemon.id.as_str()],
+        )
+        .await?;
+    Ok(read_conducts(&rows)?.remove(daemon))
 }
 
 pub(crate) async fn set_conduct(tx: &Tx, daemon: &DaemonKey, conduct: Conduct) -> TxResult<()> {

@@ -10,7 +10,7 @@ use tokio::sync::{Mutex, Notify, OnceCell};
 use crate::accept::Accepting;
 use crate::attempt::Ending;
 use crate::claim::Claiming;
-use crate::column::micros;
+use crate::column::{Columns as _, micros};
 use crate::connection::{Address, Pool};
 use crate::failure::TxResult;
 use crate::group::GroupQueue;
@@ -182,18 +182,16 @@ async fn prepare(address: &Address) -> TxResult<()> {
     Ok(())
 }
 
+/// The instant of the clock of the database, in microseconds.
+pub(crate) const NOW: &str =
+    "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now";
+
 impl Tx {
     /// Returns the instant, in microseconds, that leases are compared with.
     pub(crate) async fn lease_now(&self, now: Timestamp) -> TxResult<i64> {
         match self.own.lease_clock {
             LeaseClock::Caller => Ok(micros(now)),
-            LeaseClock::Database => Ok(self
-                .row(
-                    "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
-                    &[],
-                )
-                .await?
-                .try_get(0)?),
+            LeaseClock::Database => self.row(NOW, &[]).await?.number("now"),
         }
     }
 }

@@ -1,14 +1,15 @@
 //! Transactions: begun, done again where another was faster, and committed once.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use daemon_store::StoreError;
-use tokio_postgres::Row;
+use futures_util::future::{try_join, try_join_all};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{Row, Statement};
 
-use crate::connection::Lent;
+use crate::connection::{BY_KEY, Lent};
 use crate::failure::{Remedy, TxError, TxResult};
 use crate::store::{Own, ServerLink};
 
@@ -26,6 +27,8 @@ pub(crate) type Value<'a> = &'a (dyn ToSql + Sync);
 pub(crate) enum TxKind {
     /// Each statement sees what was committed before it; rows are locked by name.
     Write,
+    /// As `Write`, of many operations at once, whose statements find rows by their keys.
+    Group,
     /// All statements see one snapshot.
     Read,
 }
@@ -35,6 +38,8 @@ pub(crate) enum TxKind {
 pub(crate) struct Tx {
     connection: Lent,
     kind: TxKind,
+    /// What begins it, until it has begun.
+    begin: Mutex<Option<&'static str>>,
     /// The host that it is for.
     pub(crate) own: Arc<Own>,
 }
@@ -59,20 +64,83 @@ impl Tx {
     pub(crate) async fn begin(link: &ServerLink, kind: TxKind) -> TxResult<Self> {
         let connection = link.pool.lend(&link.address).await?;
         let begin = match kind {
-            TxKind::Write => "BEGIN ISOLATION LEVEL READ COMMITTED",
+            TxKind::Group if connection.plans_by_key => BY_KEY,
+            TxKind::Write | TxKind::Group => "BEGIN ISOLATION LEVEL READ COMMITTED",
             TxKind::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         };
-        connection.client.batch_execute(begin).await?;
-        Ok(Self {
+        let tx = Self {
             connection,
             kind,
+            begin: Mutex::new(Some(begin)),
             own: Arc::clone(&link.own),
-        })
+        };
+        // A group begins with its first statements.
+        if kind != TxKind::Group {
+            tx.begun().await?;
+        }
+        Ok(tx)
+    }
+
+    /// Begins the transaction if it has not begun.
+    async fn begun(&self) -> TxResult<()> {
+        let begin = self
+            .begin
+            .lock()
+            .expect("no holder of the lock panics")
+            .take();
+        match begin {
+            Some(sql) => Ok(self.connection.client.batch_execute(sql).await?),
+            None => Ok(()),
+        }
     }
 
     pub(crate) async fn rows(&self, sql: &str, values: &[Value<'_>]) -> TxResult<Vec<Row>> {
-        let statement = self.connection.statement(sql).await?;
-        Ok(self.connection.client.query(&statement, values).await?)
+        let [rows] = self.rows_of_each([(sql, values)]).await?;
+        Ok(rows)
+    }
+
+    /// Runs statements in order, and sends all of them before the first answer: locks are held for each wait.
+    pub(crate) async fn rows_of_each<const N: usize>(
+        &self,
+        statements: [(&str, &[Value<'_>]); N],
+    ) -> TxResult<[Vec<Row>; N]> {
+        let prepared = self.prepared(&statements).await?;
+        self.begun().await?;
+        self.sent(&prepared, &statements).await
+    }
+
+    /// As [`rows_of_each`](Self::rows_of_each), for statements that only read and lock: the transaction begins together with them.
+    // If the server refuses to begin, they run all the same, each on its own.
+    pub(crate) async fn rows_of_first<const N: usize>(
+        &self,
+        statements: [(&str, &[Value<'_>]); N],
+    ) -> TxResult<[Vec<Row>; N]> {
+        let prepared = self.prepared(&statements).await?;
+        let (_, rows) = try_join(self.begun(), self.sent(&prepared, &statements)).await?;
+        Ok(rows)
+    }
+
+    /// Prepares statements before any of them is sent: one that is prepared meanwhile would run after those behind it.
+    async fn prepared(&self, statements: &[(&str, &[Value<'_>])]) -> TxResult<Vec<Statement>> {
+        let mut prepared = Vec::with_capacity(statements.len());
+        for (sql, _) in statements {
+            prepared.push(self.connection.statement(sql, self.kind).await?);
+        }
+        Ok(prepared)
+    }
+
+    async fn sent<const N: usize>(
+        &self,
+        prepared: &[Statement],
+        statements: &[(&str, &[Value<'_>]); N],
+    ) -> TxResult<[Vec<Row>; N]> {
+        let client = &self.connection.client;
+        let sent = prepared
+            .iter()
+            .zip(statements)
+            .map(|(statement, (_, values))| client.query(statement, values));
+        let answers = try_join_all(sent).await?;
+        Ok(answers.try_into().expect("a statement has one answer"))
     }
 
     pub(crate) async fn maybe_row(&self, sql: &str, values: &[Value<'_>]) -> TxResult<Option<Row>> {
@@ -90,7 +158,8 @@ impl Tx {
 
     /// Runs a statement and returns how many rows it changed.
     pub(crate) async fn run(&self, sql: &str, values: &[Value<'_>]) -> TxResult<u64> {
-        let statement = self.connection.statement(sql).await?;
+        let statement = self.connection.statement(sql, self.kind).await?;
+        self.begun().await?;
         Ok(self.connection.client.execute(&statement, values).await?)
     }
 

@@ -3,10 +3,10 @@
 use daemon_engine::{Activation, AttemptEnd, HostEpoch, StateChange};
 use daemon_event::EventId;
 use daemon_store::{Activations as _, Events as _, Matched, StoreError};
-use daemon_store_postgres::PostgresStore;
+use daemon_store_postgres::{PostgresOptions, PostgresStore};
 
 use crate::fleet::delivering;
-use crate::hosts::{asked, claim, host, register};
+use crate::hosts::{asked, claim, done, host, register};
 use crate::server::{runtime, server, with_client};
 
 /// Returns how many transactions the connections of stores have committed.
@@ -97,6 +97,60 @@ fn an_attempt_whose_end_fails_leaves_the_others_of_its_group_ended_once() {
             "{again:?}"
         );
         assert_eq!(number(&address, delivering).await, 6);
+    });
+}
+
+/// Returns how many rows of the tables of activations were read without an index, once every other session has ended.
+async fn n_read_without_index(address: &str) -> i64 {
+    let others = "SELECT count(*) FROM pg_stat_activity \
+         WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+    let read = "SELECT coalesce(sum(seq_tup_read), 0)::bigint FROM pg_stat_user_tables \
+         WHERE schemaname = current_schema() AND relname IN ('activation', 'wake')";
+    with_client(address, async |client| {
+        // A session adds to the statistics when it ends, if not before.
+        while client
+            .query_one(others, &[])
+            .await
+            .unwrap()
+            .get::<_, i64>(0)
+            > 0
+        {}
+        client.query_one(read, &[]).await.unwrap().get(0)
+    })
+    .await
+}
+
+#[test]
+fn claims_and_ends_on_tables_without_statistics_find_their_rows_by_index() {
+    let Some(server) = server() else {
+        return;
+    };
+    runtime().block_on(async {
+        let address = server.database().await;
+        let daemons: Vec<String> = (0..8).map(|n| format!("d-{n}")).collect();
+        let ids: Vec<&str> = daemons.iter().map(String::as_str).collect();
+        let (store, epoch) = host(&address, "one").await;
+        register(&store, &ids).await;
+        for n in 0..80 {
+            store
+                .enqueue(asked(ids[n % ids.len()], n.try_into().unwrap()))
+                .await
+                .unwrap();
+        }
+        drop(store);
+        let before = n_read_without_index(&address).await;
+        let store = PostgresStore::open(&PostgresOptions::new(&address, "one"))
+            .await
+            .unwrap();
+        for _ in 0..80 {
+            let held = store.claim(&claim(epoch, 60)).await.unwrap().unwrap();
+            store
+                .end_attempt(&held.id, held.run_lease, done())
+                .await
+                .unwrap();
+        }
+        drop(store);
+        assert_eq!(n_read_without_index(&address).await, before);
     });
 }
 
