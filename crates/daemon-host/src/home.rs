@@ -274,7 +274,7 @@ impl Home {
         OpenOptions::new()
             .append(true)
             .open(&path)
-            .and_then(|appending| Ownership::begin(file, appending))
+            .and_then(|appending| Ownership::begin(file, appending, self.mark()))
             .map_err(io_error(&path, "write"))
     }
 
@@ -290,6 +290,11 @@ impl Home {
 
     fn lock(&self) -> PathBuf {
         self.root.join("run/host.lock")
+    }
+
+    /// Returns the path of the owner's mark, which is there until the owner has stopped in order.
+    fn mark(&self) -> PathBuf {
+        self.root.join("run/host.running")
     }
 
     /// Returns the id of the process that owns the home; `None` if no process does.
@@ -432,6 +437,16 @@ mod tests {
         owner.previous_is_stored().expect("the lock is written");
         drop(owner);
         assert_eq!(next().previous(), HostEnd::Stopped);
+        let lock = std::fs::read(home.lock()).expect("the lock is read");
+        let (owner, mark) = (next(), home.mark());
+        assert_eq!(std::fs::read(&mark).expect("there is a mark"), b"");
+        drop(owner);
+        assert!(!mark.exists());
+        let after = std::fs::read(home.lock()).expect("the lock is read");
+        assert_eq!(after, lock, "a stop writes nothing");
+        // What a killed owner leaves.
+        std::fs::write(&mark, "").expect("the mark is made");
+        assert_eq!(next().previous(), HostEnd::Killed);
         std::fs::write(home.lock(), "4711\n").expect("the lock is written");
         assert_eq!(next().previous(), HostEnd::Killed);
     }

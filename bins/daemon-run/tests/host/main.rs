@@ -164,6 +164,7 @@ mod serve_standing;
 mod serve_standing_pages;
 mod serve_standing_steps;
 mod serve_start;
+mod serve_stop;
 mod serve_strays;
 mod serve_surfaces;
 mod serve_synced;

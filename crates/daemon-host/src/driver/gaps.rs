@@ -116,6 +116,11 @@ impl Gaps {
         Ok(())
     }
 
+    /// Whether something was noted that is not stored yet.
+    pub(super) fn has_unstored(&self) -> bool {
+        !self.unstored().is_empty()
+    }
+
     /// Stores what was noted, and that the host accepts webhooks at this time.
     ///
     /// # Errors

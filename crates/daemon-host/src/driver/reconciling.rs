@@ -109,7 +109,10 @@ pub(super) async fn run(comparer: Comparer) {
             () = tokio::time::sleep(ALIVE) => {}
         }
     }
-    note_alive(&comparer).await;
+    // The stop itself is not recorded: the gap of the next start begins with the last time that was stored.
+    if comparer.gaps.has_unstored() {
+        note_alive(&comparer).await;
+    }
 }
 
 async fn note_absence(comparer: &Comparer, now: Timestamp) {

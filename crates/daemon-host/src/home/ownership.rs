@@ -1,43 +1,53 @@
 //! Ownership of a home, and the lock file with the end of the previous owner.
 //!
-//! The first line is the owner's process id, empty once it has stopped in order. Further lines are evidence of another end:
-//! `aborted`, `panicked`, and the number of kills by the kernel because its control group ran out of memory. The line `owed`
-//! records an end that is not stored yet.
+//! An owner makes a mark, an empty file next to the lock, and removes it when it stops in order. Stopping writes nothing: the
+//! lock keeps what its last owner wrote. Its first line is the owner's process id; the line `marked` says that the owner made a
+//! mark. Further lines are evidence of an end without a stop: `aborted`, `panicked`, and the number of kills by the kernel because
+//! its control group ran out of memory. The line `owed` records an end that is not stored yet.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
-use std::path::Path;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
 
 use daemon_engine::HostEnd;
 use daemon_process::AbortNote;
 
 /// An upper bound of the size of a lock file, in bytes.
 const MAX_BYTES: usize = 4_096;
+/// The line of an owner that makes a mark. A host of an older version empties the first line instead when it stops.
+const MARKED: &str = "marked";
 
 /// Ownership of a home until this is dropped, or the process ends.
 #[derive(Debug)]
 pub struct Ownership {
     file: File,
+    /// The path of the mark.
+    mark: PathBuf,
     previous: HostEnd,
     is_owed: bool,
     _abort: AbortNote,
 }
 
 impl Ownership {
-    /// Writes this process to the lock file, which it has locked; `appending` is the same file.
-    pub(super) fn begin(file: File, appending: File) -> io::Result<Self> {
+    /// Writes this process to the lock file, which it has locked, and makes its mark; `appending` is the same file.
+    pub(super) fn begin(file: File, appending: File, mark: PathBuf) -> io::Result<Self> {
         let kills = MemoryKills::read();
-        let previous = Left::read(&file)?.end(kills);
+        let previous = Left::read(&file)?.end(kills, Mark::at(&mark)?);
         let owner = Self {
             _abort: AbortNote::in_file(appending)?,
             // A start that fails before the store has recorded the crash must not lose it.
             is_owed: previous.is_crash(),
             file,
+            mark,
             previous,
         };
-        owner.write(&std::process::id().to_string(), kills)?;
+        owner.write(kills)?;
+        // After the lock: the absence of a mark counts only if the lock says that one was made, and until here nothing was done.
+        let mut options = File::options();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        options.open(&owner.mark)?;
         Ok(owner)
     }
 
@@ -52,26 +62,31 @@ impl Ownership {
     /// If the lock file cannot be written.
     pub fn previous_is_stored(&mut self) -> io::Result<()> {
         self.is_owed = false;
-        self.write(&std::process::id().to_string(), MemoryKills::read())
+        self.write(MemoryKills::read())
     }
 
-    fn write(&self, pid: &str, kills: Option<MemoryKills>) -> io::Result<()> {
-        let owed = self.is_owed.then_some(self.previous);
-        replace(&self.file, &Left::format(pid, owed, kills))
+    fn write(&self, kills: Option<MemoryKills>) -> io::Result<()> {
+        let left = Left {
+            pid: std::process::id().to_string(),
+            is_marked: true,
+            kills,
+            owed: self.is_owed.then_some(self.previous),
+            noted: None,
+        };
+        replace(&self.file, &left.format())
     }
 }
 
 impl Drop for Ownership {
     fn drop(&mut self) {
         // A panic of the main thread unwinds through this value.
-        let written = if std::thread::panicking() {
-            self.write(&std::process::id().to_string(), None)
-                .and_then(|()| append(&self.file, HostEnd::Panicked))
+        let noted = if std::thread::panicking() {
+            append(&self.file, HostEnd::Panicked)
         } else {
-            self.write("", None)
+            fs::remove_file(&self.mark)
         };
-        if let Err(error) = written {
-            tracing::warn!(%error, "the lock of the home could not be written; the next start takes this end for a crash");
+        if let Err(error) = noted {
+            tracing::warn!(%error, "the end of this host could not be noted; the next start takes it for a kill");
         }
     }
 }
@@ -79,16 +94,17 @@ impl Drop for Ownership {
 /// Updates the number of out-of-memory kills in the lock file of a running owner.
 pub(super) fn note_memory_kills(lock: &Path) -> io::Result<()> {
     let file = File::options().read(true).write(true).open(lock)?;
-    let left = Left::read(&file)?;
+    let mut left = Left::read(&file)?;
     let kills = MemoryKills::read();
     // Called every 15 s, so the file is written only if the number has changed.
     if left.kills == kills {
         return Ok(());
     }
-    replace(&file, &Left::format(&left.pid, left.owed, kills))
+    left.kills = kills;
+    replace(&file, &left.format())
 }
 
-/// Replaces the content with one write, so that the process cannot end with an empty file, which means a regular stop.
+/// Replaces the content with one write, so that the process cannot end with an empty file, which means that there was no owner.
 fn replace(file: &File, content: &str) -> io::Result<()> {
     file.write_all_at(content.as_bytes(), 0)?;
     file.set_len(u64::try_from(content.len()).expect("a short text"))
@@ -108,10 +124,29 @@ pub(super) fn read_pid(file: &File) -> u32 {
         .unwrap_or(0)
 }
 
+/// Whether the mark of an owner is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    Present,
+    Removed,
+}
+
+impl Mark {
+    fn at(path: &Path) -> io::Result<Self> {
+        Ok(if path.try_exists()? {
+            Self::Present
+        } else {
+            Self::Removed
+        })
+    }
+}
+
 /// The content of a lock file.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Left {
     pid: String,
+    /// Set by an owner that makes a mark.
+    is_marked: bool,
     kills: Option<MemoryKills>,
     owed: Option<HostEnd>,
     noted: Option<HostEnd>,
@@ -137,25 +172,33 @@ impl Left {
                 Some(("memory", kills)) => left.kills = MemoryKills::parse(kills),
                 Some(("owed", word)) => left.owed = word.parse().ok(),
                 Some(_) => {}
+                None if line == MARKED => left.is_marked = true,
                 None => left.noted = left.noted.or(line.parse().ok()),
             }
         }
         left
     }
 
-    fn format(pid: &str, owed: Option<HostEnd>, kills: Option<MemoryKills>) -> String {
-        let mut text = format!("{pid}\n");
-        if let Some(end) = owed {
+    fn format(&self) -> String {
+        let mut text = format!("{}\n", self.pid);
+        if self.is_marked {
+            text += MARKED;
+            text.push('\n');
+        }
+        if let Some(end) = self.owed {
             writeln!(text, "owed {}", end.as_str()).expect("writing to a string cannot fail");
         }
-        if let Some(MemoryKills { group, n }) = kills {
+        if let Some(MemoryKills { group, n }) = self.kills {
             writeln!(text, "memory {group} {n}").expect("writing to a string cannot fail");
+        }
+        if let Some(end) = self.noted {
+            writeln!(text, "{}", end.as_str()).expect("writing to a string cannot fail");
         }
         text
     }
 
     /// Returns how the owner ended; `kills` are those of this process's control group.
-    fn end(&self, kills: Option<MemoryKills>) -> HostEnd {
+    fn end(&self, kills: Option<MemoryKills>, mark: Mark) -> HostEnd {
         let was_short_of_memory = match (self.kills, kills) {
             // Counts of different groups cannot be compared, and a service manager may create a group for each start.
             (Some(before), Some(now)) => before.group == now.group && before.n < now.n,
@@ -164,6 +207,7 @@ impl Left {
         match (self.owed, self.noted) {
             (Some(owed), _) => owed,
             (None, _) if self.pid.is_empty() => HostEnd::Stopped,
+            (None, _) if self.is_marked && mark == Mark::Removed => HostEnd::Stopped,
             (None, Some(noted)) => noted,
             (None, None) if was_short_of_memory => HostEnd::OutOfMemory,
             (None, None) => HostEnd::Killed,
@@ -211,7 +255,7 @@ fn killed(events: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{HostEnd, Left, MemoryKills, killed};
+    use super::{HostEnd, Left, Mark, MemoryKills, killed};
 
     #[test]
     fn a_lock_file_says_how_its_owner_ended() {
@@ -233,27 +277,40 @@ mod tests {
             ("4711\nnonsense\nmemory x\n", None, HostEnd::Killed),
         ];
         for (text, now, expected) in table {
-            assert_eq!(Left::parse(text).end(now), expected, "{text:?}");
+            for mark in [Mark::Present, Mark::Removed] {
+                assert_eq!(Left::parse(text).end(now, mark), expected, "{text:?}");
+            }
         }
+        let table = [
+            ("4711\nmarked\n", HostEnd::Killed),
+            ("4711\nmarked\naborted\n", HostEnd::Aborted),
+        ];
+        for (text, expected) in table {
+            let left = Left::parse(text);
+            assert_eq!(left.end(None, Mark::Present), expected, "{text:?}");
+            assert_eq!(left.end(None, Mark::Removed), HostEnd::Stopped, "{text:?}");
+        }
+        let owed = Left::parse("4711\nmarked\nowed aborted\n");
+        assert_eq!(owed.end(None, Mark::Removed), HostEnd::Aborted);
     }
 
     #[test]
     fn what_is_written_is_read_back() {
-        for (pid, owed, kills) in [
-            ("4711", None, None),
-            (
-                "",
-                Some(HostEnd::OutOfMemory),
-                Some(MemoryKills { group: 1, n: 0 }),
-            ),
+        let kills = MemoryKills { group: 1, n: 0 };
+        for left in [
+            Left {
+                pid: "4711".to_owned(),
+                ..Left::default()
+            },
+            Left {
+                pid: "4711".to_owned(),
+                is_marked: true,
+                kills: Some(kills),
+                owed: Some(HostEnd::OutOfMemory),
+                noted: Some(HostEnd::Aborted),
+            },
         ] {
-            let left = Left {
-                pid: pid.to_owned(),
-                owed,
-                kills,
-                noted: None,
-            };
-            assert_eq!(Left::parse(&Left::format(pid, owed, kills)), left);
+            assert_eq!(Left::parse(&left.format()), left);
         }
     }
 
