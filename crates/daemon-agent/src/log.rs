@@ -119,6 +119,7 @@ impl SessionLog {
             if lines.n_torn > 0 {
                 file.set_len(lines.length)?;
                 file.sync_all()?;
+                metrics::counter!("daemon_session_lines_torn_total").increment(1);
                 tracing::warn!(path = %path.display(), bytes = lines.n_torn, "the torn last line of a session log was cut off");
             }
             Ok(file)

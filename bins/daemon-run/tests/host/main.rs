@@ -67,6 +67,7 @@ mod serve_browser_actions;
 mod serve_budget;
 mod serve_canaries;
 mod serve_cancel;
+mod serve_clients;
 mod serve_cloudevents;
 mod serve_commit;
 mod serve_control;
