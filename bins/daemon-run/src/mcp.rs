@@ -91,6 +91,7 @@ pub(crate) async fn serve(args: &McpArgs, place: &Place) -> Result<(), CommandFa
     let server = ToolServer::new("daemon-run", VERSION, Arc::new(tools))
         .with_instructions(INSTRUCTIONS)
         .with_notifications(ends)
+        .with_tasks()
         .with_resources(manual::resources());
     serve_stdio(server).await
 }
@@ -154,5 +155,9 @@ impl ToolTable for Tools {
                 call.tool
             )))),
         }
+    }
+
+    fn may_take_long(&self, call: &ToolCall) -> bool {
+        daemon::waits(call)
     }
 }

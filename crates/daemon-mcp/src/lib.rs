@@ -46,12 +46,14 @@
 //! - A [`ToolClient`] lists and calls the tools of one server: a child process under `daemon-process`
 //!   ([`ToolClient::start`] with a [`Program`]), an HTTP [`Endpoint`] ([`ToolClient::connect`]) or any pair of pipes
 //!   ([`ToolClient::over`]).
+//! - Calls of a server [with tasks](ToolServer::with_tasks) that [may take long](ToolTable::may_take_long) become tasks for clients
+//!   that know them. A task ends with its client.
 //! - [`ToolResult::bounded`] cuts a result to a size that a model can be given.
 //!
 //! # What this crate does not do
 //!
 //! It contains no tools, and it does not decide who may call one: a [`ToolTable`] does. It supports neither prompts nor
-//! sampling nor tasks. It does not redact secrets from results.
+//! sampling. It does not redact secrets from results.
 //!
 //! # Guarantees
 //!
@@ -74,6 +76,7 @@ mod http_server;
 mod lines;
 mod program;
 mod server;
+mod tasks;
 mod tool;
 
 pub use client::{ClientError, ToolClient};

@@ -6,27 +6,35 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CustomNotification, CustomRequest, CustomResult,
-    ErrorCode, ErrorData, Implementation, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, ResourceContents, ResourcesCapability,
-    ServerCapabilities, ServerConfig, ServerNotification,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CustomNotification, CustomRequest,
+    CustomResult, ErrorCode, ErrorData, GetTaskParams, GetTaskResult, Implementation, JsonObject,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents,
+    ResourcesCapability, ServerCapabilities, ServerConfig, ServerNotification, TASKS_EXTENSION_ID,
+    UpdateTaskParams,
 };
 use rmcp::service::{Peer, RequestContext, RoleServer, ServiceExt as _};
 use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::lines::MessageLines;
+use crate::tasks::Tasks;
 use crate::{ToolCall, ToolTable};
 
 /// The parameters of the methods that need some.
-const PARAMETERS: [(&str, &str); 3] = [
+const PARAMETERS: [(&str, &str); 6] = [
     (
         "initialize",
         "`protocolVersion`, `capabilities` and `clientInfo`",
     ),
     ("tools/call", "`name`, a string, and `arguments`, an object"),
     ("resources/read", "`uri`, a string"),
+    ("tasks/get", "`taskId`, a string"),
+    ("tasks/cancel", "`taskId`, a string"),
+    (
+        "tasks/update",
+        "`taskId`, a string, and `inputResponses`, an object",
+    ),
 ];
 
 /// When the first progress of a call is reported; most calls are shorter.
@@ -83,6 +91,7 @@ pub struct ToolServer {
     toolbox: Arc<dyn ToolTable>,
     resources: Arc<[Resource]>,
     notices: Option<Arc<dyn Notifications>>,
+    has_tasks: bool,
 }
 
 impl ToolServer {
@@ -95,7 +104,21 @@ impl ToolServer {
             toolbox,
             resources: Arc::from([]),
             notices: None,
+            has_tasks: false,
         }
+    }
+
+    /// Lets clients that know tasks follow the calls that [may take long](ToolTable::may_take_long) as tasks.
+    #[must_use]
+    pub fn with_tasks(self) -> Self {
+        Self {
+            has_tasks: true,
+            ..self
+        }
+    }
+
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.has_tasks
     }
 
     /// Returns the tools, for callers in the same process.
@@ -164,7 +187,7 @@ impl ToolServer {
 /// Reports the seconds that a call has taken, if the client has asked for its progress. Never returns.
 ///
 /// Clients give up on a call that is silent for about a minute, and a call may wait for an hour.
-async fn report_progress(context: &RequestContext<RoleServer>) {
+pub(crate) async fn report_progress(context: &RequestContext<RoleServer>) {
     if let Some(token) = context.meta.get_progress_token() {
         let begun = tokio::time::Instant::now();
         let mut delay = FIRST_PROGRESS;
@@ -223,6 +246,7 @@ async fn tell(notices: Option<Arc<dyn Notifications>>, peer: &Peer<RoleServer>, 
 pub(crate) struct Served {
     server: ToolServer,
     client: Arc<Named>,
+    tasks: Arc<Tasks>,
 }
 
 impl Served {
@@ -231,6 +255,7 @@ impl Served {
         Self {
             server,
             client: Arc::default(),
+            tasks: Arc::default(),
         }
     }
 
@@ -249,6 +274,10 @@ impl ServerHandler for Served {
         if let Some(notices) = &self.server.notices {
             let told = (notices.method().to_owned(), Map::new());
             capabilities.experimental = Some([told].into());
+        }
+        if self.server.has_tasks {
+            let declared = (TASKS_EXTENSION_ID.to_owned(), JsonObject::new());
+            capabilities.extensions = Some([declared].into());
         }
         let implementation =
             Implementation::new(self.server.name.clone(), self.server.version.clone());
@@ -287,6 +316,9 @@ impl ServerHandler for Served {
             arguments: request.arguments.unwrap_or_default(),
             client: client.unwrap_or_default(),
         };
+        if self.tasks.take(&self.server, &call, &context) {
+            return Ok(self.tasks.start(&self.server, call, context));
+        }
         let progress = report_progress(&context);
         tokio::select! {
             result = self.server.toolbox.call(call) => Ok(result.into_wire().into()),
@@ -296,6 +328,33 @@ impl ServerHandler for Served {
                 Err(ErrorData::internal_error("the call was cancelled", None))
             }
         }
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let task = self.tasks.manager().get_task(&request.task_id)?;
+        Ok(GetTaskResult::new(task))
+    }
+
+    // No task asks its client for anything.
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let manager = self.tasks.manager();
+        manager.update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks.manager().cancel_task(&request.task_id)
     }
 
     async fn list_resources(

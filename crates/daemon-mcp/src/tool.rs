@@ -59,6 +59,12 @@ pub trait ToolTable: Send + Sync {
 
     /// Calls a tool. The server has checked that the name is one of [`Self::tools`].
     async fn call(&self, call: ToolCall) -> ToolResult;
+
+    /// Whether a call may take longer than clients wait for a response, so that it should become a task. The call has to end if
+    /// it is dropped.
+    fn may_take_long(&self, _call: &ToolCall) -> bool {
+        false
+    }
 }
 
 impl ToolDescription {

@@ -53,6 +53,12 @@ pub(super) fn has_an_end(call: &ToolCall) -> bool {
     action.is_some_and(|action| matches!(action, "emanate" | "ask"))
 }
 
+/// Reports whether a call of any tool waits for the ends of runs, so that a client may follow it as a task.
+pub(super) fn waits(call: &ToolCall) -> bool {
+    let wait = call.arguments.get("wait").and_then(Value::as_f64);
+    call.tool == "daemon" && wait.is_some_and(|seconds| seconds > 0.0)
+}
+
 /// Runs one action.
 pub(super) async fn call(
     call: ToolCall,

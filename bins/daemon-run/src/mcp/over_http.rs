@@ -29,6 +29,7 @@ pub(crate) fn server(operations: &Operations, caller: &McpCaller, place: &Place)
     };
     ToolServer::new("daemon-run", VERSION, std::sync::Arc::new(tools))
         .with_instructions(INSTRUCTIONS)
+        .with_tasks()
         .with_resources(manual::resources())
 }
 
@@ -100,6 +101,10 @@ impl ToolTable for HostTools {
                 call.tool
             )))),
         }
+    }
+
+    fn may_take_long(&self, call: &ToolCall) -> bool {
+        daemon::waits(call)
     }
 }
 

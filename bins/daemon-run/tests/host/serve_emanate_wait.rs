@@ -16,6 +16,16 @@ fn go(world: &World) {
     fs::write(world.desk().join("go"), "").expect("a file");
 }
 
+/// Reads up to a response: a connection is notified of the ends of runs, too.
+fn response(rpc: &mut Rpc) -> Value {
+    loop {
+        let message = rpc.answer();
+        if message.get("method").is_none() {
+            return message;
+        }
+    }
+}
+
 /// Returns the id of the only run, once its program has printed something.
 fn only_run(world: &World) -> String {
     let id = eventually("a run is there", || world.folders().pop());
@@ -99,6 +109,30 @@ fn a_time_to_wait_is_a_number_and_waiting_calls_are_no_repetitions() {
 }
 
 #[test]
+fn a_time_to_wait_above_an_hour_is_lowered_and_shown() {
+    let world = World::pushed();
+    world.script(WAITS);
+    let host = world.serve();
+    fs::create_dir_all(world.desk()).expect("a directory");
+    go(&world);
+    let mut rpc = Rpc::initialized(host.socket());
+    let call = json!({"action": "emanate", "wait": 99_999, "cwd": world.desk(), "timeout": 60, "tasks": [{"task": "one"}]});
+    rpc.line(&json!({"jsonrpc": "2.0", "id": 1, "method": "run/call", "params": call}).to_string());
+    let reply = response(&mut rpc);
+    shows!(reply, {"result.limits": {"timeout": 60, "wait": 3_600}, "result.emanations.0.status": "done"});
+    for (asked, shown) in [
+        (json!(99_999), json!({"wait": 3_600})),
+        (json!(1.5), json!({"wait": 1.5})),
+    ] {
+        let call = json!({"action": "check", "id": reply["result"]["run_ids"][0], "wait": asked});
+        rpc.line(
+            &json!({"jsonrpc": "2.0", "id": 2, "method": "run/call", "params": call}).to_string(),
+        );
+        shows!(response(&mut rpc), {"id": 2, "result.limits": shown, "result.status": "done"});
+    }
+}
+
+#[test]
 fn a_client_that_stops_waiting_ends_no_run_and_its_other_requests_are_answered() {
     let world = World::pushed();
     world.script(WAITS);
@@ -138,13 +172,7 @@ fn a_stop_of_the_host_answers_those_who_wait() {
     shows!(rpc.call("ping", &json!({})), {"id": 1});
     host.signal(rustix::process::Signal::TERM);
     go(&world);
-    let reply = loop {
-        // The connection is notified of the end, too.
-        let message = rpc.answer();
-        if message.get("method").is_none() {
-            break message;
-        }
-    };
+    let reply = response(&mut rpc);
     shows!(reply, {"id": 2, "result.status": "done"});
 }
 
@@ -167,6 +195,48 @@ fn a_client_of_mcp_that_asks_for_progress_gets_it_while_it_waits() {
     go(&world);
     let answer = client.answer();
     shows!(answer, {
+        "result.structuredContent.emanations.0.run_id": id.as_str(),
+        "result.structuredContent.emanations.0.status": "done",
+    });
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_client_of_mcp_that_knows_tasks_waits_for_runs_in_a_task() {
+    let world = World::pushed();
+    world.script(WAITS);
+    let _host = world.serve();
+    fs::create_dir_all(world.desk()).expect("a directory");
+    let mut command = world.command(&["mcp"]);
+    command.current_dir(world.desk());
+    let mut client = Client::over(&mut command, "editor");
+    let knows = json!({"io.modelcontextprotocol/clientCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}}});
+    let begin = |client: &mut Client, arguments: &Value| {
+        let params = json!({"name": "daemon", "arguments": arguments, "_meta": knows});
+        let begun = client.ask("tools/call", &params);
+        shows!(begun, {"result.resultType": "task", "result.status": "working"});
+        json!({"taskId": begun["result"]["taskId"], "_meta": knows})
+    };
+    let emanate = json!({"action": "emanate", "wait": 600, "tasks": [{"task": "one"}]});
+    let batch = begin(&mut client, &emanate);
+    let id = only_run(&world);
+    // A client that gives a task up ends no run.
+    let check = begin(
+        &mut client,
+        &json!({"action": "check", "id": id, "wait": 600}),
+    );
+    shows!(client.ask("tasks/cancel", &check), {"result.resultType": "complete"});
+    eventually("the task was cancelled", || {
+        let state = client.ask("tasks/get", &check);
+        (state["result"]["status"] == "cancelled").then_some(())
+    });
+    shows!(client.ask("tasks/get", &batch), {"result.status": "working"});
+    go(&world);
+    let ended = eventually("the task has ended", || {
+        let state = client.ask("tasks/get", &batch)["result"].take();
+        (state["status"] == "completed").then_some(state)
+    });
+    shows!(ended, {
         "result.structuredContent.emanations.0.run_id": id.as_str(),
         "result.structuredContent.emanations.0.status": "done",
     });

@@ -6,3 +6,5 @@ mod children;
 mod over_http;
 #[cfg(test)]
 mod serving;
+#[cfg(test)]
+mod tasks;

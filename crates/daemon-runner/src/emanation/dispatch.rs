@@ -232,7 +232,7 @@ fn begin_one(
 }
 
 /// Returns seconds as JSON: an integer if they have no fraction.
-fn seconds(time: std::time::Duration) -> Value {
+pub(super) fn seconds(time: std::time::Duration) -> Value {
     if time.subsec_nanos() == 0 {
         json!(time.as_secs())
     } else {

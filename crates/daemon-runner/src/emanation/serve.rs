@@ -14,7 +14,7 @@ use super::call::{self, Caller, CheckCall, DaemonCall, List};
 use super::find::{self, unreadable};
 use super::list::Room;
 use super::waiting::{Awaited, CallReply, RunWait};
-use super::{ask, check, dispatch, fault, list, reclaim};
+use super::{ask, check, dispatch, fault, list, reclaim, waiting};
 use crate::run_context::RunContext;
 use crate::runs::{CachedEntry, HostPresence, RunIndex, entries, index};
 
@@ -67,6 +67,9 @@ pub async fn answer(
     }
     if let Some(advisory) = advisory {
         reply.insert("_advisory".to_owned(), advisory);
+    }
+    if let Some((limit, _)) = &wait {
+        waiting::show_limit(&mut reply, *limit);
     }
     let wait = wait.and_then(|(limit, about)| RunWait::begin(run_context, limit, &reply, about));
     Ok(CallReply { reply, wait })

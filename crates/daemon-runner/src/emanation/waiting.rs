@@ -6,16 +6,17 @@ use std::time::Duration;
 use daemon_records::RecordedRun;
 use daemon_records::error::OpError;
 use daemon_run_folder::{Folder, RunId, RunState};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 use super::call::{Caller, CheckCall};
+use super::dispatch::seconds;
 use super::serve;
 use crate::run_context::RunContext;
 use crate::runs::{HostPresence, list_entry};
 
 /// The members of a reply that are about the call, and not about the run.
-const OF_THE_CALL: [&str; 2] = ["pause", "_advisory"];
+const OF_THE_CALL: [&str; 3] = ["limits", "pause", "_advisory"];
 
 /// The reply to a call, and what it waits for.
 pub struct CallReply {
@@ -42,6 +43,14 @@ pub(super) enum Awaited {
     Run(Caller, CheckCall),
 }
 
+/// Adds the time that a call waits to the limits of its reply.
+pub(super) fn show_limit(reply: &mut Map<String, Value>, limit: Duration) {
+    let limits = reply.entry("limits").or_insert_with(|| json!({}));
+    if let Some(limits) = limits.as_object_mut() {
+        limits.insert("wait".to_owned(), seconds(limit));
+    }
+}
+
 impl RunWait {
     /// Begins to wait for the runs that a reply names; `None` if all have ended.
     pub(super) fn begin(
@@ -55,8 +64,9 @@ impl RunWait {
             .iter()
             .filter_map(|id| run_context.emanations.end_of(*id));
         let ends: Vec<_> = ends.collect();
-        // The end of a batch is its entries, which a reply without a wait does not have.
-        let is_over = ends.is_empty() && matches!(about, Awaited::Run(..));
+        // The end of a batch is its entries, which a reply without a wait does not have. A run that ended since the reply was
+        // made is read again.
+        let is_over = ids.is_empty() && matches!(about, Awaited::Run(..));
         (!is_over).then(|| Self {
             run_context: Arc::clone(run_context),
             limit,
