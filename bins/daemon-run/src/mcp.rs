@@ -143,6 +143,11 @@ impl ToolTable for Tools {
                 }
                 daemon::call(call, self.served, &self.parent, &self.place).await
             }
+            Some(tool) if tool.reminds() => {
+                self.ends.ready().await;
+                let given = daemon::of_parent(call, &self.parent);
+                answer::of(calls::call(tool, given, &self.place).await)
+            }
             Some(tool) => answer::of(match tool.of_roster() {
                 Some(operation) => {
                     let called = self.agent.call(operation, call.arguments, &self.place);

@@ -25,6 +25,7 @@ use crate::live::{LiveTurn, StopWhy, TurnStream};
 use crate::log::{self, LogError};
 use crate::name::{AgentName, Pair};
 use crate::recovery::RecoveryFile;
+use crate::reminders::Reminders;
 
 /// The longest message, in bytes.
 const MAX_CONTENT: usize = 1 << 20;
@@ -63,6 +64,7 @@ pub struct Conversations {
     pub(crate) crons: RecoveryFile<Cron>,
     /// The crons whose turns run or wait.
     pub(crate) running_crons: Mutex<BTreeSet<u64>>,
+    pub(crate) reminders: Reminders,
     pub(crate) feed: Arc<Feed>,
 }
 
@@ -87,6 +89,7 @@ impl Conversations {
             bus: EventBus::open(paths.subscriptions),
             crons: RecoveryFile::open(paths.crons),
             running_crons: Mutex::default(),
+            reminders: Reminders::open(paths.reminders),
             feed: Arc::default(),
         })
     }

@@ -207,6 +207,7 @@ impl Conversations {
     pub async fn reopen_files(&self) {
         self.crons.reopen().await;
         self.bus.reopen().await;
+        self.reminders.reopen().await;
     }
 }
 

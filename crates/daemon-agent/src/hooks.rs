@@ -4,6 +4,7 @@ mod ask;
 mod delegate;
 mod memory;
 mod os;
+mod reminders;
 mod skills;
 mod subscriptions;
 
@@ -28,6 +29,7 @@ use crate::turn::TurnContext;
 use ask::AskHook;
 use delegate::DelegateHook;
 use os::OsHook;
+use reminders::ReminderHook;
 use subscriptions::SubscriptionHook;
 
 /// The hooks of a host, whose tools have different names.
@@ -60,10 +62,11 @@ impl AgentHooks {
     /// # Errors
     /// If two tools have one name: a model could not distinguish them.
     pub fn new(others: impl IntoIterator<Item = Arc<dyn Hook>>) -> Result<Self, HookCollision> {
-        let own: [Arc<dyn Hook>; 3] = [
+        let own: [Arc<dyn Hook>; 4] = [
             Arc::new(AskHook),
             Arc::new(DelegateHook),
             Arc::new(SubscriptionHook),
+            Arc::new(ReminderHook),
         ];
         let hooks: Arc<[_]> = own.into_iter().chain(others).collect();
         let agent = AgentDefinition::unrestricted();

@@ -59,6 +59,8 @@ pub struct ConversationPaths {
     pub subscriptions: PathBuf,
     /// The file of crons.
     pub crons: PathBuf,
+    /// The notice of reminders.
+    pub reminders: PathBuf,
 }
 
 /// The bounds of conversations.

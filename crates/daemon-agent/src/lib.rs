@@ -47,6 +47,7 @@ mod memories;
 mod name;
 mod program_calls;
 mod recovery;
+mod reminders;
 mod running;
 mod skills;
 mod transcript;
@@ -74,5 +75,6 @@ pub use name::{
     AgentName, InvalidPairPart, InvalidSkillName, Pair, Sender, SkillName, is_plain_name,
 };
 pub use recovery::{Entries, RecoveredEntry, RecoveryEntry, RecoveryFile};
+pub use reminders::{Dismissed, NewReminder, Recipient, Reminder};
 pub use skills::{ListedSkill, SkillBundle, SkillProblem, Skills};
 pub use transcript::TurnResult;

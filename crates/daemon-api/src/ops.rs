@@ -11,6 +11,7 @@ mod events;
 mod explain;
 mod headline;
 mod list;
+mod notices;
 mod params;
 mod parts;
 mod replay;
@@ -121,6 +122,22 @@ pub trait Live: Send + Sync {
 
     /// Performs a call of the `daemon` tool.
     async fn run_call(&self, call: Map<String, Value>) -> Result<RunReply, OpError>;
+
+    /// Returns the content of the notice of runs.
+    ///
+    /// # Errors
+    /// No host runs, or the notice cannot be read.
+    async fn notices(&self) -> Result<Value, OpError> {
+        Err(no_host())
+    }
+
+    /// Takes the notices of runs out, and returns their number.
+    ///
+    /// # Errors
+    /// No host runs, or the notice cannot be written.
+    async fn dismiss_notices(&self) -> Result<usize, OpError> {
+        Err(no_host())
+    }
 
     /// Returns the directory of run folders.
     fn runs(&self) -> std::path::PathBuf;
@@ -302,6 +319,9 @@ impl Operations {
             Operation::CronCreate => self.cron_create(params).await,
             Operation::CronList => self.cron_list(params).await,
             Operation::CronDelete => self.cron_delete(params).await,
+            Operation::NoticeList => self.notice_list(params).await,
+            Operation::NoticeRemind => self.notice_remind(params).await,
+            Operation::NoticeDismiss => self.notice_dismiss(params).await,
             Operation::HostHold => self.host_gate(params, daemon_engine::Gate::Held).await,
             Operation::HostGo => self.host_gate(params, daemon_engine::Gate::Open).await,
             Operation::HostDoctor => object(params.finish().map(|()| self.live.doctor())?.await?),

@@ -19,6 +19,7 @@ mod parts;
 pub mod policies;
 mod reconciling;
 mod registrations;
+mod reminding;
 mod renames;
 pub mod repos;
 mod repository_states;

@@ -199,6 +199,11 @@ impl Home {
         self.root.join(CRON).join("crons.toml")
     }
 
+    /// Returns the notice of reminders.
+    pub(crate) fn reminders(&self) -> PathBuf {
+        self.root.join(daemon_runner::NOTICES).join("cron.json")
+    }
+
     /// Returns the directory of agents.
     pub fn agents(&self) -> PathBuf {
         self.root.join(AGENTS)

@@ -83,14 +83,17 @@ async fn dispatch(
     parent: &Parent,
     place: &Place,
 ) -> Result<Map<String, Value>, CommandFailure> {
-    let mut given = call.arguments;
+    let mut given = of_parent(call, parent);
     emanate::set_directory(&mut given, &place.directory);
-    // Set here and not by the client, which could name the parent of other runs.
-    given.insert(
-        "parent_addr".to_owned(),
-        json!(parent.address(&call.client)),
-    );
     emanate::call_tool(given, place).await
+}
+
+/// Returns the arguments of a call with the address of its client, which could otherwise name the parent of other runs.
+pub(super) fn of_parent(call: ToolCall, parent: &Parent) -> Map<String, Value> {
+    let mut given = call.arguments;
+    let address = json!(parent.address(&call.client));
+    given.insert("parent_addr".to_owned(), address);
+    given
 }
 
 pub(super) fn refused(message: &str) -> ToolResult {

@@ -55,7 +55,10 @@ impl HostTools {
         tool: &ToolRow,
         call: ToolCall,
     ) -> Result<Map<String, Value>, CommandFailure> {
-        let given = tool.take_over_http(call.arguments)?;
+        let given = match tool.reminds() {
+            true => daemon::of_parent(call, &self.parent),
+            false => tool.take_over_http(call.arguments)?,
+        };
         let (operation, given) = match tool.action {
             ToolAction::Operation(operation) => (operation, given),
             ToolAction::Fire => (Operation::DaemonFire, fired(given)),

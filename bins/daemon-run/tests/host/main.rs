@@ -144,6 +144,7 @@ mod serve_reconciled;
 #[cfg(test)]
 mod serve_reconciled_linear;
 mod serve_reload;
+mod serve_reminders;
 mod serve_replay;
 mod serve_reported;
 mod serve_retain;

@@ -211,6 +211,7 @@ fn needs_names(operation: &Operation) -> bool {
         "cron",
         "mcp",
         "model",
+        "notice",
         "provider",
         "skill",
         "subscription",

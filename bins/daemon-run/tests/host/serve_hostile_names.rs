@@ -44,6 +44,12 @@ fn names_of(method: &str) -> (Value, &'static [&'static str]) {
             json!({"schedule": "0 0 * * *", "skill": "s", "agent": "scout", "sender": "t"}),
             &["skill", "agent"],
         ),
+        ("notice", "remind") => (
+            json!({"text": "x", "in_seconds": 9, "sender": "t"}),
+            &["agent"],
+        ),
+        ("notice", "dismiss") => (json!({}), &["channel"]),
+        ("notice", _) => (json!({}), &[]),
         ("subscription", "create") => (json!({"source": "s"}), &["target_agent"]),
         ("roster", verb) => roster_names_of(verb),
         _ => panic!("say which parameters of `{method}` are names"),

@@ -245,7 +245,7 @@ impl Bench {
         steps: impl IntoIterator<Item = Step>,
     ) -> Self {
         let home = tempfile::tempdir().unwrap();
-        for name in ["agents", "sessions", "events"] {
+        for name in ["agents", "sessions", "events", "notices"] {
             fs::create_dir(home.path().join(name)).unwrap();
         }
         let agent = "---\ndescription: Finds.\nmax_iterations: 4\n---\nBe brief.\n";
@@ -273,6 +273,7 @@ impl Bench {
             sessions: home.path().join("sessions"),
             subscriptions: home.path().join("events/subscriptions.toml"),
             crons: home.path().join("cron/crons.toml"),
+            reminders: home.path().join("notices/cron.json"),
         };
         let conversations = Conversations::new(paths, agents, host);
         Self {
@@ -309,6 +310,11 @@ impl Bench {
     /// Returns the file of subscriptions.
     pub(crate) fn subscriptions(&self) -> PathBuf {
         self.home.path().join("events/subscriptions.toml")
+    }
+
+    /// Returns the notice of reminders.
+    pub(crate) fn reminders(&self) -> PathBuf {
+        self.home.path().join("notices/cron.json")
     }
 
     pub(crate) fn log(&self) -> PathBuf {

@@ -17,6 +17,8 @@ mod memory;
 #[cfg(test)]
 mod queue;
 #[cfg(test)]
+mod reminders;
+#[cfg(test)]
 mod skills;
 #[cfg(test)]
 mod turns;

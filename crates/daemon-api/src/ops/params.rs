@@ -162,6 +162,11 @@ impl Params {
         }
     }
 
+    /// Reports whether a parameter was given, and is not null.
+    pub fn has(&self, name: &str) -> bool {
+        self.map.get(name).is_some_and(|value| !value.is_null())
+    }
+
     /// Removes and returns any JSON value; null counts as missing.
     pub fn value(&mut self, name: &str) -> Option<Value> {
         self.map.remove(name).filter(|value| !value.is_null())

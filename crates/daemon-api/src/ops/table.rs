@@ -187,6 +187,12 @@ operations! {
     CronList: "cron/list", Get None, Read;
     /// Removes a cron.
     CronDelete: "cron/delete", Post None, Operate;
+    /// Lists the notices: the ends of runs, and reminders.
+    NoticeList: "notice/list", Get None, Read;
+    /// Keeps a reminder, which is announced when it is due.
+    NoticeRemind: "notice/remind", Post None, Operate;
+    /// Takes the notices of a channel out.
+    NoticeDismiss: "notice/dismiss", Post None, Operate;
     /// Lists the roster with its batons.
     RosterList: "roster/recall_roster", Get Some("roster"), Read;
     /// Returns one row of the roster with its reset, wind-down, signals and check-ins.

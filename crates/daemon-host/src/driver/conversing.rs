@@ -52,6 +52,7 @@ pub(super) fn conversations(
         sessions: home.sessions(),
         subscriptions: home.subscriptions(),
         crons: home.crons(),
+        reminders: home.reminders(),
     };
     Conversations::new(paths, agents, Arc::new(host))
 }

@@ -10,7 +10,9 @@ use tokio_util::task::TaskTracker;
 
 use super::failures::Failures;
 use super::host::Host;
-use super::{conversing, dispatch, facts, reconciling, repos, rostering, ticking, traces, upkeep};
+use super::{
+    conversing, dispatch, facts, reconciling, reminding, repos, rostering, ticking, traces, upkeep,
+};
 use daemon_records::HeldRoster;
 use daemon_roster::Bridge;
 use daemon_runner::defect::guarded;
@@ -73,6 +75,8 @@ pub async fn start(
     tasks.spawn(supervisor.lasting("roster", move || rostering::run(rounds.clone())));
     let traced = Arc::clone(host);
     tasks.spawn(supervisor.lasting("traces", move || traces::run(Arc::clone(&traced))));
+    let reminded = Arc::clone(host);
+    tasks.spawn(supervisor.lasting("reminders", move || reminding::run(Arc::clone(&reminded))));
     let published = Arc::clone(runs);
     tasks.spawn(supervisor.lasting("notices", move || {
         emanation::publish(Arc::clone(&published))

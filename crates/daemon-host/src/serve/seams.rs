@@ -416,6 +416,14 @@ impl Live for HostLive {
         })
     }
 
+    async fn notices(&self) -> Result<Value, OpError> {
+        daemon_runner::emanation::notices(&self.host.runs().context).await
+    }
+
+    async fn dismiss_notices(&self) -> Result<usize, OpError> {
+        daemon_runner::emanation::dismiss_notices(&self.host.runs().context).await
+    }
+
     fn runs(&self) -> PathBuf {
         self.host.home.runs()
     }

@@ -36,7 +36,7 @@ mod tests;
 
 pub use fault::without_folder;
 pub use live::Emanations;
-pub use publish::run as publish;
+pub use publish::{dismiss_notices, notices, run as publish};
 pub use serve::{answer, drain, offline};
 pub use waiting::{CallReply, RunWait};
 

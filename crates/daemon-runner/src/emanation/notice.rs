@@ -156,6 +156,8 @@ fn one_line(text: &str) -> String {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Window {
     events: VecDeque<Value>,
+    /// The number up to which events were dismissed, or 0.
+    dismissed: u64,
 }
 
 impl Window {
@@ -166,16 +168,26 @@ impl Window {
         let events = events.into_iter().flatten();
         Self {
             events: events.filter(|event| seq(event) > 0).cloned().collect(),
+            dismissed: file
+                .pointer("/data/dismissed_seq")
+                .and_then(Value::as_u64)
+                .unwrap_or(0),
         }
     }
 
     /// Returns the number of the newest event, or 0.
     pub(super) fn last(&self) -> u64 {
-        self.events.back().map_or(0, seq)
+        self.events.back().map_or(0, seq).max(self.dismissed)
     }
 
-    /// Adds an event and returns whether the window changed. An event that is in the window, or is older than a full window, is
-    /// not added.
+    /// Takes all events out, and returns their number. None of them is added again.
+    pub(super) fn dismiss(&mut self) -> usize {
+        self.dismissed = self.last();
+        std::mem::take(&mut self.events).len()
+    }
+
+    /// Adds an event and returns whether the window changed. An event that is in the window, was dismissed, or is older than a
+    /// full window, is not added.
     pub(super) fn add(&mut self, event: Value) -> bool {
         let key = &event["idempotency_key"];
         let is_known = self
@@ -188,7 +200,7 @@ impl Window {
                 .events
                 .front()
                 .is_some_and(|first| seq(first) > seq(&event));
-        if is_known || is_past {
+        if is_known || is_past || seq(&event) <= self.dismissed {
             return false;
         }
         let at = self
@@ -218,21 +230,28 @@ impl Window {
         } else {
             ("alert", "high")
         };
+        let mut data = json!({
+            "first_seq": self.events.front().map(seq),
+            "last_seq": Some(self.last()).filter(|last| *last > 0),
+            "events": self.events,
+        });
+        if self.dismissed > 0 {
+            data["dismissed_seq"] = json!(self.dismissed);
+        }
         json!({
             "header": header(n, n - n_done, n_reported),
             "icon": icon,
             "priority": priority,
             "published_at": second(now),
-            "data": {
-                "first_seq": self.events.front().map(seq),
-                "last_seq": self.events.back().map(seq),
-                "events": self.events,
-            },
+            "data": data,
         })
     }
 }
 
 fn header(n: usize, n_bad: usize, n_reported: usize) -> String {
+    if n == 0 {
+        return "no daemon notices".to_owned();
+    }
     let runs = if n == 1 { "notice" } else { "notices" };
     match (n_bad, n_reported) {
         (0, 0) => format!("{n} daemon {runs}, all done"),
@@ -284,6 +303,26 @@ mod tests {
         assert_eq!(window.file(now)["priority"], "high");
         assert_eq!(window.file(now)["published_at"], "2026-01-02T03:04:05Z");
         assert_eq!(Window::read(b"{torn"), Window::default());
+    }
+
+    #[test]
+    fn what_was_dismissed_is_not_added_again_and_its_numbers_are_not_used_again() {
+        let mut window = Window::default();
+        for seq in 1..=3 {
+            assert!(window.add(event(seq, "failed")));
+        }
+        assert_eq!(window.dismiss(), 3);
+        let now: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
+        assert_eq!(
+            window.file(now),
+            json!({"header": "no daemon notices", "icon": "ok", "priority": "normal", "published_at": "2026-01-02T03:04:05Z",
+                "data": {"first_seq": null, "last_seq": 3, "dismissed_seq": 3, "events": []}})
+        );
+        let mut again = Window::read(window.file(now).to_string().as_bytes());
+        assert_eq!((&again, again.last()), (&window, 3));
+        assert!(!again.add(event(2, "failed")));
+        assert!(again.add(event(4, "done")));
+        assert_eq!((again.dismiss(), again.dismiss()), (1, 0));
     }
 
     #[test]

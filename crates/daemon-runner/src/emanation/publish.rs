@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use daemon_records::error::{OpError, OpErrorKind};
 use daemon_run_folder::write_atomic;
 use daemon_run_folder::{Folder, Marked, RunNotice};
 use serde_json::Value;
@@ -20,9 +21,17 @@ const BEHIND: usize = 256;
 /// The queue of publications.
 #[derive(Debug)]
 pub(crate) struct Publisher {
-    queue: mpsc::Sender<Publication>,
-    waiting: Mutex<mpsc::Receiver<Publication>>,
+    queue: mpsc::Sender<Work>,
+    waiting: Mutex<mpsc::Receiver<Work>>,
     events: broadcast::Sender<Arc<Value>>,
+}
+
+/// What the publisher does next.
+#[derive(Debug)]
+enum Work {
+    Publish(Box<Publication>),
+    /// Takes all notices out, and sends their number once that is on disk.
+    Dismiss(oneshot::Sender<usize>),
 }
 
 /// A notice to publish, and where its number is sent.
@@ -65,9 +74,48 @@ impl Publisher {
             new_notice,
             published,
         };
-        self.queue.send(publication).await.ok()?;
+        let work = Work::Publish(Box::new(publication));
+        self.queue.send(work).await.ok()?;
         seq.await.ok()
     }
+
+    /// Takes all notices out, and returns their number. `None` if that could not be written.
+    async fn dismiss(&self) -> Option<usize> {
+        let (dismissed, n_dismissed) = oneshot::channel();
+        self.queue.send(Work::Dismiss(dismissed)).await.ok()?;
+        n_dismissed.await.ok()
+    }
+}
+
+/// Returns the content of the notice of runs.
+///
+/// # Errors
+/// The file cannot be read.
+pub async fn notices(run_context: &RunContext) -> Result<Value, OpError> {
+    let (path, now) = (file(&run_context.paths.notices), run_context.now());
+    super::serve::blocking(move || match std::fs::read(&path) {
+        Ok(text) => Ok(Window::read(&text).file(now)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ok(Window::default().file(now))
+        }
+        Err(error) => {
+            let message = format!("the notices cannot be read: {error}");
+            Err(OpError::new(OpErrorKind::Broken, "storage", message))
+        }
+    })
+    .await
+}
+
+/// Takes all notices of runs out, and returns their number. `list` still has the runs.
+///
+/// # Errors
+/// The notices could not be written.
+pub async fn dismiss_notices(run_context: &RunContext) -> Result<usize, OpError> {
+    let dismissed = run_context.emanations.publisher.dismiss().await;
+    dismissed.ok_or_else(|| {
+        let message = "the notices could not be written";
+        OpError::new(OpErrorKind::Broken, "storage", message)
+    })
 }
 
 /// Publishes until the host has drained, beginning with the notices of earlier hosts.
@@ -78,11 +126,21 @@ pub async fn run(run_context: Arc<RunContext>) {
     boot::finish(&run_context, &mut notices).await;
     run_context.emanations.recovered.cancel();
     loop {
-        let publication = tokio::select! {
+        let work = tokio::select! {
             // A publication is preferred to the end of the host, so that the queue is empty when this returns.
             biased;
-            Some(publication) = waiting.recv() => publication,
+            Some(work) = waiting.recv() => work,
             () = run_context.lifetime.finished.cancelled() => return,
+        };
+        let publication = match work {
+            Work::Publish(publication) => *publication,
+            Work::Dismiss(dismissed) => {
+                if let Some(n_dismissed) = notices.dismiss() {
+                    // The client may have left.
+                    dismissed.send(n_dismissed).unwrap_or_default();
+                }
+                continue;
+            }
         };
         let Publication {
             folder,
@@ -150,14 +208,7 @@ impl NoticeWriter {
         self.note_seq(seq);
         daemon_records::failpoint::hit("E1");
         if self.window.add(event.clone()) {
-            let text = format!("{:#}\n", self.window.file(self.run_context.now()));
-            if let Err(error) =
-                write_atomic(&file(&self.run_context.paths.notices), text.as_bytes())
-            {
-                let error = daemon_records::error::chain(&error);
-                tracing::error!(error, "the notices could not be written");
-                return None;
-            }
+            self.write(&self.window)?;
             // Sending fails if no client is connected, which is not an error.
             let sent = self
                 .run_context
@@ -169,6 +220,28 @@ impl NoticeWriter {
         }
         daemon_records::failpoint::hit("E2");
         Some(seq)
+    }
+
+    /// Takes all events out, and returns their number once that is on disk.
+    fn dismiss(&mut self) -> Option<usize> {
+        let mut window = self.window.clone();
+        let n_dismissed = window.dismiss();
+        if n_dismissed > 0 {
+            self.write(&window)?;
+            self.window = window;
+        }
+        Some(n_dismissed)
+    }
+
+    /// Writes `system.json`; `None` if that failed.
+    fn write(&self, window: &Window) -> Option<()> {
+        let text = format!("{:#}\n", window.file(self.run_context.now()));
+        let written = write_atomic(&file(&self.run_context.paths.notices), text.as_bytes());
+        if let Err(error) = &written {
+            let error = daemon_records::error::chain(error);
+            tracing::error!(error, "the notices could not be written");
+        }
+        written.ok()
     }
 }
 
