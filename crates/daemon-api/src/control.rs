@@ -10,6 +10,7 @@ mod replies;
 mod run_client;
 mod run_pipes;
 mod run_tokens;
+mod schema;
 mod server;
 mod streams;
 mod wire;
@@ -21,10 +22,11 @@ pub use places::ControlPlaces;
 use run_pipes::RunPipes;
 use run_tokens::RunToken;
 pub use run_tokens::RunTokens;
+pub use schema::protocol_schema;
 pub use server::{Control, bind, bind_tcp, serve, serve_tcp};
 pub use wire::{
     ClientMessage, ErrorBody, ErrorData, RequestId, ServerMessage, ServerNotification,
-    StreamedEvent, protocol_schema,
+    StreamedEvent,
 };
 
 /// The version of the protocol that `initialize` requires.
@@ -33,6 +35,3 @@ pub const PROTOCOL_VERSION: u32 = 1;
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
 /// The maximum number of open requests of one client.
 pub const MAX_OPEN: usize = 64;
-
-#[cfg(test)]
-mod tests;

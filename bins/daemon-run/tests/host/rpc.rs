@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+mod schema;
+
 /// How long an answer may take.
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
 
@@ -122,6 +124,11 @@ impl Rpc {
     pub(crate) fn call(&mut self, method: &str, params: &Value) -> Value {
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         self.line(&request.to_string());
-        self.answer()
+        let answer = self.answer();
+        // Notifications may come before the response.
+        if answer.get("result").is_some() {
+            schema::check(method, params, &answer["result"]);
+        }
+        answer
     }
 }

@@ -5,10 +5,7 @@ use std::borrow::Cow;
 use daemon_records::error::{OpError, OpErrorKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-
-use crate::ops::{Operation, Scope};
-use crate::wire::{AgentEventObject, FeedEventObject};
+use serde_json::{Map, Value};
 
 /// The id of an open request, unique within its connection.
 #[derive(
@@ -224,47 +221,4 @@ impl ServerMessage {
             error: Some(error),
         }
     }
-}
-
-/// Returns the JSON Schema of the protocol, draft 2020-12, with the methods and their scopes.
-pub fn protocol_schema() -> Value {
-    let methods: Map<String, Value> = [("initialize", Scope::Read), ("ping", Scope::Read)]
-        .into_iter()
-        .chain(
-            Operation::ALL
-                .iter()
-                .map(|operation| (operation.method(), operation.scope())),
-        )
-        .map(|(method, scope)| (method.to_owned(), json!(scope.as_str())))
-        .collect();
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Control protocol",
-        "protocol_version": super::PROTOCOL_VERSION,
-        "methods": methods,
-        "anyOf": [{"$ref": "#/$defs/ClientMessage"}, {"$ref": "#/$defs/ServerMessage"},
-            {"$ref": "#/$defs/ServerNotification"}],
-        "stream_event": {"$ref": "#/$defs/StreamedEvent"},
-        "agent_event": {"$ref": "#/$defs/AgentEventObject"},
-        "feed_event": {"$ref": "#/$defs/FeedEventObject"},
-        "$defs": definitions(),
-    })
-}
-
-fn definitions() -> Value {
-    let mut generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
-    let mut all = Map::new();
-    let client = generator.subschema_for::<ClientMessage>();
-    let server = generator.subschema_for::<ServerMessage>();
-    let notification = generator.subschema_for::<ServerNotification>();
-    let stream = generator.subschema_for::<StreamedEvent>();
-    let event = generator.subschema_for::<AgentEventObject>();
-    let feed = generator.subschema_for::<FeedEventObject>();
-    all.extend(generator.take_definitions(true));
-    debug_assert!(
-        [client, server, notification, stream, event, feed]
-            .iter()
-            .all(|one| one.get("$ref").is_some())
-    );
-    Value::Object(all)
 }
