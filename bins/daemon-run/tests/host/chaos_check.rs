@@ -17,7 +17,7 @@ use crate::postgres::{runtime, with_client};
 /// How often the leases are read.
 const LOOK: Duration = Duration::from_millis(300);
 /// A lease lasts 60 s, and hosts look for expired ones every 15 s.
-const TAKEOVER: f64 = 75.0;
+pub(crate) const TAKEOVER: f64 = 75.0;
 const LEASE: f64 = 60.0;
 /// How far the looks may be off.
 const BLUR: f64 = 2.0;

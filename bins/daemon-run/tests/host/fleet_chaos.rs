@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use daemon_fakes::GithubApi;
 use rustix::process::Signal;
 
-use crate::chaos_check::{Findings, Watcher};
+use crate::chaos_check::{Findings, TAKEOVER, Watcher};
 use crate::chaos_load::{EndOfLoad, Load, RETRY};
 use crate::commands::skipped;
 use crate::dice::Dice;
@@ -417,6 +417,7 @@ fn chaos_with_the_leases_of_a_wrong_clock_is_noticed() {
     // No host is disturbed.
     let strikes = &[Strike::Restart; 5];
     if let Some(findings) = run_without(Planted::LeaseOfOwnClock, 30, strikes) {
-        assert!(!findings.taken_from_the_living.is_empty(), "{findings:#?}");
+        // Its leases ended minutes ago when they are stored. The first host may take them back itself, before another does.
+        assert!(findings.slowest_takeover > TAKEOVER, "{findings:#?}");
     }
 }
