@@ -49,10 +49,9 @@ pub(crate) async fn run(
     let mut answer = answer(args, place).await?;
     let wakes = answer.wakes;
     if out.is_json() {
-        if let Some(parse) = args.condition.as_deref().and_then(daemon_watch::parse) {
-            let parse = serde_json::to_value(parse).expect("every part of it is plain JSON");
-            answer.members.insert("parse".to_owned(), parse);
-        }
+        let parse = args.condition.as_deref().and_then(daemon_watch::parse);
+        let parse = parse.map(|parse| ("parse".to_owned(), json!(parse)));
+        answer.members.extend(parse);
         out.envelope(answer.members)?;
     } else {
         print(args, place, answer, out)?;

@@ -233,15 +233,15 @@ fn value_text(value: &Value) -> String {
 }
 
 fn reading_text(condition: &Value) -> String {
-    let index = condition["index"]
-        .as_u64()
+    let index = condition["index"].as_u64();
+    let index = index
         .map(|index| format!("watch[{index}]  "))
         .unwrap_or_default();
-    let mut text = format!(
-        "  {index}{}  \"{}\"\n",
+    let (status, line) = (
         word(&condition["status"]),
-        plain(word(&condition["condition"]))
+        plain(word(&condition["condition"])),
     );
+    let mut text = format!("  {index}{status}  \"{line}\"\n");
     for clause in members(&condition["clauses"]) {
         let events: Vec<String> = members(&clause["events"]).map(event_text).collect();
         put!(text, "    on {}\n", events.join(" or "));
@@ -252,11 +252,8 @@ fn reading_text(condition: &Value) -> String {
         }
     }
     for words in members(&condition["remainder"]) {
-        put!(
-            text,
-            "    not understood: \"{}\"\n",
-            plain(word(&words["text"]))
-        );
+        let words = plain(word(&words["text"]));
+        put!(text, "    not understood: \"{words}\"\n");
     }
     if let Some(nearest) = condition["suggestion"].as_str() {
         put!(text, "    nearest: \"{}\"\n", plain(nearest));
@@ -272,11 +269,8 @@ fn event_text(event: &Value) -> String {
         .as_str()
         .map(|action| format!(".{action}"))
         .unwrap_or_default();
-    format!(
-        "{} {}{action}",
-        word(&event["source"]),
-        word(&event["kind"])
-    )
+    let (source, kind) = (word(&event["source"]), word(&event["kind"]));
+    format!("{source} {kind}{action}")
 }
 
 fn members(list: &Value) -> impl Iterator<Item = &Value> {
