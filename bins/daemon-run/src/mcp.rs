@@ -143,7 +143,7 @@ impl ToolTable for Tools {
                 }
                 daemon::call(call, self.served, &self.parent, &self.place).await
             }
-            Some(tool) if tool.reminds() => {
+            Some(tool) if tool.name == "remind" => {
                 self.ends.ready().await;
                 let given = daemon::of_parent(call, &self.parent);
                 answer::of(calls::call(tool, given, &self.place).await)

@@ -365,6 +365,7 @@ impl Conversations {
             content: begun.content,
             chain: begun.chain,
             redactor: opened.redactor.clone(),
+            directory: opened.directory.clone(),
         };
         let context = TurnContext::new(
             Arc::clone(self),

@@ -1,6 +1,7 @@
 //! The seam of hooks: tools, prompts and observations that are added to the turns of agents.
 
 use std::fmt;
+use std::path::Path;
 
 use async_trait::async_trait;
 use daemon_provider::tool_loop::{LoopCall, ToolError, ToolOutput, ToolSpec};
@@ -68,6 +69,8 @@ pub struct HookTurn<'a> {
     pub number: u64,
     /// The message that began the turn.
     pub content: &'a str,
+    /// The directory that the turn works in.
+    pub directory: &'a Path,
     pub(crate) context: &'a TurnContext,
 }
 

@@ -129,6 +129,8 @@ pub struct OpenedTurn {
     pub grants: Arc<dyn Grants>,
     /// Removes the host's secrets from what is stored and shown.
     pub redactor: Redactor,
+    /// The directory that it works in.
+    pub directory: PathBuf,
     /// What has to live as long as the turn.
     pub guard: Box<dyn Any + Send>,
 }

@@ -1,5 +1,6 @@
 //! A turn while it runs: what the tool loop does becomes lines of the log, then events for clients.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ pub(crate) struct TurnStart {
     pub(crate) content: String,
     pub(crate) chain: TurnChain,
     pub(crate) redactor: Redactor,
+    /// Where the turn works.
+    pub(crate) directory: PathBuf,
 }
 
 /// What a running turn and its tools share.
@@ -47,6 +50,8 @@ pub(crate) struct TurnContext {
     /// What led to the turn.
     pub(crate) chain: TurnChain,
     pub(crate) redactor: Redactor,
+    /// Where the turn works.
+    directory: PathBuf,
     /// The call whose tool runs.
     calling: Mutex<String>,
     waited: Mutex<Waited>,
@@ -97,6 +102,7 @@ impl TurnContext {
             content: start.content,
             chain: start.chain,
             redactor: start.redactor,
+            directory: start.directory,
             calling: Mutex::default(),
             waited: Mutex::default(),
             is_replying: AsyncMutex::default(),
@@ -110,6 +116,7 @@ impl TurnContext {
             pair: &self.conversation.pair,
             number: self.turn,
             content: &self.content,
+            directory: &self.directory,
             context: self,
         }
     }

@@ -13,6 +13,7 @@ mod failures;
 pub(crate) mod gaps;
 mod host;
 mod loops;
+mod mail;
 mod matching;
 mod origin;
 mod parts;

@@ -41,6 +41,7 @@ mod built;
 pub mod charters;
 pub mod config;
 pub mod disk;
+mod dispatching;
 pub mod doctor;
 pub mod driver;
 pub mod facts;

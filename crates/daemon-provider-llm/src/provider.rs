@@ -18,8 +18,8 @@ use crate::model::ApiModel;
 use crate::record::Recorded;
 use crate::run::LlmRun;
 use crate::tools::{
-    FileTools, GrantedTools, OutputTools, Programs, ScriptTools, ServerError, ShellTools,
-    StateTools, connect,
+    EmailTools, FileTools, GrantedTools, OutputTools, Programs, ScriptTools, ServerError,
+    ShellTools, StateTools, connect,
 };
 
 /// Whether the tool `bash` is offered.
@@ -119,6 +119,13 @@ impl LlmProvider {
                 programs: Arc::clone(&programs),
                 time: self.config.bash_time,
             }));
+        }
+        if wants("email") && request.grants.has_email() {
+            acc.push(Arc::new(EmailTools(Arc::clone(&request.grants))));
+        }
+        #[cfg(feature = "client")]
+        if wants("web") && !self.config.egress.is_empty() {
+            acc.push(Arc::new(crate::tools::WebTools(self.config.egress.clone())));
         }
         // Servers are registered for one run, so their tools are offered with any list of groups.
         if is_activation {

@@ -1,6 +1,7 @@
 //! The built-in tools.
 
 mod edits;
+mod email;
 mod file;
 mod granted;
 mod path;
@@ -8,11 +9,16 @@ mod program;
 mod search;
 mod servers;
 mod walk;
+#[cfg(feature = "client")]
+mod web;
 
+pub(crate) use email::EmailTools;
 pub(crate) use file::FileTools;
 pub(crate) use granted::{GrantedTools, OutputTools, StateTools};
 pub(crate) use program::{Programs, ScriptTools, ShellTools};
 pub(crate) use servers::{ServerError, connect};
+#[cfg(feature = "client")]
+pub(crate) use web::WebTools;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

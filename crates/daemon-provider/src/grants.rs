@@ -51,6 +51,16 @@ pub trait Grants: fmt::Debug + Send + Sync {
         Err(GrantError::none())
     }
 
+    /// Reports whether the run may send mail.
+    fn has_email(&self) -> bool {
+        false
+    }
+
+    /// Sends mail to an agent or to another run, and returns who received it.
+    async fn email(&self, _mail: Mail) -> Result<String, GrantError> {
+        Err(GrantError::none())
+    }
+
     /// Returns the granted tools of servers that the host is connected to.
     async fn tools(&self) -> Vec<GrantedTool> {
         Vec::new()
@@ -60,6 +70,17 @@ pub trait Grants: fmt::Debug + Send + Sync {
     async fn call_tool(&self, name: &str, _arguments: Map<String, Value>) -> ToolReply {
         ToolReply::failed(format!("no tool `{name}` is granted to this run"))
     }
+}
+
+/// Mail of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mail {
+    /// The name of an agent, or the id of a run.
+    pub to: String,
+    /// One line.
+    pub subject: String,
+    /// The text.
+    pub body: String,
 }
 
 /// A tool of a server that the host is connected to.

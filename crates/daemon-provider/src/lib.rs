@@ -124,7 +124,9 @@ pub use daemon_lifecycle::{
 };
 pub use error::{ProviderError, ProviderErrorKind};
 pub use event::{RunEvent, Usage};
-pub use grants::{GrantError, GrantedTool, Grants, NoGrants, Reservation, ToolReply, Verdict};
+pub use grants::{
+    GrantError, GrantedTool, Grants, Mail, NoGrants, Reservation, ToolReply, Verdict,
+};
 pub use id::{InvalidSessionId, SessionId};
 pub use request::{Limits, MicroUsd, Overlay, Permissions, RunRequest};
 pub use seam::{Asked, Companion, FollowUps, McpUse, OpenedLoop, Options, Pricing, Provider, Run};

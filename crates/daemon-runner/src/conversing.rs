@@ -93,7 +93,7 @@ async fn opened(context: &RunContext, turn: &TurnRequest) -> Result<OpenedTurn, 
     };
     let request = request(context, &settings, (&policy, limits), turn)?;
     let mut redactor = context.secrets.redactor();
-    let grants = Arc::clone(&request.grants);
+    let (grants, directory) = (Arc::clone(&request.grants), request.worktree.clone());
     let offered = provider.open_loop(&request).await;
     let tools = match offered.map_err(|error| refused(&error))? {
         Some(opened) => opened,
@@ -125,6 +125,7 @@ async fn opened(context: &RunContext, turn: &TurnRequest) -> Result<OpenedTurn, 
         limits,
         grants,
         redactor,
+        directory,
         guard: Box::new(settings),
     })
 }

@@ -41,6 +41,7 @@ pub mod context;
 pub mod conversing;
 pub mod defect;
 pub mod emanation;
+pub mod mail;
 pub mod planner;
 pub mod policy;
 pub mod pruning;

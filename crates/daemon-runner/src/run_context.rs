@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::DailyBudget;
 use crate::emanation::Emanations;
+use crate::mail::Postbox;
 use crate::rolling_turns::RollingTurns;
 use crate::running::RunningAttempts;
 use crate::secrets::HostSecrets;
@@ -50,6 +51,11 @@ pub trait RunHost: Send + Sync {
 
     /// Returns why no run may start, if so.
     fn pause(&self) -> Option<String>;
+
+    /// Returns what delivers the mail of one-off runs; `None` if nothing does.
+    fn postbox(&self) -> Option<Arc<dyn Postbox>> {
+        None
+    }
 }
 
 /// The directories of a home that runs use.

@@ -36,6 +36,8 @@ pub struct ConfiguredProvider {
     pub variables: Vec<String>,
     /// Whether its runs get a shell as a tool.
     pub has_bash: bool,
+    /// Whether its runs may reach hosts, from which a tool can fetch text.
+    pub has_web: bool,
 }
 
 /// A watched repository, as runs use it.
@@ -202,11 +204,17 @@ impl RunSettings {
         repositories.find(|repository| repository.name.folded() == folded)
     }
 
-    /// Returns the names of the providers whose runs get a shell as a tool.
-    pub(crate) fn with_bash(&self) -> Vec<String> {
+    /// Returns the groups of tools that only some providers serve, each with the name of a provider.
+    pub(crate) fn further_groups(&self) -> Vec<(String, &'static str)> {
         let named = self.providers.iter();
-        let with_bash = named.filter(|(_, configured)| configured.has_bash);
-        with_bash.map(|(name, _)| name.clone()).collect()
+        let groups = named.flat_map(|(name, configured)| {
+            let bash = configured.has_bash.then_some("bash");
+            let web = configured.has_web.then_some("web");
+            bash.into_iter()
+                .chain(web)
+                .map(|group| (name.clone(), group))
+        });
+        groups.collect()
     }
 
     /// Returns the environment of a provider's programs: [`usual_environment`] and the variables its section names.

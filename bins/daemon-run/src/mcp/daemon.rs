@@ -90,10 +90,9 @@ async fn dispatch(
 
 /// Returns the arguments of a call with the address of its client, which could otherwise name the parent of other runs.
 pub(super) fn of_parent(call: ToolCall, parent: &Parent) -> Map<String, Value> {
-    let mut given = call.arguments;
     let address = json!(parent.address(&call.client));
-    given.insert("parent_addr".to_owned(), address);
-    given
+    let own = [("parent_addr".to_owned(), address)];
+    call.arguments.into_iter().chain(own).collect()
 }
 
 pub(super) fn refused(message: &str) -> ToolResult {

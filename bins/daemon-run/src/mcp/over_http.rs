@@ -55,10 +55,7 @@ impl HostTools {
         tool: &ToolRow,
         call: ToolCall,
     ) -> Result<Map<String, Value>, CommandFailure> {
-        let given = match tool.reminds() {
-            true => daemon::of_parent(call, &self.parent),
-            false => tool.take_over_http(call.arguments)?,
-        };
+        let given = tool.take_over_http(call.arguments)?;
         let (operation, given) = match tool.action {
             ToolAction::Operation(operation) => (operation, given),
             ToolAction::Fire => (Operation::DaemonFire, fired(given)),

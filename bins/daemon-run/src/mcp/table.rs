@@ -111,11 +111,6 @@ impl ToolRow {
         }
     }
 
-    /// Whether the tool keeps a reminder, which is for the client that calls.
-    pub(super) fn reminds(&self) -> bool {
-        self.action == ToolAction::Operation(Operation::NoticeRemind)
-    }
-
     /// Returns the effect of the tool; that of an operation follows from its scope.
     pub(super) fn effect(&self) -> Effect {
         match self.action {

@@ -111,6 +111,16 @@ impl Rpc {
         }
     }
 
+    /// Reads up to a response: a connection is notified of the ends of runs, too.
+    pub(crate) fn response(&mut self) -> Value {
+        loop {
+            let message = self.answer();
+            if message.get("method").is_none() {
+                return message;
+            }
+        }
+    }
+
     /// Says that nothing more will be sent; a host that hangs up early is noticed when its answer is read.
     pub(crate) fn close_writing(&mut self) {
         let closed = match &self.stream {

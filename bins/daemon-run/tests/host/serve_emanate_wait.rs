@@ -16,16 +16,6 @@ fn go(world: &World) {
     fs::write(world.desk().join("go"), "").expect("a file");
 }
 
-/// Reads up to a response: a connection is notified of the ends of runs, too.
-fn response(rpc: &mut Rpc) -> Value {
-    loop {
-        let message = rpc.answer();
-        if message.get("method").is_none() {
-            return message;
-        }
-    }
-}
-
 /// Returns the id of the only run, once its program has printed something.
 fn only_run(world: &World) -> String {
     let id = eventually("a run is there", || world.folders().pop());
@@ -118,7 +108,7 @@ fn a_time_to_wait_above_an_hour_is_lowered_and_shown() {
     let mut rpc = Rpc::initialized(host.socket());
     let call = json!({"action": "emanate", "wait": 99_999, "cwd": world.desk(), "timeout": 60, "tasks": [{"task": "one"}]});
     rpc.line(&json!({"jsonrpc": "2.0", "id": 1, "method": "run/call", "params": call}).to_string());
-    let reply = response(&mut rpc);
+    let reply = rpc.response();
     shows!(reply, {"result.limits": {"timeout": 60, "wait": 3_600}, "result.emanations.0.status": "done"});
     for (asked, shown) in [
         (json!(99_999), json!({"wait": 3_600})),
@@ -128,7 +118,7 @@ fn a_time_to_wait_above_an_hour_is_lowered_and_shown() {
         rpc.line(
             &json!({"jsonrpc": "2.0", "id": 2, "method": "run/call", "params": call}).to_string(),
         );
-        shows!(response(&mut rpc), {"id": 2, "result.limits": shown, "result.status": "done"});
+        shows!(rpc.response(), {"id": 2, "result.limits": shown, "result.status": "done"});
     }
 }
 
@@ -172,7 +162,7 @@ fn a_stop_of_the_host_answers_those_who_wait() {
     shows!(rpc.call("ping", &json!({})), {"id": 1});
     host.signal(rustix::process::Signal::TERM);
     go(&world);
-    let reply = response(&mut rpc);
+    let reply = rpc.response();
     shows!(reply, {"id": 2, "result.status": "done"});
 }
 

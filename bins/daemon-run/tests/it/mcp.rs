@@ -170,6 +170,7 @@ const READING: [&str; 22] = [
     "ticks",
     "outputs",
     "output",
+    "notices",
     "recall_roster",
     "recall_daemon",
     "recall_signals",

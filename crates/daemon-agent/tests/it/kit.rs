@@ -199,6 +199,7 @@ impl AgentHost for Host {
             },
             grants: Arc::new(NoGrants),
             redactor: Redactor::of(["sk-secret-0123456789".to_owned()]),
+            directory: "/work".into(),
             guard: Box::new(()),
         })
     }

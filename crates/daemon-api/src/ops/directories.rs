@@ -18,11 +18,43 @@ impl Operations {
         operation: Operation,
         params: &Map<String, Value>,
     ) -> Result<(), OpError> {
+        self.check_beneath(operation, params, self.live.directories())
+            .map_err(|path| {
+                let message = format!("a client with a token may not name `{path}`");
+                let error = OpError::new(OpErrorKind::Forbidden, "forbidden", message);
+                error.with_help("add its directory to `tools.roots` in the configuration")
+            })
+    }
+
+    /// Checks that a call of an agent names only directories beneath that of its conversation, and those for clients with a token.
+    ///
+    /// # Errors
+    /// If it names another one, or one that does not exist.
+    pub fn check_directories_of(
+        &self,
+        directory: &Path,
+        call: &Map<String, Value>,
+    ) -> Result<(), OpError> {
+        let allowed = [vec![directory.to_owned()], self.live.directories()].concat();
+        self.check_beneath(Operation::RunCall, call, allowed)
+            .map_err(|path| {
+                let message = format!("an agent may not name `{path}`");
+                let error = OpError::new(OpErrorKind::Forbidden, "forbidden", message);
+                error.with_help("name a directory of the conversation, or beneath `tools.roots`")
+            })
+    }
+
+    /// Checks that a request names only directories beneath some; fails with the first other one.
+    fn check_beneath(
+        &self,
+        operation: Operation,
+        params: &Map<String, Value>,
+        allowed: Vec<PathBuf>,
+    ) -> Result<(), String> {
         let named = named(operation, params);
         if named.is_empty() {
             return Ok(());
         }
-        let allowed = self.live.directories();
         // With links followed, on both sides.
         let allowed: Vec<PathBuf> = allowed
             .iter()
@@ -34,12 +66,7 @@ impl Operations {
         };
         match named.iter().find(|path| !is_allowed(path)) {
             None => Ok(()),
-            Some(path) => {
-                let shown: String = path.to_string_lossy().chars().take(200).collect();
-                let message = format!("a client with a token may not name `{shown}`");
-                let error = OpError::new(OpErrorKind::Forbidden, "forbidden", message);
-                Err(error.with_help("add its directory to `tools.roots` in the configuration"))
-            }
+            Some(path) => Err(path.to_string_lossy().chars().take(200).collect()),
         }
     }
 }

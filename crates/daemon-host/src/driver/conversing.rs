@@ -21,6 +21,7 @@ use super::Host;
 use super::crons::schedule_of;
 use super::run_directory::SharedRuntime;
 use super::signals::Signals;
+use crate::dispatching::AgentDispatch;
 use crate::home::Home;
 
 /// How long turns may take to end after they were stopped.
@@ -32,6 +33,7 @@ struct ConversationHost {
     runtime: SharedRuntime,
     servers: Arc<SharedServers>,
     signals: Arc<Signals>,
+    dispatch: AgentDispatch,
 }
 
 /// Makes the conversations of a host.
@@ -40,12 +42,14 @@ pub(super) fn conversations(
     context: &Arc<RunContext>,
     servers: &Arc<SharedServers>,
     (runtime, signals): (&SharedRuntime, &Arc<Signals>),
+    dispatch: &AgentDispatch,
 ) -> Arc<Conversations> {
     let host = ConversationHost {
         context: Arc::clone(context),
         runtime: runtime.clone(),
         servers: Arc::clone(servers),
         signals: Arc::clone(signals),
+        dispatch: dispatch.clone(),
     };
     let agents = Agents::new(home.agents());
     let paths = ConversationPaths {
@@ -69,7 +73,9 @@ impl AgentHost for ConversationHost {
 
     fn hooks(&self) -> AgentHooks {
         let mcp = McpHook::new(Arc::clone(&self.servers));
-        self.runtime.get().parts.hooks.and(Arc::new(mcp))
+        let hooks = self.runtime.get().parts.hooks.and(Arc::new(mcp));
+        let [runs, roster] = self.dispatch.hooks();
+        hooks.and(runs).and(roster)
     }
 
     async fn store_event(&self, event: BusEvent) -> Result<String, Failure> {

@@ -29,6 +29,7 @@ use super::dispatch::Driver;
 use super::facts::{FactFinder, ServiceDelays};
 use super::failures::Failures;
 use super::gaps::SharedGaps;
+use super::mail::HostPostbox;
 use super::matching::{self, Matcher};
 use super::reconciling::{Comparer, PlaceStates};
 use super::registrations::Registrations;
@@ -45,6 +46,7 @@ use super::{Parts, Runtime, repos};
 use crate::charters::Charters;
 use crate::config::Config;
 use crate::disk::Space;
+use crate::dispatching::AgentDispatch;
 use crate::home::Home;
 use crate::policy::ConfiguredPolicies;
 use crate::spending;
@@ -94,6 +96,8 @@ pub struct Host {
     pub(crate) places: PlaceStates,
     pub(crate) renames: Renames,
     pub(crate) conversations: Arc<Conversations>,
+    /// What the agents of conversations reach of the host, once it has operations.
+    pub(crate) dispatch: AgentDispatch,
     /// The MCP servers of agents.
     pub(crate) servers: Arc<SharedServers>,
     pub(crate) traces: TraceQueue,
@@ -137,12 +141,11 @@ impl Host {
             secrets: secrets.clone(),
             runtime,
         };
-        let runs = runs(&home, &registrations, secrets);
+        let (runs, postbox) = runs(&home, &registrations, secrets);
         let matcher = Matcher::new(&registrations, &signals);
-        let servers = Arc::new(SharedServers::of(&runs.context));
-        take_servers(&servers, &registrations.runtime.get());
+        let servers = servers(&runs, &registrations);
         let shared = (&registrations.runtime, &signals);
-        let conversations = conversing::conversations(&home, &runs.context, &servers, shared);
+        let (conversations, dispatch) = agents(&home, (&runs, &postbox), &servers, shared);
         let crons = CronTicks::new(&store, &conversations);
         Arc::new(Self {
             reader: RepositoryReader::new(&home, &matcher, &runs.awaited),
@@ -167,6 +170,7 @@ impl Host {
             renames: Renames::default(),
             conversations,
             servers,
+            dispatch,
             traces: TraceQueue::default(),
         })
     }
@@ -354,7 +358,12 @@ fn take_servers(servers: &SharedServers, runtime: &Runtime) {
     servers.replace(&runtime.parts.servers, permissions);
 }
 
-fn runs(home: &Home, registrations: &Registrations, secrets: HostSecrets) -> ActiveRuns {
+fn runs(
+    home: &Home,
+    registrations: &Registrations,
+    secrets: HostSecrets,
+) -> (ActiveRuns, HostPostbox) {
+    let postbox = HostPostbox::default();
     let awaited = AwaitedCommits::default();
     let directory = RunDirectory {
         home: home.clone(),
@@ -362,6 +371,7 @@ fn runs(home: &Home, registrations: &Registrations, secrets: HostSecrets) -> Act
         registry: registrations.registry.clone(),
         registering: Arc::clone(&registrations.lock),
         awaited: awaited.clone(),
+        postbox: postbox.clone(),
     };
     let context = RunContext::new(
         run_paths(home),
@@ -371,9 +381,31 @@ fn runs(home: &Home, registrations: &Registrations, secrets: HostSecrets) -> Act
         Arc::clone(&registrations.clock),
         Lifetime::default(),
     );
-    ActiveRuns {
+    let runs = ActiveRuns {
         context: Arc::new(context),
         awaited,
         is_day_low: Arc::default(),
-    }
+    };
+    (runs, postbox)
+}
+
+/// Connects to the MCP servers of agents.
+fn servers(runs: &ActiveRuns, registrations: &Registrations) -> Arc<SharedServers> {
+    let servers = Arc::new(SharedServers::of(&runs.context));
+    take_servers(&servers, &registrations.runtime.get());
+    servers
+}
+
+/// Makes the conversations of agents, which take the mail of runs, and what agents reach of the host.
+fn agents(
+    home: &Home,
+    (runs, postbox): (&ActiveRuns, &HostPostbox),
+    servers: &Arc<SharedServers>,
+    shared: (&SharedRuntime, &Arc<Signals>),
+) -> (Arc<Conversations>, AgentDispatch) {
+    let dispatch = AgentDispatch::default();
+    let context = &runs.context;
+    let conversations = conversing::conversations(home, context, servers, shared, &dispatch);
+    postbox.begin(&conversations, context);
+    (conversations, dispatch)
 }

@@ -10,12 +10,14 @@ use daemon_event::{ActivationId, DaemonKey, RepoName};
 use daemon_provider::tool_access::ToolAccess;
 use daemon_registry::{Registered, SharedRegistry};
 use daemon_repo::{ObjectId, Remote};
+use daemon_runner::mail::Postbox;
 use daemon_runner::policy::micros;
 use daemon_runner::settings::{
     ConfiguredProvider, DayBounds, HostBounds, KnownInstructions, RunRepository, RunSettings,
 };
 use daemon_runner::{NOTICES, RunHost, RunPaths, TreeLimits};
 
+use super::mail::HostPostbox;
 use super::repos::{AwaitedCommits, Watched};
 use super::{Parts, Runtime};
 use crate::config::Config;
@@ -126,6 +128,13 @@ fn settings(home: &Home, runtime: &Runtime, tokens: &RunTokens) -> RunSettings {
             provider: Arc::clone(provider),
             variables: section.map_or_else(Vec::new, |section| section.env.clone()),
             has_bash: section.is_some_and(|section| section.bash),
+            has_web: section.is_some_and(|section| {
+                let has_hosts = section
+                    .egress
+                    .as_ref()
+                    .is_some_and(|hosts| !hosts.is_empty());
+                has_hosts || section.network == Some(true)
+            }),
         };
         (name.clone(), configured)
     });
@@ -179,6 +188,7 @@ pub(super) struct RunDirectory {
     /// Held for writing while a registration is stored and then taken into the registry.
     pub(super) registering: Arc<tokio::sync::RwLock<()>>,
     pub(super) awaited: AwaitedCommits,
+    pub(super) postbox: HostPostbox,
 }
 
 #[async_trait]
@@ -210,5 +220,9 @@ impl RunHost for RunDirectory {
 
     fn pause(&self) -> Option<String> {
         Space::of(self.home.root()).pause_of_runs(self.home.root())
+    }
+
+    fn postbox(&self) -> Option<Arc<dyn Postbox>> {
+        Some(Arc::new(self.postbox.clone()))
     }
 }

@@ -124,6 +124,8 @@ pub(super) async fn begin(
     let live = Arc::new(HostLive::new(parts, compose, &hooks, replaced, started));
     let store = Arc::clone(&host.store);
     let operations = Operations::new(store, host.registry().clone(), Arc::clone(&live) as _);
+    host.dispatch
+        .begin((&host.store, host.registry()), &(Arc::clone(&live) as _));
     let bridge = bridge(&host, &roster, compose, &operations);
     let tasks = driver::start(&host, (&roster, &bridge), deadlines.read).await;
     let tokens_of_host = HostTokens::new(&http_secrets.token, holders);

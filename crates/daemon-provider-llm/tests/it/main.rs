@@ -18,3 +18,5 @@ mod programs;
 mod servers;
 #[cfg(test)]
 mod turns;
+#[cfg(test)]
+mod web;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use daemon_provider::{FollowUps, Limits};
 use daemon_records::error::{OpError, OpErrorKind};
-use daemon_run_folder::{Document, DocumentReading, Folder, StopReason};
+use daemon_run_folder::{Document, DocumentReading, Folder, RunId, StopReason};
 use serde_json::{Map, Value};
 
 use super::call::{Ask, Caller, Emanate, Rank, Task};
@@ -65,6 +65,30 @@ pub(super) async fn ask(
         (Sent::Reclaimed, _) => Err(no_message("reclaimed")),
         (Sent::RunIsGone, FollowUps::Resumes) => resume(run_context, folder, ask).await,
         (Sent::RunIsGone, _) => Err(no_message("not running")),
+    }
+}
+
+/// Sends a message to a run of a parent that has not ended, in the name of another run of it.
+///
+/// # Errors
+/// Says why the run did not take it.
+pub async fn deliver(
+    run_context: &RunContext,
+    parent: &str,
+    to: RunId,
+    text: &str,
+) -> Result<(), String> {
+    let emanations = &run_context.emanations;
+    if emanations.parent(to).as_deref() != Some(parent) {
+        return Err(format!("no run `{to}` of the same parent runs"));
+    }
+    match emanations.send(to, text) {
+        Sent::Handed(receipt) => match receipt.await {
+            Ok(Receipt::Recorded) => Ok(()),
+            Ok(Receipt::Lost) | Err(_) => Err(format!("the run `{to}` takes no message")),
+        },
+        Sent::Busy => Err(format!("another message waits for the run `{to}`")),
+        Sent::Reclaimed | Sent::RunIsGone => Err(format!("the run `{to}` has ended")),
     }
 }
 

@@ -34,6 +34,7 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
+pub use ask::deliver;
 pub use fault::without_folder;
 pub use live::Emanations;
 pub use publish::{dismiss_notices, notices, run as publish};

@@ -32,8 +32,11 @@ pub(super) struct Common {
     /// The provider's canonical name.
     pub(super) backend: String,
     pub(super) provider: Arc<dyn Provider>,
-    /// The names of the providers whose runs get a shell as a tool; a preset may select another provider than the call.
-    pub(super) with_bash: Vec<String>,
+    /// The groups of tools that only some providers serve, each with the name of one; a preset may select another provider than
+    /// the call.
+    pub(super) further_groups: Vec<(String, &'static str)>,
+    /// Whether there are agents that mail can be sent to.
+    pub(super) has_agents: bool,
     pub(super) limits: Limits,
     pub(super) permissions: Permissions,
     pub(super) sandbox: ReachedSandbox,
@@ -117,7 +120,8 @@ pub(super) fn common(
         permissions: policy.permissions,
         backend: policy.provider,
         provider: Arc::clone(&configured.provider),
-        with_bash: settings.with_bash(),
+        further_groups: settings.further_groups(),
+        has_agents: (run_context.host.postbox()).is_some_and(|postbox| postbox.has_agents()),
         sandbox,
     })
 }
@@ -217,9 +221,10 @@ fn toolbox(common: &Common) -> Toolbox {
         },
         (Options::Ignored, FollowUps::Joins) => {
             let mut served = vec!["file", "mcp"];
-            let mut with_bash = common.with_bash.iter();
-            let has_bash = with_bash.any(|name| name == common.provider.name());
-            served.extend(has_bash.then_some("bash"));
+            served.extend(common.has_agents.then_some("email"));
+            let further = common.further_groups.iter();
+            let own = further.filter(|(name, _)| name == common.provider.name());
+            served.extend(own.map(|(_, group)| *group));
             Toolbox::Served(served)
         }
         (Options::Ignored, _) => Toolbox::Served(vec!["file"]),

@@ -1,6 +1,7 @@
 //! A dispatched run, from its start to its last reply.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use daemon_provider::{FollowUps, Outcome, RunRequest, SessionId, Verdict};
 use daemon_run_folder::{Document, Failure, FailureKind, RunError, RunId, RunNotice, RunState};
@@ -11,6 +12,7 @@ use super::own_place::{OwnWorktree, Turn};
 use super::plan::Plan;
 use super::servers::TaskServers;
 use crate::defect::guarded;
+use crate::mail::MailGrants;
 use crate::run_context::RunContext;
 use crate::runs::{Arrival, Following, Question, Record, RunInputs, TurnEnd, Written};
 use crate::servers::serve;
@@ -191,6 +193,15 @@ impl StartedRun {
             Err(error) => return TurnEnd::failed(FailureKind::Budget, error.to_string()),
         };
         request.limits.budget = reserve.limit();
+        if let Some(postbox) = run_context.host.postbox() {
+            request.grants = Arc::new(MailGrants {
+                inner: request.grants,
+                postbox,
+                from: self.id,
+                parent: self.plan.common.parent.clone(),
+                n_sent: AtomicU32::default(),
+            });
+        }
         if let Some(reserved) = reserve.reserved() {
             self.record.reserved(reserved);
         }

@@ -5,8 +5,10 @@ use super::fault::CallFault;
 /// The tool that no run gets, because runs do not dispatch runs.
 const RECURSION: &str = "daemon";
 /// All groups of the contract.
-const GROUPS: [&str; 7] = ["file", "script", "state", "output", "mcp", "email", "bash"];
-/// Mail to other agents. No host without agents serves it, and programs have no such tool.
+const GROUPS: [&str; 8] = [
+    "file", "script", "state", "output", "mcp", "email", "bash", "web",
+];
+/// Mail to agents and other runs. No host without agents serves it, and programs have no such tool.
 const EMAIL: &str = "email";
 /// The groups of a run that requests none.
 const USUAL: [&str; 2] = ["file", EMAIL];
@@ -62,7 +64,7 @@ pub(super) fn choose(
     let Some(asked) = asked else {
         let asked = usual();
         return Tools {
-            given: served(&asked, is_served),
+            given: served(&asked, from, is_served),
             asked,
             from,
         };
@@ -80,14 +82,15 @@ pub(super) fn choose(
     }
     Tools {
         asked: asked.to_vec(),
-        given: served(asked, is_served),
+        given: served(asked, from, is_served),
         from,
     }
 }
 
 /// Returns the groups that are served. The prompt names the others.
-fn served(asked: &[String], is_served: impl Fn(&String) -> bool) -> Vec<String> {
-    let is_available = |name: &&String| is_served(name) && *name != EMAIL;
+fn served(asked: &[String], from: ToolsFrom, is_served: impl Fn(&String) -> bool) -> Vec<String> {
+    let is_available =
+        |name: &&String| is_served(name) && (*name != EMAIL || from == ToolsFrom::Host);
     asked.iter().filter(is_available).cloned().collect()
 }
 
@@ -106,6 +109,11 @@ mod tests {
             (tools.given.join(" "), faults)
         };
         assert_eq!(check(None, &served), ("file".to_owned(), Vec::new()));
+        let with_agents = Toolbox::Served(vec!["file", "email"]);
+        assert_eq!(
+            check(None, &with_agents),
+            ("file email".to_owned(), Vec::new())
+        );
         let (_, faults) = check(Some(&["file", "daemon", "bash"]), &served);
         assert_eq!(
             faults,
@@ -114,8 +122,8 @@ mod tests {
             )]
         );
         assert_eq!(check(Some(&["bash"]), &Toolbox::Program).1, []);
-        assert_eq!(check(Some(&["web"]), &Toolbox::Program).1.len(), 1);
-        assert_eq!(check(Some(&["bash", "web"]), &Toolbox::Own).1, []);
+        assert_eq!(check(Some(&["games"]), &Toolbox::Program).1.len(), 1);
+        assert_eq!(check(Some(&["bash", "games"]), &Toolbox::Own).1, []);
         for toolbox in [Toolbox::Own, Toolbox::Program] {
             // A program has its own tools, but no other agents.
             for asked in [None, Some(["file", "email"].as_slice())] {
