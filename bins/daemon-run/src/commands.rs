@@ -5,7 +5,6 @@ pub(crate) mod agent;
 pub(crate) mod backup;
 pub(crate) mod call;
 pub(crate) mod chat;
-pub(crate) mod columns;
 pub(crate) mod completions;
 pub(crate) mod context;
 pub(crate) mod corpus;

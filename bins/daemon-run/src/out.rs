@@ -6,13 +6,14 @@ use anstream::{AutoStream, ColorChoice};
 use daemon_api::wire::{FailureObject, Versioned};
 use daemon_records::clock;
 use daemon_validate::{is_unseen, visible, visible_styled};
+use daemon_view::columns::TableLayout;
+pub(crate) use daemon_view::columns::plain;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use crate::cli::{Color, GlobalArgs};
-use crate::commands::columns::TableLayout;
 use crate::failure::CommandFailure;
-use daemon_api::Times;
+use daemon_view::Times;
 
 /// Whether results are for people or for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,12 +173,6 @@ fn written(result: io::Result<()>) -> Result<(), CommandFailure> {
             &error,
         )),
     }
-}
-
-/// Makes untrusted text safe for one line of a terminal: control characters become spaces, invisible ones are shown escaped.
-pub(crate) fn plain(text: &str) -> String {
-    let spaced = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    visible(&spaced.collect::<String>())
 }
 
 /// Appends formatted text to a string.

@@ -39,11 +39,9 @@ mod period;
 pub mod recording;
 mod runs;
 mod stored_event;
-mod times;
 mod tokens;
 pub mod wire;
 
 pub use period::{InvalidPeriod, Period};
 pub use stored_event::StoredEvent;
-pub use times::Times;
 pub use tokens::{HostTokens, TokenHolder, TokenHolders};

@@ -27,6 +27,7 @@
 //!   a link, a [`Badge`].
 //! - A [`TableKind`] is a list of columns; [`TableKind::table`] formats rows with it.
 //! - A [`Chart`] has bars drawn as SVG, and the table of its values. [`daemon_charts`] are those of the usage of a daemon.
+//! - [`columns`] aligns rows of JSON for a terminal, with instants as [`Times`] writes them.
 //! - [`ansi`] splits the output of programs where its colours change; [`text`] formats strings, numbers and instants.
 //!
 //! # What this crate does not do
@@ -47,9 +48,12 @@
 pub mod ansi;
 mod cell;
 mod chart;
+pub mod columns;
 mod table;
 pub mod text;
+mod times;
 
 pub use cell::{Badge, CellForm, PageCell, PageColumn, state_word};
 pub use chart::{Bar, Chart, daemon_charts};
 pub use table::{PageRow, PageTable, TableKind};
+pub use times::Times;

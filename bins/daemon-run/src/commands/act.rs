@@ -11,7 +11,7 @@ use crate::failure::CommandFailure;
 use crate::out::{Out, plain};
 use crate::place::Place;
 use crate::session::{CommandSession, Intent, call_failure, live, no_host, parameter};
-use daemon_api::Times;
+use daemon_view::Times;
 
 /// Changes the gate of one daemon, or of the host: two operations with the same effect.
 pub(crate) async fn gate(

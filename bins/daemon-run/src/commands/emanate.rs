@@ -11,14 +11,14 @@ use daemon_records::error::{OpError, OpErrorKind};
 use daemon_runner::emanation::{offline, without_folder};
 use serde_json::{Map, Value, json};
 
-use super::columns::{Column, TableLayout, column, names, states, table, times};
 use crate::cli::{AskArgs, CheckRunArgs, EmanateArgs, EmanateVerb, ListRunsArgs, ReclaimArgs};
 use crate::compose::{Composer, Overrides};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::out::{Out, plain, put};
 use crate::place::Place;
 use crate::session::{call_failure, live};
-use daemon_api::Times;
+use daemon_view::Times;
+use daemon_view::columns::{Column, TableLayout, column, names, states, table, times};
 
 /// The most bytes read from standard input: the longest line that a host reads.
 const MOST_BYTES: u64 = 16 << 20;

@@ -14,7 +14,7 @@ use crate::failure::CommandFailure;
 use crate::out::{Out, escaped_json, plain, put};
 use crate::place::Place;
 use crate::session::{CommandSession, Intent, parameter};
-use daemon_api::Times;
+use daemon_view::Times;
 
 /// Runs a subcommand of `events`.
 pub(crate) async fn run(args: &EventsArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {

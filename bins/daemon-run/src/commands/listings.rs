@@ -8,13 +8,13 @@ use daemon_host::serve::Compose as _;
 use serde_json::{Map, Value, json};
 
 use crate::cli::ListingArgs;
-use crate::commands::columns::{Column, column, ids, names, row, states, table, times};
 use crate::compose::{Composer, Overrides};
 use crate::failure::CommandFailure;
 use crate::local;
 use crate::out::{Out, plain};
 use crate::place::Place;
 use crate::session::{CommandSession, Intent, has_store};
+use daemon_view::columns::{Column, column, ids, names, row, states, table, times};
 
 /// How often `--follow` polls.
 pub(crate) const FOLLOW: Duration = Duration::from_millis(500);

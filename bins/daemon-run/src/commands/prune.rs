@@ -4,11 +4,11 @@ use daemon_api::ops::{Operation, Params};
 use serde_json::{Map, Value, json};
 
 use crate::cli::PruneArgs;
-use crate::commands::columns::{Column, column, names, table};
 use crate::failure::{CommandFailure, ExitKind};
 use crate::out::{Out, plain};
 use crate::place::Place;
 use crate::session::{CommandSession, Intent};
+use daemon_view::columns::{Column, column, names, table};
 
 const COLUMNS: &[Column] = &[
     names("BRANCH", "/branch"),

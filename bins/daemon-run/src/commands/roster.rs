@@ -10,11 +10,11 @@ use crate::cli::{
     RosterListArgs, RosterPlanArgs, RosterRetireArgs, RosterSignalsArgs, RosterVerb,
 };
 use crate::commands::act::{self, Prompts, is_confirmed};
-use crate::commands::columns::{Column, table};
 use crate::failure::CommandFailure;
 use crate::out::{Out, plain};
 use crate::place::Place;
 use crate::session::{CommandSession, Intent, parameter};
+use daemon_view::columns::{Column, table};
 
 /// Runs a subcommand of `roster`, which is `list` by default.
 pub(crate) async fn run(

@@ -12,7 +12,7 @@ use crate::failure::CommandFailure;
 use crate::out::{Out, plain, put};
 use crate::place::Place;
 use crate::session::{CommandSession, Intent, parameter};
-use daemon_api::Times;
+use daemon_view::Times;
 
 /// Shows one daemon.
 pub(crate) async fn daemon(args: &ShowArgs, place: &Place, out: Out) -> Result<(), CommandFailure> {

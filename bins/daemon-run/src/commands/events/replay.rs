@@ -5,13 +5,13 @@ use daemon_watch::corpus;
 use serde_json::{Map, Value, json};
 
 use crate::cli::ReplayArgs;
-use crate::commands::columns::{Column, column, ids, table};
 use crate::commands::which;
 use crate::event_input;
 use crate::failure::{CommandFailure, ExitKind};
 use crate::out::Out;
 use crate::place::Place;
 use crate::session::{CommandSession, Intent, parameter};
+use daemon_view::columns::{Column, column, ids, table};
 
 const COLUMNS: &[Column] = &[
     ids("EVENT", "/id"),

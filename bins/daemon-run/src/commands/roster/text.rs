@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::commands::columns::{Column, TableLayout, column, ids, names, table, times};
 use crate::out::{plain, put};
+use daemon_view::columns::{Column, TableLayout, column, ids, names, table, times};
 
 const ROWS: &[Column] = &[
     names("NAME", "/name"),

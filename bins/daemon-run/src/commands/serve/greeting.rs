@@ -11,7 +11,7 @@ use crate::commands::init::agents;
 use crate::commands::listings::error_lines;
 use crate::out::{Out, plain, put};
 use crate::place::Place;
-use daemon_api::Times;
+use daemon_view::Times;
 
 /// The most ticks that are listed.
 const TICKS: usize = 3;

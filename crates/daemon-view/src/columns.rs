@@ -1,17 +1,16 @@
-//! Rows of JSON objects as a table of text.
+//! Rows of JSON objects as a table for a terminal.
 
 use std::collections::BTreeSet;
 
-use clap::builder::styling::AnsiColor;
-use daemon_api::wire::state_word;
+use anstyle::AnsiColor;
+use daemon_validate::visible;
 use serde_json::Value;
 
-use crate::out::{plain, put};
-use daemon_api::Times;
+use crate::{Times, state_word};
 
 /// One column of a table.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Column {
+pub struct Column {
     title: &'static str,
     /// A JSON pointer to the value in a row.
     pointer: &'static str,
@@ -34,7 +33,7 @@ enum ColumnKind {
 }
 
 /// Returns a column of words.
-pub(crate) const fn column(title: &'static str, pointer: &'static str) -> Column {
+pub const fn column(title: &'static str, pointer: &'static str) -> Column {
     let kind = ColumnKind::Text;
     Column {
         title,
@@ -44,7 +43,7 @@ pub(crate) const fn column(title: &'static str, pointer: &'static str) -> Column
 }
 
 /// Returns a column of names or URLs.
-pub(crate) const fn names(title: &'static str, pointer: &'static str) -> Column {
+pub const fn names(title: &'static str, pointer: &'static str) -> Column {
     let kind = ColumnKind::Name;
     Column {
         title,
@@ -54,7 +53,7 @@ pub(crate) const fn names(title: &'static str, pointer: &'static str) -> Column 
 }
 
 /// Returns a column of ids whose beginnings commands accept.
-pub(crate) const fn ids(title: &'static str, pointer: &'static str) -> Column {
+pub const fn ids(title: &'static str, pointer: &'static str) -> Column {
     let kind = ColumnKind::Id;
     Column {
         title,
@@ -64,7 +63,7 @@ pub(crate) const fn ids(title: &'static str, pointer: &'static str) -> Column {
 }
 
 /// Returns a column of instants.
-pub(crate) const fn times(title: &'static str, pointer: &'static str) -> Column {
+pub const fn times(title: &'static str, pointer: &'static str) -> Column {
     let kind = ColumnKind::Time;
     Column {
         title,
@@ -74,7 +73,7 @@ pub(crate) const fn times(title: &'static str, pointer: &'static str) -> Column 
 }
 
 /// Returns a column of the states of the objects at a pointer.
-pub(crate) const fn states(title: &'static str, pointer: &'static str) -> Column {
+pub const fn states(title: &'static str, pointer: &'static str) -> Column {
     let kind = ColumnKind::State;
     Column {
         title,
@@ -85,11 +84,11 @@ pub(crate) const fn states(title: &'static str, pointer: &'static str) -> Column
 
 /// How a table is laid out.
 #[derive(Clone, Debug)]
-pub(crate) struct TableLayout {
+pub struct TableLayout {
     /// How instants are written.
-    pub(crate) times: Times,
+    pub times: Times,
     /// The columns of the terminal; `None` without one.
-    pub(crate) width: Option<usize>,
+    pub width: Option<usize>,
 }
 
 /// The most characters of a cell of words; longer ones are truncated.
@@ -104,7 +103,7 @@ const LONG_ID: usize = 26;
 const ABSENT: &str = "-";
 
 /// Aligns rows under the titles of their columns. Columns without values are left out.
-pub(crate) fn table(columns: &[Column], rows: &[Value], layout: &TableLayout) -> String {
+pub fn table(columns: &[Column], rows: &[Value], layout: &TableLayout) -> String {
     let filled = columns.iter().enumerate().map(|(index, column)| {
         let cells = cells(*column, rows, layout);
         let is_empty = index > 0 && cells.iter().all(|cell| cell == ABSENT);
@@ -124,7 +123,7 @@ pub(crate) fn table(columns: &[Column], rows: &[Value], layout: &TableLayout) ->
 }
 
 /// Formats one row of a listing that is followed, without titles.
-pub(crate) fn row(columns: &[Column], row: &Value, layout: &TableLayout) -> String {
+pub fn row(columns: &[Column], row: &Value, layout: &TableLayout) -> String {
     let cells = columns
         .iter()
         .map(|column| match (column.kind, row.pointer(column.pointer)) {
@@ -148,7 +147,7 @@ fn line(columns: &[(Column, Vec<String>)], cells: Vec<String>, row: Option<&Valu
         let color = is_state.then(|| color(cell)).flatten();
         let style = color.map(AnsiColor::on_default).unwrap_or_default();
         let style_end = style.render_reset();
-        put!(text, "{style}{cell}{style_end}");
+        text.push_str(&format!("{style}{cell}{style_end}"));
         if index < last {
             let padding = width_of(&columns[index]) - cell.chars().count() + 2;
             text.extend(std::iter::repeat_n(' ', padding));
@@ -246,6 +245,12 @@ fn cut(text: &str, width: usize) -> String {
     text.chars().take(width - 1).chain(['…']).collect()
 }
 
+/// Makes untrusted text safe for one line of a terminal: control characters become spaces, invisible ones are shown escaped.
+pub fn plain(text: &str) -> String {
+    let spaced = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    visible(&spaced.collect::<String>())
+}
+
 /// Returns one value as text that is safe for a terminal.
 fn whole(value: Option<&Value>) -> String {
     let text = match value {
@@ -267,7 +272,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Column, TableLayout, column, ids, names, row, states, table, times};
-    use daemon_api::Times;
+    use crate::Times;
 
     fn layout(width: Option<usize>) -> TableLayout {
         let now = "2026-11-28T10:00:00Z".parse().unwrap();
