@@ -208,6 +208,14 @@ impl Scanner<'_> {
                 span,
                 text: "is".to_owned(),
             });
+        } else if matches!(word, "->" | "=>" | "+") {
+            // Arrows are colons, and `issue + label added` is a list.
+            let text = if word == "+" { "," } else { ":" };
+            self.tokens.push(Token {
+                kind: TokenKind::Mark,
+                span,
+                text: text.to_owned(),
+            });
         } else if word.bytes().all(|b| b.is_ascii_digit()) {
             self.tokens.push(owned(TokenKind::Number));
         } else {
@@ -316,6 +324,7 @@ fn is_mark(c: char) -> bool {
             | '»'
             | '„'
             | '‚'
+            | '→'
     )
 }
 
@@ -343,6 +352,8 @@ fn is_extension(rest: &str) -> bool {
 fn plain(c: char) -> String {
     match c {
         '—' | '–' | '…' | ';' => ",".to_owned(),
+        // `PR opened → main` says behind the arrow what counts, as behind a colon.
+        '→' => ":".to_owned(),
         other => other.to_string(),
     }
 }

@@ -17,11 +17,16 @@ pub(super) fn is_told(found: &ClauseSet) -> bool {
         let mut events = events.filter(|event| event.source == Source::Github);
         events.all(|event| {
             let kind = vocabulary::kind(event.source, event.kind);
+            // Of a dismissed review no event says what its verdict was.
+            let is_dismissed = event.action == Some("dismissed");
             let mut fields = clause
                 .filters
                 .iter()
                 .map(|at| found.filters[*at].test.field());
-            let can_hold = |field| kind.is_some_and(|kind| kind.can_hold(field));
+            let can_hold = |field| {
+                let is_gone = is_dismissed && field == Field::ReviewState;
+                !is_gone && kind.is_some_and(|kind| kind.can_hold(field))
+            };
             fields.all(can_hold)
         })
     })

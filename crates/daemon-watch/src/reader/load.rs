@@ -45,6 +45,8 @@ const RULES: &[&str] = &[
     include_str!("../../grammar/workspace.txt"),
     include_str!("../../grammar/forms.txt"),
     include_str!("../../grammar/restated.txt"),
+    include_str!("../../grammar/restrictions.txt"),
+    include_str!("../../grammar/signs.txt"),
 ];
 
 /// The files of frames, which fill the templates of the rules.

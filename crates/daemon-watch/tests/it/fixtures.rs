@@ -72,7 +72,7 @@ impl Row {
     fn is_of_another_hand(&self) -> bool {
         [
             "ba-", "bb-", "bc-", "bd-", "be-", "bf-", "bg-", "bh-", "bi-", "bj-", "bk-", "bl-",
-            "bm-", "bn-",
+            "bm-", "bn-", "bo-", "bp-",
         ]
         .iter()
         .any(|batch| self.id.starts_with(batch))
@@ -134,7 +134,13 @@ impl Row {
             (
                 "known needs",
                 expect.needs.iter().all(|need| {
-                    ["changed_files", "pull_requests", "channel_name"].contains(&need.as_str())
+                    [
+                        "changed_files",
+                        "pull_requests",
+                        "channel_name",
+                        "label_name",
+                    ]
+                    .contains(&need.as_str())
                 }),
             ),
         ];

@@ -232,3 +232,91 @@ fn what_is_done_with_an_answer_is_not_its_acceptance() {
         );
     }
 }
+
+#[test]
+fn an_arrow_a_colon_and_a_plus_mean_what_words_do() {
+    same(&[
+        (
+            "PR opened → base branch matches release/*",
+            "when a pull request is opened against release/*",
+        ),
+        ("Pull request -> merged", "when a pull request is merged"),
+        (
+            "Linear issue: priority → urgent",
+            "when the priority of a Linear issue is set to urgent",
+        ),
+        (
+            "commit status ci/lint → failure or error",
+            "when the commit status ci/lint is failure or error",
+        ),
+        (
+            "#leaks → new Slack message from a bot",
+            "when a bot posts a Slack message in #leaks",
+        ),
+        (
+            "GitHub issue + label bug added",
+            "when the label bug is added to a GitHub issue",
+        ),
+        (
+            "Ready for review: any PR except drafts",
+            "when a pull request is ready for review, except drafts",
+        ),
+        ("PR merged → wake", "when a pull request is merged"),
+    ]);
+}
+
+#[test]
+fn an_instruction_behind_an_arrow_is_left_over_with_the_arrow() {
+    for line in [
+        "PR merged → update the changelog",
+        "PR merged -> then update the changelog",
+    ] {
+        let meaning = interpret(line);
+        let left = meaning.remainder.first().map(|span| span.of(line));
+        assert_eq!(left, line.strip_prefix("PR merged "), "{line}");
+        assert_eq!(meaning.clauses.len(), 1, "{line}");
+    }
+}
+
+#[test]
+fn restrictions_in_other_words_restrict() {
+    same(&[
+        (
+            "a PR which is no draft is opened",
+            "when a pull request that is not a draft is opened",
+        ),
+        (
+            "a PR is merged whose branch does not come from a fork",
+            "when a pull request that is not from a fork is merged",
+        ),
+        (
+            "a PR is opened and no file below tests/ is touched by it",
+            "when a pull request that does not touch tests/ is opened",
+        ),
+        (
+            "a person, so not a bot, comments on a pull request",
+            "when a person who is not a bot comments on a pull request",
+        ),
+        (
+            "a deployment fails in whichever environment that is not production",
+            "when a deployment to an environment other than production fails",
+        ),
+        (
+            "an issue is closed, provided that it is not done by a bot",
+            "when an issue is closed, but not by a bot",
+        ),
+    ]);
+}
+
+#[test]
+fn the_verdict_of_a_dismissed_review_is_left_over() {
+    for line in [
+        "an approving review is dismissed",
+        "an approval is dismissed on a PR",
+        "a review that requests changes is dismissed",
+    ] {
+        let meaning = interpret(line);
+        assert!(!meaning.remainder.is_empty(), "{line}");
+        assert!(meaning.filters.is_empty(), "{line}");
+    }
+}
