@@ -8,6 +8,7 @@ use daemon_provider::tool_loop::{LoopCall, ToolError, ToolOutput, ToolSpec};
 
 use crate::definition::AgentDefinition;
 use crate::event::AgentEvent;
+use crate::line::MAX_DEPTH;
 use crate::name::Pair;
 use crate::turn::TurnContext;
 
@@ -72,6 +73,13 @@ pub struct HookTurn<'a> {
     /// The directory that the turn works in.
     pub directory: &'a Path,
     pub(crate) context: &'a TurnContext,
+}
+
+impl HookTurn<'_> {
+    /// Reports whether the turn may start work that leads to further turns: not if too many delegations led to it, or the mail of a run.
+    pub fn may_start_work(&self) -> bool {
+        self.context.chain.depth < MAX_DEPTH
+    }
 }
 
 impl fmt::Debug for HookTurn<'_> {

@@ -114,6 +114,20 @@ pub struct TurnChain {
     pub depth: u32,
 }
 
+/// How many delegations may lead to one another.
+pub(crate) const MAX_DEPTH: u32 = 3;
+
+impl TurnChain {
+    /// Returns the chain of a turn that is the last one: it cannot delegate, publish events or dispatch runs.
+    pub fn last() -> Self {
+        Self {
+            // More than any bound, and one less than the greatest number, because the next one is compared.
+            hops: u32::MAX - 1,
+            depth: MAX_DEPTH,
+        }
+    }
+}
+
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     reason = "serde passes a reference"

@@ -98,6 +98,14 @@ impl Hook for RunsHook {
         let Value::Object(call) = call.arguments else {
             return Err(ToolError::new("the arguments are no object"));
         };
+        let starts = matches!(
+            call.get("action").and_then(Value::as_str),
+            Some("emanate" | "ask")
+        );
+        if starts && !turn.may_start_work() {
+            let message = "the mail of a run, or too many delegations, led to this turn, which starts no runs";
+            return Err(ToolError::new(message));
+        }
         let runs = RunsOfAgent {
             operations: &operations,
             address: format!("agent:{}", turn.agent.name),

@@ -88,6 +88,33 @@ fn a_run_sends_mail_to_an_agent_which_has_a_turn() {
 }
 
 #[test]
+fn a_turn_that_mail_began_starts_no_runs() {
+    let emanate = json!({"action": "emanate", "tasks": [{"task": "Write to me again."}]});
+    let agent = vec![Reply::call("daemon", emanate), Reply::text("I cannot.")];
+    let api = api(agent, vec![mail("scout"), Reply::text("Asked.")]);
+    let world = world(&api, "");
+    let _host = world.serve();
+    let id = world.dispatch(&["Ask scout."]).remove(0);
+    world.announced(&id);
+    let refused = || {
+        let received = api.received();
+        let of_agent = received
+            .iter()
+            .rfind(|one| one.body.to_string().contains("Be brief."))?;
+        of_agent.tool_results().first().cloned()
+    };
+    until("the agent was refused", || {
+        refused().is_some_and(|why| why.contains("which starts no runs"))
+    });
+    let (_, list) = world.json(&["emanate", "list"]);
+    assert_eq!(
+        list["emanations"].as_array().map(Vec::len),
+        Some(1),
+        "{list}"
+    );
+}
+
+#[test]
 fn a_host_without_agents_has_no_mail() {
     let api = api(Vec::new(), vec![mail("scout"), Reply::text("None.")]);
     let world = world(&api, "");

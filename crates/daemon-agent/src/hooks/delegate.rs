@@ -10,12 +10,9 @@ use crate::conversations::NewMessage;
 use crate::definition::{AgentDefinition, AllowedNames};
 use crate::error::AgentError;
 use crate::hook::{Hook, HookTurn};
-use crate::line::{TurnChain, TurnOutcome};
+use crate::line::{MAX_DEPTH, TurnChain, TurnOutcome};
 use crate::live::{LiveTurn, StopWhy};
 use crate::name::{AgentName, Pair};
-
-/// How many delegations may follow from one another.
-const MAX_DEPTH: u32 = 3;
 
 /// Delegates to members.
 pub(super) struct DelegateHook;

@@ -67,7 +67,8 @@ impl Postbox for HostPostbox {
             key: None,
             cwd: None,
             tool_choice: None,
-            chain: TurnChain::default(),
+            // Otherwise an agent whose runs send it mail, for which it dispatches runs, would never end.
+            chain: TurnChain::last(),
         };
         // The turn continues without a client that follows it.
         let sent = conversations.send(pair, message);
