@@ -199,6 +199,8 @@ async fn connect(
     socket: &std::path::Path,
     token: Option<&str>,
 ) -> Result<Option<Client>, CommandFailure> {
+    use std::io::ErrorKind::{ConnectionRefused, ConnectionReset};
+
     let connected = match token {
         Some(token) => Client::connect_with_token(socket, token).await,
         None => Client::connect(socket).await,
@@ -206,8 +208,8 @@ async fn connect(
     match connected {
         Ok(client) => Ok(Some(client)),
         Err(CallError::Unreachable(error))
-            // A host that was killed leaves a socket without a listener.
-            if is_absent(&error) || error.kind() == std::io::ErrorKind::ConnectionRefused =>
+            // A host that was killed leaves a socket without a listener, and resets what is connecting just then.
+            if is_absent(&error) || matches!(error.kind(), ConnectionRefused | ConnectionReset) =>
         {
             Ok(None)
         }

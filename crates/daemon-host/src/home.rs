@@ -271,7 +271,7 @@ impl Home {
             if is_alive(pid) || Instant::now() >= gives_up {
                 return Err(HomeError::Owned {
                     home: self.root.clone(),
-                    pid,
+                    pid: if is_alive(pid) { pid } else { 0 },
                 });
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -316,7 +316,10 @@ impl Home {
         // A shared lock, so that two callers at a time do not take each other for the owner.
         match flock(&file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => Ok(None),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(Some(read_pid(&file))),
+            // The recorded owner has ended if another program has the lock.
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                Ok(Some(read_pid(&file)).map(|pid| if is_alive(pid) { pid } else { 0 }))
+            }
             Err(error) => Err(io_error(&path, "lock")(error.into())),
         }
     }

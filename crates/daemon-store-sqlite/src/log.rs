@@ -109,10 +109,18 @@ impl LogState {
     /// If a file cannot be read.
     pub(crate) fn read(database: &Path) -> io::Result<Self> {
         let log = path_of(database);
+        // The mark first: a host that is serving writes both, and its log is never behind the mark.
+        let mut marked = MarkContent::read(database);
+        let survey = wal::survey(&log, page_size(database)?)?;
+        let is_there = log.exists();
+        if !is_there {
+            // A host that ends removes the log and then the mark.
+            marked = MarkContent::read(database);
+        }
         Ok(Self {
-            survey: wal::survey(&log, page_size(database)?)?,
-            is_there: log.exists(),
-            marked: MarkContent::read(database),
+            survey,
+            is_there,
+            marked,
         })
     }
 

@@ -50,14 +50,44 @@ pub(crate) enum Tail {
     More,
 }
 
+/// How often a log is read that another process begins anew meanwhile.
+const READINGS: usize = 20;
+
 /// Reads the log at a path; a missing file is an empty log.
 ///
 /// # Errors
 /// If the file cannot be read.
 pub(crate) fn survey(log: &Path, page_size: usize) -> io::Result<Survey> {
+    let mut survey = survey_once(log, page_size)?;
+    for _ in 1..READINGS {
+        // If a new log was begun meanwhile, the part that was read later is of that one, and what follows it looks damaged. Its header
+        // is written first.
+        if survey.damage.is_none() || salts_of(log)? == survey.salts {
+            break;
+        }
+        survey = survey_once(log, page_size)?;
+    }
+    Ok(survey)
+}
+
+fn survey_once(log: &Path, page_size: usize) -> io::Result<Survey> {
     match File::open(log) {
         Ok(file) => survey_of(BufReader::with_capacity(1 << 16, file), page_size),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Survey::default()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the salts in the header of a log; `None` if it is damaged or missing.
+fn salts_of(log: &Path) -> io::Result<Option<Salts>> {
+    let mut header = [0; HEADER];
+    match File::open(log) {
+        Ok(mut file) => {
+            let is_whole = fill(&mut file, &mut header)?;
+            let header = is_whole.then(|| Header::read(&header)).flatten();
+            Ok(header.map(|header| header.salts))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -46,12 +46,9 @@ pub(crate) async fn run(
         corpus::run(&corpus, &payloads, answers.as_deref(), out)?;
         return Ok(Wakes::Yes);
     }
-    let mut answer = answer(args, place).await?;
+    let answer = answer(args, place).await?;
     let wakes = answer.wakes;
     if out.is_json() {
-        let parse = args.condition.as_deref().and_then(daemon_watch::parse);
-        let parse = parse.map(|parse| ("parse".to_owned(), json!(parse)));
-        answer.members.extend(parse);
         out.envelope(answer.members)?;
     } else {
         print(args, place, answer, out)?;
@@ -73,10 +70,15 @@ pub(crate) async fn answer(
     place: &Place,
 ) -> Result<ExplainAnswer, CommandFailure> {
     let known = event(args, place).await?;
-    match &args.condition {
-        Some(condition) => one_condition(condition, known),
-        None => daemons(args, place, known),
-    }
+    let Some(condition) = &args.condition else {
+        return daemons(args, place, known);
+    };
+    let mut answer = one_condition(condition, known)?;
+    let parse = daemon_watch::parse(condition);
+    answer
+        .members
+        .extend(parse.map(|parse| ("parse".to_owned(), json!(parse))));
+    Ok(answer)
 }
 
 fn print(

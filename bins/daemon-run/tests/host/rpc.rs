@@ -132,13 +132,18 @@ impl Rpc {
 
     /// Asks one thing.
     pub(crate) fn call(&mut self, method: &str, params: &Value) -> Value {
-        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        self.line(&request.to_string());
+        self.request(method, params);
         let answer = self.answer();
-        // Notifications may come before the response.
+        // A notification may come before the response.
         if answer.get("result").is_some() {
             schema::check(method, params, &answer["result"]);
         }
         answer
+    }
+
+    /// Sends a request.
+    pub(crate) fn request(&mut self, method: &str, params: &Value) {
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        self.line(&request.to_string());
     }
 }

@@ -34,7 +34,8 @@ impl Agent {
     }
 
     fn call(&mut self, tool: &str, params: &Value) -> Value {
-        self.0.call(&format!("roster/{tool}"), params)
+        self.0.request(&format!("roster/{tool}"), params);
+        self.0.response()
     }
 
     #[track_caller]
