@@ -147,7 +147,7 @@ fn line(columns: &[(Column, Vec<String>)], cells: Vec<String>, row: Option<&Valu
         let color = is_state.then(|| color(cell)).flatten();
         let style = color.map(AnsiColor::on_default).unwrap_or_default();
         let style_end = style.render_reset();
-        text.push_str(&format!("{style}{cell}{style_end}"));
+        text.extend([style.to_string(), cell.clone(), style_end.to_string()]);
         if index < last {
             let padding = width_of(&columns[index]) - cell.chars().count() + 2;
             text.extend(std::iter::repeat_n(' ', padding));
