@@ -89,11 +89,19 @@ fn called_noun(call: &Call<'_>) -> Option<Value> {
 
 /// "`CI` fails as a workflow"
 fn called_done(call: &Call<'_>) -> Option<Value> {
+    of_called(call, deeds::done, |value| matches!(value, Value::Deeds(_)))
+}
+
+/// Composes the things of a name with what they do.
+fn of_called(
+    call: &Call<'_>,
+    compose: impl FnOnce(&Call<'_>) -> Option<Value>,
+    is_done: impl Fn(&Value) -> bool,
+) -> Option<Value> {
     let things = called(call)?;
-    let deeds = call.values.iter().copied();
-    let deeds = deeds.filter(|value| matches!(value, Value::Deeds(_)));
-    let values: Vec<&Value> = [&things].into_iter().chain(deeds).collect();
-    deeds::done(&Call {
+    let done = call.values.iter().copied().filter(|value| is_done(value));
+    let values: Vec<&Value> = [&things].into_iter().chain(done).collect();
+    compose(&Call {
         values: &values,
         arguments: call.arguments,
         range: call.range.clone(),
@@ -286,15 +294,7 @@ fn in_tag(call: &Call<'_>) -> Option<Value> {
 
 /// "v2 is published as a release"
 fn tagged_does(call: &Call<'_>) -> Option<Value> {
-    let things = called(call)?;
-    let verbs = call.values.iter().copied();
-    let verbs = verbs.filter(|value| matches!(value, Value::Verbs(_)));
-    let values: Vec<&Value> = [&things].into_iter().chain(verbs).collect();
-    deeds::does(&Call {
-        values: &values,
-        arguments: call.arguments,
-        range: call.range.clone(),
-    })
+    of_called(call, deeds::does, |value| matches!(value, Value::Verbs(_)))
 }
 
 fn milestone_named(call: &Call<'_>) -> Option<Value> {
